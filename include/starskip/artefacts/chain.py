@@ -1,0 +1,132 @@
+"""The versions of one artefact: a chain of manifests that grows by put-if-absent, one number at a time.
+
+Optimistic concurrency as in Delta and Iceberg, with their hardest lesson: an answer that was lost is
+not a conflict. It is read again, and nothing is deleted on an unknown outcome.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from starskip.artefacts.manifest import Manifest, Part, manifest_bytes, manifest_from_bytes
+from starskip.artefacts.storage import PutVerdict, Storage
+from starskip.errors import CommitConflict, StorageError
+
+_MANIFEST_NAME = re.compile(r"(\d{20})\.json")
+_LATEST_ATTEMPTS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The manifests below ``key``, numbered from 1 without gaps; vacuum removes the oldest.
+
+    The newest is found by listing them, which stays cheap because vacuum keeps their number bounded.
+    """
+
+    storage: Storage
+    key: str
+
+    def manifest_name(self, version: int) -> str:
+        """Return the name under which that version is stored."""
+        return f"{self.key}/manifests/{version:020d}.json"
+
+    def version_of(self, name: str) -> int | None:
+        """Return the version whose manifest has that name, None for any other name."""
+        matched = _MANIFEST_NAME.fullmatch(name.removeprefix(f"{self.key}/manifests/"))
+        return int(matched[1]) if matched else None
+
+    def versions(self) -> tuple[int, ...]:
+        """Return the versions that are kept, oldest first."""
+        listed = self.storage.objects_below(f"{self.key}/manifests")
+        found = (self.version_of(stored.name) for stored in listed)
+        return tuple(sorted(version for version in found if version is not None))
+
+    def latest(self) -> Manifest | None:
+        """Return the newest manifest, None if nothing was ever published here."""
+        for _ in range(_LATEST_ATTEMPTS):
+            versions = self.versions()
+            if not versions:
+                return None
+            manifest = self._read(versions[-1])
+            if manifest is not None:
+                return manifest
+            # Between listing and reading it was overtaken and vacuumed: there are newer ones.
+        raise StorageError(f"{self.key}: its newest manifest cannot be read", location=self.key)
+
+    def read(self, version: int) -> Manifest:
+        """Return that version; ``StorageError`` if it is damaged or no longer kept."""
+        manifest = self._read(version)
+        if manifest is None:
+            name = self.manifest_name(version)
+            raise StorageError(f"{name}: no such manifest; a vacuum may have removed it", location=name)
+        return manifest
+
+    def commit(
+        self,
+        change: Callable[[Mapping[str, Part]], Mapping[str, Part]],
+        *,
+        commit_id: str,
+        created_at: datetime,
+        created_by: str,
+        max_attempts: int = 100,
+    ) -> Manifest:
+        """Publish ``change`` of the newest parts as the next version and return its manifest.
+
+        ``change`` maps the parts there are to the parts there shall be; when another writer came
+        first it is applied again, to the newer parts. ``commit_id`` must be this commit's alone:
+        by it a manifest whose put was answered with an error is known as our own.
+        Raises ``CommitConflict`` when others came first ``max_attempts`` times, and
+        ``StorageError`` when the store failed. After either the parts are as they were before or
+        as ``change`` left them, and the same step can simply be run again.
+        """
+        attempted, failure = 0, None
+        for _ in range(max_attempts):
+            newest = self.latest()
+            # Asked after the listing: a put whose answer was lost may land late, but only on the version
+            # it was sent for. Either that version is taken by now, and tells whose it is, or it is the
+            # one that is tried again.
+            own = self._own(attempted, commit_id)
+            if own is not None:
+                return own
+            manifest = Manifest(
+                version=1 if newest is None else newest.version + 1,
+                commit_id=commit_id,
+                created_at=created_at,
+                created_by=created_by,
+                parts=change({} if newest is None else newest.parts),
+            )
+            attempted, failure = manifest.version, None
+            try:
+                verdict = self.storage.put_if_absent(self.manifest_name(attempted), manifest_bytes(manifest))
+            except StorageError as error:
+                failure = error
+            else:
+                if verdict is PutVerdict.STORED:
+                    return manifest
+                # Even "already exists" may be our own work, by a request that was repeated on the way.
+        own = self._own(attempted, commit_id)
+        if own is not None:
+            return own
+        raise failure or CommitConflict(
+            f"{self.key}: other writers came first {max_attempts} times; run this step again"
+        )
+
+    def _own(self, version: int, commit_id: str) -> Manifest | None:
+        manifest = self._read(version) if version else None
+        return manifest if manifest is not None and manifest.commit_id == commit_id else None
+
+    def _read(self, version: int) -> Manifest | None:
+        name = self.manifest_name(version)
+        content = self.storage.read(name)
+        if content is None:
+            return None
+        manifest = manifest_from_bytes(content, location=name)
+        if manifest.version != version:
+            raise StorageError(
+                f"{name}: holds version {manifest.version}, so it was copied or renamed; remove it",
+                location=name,
+            )
+        return manifest

@@ -1,0 +1,69 @@
+"""What artefacts ask of a store: a handful of calls that a local disk and an object store can both keep.
+
+Names are ``/``-separated keys below the store's root, never paths. The one promise that publishing
+stands on is ``put_if_absent`` (design.md, "One mechanism publishes everything").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+import pyarrow.fs as pafs
+
+
+class PutVerdict(Enum):
+    """What became of a conditional put; an answer that never came is an error instead."""
+
+    STORED = "stored"
+    ALREADY_EXISTS = "already exists"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    """One object as a listing shows it; ``modified_ns`` since the epoch, by the store's own clock."""
+
+    name: str
+    size_bytes: int
+    modified_ns: int
+
+
+class Storage(Protocol):
+    """A place that keeps named bytes; every failure of it is a ``StorageError`` that names the place.
+
+    After a ``StorageError`` from a writing call the outcome is unknown: it may have taken effect.
+    """
+
+    def put_if_absent(self, name: str, content: bytes) -> PutVerdict:
+        """Store all of ``content`` durably as ``name``, or nothing at all if the name is taken."""
+        ...
+
+    def read(self, name: str) -> bytes | None:
+        """Return the whole object, or None if there is none of that name."""
+        ...
+
+    def delete(self, name: str) -> None:
+        """Remove the object; one that is not there is no error."""
+        ...
+
+    def objects_below(self, folder: str) -> Iterator[StoredObject]:
+        """List every object below ``folder`` at any depth ("" is the root), in no promised order."""
+        ...
+
+    def folders_in(self, folder: str) -> tuple[str, ...]:
+        """Return the sorted last components of the folders directly in ``folder``."""
+        ...
+
+    def make_durable(self, names: Iterable[str]) -> None:
+        """Bring objects that others wrote through ``url`` or ``arrow_filesystem`` safely to the medium."""
+        ...
+
+    def url(self, name: str) -> str:
+        """Return the location of ``name`` as Spark takes it: with a scheme, not percent-encoded."""
+        ...
+
+    def arrow_filesystem(self) -> pafs.FileSystem:
+        """Return an Arrow file system in which names are paths."""
+        ...

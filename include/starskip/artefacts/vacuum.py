@@ -1,0 +1,87 @@
+"""Removes what no reader can still need: old manifests, and data files that no kept manifest names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from starskip.artefacts.artefact_store import ArtefactStore
+from starskip.artefacts.chain import Chain
+from starskip.artefacts.storage import StoredObject
+from starskip.errors import StorageError
+
+
+@dataclass(frozen=True, slots=True)
+class VacuumReport:
+    """What a vacuum removed, and the chains that it left alone with the reason, by their keys."""
+
+    removed: tuple[str, ...]
+    removed_bytes: int
+    left_alone: tuple[tuple[str, str], ...]
+
+
+def vacuum(
+    store: ArtefactStore, *, now: datetime, grace: timedelta, keep_manifests: int = 10
+) -> VacuumReport:
+    """Vacuum every night of every artefact; a chain that gives rise to a doubt is left alone with its reason.
+
+    ``now`` has a time zone and is compared with the store's own modification times. Of each chain the
+    newest ``keep_manifests`` stay, and every one that was the newest at any time within ``grace``.
+
+    A reader is safe for ``grace`` after its snapshot was overtaken, a writer if it publishes within
+    ``grace`` of writing its first file, and a commit if it takes less than ``grace`` itself: all three
+    hold for any steps shorter than the grace, whatever runs at the same time.
+    """
+    if keep_manifests < 1:
+        raise ValueError("a vacuum must keep at least one manifest")
+    oldest_kept_ns = int((now - grace).timestamp() * 1_000_000_000)
+    removed: list[StoredObject] = []
+    left_alone: list[tuple[str, str]] = []
+    for artefact in store.artefacts():
+        for run_date in store.run_dates(artefact):
+            chain = store.chain(artefact, run_date)
+            try:
+                doomed = _unneeded(chain, oldest_kept_ns, keep_manifests)
+                for stored in doomed:
+                    chain.storage.delete(stored.name)
+                    removed.append(stored)
+            except StorageError as error:
+                left_alone.append((chain.key, str(error)))
+    return VacuumReport(
+        tuple(stored.name for stored in removed),
+        sum(stored.size_bytes for stored in removed),
+        tuple(left_alone),
+    )
+
+
+def _unneeded(chain: Chain, oldest_kept_ns: int, keep_manifests: int) -> Sequence[StoredObject]:
+    # One listing comes before every reading: a commit that comes later can name, beside files that its
+    # writer wrote within the grace, only files of a manifest that this listing shows and that is kept.
+    listed = sorted(chain.storage.objects_below(chain.key), key=lambda stored: stored.name)
+    manifests = {
+        version: stored for stored in listed if (version := chain.version_of(stored.name)) is not None
+    }
+    if not manifests:
+        return ()
+    newest = max(manifests)
+    # A manifest was the newest until its successor came, which may be long after it was written.
+    in_use = [
+        version
+        for version, stored in manifests.items()
+        if version > newest - keep_manifests
+        or stored.modified_ns >= oldest_kept_ns
+        or version + 1 not in manifests
+        or manifests[version + 1].modified_ns >= oldest_kept_ns
+    ]
+    kept = [version for version in manifests if version >= min(in_use)]
+    needed = {manifests[version].name for version in kept}
+    for version in kept:
+        for part in chain.read(version).parts.values():
+            needed.update(file.name for file in part.files)
+    unneeded = [
+        stored for stored in listed if stored.name not in needed and stored.modified_ns < oldest_kept_ns
+    ]
+    # Manifests first, oldest first: cut short, this leaves files too many, never a manifest without
+    # its files.
+    return sorted(unneeded, key=lambda stored: chain.version_of(stored.name) is None)

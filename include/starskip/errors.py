@@ -1,0 +1,68 @@
+"""All errors of Starskip; each carries its data as fields and reads as one line that says what to do."""
+
+from __future__ import annotations
+
+
+class StarskipError(Exception):
+    """Root of all expected errors: bad input or state that a retry will not mend.
+
+    Command lines print ``str(error)`` on one line and leave with exit code 3.
+    """
+
+    def __str__(self) -> str:
+        """Return the message on one printable line, whatever text from outside it quotes."""
+        return printable(super().__str__())
+
+
+class SourceError(StarskipError):
+    """A file, folder, table or column that was asked for is missing, damaged or of no known kind."""
+
+    def __init__(self, message: str, *, source: str) -> None:
+        """Keep ``source``, the name of the file, table or column, beside the message that holds it."""
+        super().__init__(message)
+        self.source = source
+
+
+class UnsupportedQuery(StarskipError):
+    """A query text that cannot be turned into a predicate tree; ``reason`` is a short code."""
+
+    def __init__(self, message: str, *, reason: str) -> None:
+        """Keep the reason code beside the message."""
+        super().__init__(message)
+        self.reason = reason
+
+
+class StorageError(StarskipError):
+    """A store that cannot keep what artefacts promise, or that failed; ``location`` names it."""
+
+    def __init__(self, message: str, *, location: str) -> None:
+        """Keep the location beside the message."""
+        super().__init__(message)
+        self.location = location
+
+
+class CommitConflict(StarskipError):
+    """Another writer committed the same version first, more often than the retries allow."""
+
+
+class ConfigError(StarskipError):
+    """A setting, table configuration or parameter that is wrong; ``setting`` names it."""
+
+    def __init__(self, message: str, *, setting: str) -> None:
+        """Keep the setting's name beside the message."""
+        super().__init__(message)
+        self.setting = setting
+
+
+class CapExceeded(StarskipError):
+    """A table that must stay bounded (shapes, bins, candidates) grew past its cap."""
+
+
+def printable(text: str, limit: int = 500) -> str:
+    """Return ``text`` on one line of at most ``limit`` characters, control characters escaped.
+
+    Names and queries come from logs that anyone can write into: an escape sequence or a newline
+    in them could forge a line of our own log or repaint a terminal.
+    """
+    line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[: limit + 1])
+    return line if len(line) <= limit else line[: limit - 1] + "…"

@@ -1,0 +1,104 @@
+"""The bytes of a log file in bounded blocks, decompressed, as far as they can be had.
+
+Neither a block nor the state behind it grows with the file: a few kilobytes of gzip or zstd can stand for
+gigabytes, so both are fed in small portions and asked for bounded answers.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import zstandard
+
+from starskip.pinot.logs.log_files import LogSplit
+
+_GZIP_PORTION_BYTES = 64 << 10
+_ZSTD_PORTION_BYTES = 256
+"""A zstd block of 4 bytes can hold 128 KiB of text, and its decompressor takes no bound: 8 MiB a portion."""
+_ZSTD_WINDOW_BYTES = 128 << 20
+"""What ``zstd --long`` may ask of a reader; frames that want more are refused."""
+
+
+class DamagedFileError(Exception):
+    """The file ends or breaks here; everything before has been handed out. ``reason`` is a short code."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        """Keep the reason code beside the detail."""
+        super().__init__(detail)
+        self.reason = reason
+
+
+def file_blocks(split: LogSplit, first_byte: int, block_bytes: int) -> Iterator[bytes]:
+    """Yield the bytes of the split's file from ``first_byte`` (of a plain file) to the file's end.
+
+    Raises DamagedFileError after the last good byte: "truncated_file", "damaged_file" or "unreadable_file".
+    """
+    try:
+        with Path(split.path).open("rb") as file:
+            if split.compression == "gzip":
+                yield from _gzip_blocks(file, block_bytes)
+            elif split.compression == "zstd":
+                yield from _zstd_blocks(file)
+            else:
+                file.seek(first_byte)
+                while block := file.read(block_bytes):
+                    yield block
+    except OSError as error:
+        raise DamagedFileError("unreadable_file", str(error.strerror or error)) from error
+
+
+def _gzip_blocks(file: BinaryIO, block_bytes: int) -> Iterator[bytes]:
+    inflater = zlib.decompressobj(wbits=31)
+    while pending := file.read(_GZIP_PORTION_BYTES):
+        while pending:
+            if inflater.eof:
+                pending = pending.lstrip(b"\0")  # gzip pads members with zeros on tapes
+                if pending:
+                    inflater = zlib.decompressobj(wbits=31)
+                continue
+            before = inflater.copy()
+            try:
+                block = inflater.decompress(pending, block_bytes)
+            except zlib.error as error:
+                yield from _up_to_damage(before, pending, block_bytes)
+                raise DamagedFileError("damaged_file", f"gzip: {error}") from error
+            pending = inflater.unused_data if inflater.eof else inflater.unconsumed_tail
+            if block:
+                yield block
+    if not inflater.eof:
+        yield inflater.flush()
+        raise DamagedFileError("truncated_file", "gzip: the stream ends early")
+
+
+def _up_to_damage(inflater: zlib._Decompress, portion: bytes, block_bytes: int) -> Iterator[bytes]:
+    """Yield what the portion holds before its damage: zlib drops all that one failing call has made."""
+    for byte in portion:
+        pending = bytes([byte])
+        while pending:
+            try:
+                block = inflater.decompress(pending, block_bytes)
+            except zlib.error:
+                return
+            pending = inflater.unconsumed_tail
+            yield block
+
+
+def _zstd_blocks(file: BinaryIO) -> Iterator[bytes]:
+    decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES)
+    frame = decompressor.decompressobj()
+    while pending := file.read(_ZSTD_PORTION_BYTES):
+        while pending:
+            if frame.eof:
+                frame = decompressor.decompressobj()
+            try:
+                block = frame.decompress(pending)
+            except zstandard.ZstdError as error:
+                raise DamagedFileError("damaged_file", str(error)) from error
+            pending = frame.unused_data if frame.eof else b""
+            if block:
+                yield block
+    if not frame.eof:
+        raise DamagedFileError("truncated_file", "zstd: the stream ends early")

@@ -1,0 +1,1 @@
+"""The shapes of broker log lines, one a module; ``registry`` lists them."""

@@ -1,0 +1,26 @@
+"""Query lines of Pinot 0.2.0 and 0.3.0: consuming segments and their freshness joined.
+
+Source: `BaseBrokerRequestHandler` of tag release-0.2.0 (commit 06baad647bf). The sample is a 0.11.0 record
+in that shape.
+"""
+
+from __future__ import annotations
+
+from starskip.pinot.logs.line_formats.line_format import line_format
+
+FORMAT = line_format(
+    "0.2.0",
+    "RequestId:<request_id>, table:<table>, timeMs:<latency_ms>, docs:<rows_scanned>/<rows_total>, "
+    "entries:<entries_scanned_in_filter>/<entries_scanned_post_filter>, "
+    "segments(queried/processed/matched/consuming):"
+    "<segments_queried>/<segments_processed>/<segments_matched>/<number>, "
+    "consumingFreshnessTimeMs:<number>, servers:<number>/<number>, groupLimitReached:<word>, "
+    "exceptions:<exceptions>, serverStats:<text>, query:<query_text>",
+    sample=(
+        "RequestId:4, table:airlineStats_OFFLINE, timeMs:2, docs:35/9746, entries:10050/35, "
+        "segments(queried/processed/matched/consuming):31/31/20/0, consumingFreshnessTimeMs:0, "
+        "servers:1/1, groupLimitReached:false, exceptions:0, serverStats:(Server=SubmitDelayMs,"
+        "ResponseDelayMs,ResponseSize,DeserializationTimeMs);192.0.2.2_O=1,1,275,0, "
+        "query:SELECT COUNT(*) FROM airlineStats WHERE Origin = 'SFO'"
+    ),
+)

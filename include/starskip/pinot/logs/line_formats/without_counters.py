@@ -1,0 +1,92 @@
+"""Messages of a broker that belong to a query and are known to carry no counters, and the dropped-lines note.
+
+Source: `BaseBrokerRequestHandler` of 0.8.0, `BaseSingleStageBrokerRequestHandler` and `QueryLogger` of
+1.4.0, and `QueryScheduler`, whose lines a shared log file of broker and server holds. The samples
+of the first three and of `server_record` are genuine; the others are shapes with invented values.
+"""
+
+from __future__ import annotations
+
+from starskip.pinot.logs.line_formats.line_format import LineFormat, line_format
+
+
+def _message(reason: str, template: str, sample: str) -> LineFormat:
+    return line_format(reason, template, sample=sample, reason=reason)
+
+
+FORMATS = (
+    _message(
+        "sql_before_query",
+        "SQL query for request <request_id>: <any_text>",
+        "SQL query for request 2067850605000000001: select * from airlineStats limit 10",
+    ),
+    _message(
+        "table_not_found",
+        "Table not found for request <request_id>: <any_text>",
+        "Table not found for request 36044: SELECT COUNT(*) FROM airlineStat WHERE Carrier = 'FL'",
+    ),
+    _message(
+        "unknown_column",
+        "Caught exception while checking column names in request <request_id>: <any_text>",
+        "Caught exception while checking column names in request 36545: SELECT COUNT(*) FROM lineitem "
+        "WHERE l_part = 2137, Unknown columnName 'l_part' found in the query",
+    ),
+    _message(
+        "unknown_column",
+        "Caught exception while updating column names in request <request_id>: <any_text>",
+        "Caught exception while updating column names in request 7: SELECT a FROM t, Unknown columnName 'a'",
+    ),
+    _message(
+        "no_table_matches",
+        "No table matches for request <request_id>: <any_text>",
+        "No table matches for request 7: SELECT COUNT(*) FROM t",
+    ),
+    _message(
+        "no_server_found",
+        "No server found for request <request_id>: <any_text>",
+        "No server found for request 7: SELECT COUNT(*) FROM t",
+    ),
+    _message(
+        "refused_by_broker",
+        "Caught exception while compiling <words>request <request_id>: <any_text>",
+        "Caught exception while compiling SQL request 7: SELEC 1, bad syntax",
+    ),
+    _message(
+        "refused_by_broker",
+        "Caught exception while validating request <request_id>: <any_text>",
+        "Caught exception while validating request 7: SELECT a FROM t LIMIT 9999999, too many rows",
+    ),
+    _message(
+        "refused_by_broker",
+        "Caught exception while handling the subquery in request <request_id>: <any_text>",
+        "Caught exception while handling the subquery in request 7: SELECT a FROM t, bad id set",
+    ),
+    _message(
+        "access_denied",
+        "Access denied for request<words> <request_id><any_text>",
+        "Access denied for request 7: SELECT a FROM t, table: t",
+    ),
+    _message(
+        "quota_exceeded",
+        "Request <request_id>: <any_text>",
+        "Request 7: SELECT a FROM t exceeds query quota for table: t",
+    ),
+    _message(
+        "timed_out_in_broker",
+        "Query timed out <any_text>",
+        "Query timed out (time spent: 10001ms, timeout: 10000ms) for table: t before scattering the "
+        "request 7: SELECT a FROM t",
+    ),
+    _message(
+        "logs_dropped",
+        "<number> logs were dropped<any_text>",
+        "42 logs were dropped. (log max rate per second: 10000.0)",
+    ),
+    _message(
+        "server_record",
+        "Processed requestId=<request_id>,table=<any_text>",
+        "Processed requestId=192,table=test_OFFLINE,Segments(Queried/processed/matched)=2/2/2,"
+        "schedulerWait=2,totalExecMs=360,totalTimeMs=362,broker=Broker_localhost_8099,numDocsScanned=11672398,"
+        "scanInFilter=15593300,scanPostFilter=2,sched=fcfs",
+    ),
+)

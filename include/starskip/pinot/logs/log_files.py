@@ -1,0 +1,93 @@
+"""Which files a log consists of, and the pieces in which they are read.
+
+A path is a file, a folder (its files, not those of folders in it; names that begin with ``.`` or ``_`` are
+left out, as Spark does) or a glob. Plain files are cut by byte range, compressed ones are read whole. What
+a file is compressed with is told from its first bytes, not from its name.
+"""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from starskip.errors import SourceError
+from starskip.pinot.logs.line_formats.record_start import SNIFFED_BYTES, is_binary
+
+Compression = Literal["none", "gzip", "zstd"]
+_MAGIC: tuple[tuple[bytes, Compression], ...] = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"))
+
+
+@dataclass(frozen=True, slots=True)
+class LogSplit:
+    """A piece of a log file: the records that start at a byte in [start, end); ``end`` None = to the end."""
+
+    path: str
+    start: int
+    end: int | None
+    compression: Compression
+
+
+def log_files(paths: Sequence[str]) -> tuple[str, ...]:
+    """Return the files that the paths name, each once and sorted.
+
+    Raises SourceError for a path that names nothing, or something that is no file and no folder. A folder
+    without files is an empty log, not an error.
+    """
+    found: dict[Path, str] = {}
+    for path in paths:
+        for file in _expanded(path):
+            found.setdefault(file.resolve(), str(file))
+    return tuple(sorted(found.values()))
+
+
+def log_splits(files: Iterable[str], split_bytes: int) -> tuple[LogSplit, ...]:
+    """Cut files into splits of at most ``split_bytes``; a file that cannot be read as text is one split.
+
+    The sizes are those of now: what is appended to a file later is not read.
+    """
+    if split_bytes < 1:
+        raise ValueError(f"split_bytes must be at least 1, not {split_bytes}")
+    return tuple(split for file in files for split in _file_splits(file, split_bytes))
+
+
+def _expanded(path: str) -> list[Path]:
+    try:
+        # Path.glob takes no absolute pattern.
+        matches = [path] if Path(path).exists() else glob.glob(path, recursive=True)  # noqa: PTH207
+    except OSError as error:
+        raise SourceError(f"cannot read {path}: {error.strerror}", source=path) from error
+    if not matches:
+        raise SourceError(f"no log file at {path}: check the path", source=path)
+    return [file for match in matches for file in _files_of(Path(match))]
+
+
+def _files_of(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise SourceError(f"{path} is neither a file nor a folder", source=str(path))
+    try:
+        return [entry for entry in path.iterdir() if entry.is_file() and entry.name[0] not in "._"]
+    except OSError as error:
+        raise SourceError(f"cannot list the folder {path}: {error.strerror}", source=str(path)) from error
+
+
+def _file_splits(file: str, split_bytes: int) -> list[LogSplit]:
+    try:
+        with Path(file).open("rb") as stream:
+            head = stream.read(SNIFFED_BYTES)
+            size = stream.seek(0, 2)
+    except OSError:
+        return [LogSplit(file, 0, None, "none")]  # reading it will say why, beside the other files' records
+    for magic, compression in _MAGIC:
+        if head.startswith(magic):
+            return [LogSplit(file, 0, None, compression)]
+    if is_binary(head):
+        return [LogSplit(file, 0, None, "none")]
+    return [
+        LogSplit(file, start, min(start + split_bytes, size), "none")
+        for start in range(0, max(size, 1), split_bytes)
+    ]

@@ -1,0 +1,119 @@
+"""Records of a log -> batches of LOG_RECORDS, whole columns at a time.
+
+The shapes that fitted the last records are tried first: the exact shapes exclude one another, so the outcome
+does not depend on their order. Text stays bytes until a batch is full and is then decoded, cast and cleaned
+by Arrow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any
+
+import pyarrow as pa
+
+from starskip.pinot.logs.line_formats.line_format import LineFormat
+from starskip.pinot.logs.line_formats.log_prefix import CONTAINER, PREFIX
+from starskip.pinot.logs.line_formats.registry import FORMATS, LATER_RELEASE
+from starskip.pinot.logs.log_files import LogSplit
+from starskip.pinot.logs.record_columns import CAPTURED, Row, record_batch
+from starskip.pinot.logs.record_reader import LogRecord, read_records
+from starskip.pinot.logs.unexplained_record import unexplained
+
+BATCH_ROWS = 8_192
+BATCH_BYTES = 16 << 20
+"""Of record text: a batch is closed when it passes either bound."""
+
+KEPT_CHARACTERS = 2_000
+"""Of the text of a record that is no query."""
+
+_CONTAINER = re.compile(CONTAINER)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """A shape, and how to put the groups of its match (and one None behind them) in the order of CAPTURED."""
+
+    form: LineFormat
+    match: Callable[[bytes, int], re.Match[bytes] | None]
+    captured: Callable[[Any], tuple[bytes | None, ...]]
+
+
+def _reader(form: LineFormat) -> _Reader:
+    groups = {name: number - 1 for name, number in form.pattern.groupindex.items()}
+    return _Reader(form, form.pattern.match, itemgetter(*(groups.get(name, -1) for name in CAPTURED)))
+
+
+_EXACT = tuple(_reader(form) for form in FORMATS)
+_LATER = _reader(LATER_RELEASE)
+
+
+def parse_split(split: LogSplit) -> Iterator[pa.RecordBatch]:
+    """Yield the records of a split as batches of LOG_RECORDS; nothing that the file holds is an error."""
+    return parse_records(read_records(split), split.path)
+
+
+def parse_records(
+    records: Iterable[LogRecord],
+    source_file: str,
+    *,
+    batch_rows: int = BATCH_ROWS,
+    batch_bytes: int = BATCH_BYTES,
+) -> Iterator[pa.RecordBatch]:
+    """Yield records as batches of LOG_RECORDS, in order, of at most ``batch_rows`` rows."""
+    readers = list(_EXACT)
+    rows: list[Row] = []
+    size_bytes = 0
+    for record in records:
+        rows.append(_row(record, readers))
+        size_bytes += len(record.text)
+        if len(rows) >= batch_rows or size_bytes >= batch_bytes:
+            yield record_batch(rows, source_file)
+            rows, size_bytes = [], 0
+    if rows:
+        yield record_batch(rows, source_file)
+
+
+def _row(record: LogRecord, readers: list[_Reader]) -> Row:
+    text = record.text if record.lines == 1 else _without_container(record.text)
+    prefix = PREFIX.match(text)
+    assert prefix is not None  # it matches nothing, too
+    if record.flaw is not None:
+        return _row_without_counters(record, prefix, "rejected", record.flaw)
+    found = _first_match(text, prefix.end(), readers)
+    if found is None:
+        return _row_without_counters(record, prefix, *unexplained(text, prefix))
+    reader, match = found
+    if reader.form.reason is not None:
+        return _row_without_counters(record, prefix, "other", reader.form.reason)
+    return (
+        *("query", None, reader.form.name, record.position, record.lines),
+        prefix["logged_at"],
+        *reader.captured((*match.groups(), None)),
+    )
+
+
+def _first_match(text: bytes, start: int, readers: list[_Reader]) -> tuple[_Reader, re.Match[bytes]] | None:
+    """Return the shape that fits the message, and move it to the front of the readers."""
+    for number, reader in enumerate(readers):
+        if match := reader.match(text, start):
+            if number:
+                readers.insert(0, readers.pop(number))
+            return reader, match
+    match = _LATER.match(text, start)
+    return (_LATER, match) if match else None
+
+
+def _row_without_counters(record: LogRecord, prefix: re.Match[bytes], kind: str, reason: str) -> Row:
+    text = record.text[: 4 * KEPT_CHARACTERS].decode("utf-8", "replace")[:KEPT_CHARACTERS]
+    nothing = (None,) * (len(CAPTURED) - 1)
+    return (kind, reason, None, record.position, record.lines, prefix["logged_at"], *nothing, text.encode())
+
+
+def _without_container(text: bytes) -> bytes:
+    """Take the container's name, if the record begins with one, from its other lines too."""
+    name = _CONTAINER.match(text)
+    return text.replace(b"\n" + name[0], b"\n") if name else text

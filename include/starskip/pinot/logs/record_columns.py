@@ -1,0 +1,82 @@
+"""Rows of captured bytes -> one batch of LOG_RECORDS."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from starskip.artefacts.schemas import LOG_RECORDS
+from starskip.pinot.logs.line_formats.line_format import COUNTERS
+
+CAPTURED = ("table", *COUNTERS, "query_text")
+"""What is taken from a record's message, as bytes or None."""
+
+ROW = ("kind", "reason", "line_format", "source_position", "source_lines", "logged_at", *CAPTURED)
+"""The values of a row, in order."""
+
+Row = tuple[Any, ...]
+
+_FIRST_COUNTER = ROW.index(COUNTERS[0])
+_COUNTER_POSITIONS = range(_FIRST_COUNTER, _FIRST_COUNTER + len(COUNTERS))
+_TABLE_TYPE = r"(?s)(.)_(OFFLINE|REALTIME|HYBRID)$"
+_INT64 = range(-(1 << 63), 1 << 63)
+
+
+def record_batch(rows: Sequence[Row], source_file: str) -> pa.RecordBatch:
+    """Return the rows as a batch of LOG_RECORDS.
+
+    Bytes that are not UTF-8 become the replacement character, a time that no calendar has becomes null, and
+    a row with a counter past 64 bits is turned into a rejected one ("bad_counter").
+    """
+    columns = dict(zip(ROW, zip(*rows, strict=True), strict=True))
+    try:
+        counters = {name: _strings(columns[name]).cast(pa.int64()) for name in COUNTERS}
+    except pa.ArrowInvalid:
+        return record_batch([_rejected_if_too_large(row) for row in rows], source_file)
+    file_name = os.fsencode(source_file).decode("utf-8", "replace")
+    arrays: dict[str, Any] = {
+        **{name: pa.array(columns[name], pa.string()) for name in ("kind", "reason", "line_format")},
+        **counters,
+        "table": pc.replace_substring_regex(_strings(columns["table"]), _TABLE_TYPE, r"\1"),
+        "logged_at": _times(_strings(columns["logged_at"])),
+        "query_text": _strings(columns["query_text"]),
+        "source_file": pa.repeat(pa.scalar(file_name), len(rows)),
+        "source_position": pa.array(columns["source_position"], pa.int64()),
+        "source_lines": pa.array(columns["source_lines"], pa.int64()),
+    }
+    return pa.RecordBatch.from_arrays([arrays[name] for name in LOG_RECORDS.names], schema=LOG_RECORDS)
+
+
+def _strings(values: Sequence[bytes | None]) -> Any:
+    try:
+        return pa.array(values, pa.string())
+    except pa.ArrowInvalid:
+        return pa.array([None if v is None else v.decode("utf-8", "replace") for v in values], pa.string())
+
+
+def _times(texts: Any) -> Any:
+    iso = pc.replace_substring(pc.replace_substring(texts, "/", "-"), ",", ".")
+    try:
+        return iso.cast(pa.timestamp("ms"))
+    except pa.ArrowInvalid:
+        return pa.array([_time(text) for text in iso.to_pylist()], pa.timestamp("ms"))
+
+
+def _time(iso: str | None) -> Any:
+    try:
+        return pa.scalar(iso, pa.string()).cast(pa.timestamp("ms")).as_py()
+    except pa.ArrowInvalid:
+        return None
+
+
+def _rejected_if_too_large(row: Row) -> Row:
+    if all(row[i] is None or int(row[i]) in _INT64 for i in _COUNTER_POSITIONS):
+        return row
+    values = dict(zip(ROW, row, strict=True))
+    values |= dict.fromkeys((*COUNTERS, "table"), None)
+    values |= {"kind": "rejected", "reason": "bad_counter"}
+    return tuple(values[name] for name in ROW)

@@ -1,0 +1,23 @@
+"""The error of a segment that cannot be used, with the code and the sentence that go into the report."""
+
+from __future__ import annotations
+
+from starskip.errors import SourceError
+
+
+class DamagedSegment(SourceError):  # noqa: N818 - Pinot's word first
+    """One segment file that is set aside; the others go on.
+
+    ``source`` is the file's path, ``reason`` a short code ("truncated_gzip", "climbing_path", …),
+    ``detail`` one sentence for people.
+    """
+
+    def __init__(self, source: str, reason: str, detail: str) -> None:
+        """Keep the three parts; the message is file and detail."""
+        super().__init__(f"segment {source}: {detail}", source=source)
+        self.reason = reason
+        self.detail = detail
+
+    def __reduce__(self) -> tuple[type[DamagedSegment], tuple[str, str, str]]:
+        """Rebuild from the three parts: it travels from executors to the driver."""
+        return DamagedSegment, (self.source, self.reason, self.detail)

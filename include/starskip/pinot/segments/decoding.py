@@ -1,0 +1,21 @@
+"""How decoders ask for bytes: as generators, so that one pass over the stream serves all columns."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TypeVar
+
+_Result = TypeVar("_Result")
+
+Decoder = Generator[tuple[int, int], bytes, _Result]
+"""Yields (offset, length) within its index, ascending and not overlapping; is sent the bytes."""
+
+
+class UnreadableColumn(Exception):  # noqa: N818 - a verdict on a column, never leaves the package
+    """A column that this reader leaves out, with the reason as message."""
+
+
+def require(condition: bool, reason: str) -> None:
+    """Raise UnreadableColumn unless ``condition`` holds."""
+    if not condition:
+        raise UnreadableColumn(reason)

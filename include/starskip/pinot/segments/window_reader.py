@@ -1,0 +1,198 @@
+"""Drive the decoders of all asked-for columns along one pass over the tar."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from starskip.pinot.segments.decoding import Decoder, UnreadableColumn, require
+from starskip.pinot.segments.dictionary_decoding import decode_dictionary
+from starskip.pinot.segments.forward_index_decoding import (
+    decode_fixed_bit,
+    decode_multi_value,
+    decode_sorted,
+)
+from starskip.pinot.segments.loose_indexes import IndexPlace
+from starskip.pinot.segments.raw_decoding import decode_raw, decode_raw_multi_value
+from starskip.pinot.segments.segment_files import SegmentFile
+from starskip.pinot.segments.segment_layout import SegmentLayout
+from starskip.pinot.segments.tar_limits import TarLimits
+from starskip.pinot.segments.tar_stream import TarMember, tar_members
+from starskip.tables.row_window import ColumnWindow, RowWindow
+from starskip.tables.segment_facts import ColumnFacts
+
+_DECODING_ERRORS = (
+    ArithmeticError,
+    IndexError,
+    MemoryError,
+    OSError,
+    UnreadableColumn,
+    ValueError,
+    pa.ArrowException,
+    struct.error,
+)
+"""What damaged bytes make NumPy, pyarrow's codecs (OSError) and our own checks raise."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One index to decode: what of the column it is, where it lies, and who decodes it."""
+
+    column: str
+    index_id: str
+    place: IndexPlace
+    decoder: Decoder[Any]
+
+
+def read_window(
+    file: SegmentFile,
+    layout: SegmentLayout,
+    columns: Sequence[str],
+    rows: range,
+    max_column_bytes: int,
+    limits: TarLimits,
+) -> RowWindow:
+    """Return the window ``rows`` of ``columns``; raises DamagedSegment where the tar itself is damaged."""
+    window = _Window(layout, rows, max_column_bytes)
+    parts = window.plan(columns)
+    if parts:
+        with closing(tar_members(file.path, limits)) as members:
+            for member in members:
+                window.decode(member, parts.pop(member.name, []))
+                if not parts:
+                    break
+    for missing in parts.values():
+        for part in missing:
+            window.unreadable[part.column] = f"{part.place.member} is not in the tar"
+    return RowWindow(
+        table=file.table,
+        segment=layout.metadata.segment,
+        segment_rows=layout.metadata.rows,
+        first_row=rows.start,
+        rows=len(rows),
+        columns={name: window.column(name) for name in columns if name not in window.unreadable},
+        unreadable=window.unreadable,
+    )
+
+
+class _Window:
+    def __init__(self, layout: SegmentLayout, rows: range, max_column_bytes: int) -> None:
+        self.unreadable: dict[str, str] = {}
+        self._layout = layout
+        self._facts = {column.name: column for column in layout.metadata.columns}
+        # An empty window may stand behind the last chunk; anywhere else decodes the same.
+        self._rows = rows or range(0)
+        self._max_bytes = max_column_bytes
+        self._bytes_left: dict[str, int] = {}
+        self._decoded: dict[tuple[str, str], Any] = {}
+
+    def plan(self, columns: Sequence[str]) -> dict[str, list[_Part]]:
+        """Return the indexes to decode, by member; columns that cannot be read are noted."""
+        parts: dict[str, list[_Part]] = {}
+        for name in columns:
+            self._bytes_left[name] = self._max_bytes
+            try:
+                for part in self._parts(name):
+                    parts.setdefault(part.place.member, []).append(part)
+            except UnreadableColumn as error:
+                self.unreadable[name] = str(error)
+        return {member: sorted(found, key=lambda part: part.place.offset) for member, found in parts.items()}
+
+    def _parts(self, name: str) -> list[_Part]:
+        require(name in self._facts, "the segment has no such column")
+        facts = self._facts[name]
+        forward = self._place(name, "forward_index")
+        require(4 * len(self._rows) <= self._max_bytes, f"its window needs more than {self._max_bytes} bytes")
+        parts = [_Part(name, "forward_index", forward, self._forward_decoder(facts, forward.size))]
+        if name not in self._layout.metadata.raw_columns:
+            place = self._place(name, "dictionary")
+            decoder = decode_dictionary(
+                facts.data_type, facts.cardinality or 0, place.size, self._layout.metadata.padding
+            )
+            parts.append(_Part(name, "dictionary", place, decoder))
+        return parts
+
+    def _place(self, name: str, index_id: str) -> IndexPlace:
+        place = self._layout.places.get((name, index_id))
+        if place is None or place.size < 0:
+            raise UnreadableColumn(f"the segment holds no {index_id} of it")
+        return place
+
+    def _forward_decoder(self, facts: ColumnFacts, size: int) -> Decoder[Any]:
+        segment_rows, rows, max_bytes = self._layout.metadata.rows, self._rows, self._max_bytes
+        if facts.name in self._layout.metadata.raw_columns:
+            decode = decode_raw if facts.is_single_value else decode_raw_multi_value
+            return decode(facts.data_type, size, segment_rows, rows, max_bytes)
+        cardinality = facts.cardinality or 0
+        require(0 < cardinality < 1 << 31, "its cardinality is not known")
+        if not facts.is_single_value:
+            return decode_multi_value(cardinality, size, segment_rows, facts.entries, rows, max_bytes)
+        if facts.is_sorted:
+            return decode_sorted(cardinality, size, segment_rows, rows)
+        return decode_fixed_bit(cardinality, size, segment_rows, rows)
+
+    def decode(self, member: TarMember, parts: Sequence[_Part]) -> None:
+        """Decode the parts that lie in ``member``, in the order of their bytes."""
+        position = 0
+        for part in parts:
+            if part.column in self.unreadable:
+                continue
+            if part.place.offset - len(part.place.magic) < position:
+                self.unreadable[part.column] = "its index overlaps another one"
+                continue
+            position = self._run(member, part, position)
+
+    def _run(self, member: TarMember, part: _Part, position: int) -> int:
+        """Feed one decoder from ``member``, which stands at ``position``; return the new position."""
+        place, decoder = part.place, part.decoder
+        try:
+            require(
+                place.offset + place.size <= member.size,
+                f"its {part.index_id} lies beyond the end of the file",
+            )
+            magic_start = place.offset - len(place.magic)
+            member.skip(magic_start - position)
+            position = magic_start + len(place.magic)
+            require(member.read(len(place.magic)) == place.magic, f"its {part.index_id} has no magic marker")
+            offset, length = next(decoder)
+            while True:
+                start = place.offset + offset
+                require(
+                    0 <= length <= place.size - offset and start >= position,
+                    f"its {part.index_id} is damaged",
+                )
+                self._spend(part.column, length)
+                member.skip(start - position)
+                content = member.read(length)
+                position = start + length
+                offset, length = decoder.send(content)
+        except StopIteration as finished:
+            self._decoded[part.column, part.index_id] = finished.value
+        except _DECODING_ERRORS as error:
+            damaged = f"its {part.index_id} is damaged ({error})"
+            self.unreadable[part.column] = str(error) if isinstance(error, UnreadableColumn) else damaged
+        return position
+
+    def _spend(self, column: str, length: int) -> None:
+        self._bytes_left[column] -= length
+        require(self._bytes_left[column] >= 0, f"its window needs more than {self._max_bytes} bytes")
+
+    def column(self, name: str) -> ColumnWindow:
+        """Return the decoded parts of ``name`` as one."""
+        forward = self._decoded[name, "forward_index"]
+        codes, offsets = forward if isinstance(forward, tuple) else (forward, None)
+        dictionary = self._decoded.get((name, "dictionary"))
+        if dictionary is not None:
+            return ColumnWindow(codes=codes, dictionary=dictionary, offsets=offsets)
+        encoded = codes.dictionary_encode()
+        return ColumnWindow(
+            codes=encoded.indices.to_numpy().astype(np.int32, copy=False),
+            offsets=offsets,
+            values=encoded.dictionary,
+        )

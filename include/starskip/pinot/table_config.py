@@ -1,0 +1,233 @@
+"""Read Pinot table configurations: which indexes are in force, since deep-store tars do not show them.
+
+Accepted: one configuration; ``{"OFFLINE": {…}, "REALTIME": {…}}`` as ``GET /tables/T`` answers;
+``{"tableName": …, "schema": …, "offline": {…}, "realtime": {…}}`` as ``GET /tableConfigs/T`` does.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from starskip.errors import ConfigError
+
+_TYPES = ("OFFLINE", "REALTIME")
+_LARGEST_FILE_BYTES = 16 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class TableConfig:
+    """What one table configuration says of indexes; ``table`` has no type suffix.
+
+    Columns stand in the order of the configuration, tableIndexConfig before fieldConfigList.
+    ``table_type`` is "OFFLINE", "REALTIME" or None where neither is said. ``document`` is the
+    configuration as it was given.
+    """
+
+    table: str
+    table_type: str | None = None
+    inverted_index_columns: tuple[str, ...] = ()
+    range_index_columns: tuple[str, ...] = ()
+    bloom_filter_columns: tuple[str, ...] = ()
+    json_index_columns: tuple[str, ...] = ()
+    text_index_columns: tuple[str, ...] = ()
+    fst_index_columns: tuple[str, ...] = ()
+    no_dictionary_columns: tuple[str, ...] = ()
+    sorted_column: str | None = None
+    star_tree_index_configs: tuple[Mapping[str, Any], ...] = ()
+    enable_default_star_tree: bool = False
+    document: Mapping[str, Any] = field(default_factory=dict)
+
+
+def read_table_configs(paths: Iterable[str | Path]) -> dict[str, tuple[TableConfig, ...]]:
+    """Return table to its configurations: one, or one for each type of a hybrid table.
+
+    Raises ConfigError, naming file and key, for what is no table configuration and for a table and
+    type that is given twice.
+    """
+    found: dict[str, tuple[TableConfig, ...]] = {}
+    for path in paths:
+        for config in _configs_of(str(path), _document(Path(path))):
+            others = found.get(config.table, ())
+            if any(
+                None in (config.table_type, other.table_type) or config.table_type == other.table_type
+                for other in others
+            ):
+                raise ConfigError(
+                    f"{path}: the configuration of table {config.table} is given twice", setting=config.table
+                )
+            found[config.table] = (*others, config)
+    return found
+
+
+def with_index_changes(
+    config: TableConfig,
+    *,
+    add_inverted: Collection[str] = (),
+    drop_inverted: Collection[str] = (),
+    add_range: Collection[str] = (),
+    sorted_column: str | None = None,
+) -> dict[str, Any]:
+    """Return the table's configuration with the changes in Pinot's key names, the rest as it was.
+
+    A dropped index is taken out of fieldConfigList too. ``sorted_column`` None leaves it alone.
+    """
+    document = copy.deepcopy(dict(config.document))
+    index_config = document["tableIndexConfig"] = dict(document.get("tableIndexConfig") or {})
+    for key, in_force, added, dropped in (
+        ("invertedIndexColumns", config.inverted_index_columns, add_inverted, drop_inverted),
+        ("rangeIndexColumns", config.range_index_columns, add_range, ()),
+    ):
+        listed = index_config.get(key) or []
+        listed = [listed] if isinstance(listed, str) else listed
+        new = [name for name in dict.fromkeys(added) if name not in in_force]
+        proposed = [name for name in listed if name not in dropped] + new
+        if proposed != listed:
+            index_config[key] = proposed
+    for entry in document.get("fieldConfigList") or []:
+        if entry.get("name") in drop_inverted:
+            _drop_inverted_field_index(entry)
+    if sorted_column is not None:
+        index_config["sortedColumn"] = [sorted_column]
+    return document
+
+
+def _document(path: Path) -> Any:
+    try:
+        if path.stat().st_size > _LARGEST_FILE_BYTES:
+            raise ConfigError(
+                f"{path}: over {_LARGEST_FILE_BYTES} bytes, no table configuration", setting=str(path)
+            )
+        return json.loads(path.read_bytes())
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror})", setting=str(path)) from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path}: is no JSON table configuration ({error})", setting=str(path)) from error
+
+
+def _configs_of(path: str, document: Any) -> list[TableConfig]:
+    if isinstance(document, dict):
+        by_type = {key: document.get(key) or document.get(key.lower()) for key in _TYPES}
+        parts = [(part, kind) for kind, part in by_type.items() if isinstance(part, dict)]
+        if parts:
+            return [_config(path, part, kind) for part, kind in parts]
+        if "tableName" in document:
+            return [_config(path, document, None)]
+    raise ConfigError(
+        f"{path}: is no table configuration: it has neither tableName nor OFFLINE or REALTIME", setting=path
+    )
+
+
+def _config(path: str, document: dict[str, Any], kind: str | None) -> TableConfig:
+    reader = _Reader(path)
+    name = reader.text(document, "tableName")
+    table_type = reader.text(document, "tableType", kind or "").upper() or None
+    for suffix in _TYPES:
+        if name.endswith(f"_{suffix}"):
+            name, table_type = name.removesuffix(f"_{suffix}"), suffix
+    index_config = reader.mapping(document, "tableIndexConfig")
+    fields = [
+        reader.as_mapping(entry, "fieldConfigList") for entry in reader.sequence(document, "fieldConfigList")
+    ]
+    by_index = _field_indexes(reader, fields)
+
+    def columns(index: str, *keys: str) -> tuple[str, ...]:
+        listed = [column for key in keys for column in reader.columns(index_config, key)]
+        return tuple(dict.fromkeys(listed + by_index.get(index, [])))
+
+    sorted_columns = reader.columns(index_config, "sortedColumn")
+    return TableConfig(
+        table=name,
+        table_type=table_type,
+        inverted_index_columns=columns("INVERTED", "invertedIndexColumns"),
+        range_index_columns=columns("RANGE", "rangeIndexColumns"),
+        bloom_filter_columns=columns("BLOOM", "bloomFilterColumns", "bloomFilterConfigs"),
+        json_index_columns=columns("JSON", "jsonIndexColumns", "jsonIndexConfigs"),
+        text_index_columns=columns("TEXT"),
+        fst_index_columns=columns("FST"),
+        no_dictionary_columns=columns("RAW", "noDictionaryColumns", "noDictionaryConfig"),
+        sorted_column=sorted_columns[0] if sorted_columns else None,
+        star_tree_index_configs=tuple(
+            reader.as_mapping(entry, "starTreeIndexConfigs")
+            for entry in reader.sequence(index_config, "starTreeIndexConfigs")
+        ),
+        enable_default_star_tree=index_config.get("enableDefaultStarTree") is True,
+        document=document,
+    )
+
+
+def _field_indexes(reader: _Reader, fields: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Return index name in capitals (and "RAW") to the columns whose field config turns it on."""
+    found: dict[str, list[str]] = {}
+    for entry in fields:
+        column = reader.text(entry, "name")
+        indexes = reader.mapping(entry, "indexes")
+        names = [reader.text(entry, "indexType", ""), *reader.columns(entry, "indexTypes")]
+        names += [name for name, options in indexes.items() if not _is_disabled(options)]
+        if entry.get("encodingType") == "RAW" or _is_disabled(indexes.get("dictionary")):
+            names.append("RAW")
+        for name in dict.fromkeys(name.upper() for name in names):
+            found.setdefault(name, []).append(column)
+    return found
+
+
+def _is_disabled(options: Any) -> bool:
+    return isinstance(options, dict) and options.get("disabled") is True
+
+
+def _drop_inverted_field_index(entry: dict[str, Any]) -> None:
+    if str(entry.get("indexType", "")).upper() == "INVERTED":
+        del entry["indexType"]
+    if entry.get("indexTypes"):
+        entry["indexTypes"] = [name for name in entry["indexTypes"] if str(name).upper() != "INVERTED"]
+    if isinstance(entry.get("indexes"), dict):
+        entry["indexes"].pop("inverted", None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Typed look-ups whose errors name file and key; null counts as absent, as in Pinot."""
+
+    path: str
+
+    def text(self, document: Mapping[str, Any], key: str, default: str | None = None) -> str:
+        value = document.get(key)
+        if value is None and default is not None:
+            return default
+        if not isinstance(value, str) or (not value and default is None):
+            raise self._wrong(key, "a text")
+        return value
+
+    def mapping(self, document: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+        value = document.get(key)
+        return {} if value is None else self.as_mapping(value, key)
+
+    def as_mapping(self, value: Any, key: str) -> Mapping[str, Any]:
+        if not isinstance(value, dict):
+            raise self._wrong(key, "an object")
+        return value
+
+    def sequence(self, document: Mapping[str, Any], key: str) -> list[Any]:
+        value = document.get(key)
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            raise self._wrong(key, "a list")
+        return value
+
+    def columns(self, document: Mapping[str, Any], key: str) -> list[str]:
+        """Return column names: a list, one text, or the keys of an object."""
+        value = document.get(key)
+        names = [value] if isinstance(value, str) else list(value) if isinstance(value, dict | list) else []
+        if (value is not None and not isinstance(value, str | dict | list)) or not all(
+            isinstance(name, str) for name in names
+        ):
+            raise self._wrong(key, "a list of columns")
+        return [name for name in names if name]
+
+    def _wrong(self, key: str, wanted: str) -> ConfigError:
+        return ConfigError(f"{self.path}: {key} is not {wanted}", setting=key)

@@ -1,0 +1,1 @@
+"""The report of one table and one night: evidence to JSON, Markdown and HTML."""

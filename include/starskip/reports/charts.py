@@ -1,0 +1,206 @@
+"""The charts of a report as SVG texts: saving by K, shapes before and after, measured and predicted latency.
+
+Drawn by Vega-Lite (vl-convert: no browser, no network). Every chart comes in a wide and a narrow form; both
+carry a style sheet that swaps the theme's colours where the reader prefers dark. Colours are Okabe and Ito's,
+which stay apart for colour-blind eyes. Text from outside goes in as data values, never into an expression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import vl_convert
+
+from starskip.reports.evidence import Evidence
+from starskip.reports.evidence_bounds import thinned_bins
+from starskip.reports.number_text import compact_count, milliseconds, percent, percent_range
+from starskip.reports.sentences import filter_text
+from starskip.reports.template_environment import shown
+
+Spec = dict[str, Any]
+"""A part of a Vega-Lite specification."""
+
+WIDE, NARROW = 860, 330
+MAX_BARS = 15
+MAX_POINTS = 150
+"""A page stays light; the evidence holds all bins."""
+
+INK, MUTED, GRID = "#1f2430", "#5b6472", "#e3e6eb"
+BLUE, VERMILLION, GREY = "#0072b2", "#d55e00", "#b9c0ca"
+_DARK = {
+    INK: "#e8ebf0",
+    MUTED: "#a3adba",
+    GRID: "#343b47",
+    BLUE: "#56b4e9",
+    VERMILLION: "#ff9d57",
+    GREY: "#566070",
+}
+# Without aria: an attribute on each mark would double the size; the picture has its alt text.
+_THEME: Spec = {
+    "aria": False,
+    "font": "system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif",
+    "view": {"stroke": None},
+    "mark": {"aria": False},
+    "text": {"fontSize": 12},
+    "axis": {
+        "aria": False,
+        "labelColor": INK,
+        "titleColor": MUTED,
+        "titleFontWeight": "normal",
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "gridColor": GRID,
+        "domainColor": GRID,
+        "tickColor": GRID,
+        "titlePadding": 8,
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """One chart: two SVG texts and the sentence that stands for it where it cannot be seen."""
+
+    wide_svg: str
+    narrow_svg: str
+    alt: str
+
+
+def k_curve_chart(evidence: Evidence) -> Chart | None:
+    """Return saving by number of indexes with its 90 % band and the chosen number; None without a curve."""
+    curve = evidence.k_curve
+    if not curve.points:
+        return None
+    points = [
+        {"k": each.k, "saving": each.saving_ratio, "low": each.interval.low, "high": each.interval.high}
+        for each in curve.points
+    ]
+    if all(each.k for each in curve.points):
+        points.insert(0, {"k": 0, "saving": 0.0, "low": 0.0, "high": 0.0})
+    chosen = [
+        {
+            "k": each.k,
+            "saving": each.saving_ratio,
+            "label": f"chosen: {each.k} → {percent(each.saving_ratio)}",
+        }
+        for each in curve.points
+        if each.k == curve.chosen_k > 0
+    ]
+    x = _axis("k", "number of indexes", values=[point["k"] for point in points], format="d")
+    y = _axis("saving", "share of entries saved", format="~%", tickCount=5)
+    # The label stands towards the side that has room, lest it run out of the picture.
+    is_right = curve.chosen_k * 2 > max(each.k for each in curve.points)
+    label = {"align": "right" if is_right else "left", "dx": -12 if is_right else 12, "dy": -8}
+    layers = [
+        _layer(
+            points,
+            {"type": "area", "color": BLUE, "opacity": 0.18},
+            x=x,
+            y=y | {"field": "low"},
+            y2={"field": "high"},
+        ),
+        _layer(points, {"type": "line", "color": BLUE, "strokeWidth": 2}, x=x, y=y),
+        _layer(points, _dots(BLUE, size=45), x=x, y=y),
+        _layer(chosen, {"type": "point", "color": VERMILLION, "size": 190, "strokeWidth": 2.5}, x=x, y=y),
+        _layer(
+            chosen,
+            {"type": "text", "color": VERMILLION, "fontWeight": "bold", "baseline": "bottom"} | label,
+            x=x,
+            y=y,
+            text={"field": "label"},
+        ),
+    ]
+    described = "; ".join(
+        f"{each.k}: {percent(each.saving_ratio)} ({percent_range(each.interval.low, each.interval.high)})"
+        for each in curve.points[:20]
+    )
+    alt = f"Predicted saving by number of indexes, 90 % interval in brackets. {described}."
+    return Chart(_svg(layers, WIDE, 260), _svg(layers, NARROW, 260), alt)
+
+
+def shapes_chart(evidence: Evidence) -> Chart | None:
+    """Return entries scanned now and with the chosen indexes, by shape; None where nothing is scanned."""
+    shapes = [each for each in evidence.shapes.top[:MAX_BARS] if each.entries_scanned_in_filter]
+    if not shapes:
+        return None
+    now = [each.entries_scanned_in_filter for each in shapes]
+    then = [max(0.0, each.entries_scanned_in_filter * (1 - each.predicted_saving_ratio)) for each in shapes]
+    filters = [shown(filter_text(each.masked_text), 52) for each in shapes]
+
+    def drawn(width: int, label_width: int, labels: list[str]) -> str:
+        ranks = range(1, len(shapes) + 1)
+        bars = [
+            {"label": f"{rank}  {text}".strip(), "now": before, "then": after}
+            for rank, text, before, after in zip(ranks, labels, now, then, strict=True)
+        ]
+        axis = {"ticks": False, "domain": False, "grid": False, "labelAlign": "left"}
+        axis |= {"labelLimit": label_width, "labelPadding": label_width + 8}
+        y = {"field": "label", "type": "nominal", "title": None, "sort": None, "axis": axis}
+        x = _axis("now", "entries scanned in filter", format="~s", tickCount=5, orient="top")
+        layers = [
+            _layer(bars, {"type": "bar", "color": GREY, "height": 16}, x=x, y=y),
+            _layer(bars, {"type": "bar", "color": BLUE, "height": 8}, x=x | {"field": "then"}, y=y),
+        ]
+        return _svg(layers, width, 24 * len(bars) + 50)
+
+    described = "; ".join(
+        f"{rank}: {compact_count(before)} to {compact_count(after)}"
+        for rank, (before, after) in enumerate(zip(now, then, strict=True), start=1)
+    )
+    alt = f"Entries scanned in filter by shape, now and with the chosen indexes. {described}."
+    return Chart(drawn(WIDE, 350, filters), drawn(NARROW, 22, [""] * len(shapes)), alt)
+
+
+def latency_chart(evidence: Evidence) -> Chart | None:
+    """Return pooled bins, measured against predicted, and the perfect fit; None under two bins."""
+    bins = tuple(each for each in evidence.latency.bins if each.predicted_ms is not None)
+    if len(bins) < 2:
+        return None
+    points = [
+        {"predicted": each.predicted_ms, "measured": each.latency_ms}
+        for each in thinned_bins(bins, MAX_POINTS)
+    ]
+    most = max(each.latency_ms for each in bins)
+    end = min(most, max(each.predicted_ms or 0.0 for each in bins))
+    perfect = [{"predicted": each, "measured": each} for each in (0.0, end)]
+    x = _axis("predicted", "predicted ms", tickCount=6)
+    y = _axis("measured", "measured ms", tickCount=5)
+    line = {"type": "line", "color": MUTED, "strokeDash": [5, 4], "strokeWidth": 1.5}
+    layers = [
+        _layer(perfect, line, x=x, y=y),
+        _layer(points, _dots(BLUE, size=26) | {"opacity": 0.5}, x=x, y=y),
+    ]
+    alt = (
+        f"Measured against predicted latency of {len(bins)} pooled bins, up to {milliseconds(most)}; "
+        "a perfect fit lies on the dashed diagonal."
+    )
+    return Chart(_svg(layers, WIDE, 280), _svg(layers, NARROW, 280), alt)
+
+
+def _axis(field: str, title: str, **axis: Any) -> Spec:
+    return {"field": field, "type": "quantitative", "title": title, "axis": axis}
+
+
+def _dots(color: str, size: int) -> Spec:
+    return {"type": "point", "color": color, "filled": True, "size": size, "opacity": 1}
+
+
+def _layer(rows: Sequence[Spec], mark: Spec, **encoding: Spec) -> Spec:
+    return {"data": {"values": rows}, "mark": mark, "encoding": encoding}
+
+
+def _svg(layers: Sequence[Spec], width: int, height: int) -> str:
+    spec: Spec = {
+        "layer": layers,
+        "width": width,
+        "height": height,
+        "background": "transparent",
+        "autosize": {"type": "fit", "contains": "padding"},
+    }
+    # No URL may be loaded, whatever the data hold.
+    svg: str = vl_convert.vegalite_to_svg(spec, config=_THEME, allowed_base_urls=[])
+    rules = "".join(f'[fill="{a}"]{{fill:{b}}}[stroke="{a}"]{{stroke:{b}}}' for a, b in _DARK.items())
+    start = svg.index(">", svg.index("<svg")) + 1
+    return f"{svg[:start]}<style>@media (prefers-color-scheme:dark){{{rules}}}</style>{svg[start:]}"

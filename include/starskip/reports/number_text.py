@@ -1,0 +1,58 @@
+"""Numbers as people read them: thousands, percents, bytes, durations."""
+
+from __future__ import annotations
+
+
+def count(value: float) -> str:
+    """Return a whole number with thousands separators, ``256,205,146``."""
+    return f"{round(value):,}"
+
+
+def compact_count(value: float) -> str:
+    """Return a count in at most four digits and a suffix, ``256 M``."""
+    return _scaled(float(value), ("", "k", "M", "G", "T", "P"))
+
+
+def size(size_bytes: int | None) -> str:
+    """Return a size in decimal units, ``1.59 MB``, or ``unknown``."""
+    return (
+        "unknown" if size_bytes is None else _scaled(float(size_bytes), ("B", "kB", "MB", "GB", "TB", "PB"))
+    )
+
+
+def percent(ratio: float, decimals: int = 1) -> str:
+    """Return a ratio as ``59.6 %``; never ``-0.0 %``, and never ``100.0 %`` for less than all."""
+    shown = ratio * 100
+    rounded = round(shown, decimals) + 0.0
+    if rounded == 100 and ratio < 1:
+        rounded = 100 - 10**-decimals
+    return f"{rounded:.{decimals}f} %".replace("-", "−")
+
+
+def percent_range(low: float, high: float, decimals: int = 0) -> str:
+    """Return two ratios as ``55–63 %``; with a minus in it as ``−2 to 3 %``."""
+    joint = "–" if low >= 0 else " to "
+    return f"{percent(low, decimals)[:-2]}{joint}{percent(high, decimals)}"
+
+
+def milliseconds(value_ms: float) -> str:
+    """Return a duration in the unit that suits it, ``3.2 ms``, ``12.4 s``, ``7.1 min``, ``3.0 h``."""
+    magnitude = abs(value_ms)
+    for limit, divisor, unit in ((1e3, 1, "ms"), (6e4, 1e3, "s"), (3.6e6, 6e4, "min")):
+        if magnitude < limit:
+            return f"{value_ms / divisor:.3g} {unit}".replace("-", "−")
+    return f"{value_ms / 3.6e6:,.1f} h".replace("-", "−")
+
+
+def decimal(value: float | None, digits: int = 3) -> str:
+    """Return a number with ``digits`` significant digits, or a dash for none."""
+    return "–" if value is None else f"{value:.{digits}g}".replace("-", "−")
+
+
+def _scaled(value: float, units: tuple[str, ...]) -> str:
+    for unit in units:
+        if abs(value) < 999.5 or unit == units[-1]:
+            digits = f"{value:.0f}" if unit == units[0] or abs(value) >= 99.95 else f"{value:.3g}"
+            return f"{digits} {unit}".rstrip().replace("-", "−")
+        value /= 1000
+    raise AssertionError("the last unit takes all")

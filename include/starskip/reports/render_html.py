@@ -1,0 +1,73 @@
+"""The report as one self-contained HTML page: no script, nothing loaded, charts as ``data:`` images."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+
+from markupsafe import Markup
+
+from starskip.reports.charts import Chart, k_curve_chart, latency_chart, shapes_chart
+from starskip.reports.config_block import config_block
+from starskip.reports.evidence import Evidence
+from starskip.reports.masking import masked_evidence
+from starskip.reports.sentences import headline
+from starskip.reports.template_environment import template_environment, template_text
+
+SECTIONS = (
+    "section_change.html.j2",
+    "section_savings.html.j2",
+    "section_shapes.html.j2",
+    "section_latency.html.j2",
+    "section_refusals.html.j2",
+    "section_data_quality.html.j2",
+    "section_settings.html.j2",
+)
+"""In the order of the page. A later index family adds its template here and a field to the evidence."""
+
+
+def render_html(evidence: Evidence) -> str:
+    """Return the page; safe to serve or to open from a file under ``content_security_policy``."""
+    environment = template_environment(autoescape=True)
+    environment.filters |= {"data_url": _data_url, "with_units": _with_units}
+    evidence = masked_evidence(evidence)
+    return environment.get_template("report.html.j2").render(
+        evidence=evidence,
+        sections=SECTIONS,
+        headline=headline(evidence),
+        config_block=config_block(evidence.change),
+        charts=_charts(evidence),
+        # Our own file, and a style element knows no entities: it must stay as it is, to the byte of its hash.
+        style=Markup(_style()),  # noqa: S704
+        content_security_policy=content_security_policy(),
+    )
+
+
+def content_security_policy() -> str:
+    """Return the policy that the page carries; a server of the page can send the same one as a header."""
+    digest = base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
+    return (
+        f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _style() -> str:
+    return template_text("report.css")
+
+
+def _charts(evidence: Evidence) -> dict[str, Chart | None]:
+    return {
+        "k_curve": k_curve_chart(evidence),
+        "shapes": shapes_chart(evidence),
+        "latency": latency_chart(evidence),
+    }
+
+
+def _data_url(svg: str) -> str:
+    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
+
+
+def _with_units(text: str) -> str:
+    """Return the text with spaces before units that no line breaks at."""
+    return re.sub(r"(?<=\d) (?=%|ms|s|min|h)", "\u00a0", text)

@@ -1,0 +1,151 @@
+"""The words of the report: its headline, and what codes of kinds and reasons say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from starskip.errors import printable
+from starskip.reports.evidence import Evidence, ReasonedStructure, Structure
+from starskip.reports.number_text import milliseconds, percent, percent_range
+
+MAX_NAMES_IN_HEADLINE = 6
+
+_PLAIN_CODE = re.compile(r"[A-Za-z][A-Za-z0-9_ -]{0,59}")
+_KINDS = {
+    "inverted": ("an inverted index", "inverted indexes"),
+    "range": ("a range index", "range indexes"),
+    "bloom": ("a bloom filter", "bloom filters"),
+    "sorted": ("the sort order", "the sort orders"),
+    "star_tree": ("a star-tree", "star-trees"),
+}
+_WORKLOADS = {
+    "equal_columns": "that every column is queried equally",
+    "given_weights": "the weights that were given",
+}
+_STOPS = {
+    "saving_too_small": "one more index would save less than the least share asked for",
+    "marginal_saving": "one more index would add less than the least share of the saving",
+    "max_indexes": "this is the largest number of indexes allowed",
+    "desirable_entries": "the queries already scan as few entries as desired",
+    "no_candidates": "there are no further candidates",
+    "budget": "a further index does not fit the storage budget",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a sentence: our words, or a ``name`` from outside that every format escapes its own way."""
+
+    text: str
+    is_name: bool = False
+
+
+def headline(evidence: Evidence) -> tuple[Piece, ...]:
+    """Return the sentence that a person reads first: what to change and what it brings, or why nothing."""
+    table = Piece(evidence.table, is_name=True)
+    add, drop = evidence.change.add, evidence.change.drop
+    if not add and not drop:
+        return (Piece("No change for "), table, Piece(f": {_why_nothing(evidence)}."))
+    pieces: list[Piece] = []
+    if add:
+        pieces += Piece("Add "), *_structures("", add)
+        pieces.append(Piece(f": filter scanning falls by {_saving(evidence)}"))
+        if evidence.summary.saving_ms is not None:
+            pieces.append(Piece(f", about {milliseconds(evidence.summary.saving_ms)} of query time a night"))
+        if evidence.summary.workload != "log":
+            pieces.append(Piece(f", assuming {_WORKLOADS[evidence.summary.workload]}, for want of a log"))
+    if drop:
+        pieces += [
+            Piece("; drop " if add else "Drop "),
+            *_structures("the", drop),
+            Piece(" that no query needs"),
+        ]
+    return (*pieces, Piece("."))
+
+
+def refusals_by_reason(refused: Iterable[ReasonedStructure]) -> Mapping[str, tuple[ReasonedStructure, ...]]:
+    """Return the refusals under their reason codes, the reason with most refusals first."""
+    groups: dict[str, list[ReasonedStructure]] = {}
+    for each in refused:
+        groups.setdefault(each.reason, []).append(each)
+    ranked = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
+    return {reason: tuple(each) for reason, each in ranked}
+
+
+def is_plain_code(code: str) -> bool:
+    """Tell whether a code is a letter, then letters, digits, spaces, hyphens and underscores."""
+    return _PLAIN_CODE.fullmatch(code) is not None
+
+
+def code_words(code: str) -> str:
+    """Return a reason code as words: ``saves_too_little`` as ``Saves too little``."""
+    return _words(code)[:1].upper() + _words(code)[1:]
+
+
+def stop_words(code: str) -> str:
+    """Return why the K curve stopped, as a clause."""
+    return _STOPS.get(code, _words(code))
+
+
+def kind_words(kind: str) -> str:
+    """Return an index kind as a noun with its article, ``an inverted index``."""
+    return _KINDS.get(kind, (_words(kind), ""))[0]
+
+
+def filter_text(sql: str) -> str:
+    """Return what tells one shape from another: the text between WHERE and GROUP BY, ORDER BY or LIMIT."""
+    parts = re.split(r"\bWHERE\b", sql, maxsplit=1, flags=re.IGNORECASE)
+    if len(parts) == 1:
+        return sql
+    return re.split(r"\b(?:GROUP BY|ORDER BY|HAVING|LIMIT|OPTION)\b", parts[1], flags=re.IGNORECASE)[
+        0
+    ].strip()
+
+
+def _saving(evidence: Evidence) -> str:
+    ratio, interval = evidence.summary.predicted_saving_ratio, evidence.summary.predicted_interval
+    decimals = 0 if abs(ratio) >= 0.095 else 1
+    return (
+        f"{percent(ratio, decimals)} (90 % interval {percent_range(interval.low, interval.high, decimals)})"
+    )
+
+
+def _why_nothing(evidence: Evidence) -> str:
+    if evidence.data_quality.failed_gates:
+        return "a quality gate stopped it this night, so its last advice stands"
+    if not evidence.summary.queries and evidence.summary.workload == "log":
+        return f"the log of {evidence.run_date.isoformat()} holds no query of it"
+    if not evidence.refused:
+        return "no query filters on a column that an index would serve"
+    return "no index would save enough to be worth its upkeep"
+
+
+def _structures(article: str, structures: tuple[Structure, ...]) -> Iterable[Piece]:
+    """Yield structures by kind, each with its columns; ``article`` replaces the noun's own."""
+    for position, kind in enumerate(dict.fromkeys(structure.kind for structure in structures)):
+        columns = [", ".join(each.columns) for each in structures if each.kind == kind]
+        if position:
+            yield Piece(" and ")
+        yield _noun(kind, article, is_one=len(columns) == 1)
+        yield Piece(" on ")
+        for i, name in enumerate(columns[:MAX_NAMES_IN_HEADLINE]):
+            if i:
+                yield Piece(", ")
+            yield Piece(name, is_name=True)
+        if (more := len(columns) - MAX_NAMES_IN_HEADLINE) > 0:
+            yield Piece(f" and {more} more")
+
+
+def _noun(kind: str, article: str, is_one: bool) -> Piece:
+    if not is_plain_code(kind):
+        return Piece(kind, is_name=True)
+    one, many = _KINDS.get(kind, (f"a {_words(kind)}", _words(kind)))
+    if not is_one:
+        return Piece(many)
+    return Piece(f"{article} {one.split(maxsplit=1)[1]}" if article else one)
+
+
+def _words(code: str) -> str:
+    return code.replace("_", " ") if is_plain_code(code) else printable(code, 60)

@@ -1,0 +1,51 @@
+"""The Jinja environment of the templates beside this module, read so that it works from inside a zip too."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+import jinja2
+
+from starskip.errors import printable
+from starskip.reports import number_text, sentences
+
+MAX_NAME = 120
+
+
+def template_environment(*, autoescape: bool) -> jinja2.Environment:
+    """Return an environment with the report's filters; undefined names are errors."""
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(template_text),
+        autoescape=autoescape,  # noqa: S701 - Markdown has an escaping of its own
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {
+        "count": number_text.count,
+        "compact_count": number_text.compact_count,
+        "size": number_text.size,
+        "percent": number_text.percent,
+        "milliseconds": number_text.milliseconds,
+        "decimal": number_text.decimal,
+        "code_words": sentences.code_words,
+        "stop_words": sentences.stop_words,
+        "kind_words": sentences.kind_words,
+        "shown": shown,
+    }
+    environment.globals |= {
+        "percent_range": number_text.percent_range,
+        "refusals_by_reason": sentences.refusals_by_reason,
+    }
+    return environment
+
+
+def template_text(name: str) -> str:
+    """Return the text of one file of the templates folder."""
+    return (resources.files("starskip.reports") / "templates" / name).read_text(encoding="utf-8")
+
+
+def shown(text: object, limit: int = MAX_NAME) -> str:
+    """Return text from outside on one bounded line, control characters escaped."""
+    return printable(str(text), limit)

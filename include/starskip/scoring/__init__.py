@@ -1,0 +1,1 @@
+"""Shapes and candidates to votes: strategy leapfrog, and the baselines frequency and parser."""

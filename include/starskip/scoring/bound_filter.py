@@ -1,0 +1,265 @@
+"""A filter bound to the rows of one window: which rows match, what a scan of them reads.
+
+Mirrors how Pinot 0.11 plans a filter on a segment (FilterPlanNode, FilterOperatorUtils): a literal
+that the dictionary lacks makes an empty filter, one that matches every value drops out, a sorted
+column or an existing index answers without a scan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+from starskip.sql.predicate import And, Bound, Constant, Leaf, Not, Operator, Or, Predicate, Slot
+from starskip.tables.row_window import ColumnWindow, RowWindow
+from starskip.tables.value_positions import Positions, ValuePositions
+
+Mask = npt.NDArray[np.bool_]
+Literals = Sequence[Sequence[str]]
+
+UNKNOWN_RATIO: Mapping[Operator, float] = {
+    Operator.EQUAL: 0.1,
+    Operator.IN: 0.2,
+    Operator.NOT_EQUAL: 0.9,
+    Operator.NOT_IN: 0.8,
+    Operator.RANGE: 1 / 3,
+}
+"""Share of rows that a predicate keeps where the column could not be read (design.md: 1/3 for ranges)."""
+
+_UNKNOWN_OTHER_RATIO = 0.5
+_NULL_TESTS = (Operator.IS_NULL, Operator.IS_NOT_NULL)
+_SORTED_SERVES = (Operator.EQUAL, Operator.NOT_EQUAL, Operator.IN, Operator.NOT_IN, Operator.RANGE)
+
+
+class Fixed(Enum):
+    """A part of the filter that the segment answers without rows."""
+
+    EMPTY = "empty"
+    EVERYTHING = "everything"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundLeaf:
+    """``mask``: rows that match. ``entries_per_row``: values that a scan reads a row (1, or more for multi-value).
+
+    ``is_free``: answered by a sorted column or an index that exists. ``leaf`` tells which index would serve it.
+    """
+
+    leaf: Leaf
+    mask: Mask
+    entries_per_row: float
+    is_free: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundAnd:
+    """All children hold; in text order."""
+
+    children: tuple[BoundFilter, ...]
+    mask: Mask
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundOr:
+    """One of the children holds."""
+
+    children: tuple[BoundFilter, ...]
+    mask: Mask
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundNot:
+    """The child does not hold."""
+
+    child: BoundFilter
+    mask: Mask
+
+
+BoundFilter = BoundLeaf | BoundAnd | BoundOr | BoundNot | Fixed
+
+
+@dataclass(frozen=True, slots=True)
+class FilterBinder:
+    """Binds filters to one window; ``is_free(leaf)`` tells what sorting or an existing index answers.
+
+    Masks of leaves are kept by literal, since hot literals return in many queries.
+    """
+
+    window: RowWindow
+    is_free: Callable[[Leaf], bool]
+    _masks: dict[tuple[Leaf, tuple[tuple[str, ...], ...]], tuple[Mask, float] | Fixed]
+
+    def bind(
+        self, predicate: Predicate, literals: Literals, unknown_ratio: float | None = None
+    ) -> BoundFilter:
+        """Return ``predicate`` with ``literals`` in its slots, as this window's segment runs it.
+
+        ``unknown_ratio``: share of rows that expressions keep, where the log tells it.
+        """
+        match predicate:
+            case Constant(value):
+                return Fixed.EVERYTHING if value else Fixed.EMPTY
+            case And(children):
+                return _bound_and([self.bind(child, literals, unknown_ratio) for child in children])
+            case Or(children):
+                return _bound_or([self.bind(child, literals, unknown_ratio) for child in children])
+            case Not(child):
+                return _bound_not(self.bind(child, literals, unknown_ratio))
+        return self._bind_leaf(predicate, literals, unknown_ratio)
+
+    def is_known(self, leaf: Leaf) -> bool:
+        """Tell whether the rows that match ``leaf`` can be read off the window."""
+        return bool(leaf.column) and (leaf.column in self.window.columns or leaf.operator in _NULL_TESTS)
+
+    def _bind_leaf(self, leaf: Leaf, literals: Literals, unknown_ratio: float | None) -> BoundFilter:
+        if unknown_ratio is not None and not self.is_known(leaf):
+            return BoundLeaf(leaf, _scattered(unknown_ratio, self.window.rows, leaf), 1.0, self.is_free(leaf))
+        key = (leaf, tuple(tuple(literals[slot.position]) for slot in _slots(leaf)))
+        if key not in self._masks:
+            self._masks[key] = _leaf_mask(leaf, literals, self.window)
+        found = self._masks[key]
+        if isinstance(found, Fixed):
+            return found
+        return BoundLeaf(leaf, found[0], found[1], self.is_free(leaf))
+
+
+def filter_binder(window: RowWindow, is_free: Callable[[Leaf], bool]) -> FilterBinder:
+    """Return a binder for ``window`` with nothing kept yet."""
+    return FilterBinder(window, is_free, {})
+
+
+def is_served_by_sorting(leaf: Leaf, sorted_columns: frozenset[str]) -> bool:
+    """Tell whether a sorted column answers ``leaf`` without a scan."""
+    return leaf.column in sorted_columns and leaf.operator in _SORTED_SERVES
+
+
+def _slots(leaf: Leaf) -> tuple[Slot, ...]:
+    bounds = tuple(b.slot for b in (leaf.low, leaf.high) if b is not None and b.slot is not None)
+    return leaf.slots + bounds
+
+
+def _bound_and(children: list[BoundFilter]) -> BoundFilter:
+    if Fixed.EMPTY in children:
+        return Fixed.EMPTY
+    parts = [child for child in children if not isinstance(child, Fixed)]
+    if not parts:
+        return Fixed.EVERYTHING
+    if len(parts) == 1:
+        return parts[0]
+    return BoundAnd(tuple(parts), np.logical_and.reduce([part.mask for part in parts]))
+
+
+def _bound_or(children: list[BoundFilter]) -> BoundFilter:
+    if Fixed.EVERYTHING in children:
+        return Fixed.EVERYTHING
+    parts = [child for child in children if not isinstance(child, Fixed)]
+    if not parts:
+        return Fixed.EMPTY
+    if len(parts) == 1:
+        return parts[0]
+    return BoundOr(tuple(parts), np.logical_or.reduce([part.mask for part in parts]))
+
+
+def _bound_not(child: BoundFilter) -> BoundFilter:
+    match child:
+        case Fixed.EMPTY:
+            return Fixed.EVERYTHING
+        case Fixed.EVERYTHING:
+            return Fixed.EMPTY
+    return BoundNot(child, ~child.mask)
+
+
+def _leaf_mask(leaf: Leaf, literals: Literals, window: RowWindow) -> tuple[Mask, float] | Fixed:
+    if leaf.operator is Operator.IS_NULL:
+        return Fixed.EMPTY
+    if leaf.operator is Operator.IS_NOT_NULL:
+        return Fixed.EVERYTHING
+    column = window.columns.get(leaf.column)
+    if column is None:
+        return _guessed(leaf, window.rows), 1.0
+    values = column.dictionary if column.dictionary is not None else column.values
+    positions = _positions(leaf, literals, ValuePositions(values))
+    if positions is None:
+        return _guessed(leaf, window.rows), _entries_per_row(column, window.rows)
+    negated = leaf.operator in (Operator.NOT_EQUAL, Operator.NOT_IN)
+    if column.dictionary is not None:
+        # The dictionary covers the segment: what it lacks, no row has.
+        if len(positions) == 0:
+            return Fixed.EVERYTHING if negated else Fixed.EMPTY
+        if len(positions) == len(values):
+            return Fixed.EMPTY if negated else Fixed.EVERYTHING
+    mask = _rows_with(column, positions, len(values))
+    if column.dictionary is not None and not mask.any():
+        # Present in the segment but not among these rows: as frequent as an average value.
+        mask = _scattered(len(positions) / len(values), window.rows, leaf)
+    return (~mask if negated else mask), _entries_per_row(column, window.rows)
+
+
+def _positions(leaf: Leaf, literals: Literals, values: ValuePositions) -> Positions | None:
+    texts = [_signed(text, slot) for slot in leaf.slots for text in literals[slot.position]]
+    texts.extend(leaf.constants)
+    match leaf.operator:
+        case Operator.EQUAL | Operator.NOT_EQUAL | Operator.IN | Operator.NOT_IN if texts:
+            return values.equal_to(texts)
+        case Operator.RANGE:
+            low, high = _bound_text(leaf.low, literals), _bound_text(leaf.high, literals)
+            if (leaf.low and low is None) or (leaf.high and high is None):
+                return None
+            return values.between(
+                low,
+                high,
+                low_inclusive=bool(leaf.low and leaf.low.inclusive),
+                high_inclusive=bool(leaf.high and leaf.high.inclusive),
+            )
+        case Operator.LIKE if texts:
+            return values.like(texts[0])
+        case Operator.REGEXP_LIKE if texts:
+            return values.regexp_like(texts[0])
+    return None
+
+
+def _bound_text(bound: Bound | None, literals: Literals) -> str | None:
+    if bound is None or bound.slot is None:
+        return None
+    return _signed(literals[bound.slot.position][0], bound.slot)
+
+
+def _signed(text: str, slot: Slot) -> str:
+    if not slot.negative:
+        return text
+    return text[1:] if text.startswith("-") else "-" + text
+
+
+def _rows_with(column: ColumnWindow, positions: Positions, values: int) -> Mask:
+    if len(positions) == 1:
+        hits = column.codes == positions[0]
+    else:
+        wanted = np.zeros(values, dtype=bool)
+        wanted[positions] = True
+        hits = wanted[column.codes]
+    if column.offsets is None:
+        return hits
+    starts = column.offsets[:-1]
+    counts = np.add.reduceat(np.append(hits, False).astype(np.int32), starts)
+    # reduceat gives a row without values its neighbour's first entry.
+    counts[column.offsets[1:] == starts] = 0
+    return counts > 0
+
+
+def _entries_per_row(column: ColumnWindow, rows: int) -> float:
+    return 1.0 if column.offsets is None or not rows else len(column.codes) / rows
+
+
+def _guessed(leaf: Leaf, rows: int) -> Mask:
+    return _scattered(UNKNOWN_RATIO.get(leaf.operator, _UNKNOWN_OTHER_RATIO), rows, leaf)
+
+
+def _scattered(ratio: float, rows: int, leaf: Leaf) -> Mask:
+    """Rows picked independently of all other columns, the same ones at every run."""
+    seed = sum(map(ord, leaf.column + "".join(leaf.columns))) + len(leaf.operator.value)
+    picked: Mask = np.random.default_rng(seed).random(rows) < ratio
+    return picked

@@ -1,0 +1,115 @@
+"""Strategy leapfrog: what each shape would have saved under each set of structures.
+
+``vote = observed_entries * (1 - L_with / L_without)`` (design.md), L from scoring.filter_cost summed
+over the sampled segments, 0 where L_without is 0. Scaling by what the log observed cancels what
+the model does not know, such as segments that the broker pruned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from starskip.artefacts.schemas import VOTES
+from starskip.scoring.alternatives import LegAlternatives, inverted_alternatives
+from starskip.scoring.segment_estimates import parsed_shape
+from starskip.workload.shape_workload import Instance, ShapeWorkload
+
+Ratios = npt.NDArray[np.float64]
+
+
+def leapfrog_votes(
+    shapes: Sequence[ShapeWorkload], estimates: pa.Table, candidates: Mapping[str, frozenset[str]]
+) -> pa.Table:
+    """Return VOTES of ``shapes`` from ESTIMATES summed over segments.
+
+    ``candidates``: per table, the columns that an inverted index could be built on.
+    """
+    found: dict[tuple[str, str], list[tuple[int, int, list[float], list[float], int]]] = {}
+    for row in zip(*(column.to_pylist() for column in estimates.columns), strict=True):
+        found.setdefault((row[0], row[1]), []).append(row[2:])
+    rows: list[tuple[object, ...]] = []
+    for workload in shapes:
+        legs = inverted_alternatives(parsed_shape(workload.skeleton), candidates[workload.table])
+        ratios = _saved_ratios(
+            list(workload.instances.values()), legs, found.get((workload.table, workload.shape_id), [])
+        )
+        for number, leg in enumerate(legs):
+            rows.extend(_leg_votes(workload, number, leg, ratios[number]))
+    columns = list(zip(*rows, strict=True)) or [[]] * len(VOTES)
+    return pa.table([pa.array(c, f.type) for c, f in zip(columns, VOTES, strict=True)], schema=VOTES)
+
+
+def _saved_ratios(
+    instances: list[Instance],
+    legs: Sequence[LegAlternatives],
+    estimates: list[tuple[int, int, list[float], list[float], int]],
+) -> list[Ratios]:
+    """Return one array a leg, [instances, alternatives]: share of the query's entries that is saved."""
+    entries = [np.zeros((len(instances), len(leg.alternatives))) for leg in legs]
+    eager = [np.full((len(instances), len(leg.alternatives)), np.nan) for leg in legs]
+    live = np.zeros(len(instances))
+    for leg, instance, of_leg, eager_of_leg, segments in estimates:
+        entries[leg][instance] = of_leg
+        live[instance] = max(live[instance], segments)
+        if eager_of_leg:
+            eager[leg][instance] = eager_of_leg
+    without = np.sum([leg[:, 0] for leg in entries], axis=0)
+    ratios = []
+    for of_leg, eager_of_leg in zip(entries, eager, strict=True):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            saved = np.where(without[:, None] > 0, (of_leg[:, :1] - of_leg) / without[:, None], 0.0)
+            early = _early_stop_ratios(instances, without, live, eager_of_leg)
+        ratios.append(np.where(np.isnan(early), saved, early))
+    return ratios
+
+
+def _early_stop_ratios(instances: list[Instance], without: Ratios, live: Ratios, eager: Ratios) -> Ratios:
+    """Saved shares of queries that a LIMIT ended early, negative where an index makes them read more.
+
+    The query read the share f of what it would have read in full, so about f of the segments, and
+    at least those with an answer; with an index, an AND evaluates each of these segments whole.
+    """
+    queries = np.array([max(instance.queries, 1) for instance in instances])
+    observed = np.array([instance.entries_scanned_in_filter for instance in instances]) / queries
+    matched = np.array([instance.segments_matched for instance in instances]) / queries
+    share = np.minimum(observed / without, 1.0)
+    touched = np.clip(np.maximum(share, np.maximum(matched, 1.0) / np.maximum(live, 1.0)), 0.0, 1.0)
+    ratios: Ratios = 1.0 - eager * touched[:, None] / observed[:, None]
+    ratios[observed <= 0] = 0.0
+    return ratios
+
+
+def _leg_votes(
+    workload: ShapeWorkload, number: int, leg: LegAlternatives, ratios: Ratios
+) -> list[tuple[object, ...]]:
+    entries = np.array([i.entries_scanned_in_filter for i in workload.instances.values()], dtype=float)
+    squared = np.array(
+        [i.entries_scanned_in_filter_squared for i in workload.instances.values()], dtype=float
+    )
+    sampled = entries.sum()
+    if sampled <= 0:
+        return []
+    succeeded = workload.entries_scanned_in_filter - workload.failed_entries_scanned_in_filter
+    scale = succeeded / sampled
+    rows: list[tuple[object, ...]] = []
+    for position, alternative in enumerate(leg.alternatives):
+        if not alternative:
+            continue
+        saved = ratios[:, position]
+        rows.append(
+            (
+                workload.table,
+                workload.shape_id,
+                number,
+                sorted(map(str, alternative)),
+                float(saved @ entries) * scale,
+                float(saved**2 @ squared) * scale,
+                float(saved @ squared) * scale,
+                leg.is_complete,
+            )
+        )
+    return rows

@@ -1,0 +1,129 @@
+"""Entries that sampled queries would scan in one segment under each set of structures.
+
+The map of strategy leapfrog: one segment's rows in, one row a query instance out; the rows of the
+same instance are summed over segments (``merge_estimates``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+
+from starskip.artefacts.schemas import ESTIMATES
+from starskip.pinot.index_rules import serves
+from starskip.scoring.alternatives import LegAlternatives, inverted_alternatives
+from starskip.scoring.bound_filter import FilterBinder, Fixed, filter_binder, is_served_by_sorting
+from starskip.scoring.filter_cost import Serves, filter_cost, survivors_of_indexes
+from starskip.scoring.structure import Structure
+from starskip.sql.predicate import And, Leaf
+from starskip.sql.query_shape import QueryShape, query_shape
+from starskip.tables.row_window import RowWindow
+from starskip.workload.shape_workload import Instance, Literals, ShapeWorkload
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentState:
+    """What answers predicates in this segment today: its sorted columns and its inverted indexes."""
+
+    sorted_columns: frozenset[str]
+    inverted_index_columns: frozenset[str]
+
+    def answers(self, leaf: Leaf) -> bool:
+        """Tell whether ``leaf`` is answered without a scan today."""
+        if is_served_by_sorting(leaf, self.sorted_columns):
+            return True
+        return leaf.column in self.inverted_index_columns and serves("inverted", leaf)
+
+
+def estimate_segment(
+    window: RowWindow,
+    state: SegmentState,
+    shapes: Sequence[ShapeWorkload],
+    candidates: frozenset[str],
+    table_rows: int,
+) -> pa.RecordBatch:
+    """Return ESTIMATES rows of one segment for the instances of ``shapes`` (all of the window's table).
+
+    ``entries`` holds entries scanned in filter by the whole segment, one number an alternative of
+    scoring.alternatives in its order.
+    """
+    binder = filter_binder(window, state.answers)
+    rows: list[tuple[str, str, int, int, list[float], list[float], int]] = []
+    for workload in shapes:
+        shape = parsed_shape(workload.skeleton)
+        for number, leg in enumerate(inverted_alternatives(shape, candidates)):
+            asks = [_serves(alternative) for alternative in leg.alternatives]
+            for position, (literals, instance) in enumerate(workload.instances.items()):
+                unknown = _unknown_ratio(binder, shape, literals, instance, table_rows)
+                bound = binder.bind(leg.leg, literals, unknown)
+                entries = [filter_cost(bound, ask) * window.segment_rows for ask in asks]
+                eager: list[float] = []
+                if shape.stops_early:
+                    costs = [survivors_of_indexes(bound, ask) for ask in asks]
+                    eager = [np.nan if cost is None else cost * window.segment_rows for cost in costs]
+                live = 0 if isinstance(bound, Fixed) else 1
+                rows.append((window.table, workload.shape_id, number, position, entries, eager, live))
+    columns = list(zip(*rows, strict=True)) or [[]] * len(ESTIMATES)
+    return pa.record_batch([pa.array(c, f.type) for c, f in zip(columns, ESTIMATES, strict=True)], ESTIMATES)
+
+
+def _unknown_ratio(
+    binder: FilterBinder, shape: QueryShape, literals: Literals, instance: Instance, table_rows: int
+) -> float | None:
+    """Share of rows that the filter's one unknown predicate keeps, by the rows that the log saw match.
+
+    ``rows_scanned`` counts the rows that passed the whole filter, unless a LIMIT ended the query.
+    """
+    parts = shape.filter.children if isinstance(shape.filter, And) else (shape.filter,)
+    unknown = [part for part in parts if isinstance(part, Leaf) and not binder.is_known(part)]
+    if len(unknown) != 1 or shape.stops_early or not table_rows or not instance.queries:
+        return None
+    known = binder.bind(And(tuple(part for part in parts if part is not unknown[0])), literals)
+    if known is Fixed.EMPTY:
+        return None
+    passed_ratio = instance.rows_scanned / instance.queries / table_rows
+    known_ratio = 1.0 if isinstance(known, Fixed) else max(float(known.mask.mean()), 1 / binder.window.rows)
+    return float(min(max(passed_ratio / known_ratio, 0.0005), 1.0))
+
+
+def merge_estimates(batches: Iterable[pa.RecordBatch]) -> pa.Table:
+    """Sum ESTIMATES rows of the same instance over segments; associative."""
+    sums: dict[tuple[str, str, int, int], tuple[np.ndarray, np.ndarray, int]] = {}
+    for batch in batches:
+        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            key, entries, eager, live = row[:4], np.array(row[4]), np.array(row[5]), row[6]
+            if key in sums:
+                before = sums[key]
+                # A segment without the literal reads nothing, with or without an index: NaN only says "no index here".
+                eager = np.where(
+                    np.isnan(eager), before[1], np.where(np.isnan(before[1]), eager, eager + before[1])
+                )
+                sums[key] = (before[0] + entries, eager, before[2] + live)
+            else:
+                sums[key] = (entries, eager, live)
+    rows = [(*key, *value) for key, value in sorted(sums.items())]
+    columns = list(zip(*rows, strict=True)) or [[]] * len(ESTIMATES)
+    return pa.table(
+        [pa.array(list(c), f.type) for c, f in zip(columns, ESTIMATES, strict=True)], schema=ESTIMATES
+    )
+
+
+@lru_cache(maxsize=20_000)
+def parsed_shape(skeleton: str) -> QueryShape:
+    """Return the shape of a skeleton that is known to parse."""
+    return query_shape(skeleton)
+
+
+@lru_cache(maxsize=100_000)
+def _serves(structures: frozenset[Structure]) -> Serves:
+    def ask(leaf: Leaf) -> bool:
+        return any(s.column == leaf.column and serves(s.kind, leaf) for s in structures)
+
+    return ask
+
+
+__all__ = ["LegAlternatives", "SegmentState", "estimate_segment", "merge_estimates", "parsed_shape"]

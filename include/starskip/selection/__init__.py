@@ -1,0 +1,1 @@
+"""Votes, sizes and budgets to the chosen set of structures and the refusals."""

@@ -1,0 +1,130 @@
+"""The best set of at most K structures, as a mixed integer linear programme.
+
+Seed 000, II.3 C asks for the K dimensions of the highest total vote, and enumerates them all; the
+tests do so too, as an oracle. Here, as in CoPhy, a 0/1 variable y_c a structure and x_qa an
+alternative of each vote list: maximise sum saving_qa * x_qa - sum upkeep * y_c subject to
+x_qa <= y_c for c in a, sum_a x_qa <= 1, sum y_c <= K, sum size_c * y_c <= budget. A list where a
+superset saves less than its subset (an index can make Pinot read more) is tied to the exact set
+that is chosen, since the engine uses an index whether it helps or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import csr_array
+
+from starskip.errors import StarskipError
+from starskip.scoring.structure import Structure
+from starskip.selection.vote_list import NOTHING, StructureSet, VoteList, total_saving
+
+_GAP_RATIO = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The chosen structures, the entries they save, and the solver's relative gap (0 = proven best)."""
+
+    chosen: StructureSet
+    saving_entries: float
+    gap_ratio: float
+
+
+def k_selection(
+    lists: Sequence[VoteList],
+    max_structures: int,
+    *,
+    upkeep_entries: float = 0.0,
+    size_bytes: Mapping[Structure, int] | None = None,
+    budget_bytes: int | None = None,
+) -> Selection:
+    """Return the best set of at most ``max_structures``; ``upkeep_entries`` is what each one must pay back.
+
+    Among equals the set whose names come first is taken, so that a run repeats.
+    """
+    structures = sorted(frozenset().union(*(votes.structures for votes in lists)) if lists else ())
+    if not structures or max_structures <= 0:
+        return Selection(frozenset(), 0.0, 0.0)
+    programme = _Programme(structures)
+    for votes in lists:
+        programme.add(votes)
+    scale = max(max(programme.gains, default=0.0), 1.0)
+    # Tiny and rising by rank: of equal sets the first by name wins, and no true saving is outweighed.
+    upkeep = [upkeep_entries + scale * 1e-12 * (rank + 1) for rank in range(len(structures))]
+    programme.at_most(dict.fromkeys(range(len(structures)), 1.0), float(max_structures))
+    if budget_bytes is not None and size_bytes is not None:
+        sizes = {rank: float(size_bytes.get(item, 0)) for rank, item in enumerate(structures)}
+        programme.at_most(sizes, float(budget_bytes))
+    values, gap = programme.solve(np.array(upkeep) / scale, scale)
+    chosen = frozenset(item for item, value in zip(structures, values, strict=True) if value > 0.5)
+    return Selection(chosen, total_saving(lists, chosen), gap)
+
+
+class _Programme:
+    """Gathers variables and constraints; the first variables are the structures."""
+
+    def __init__(self, structures: Sequence[Structure]) -> None:
+        self.gains: list[float] = []
+        self._rank = {item: rank for rank, item in enumerate(structures)}
+        self._rows: list[dict[int, float]] = []
+        self._upper: list[float] = []
+
+    def at_most(self, coefficients: dict[int, float], upper: float) -> None:
+        self._rows.append(coefficients)
+        self._upper.append(upper)
+
+    def add(self, votes: VoteList) -> None:
+        exact = votes.is_complete and _is_harmed(votes)
+        alternatives = dict(votes.alternatives)
+        if exact:
+            alternatives[frozenset()] = NOTHING
+        variables = {}
+        for needed, saving in alternatives.items():
+            if exact or saving.entries > 0:
+                variables[needed] = len(self._rank) + len(self.gains)
+                self.gains.append(saving.entries)
+        if not variables:
+            return
+        self.at_most(dict.fromkeys(variables.values(), 1.0), 1.0)
+        if exact:
+            self.at_most(dict.fromkeys(variables.values(), -1.0), -1.0)
+        for needed, variable in variables.items():
+            for item in needed:
+                self.at_most({variable: 1.0, self._rank[item]: -1.0}, 0.0)
+            if exact:
+                for item in votes.structures - needed:
+                    self.at_most({variable: 1.0, self._rank[item]: 1.0}, 1.0)
+
+    def solve(self, upkeep: npt.NDArray[np.float64], scale: float) -> tuple[npt.NDArray[np.float64], float]:
+        integral = len(self._rank)
+        costs = np.concatenate([upkeep, -np.array(self.gains, dtype=float) / scale])
+        entries = [
+            (row, column, value) for row, items in enumerate(self._rows) for column, value in items.items()
+        ]
+        rows, columns, values = zip(*entries, strict=True)
+        matrix = csr_array((values, (rows, columns)), shape=(len(self._rows), len(costs)))
+        # Given the structures, the best alternative of each list is a vertex: only y has to be integral.
+        answer = milp(
+            costs,
+            integrality=np.concatenate([np.ones(integral), np.zeros(len(self.gains))]),
+            bounds=Bounds(0.0, 1.0),
+            constraints=LinearConstraint(matrix, ub=self._upper),
+            options={"mip_rel_gap": _GAP_RATIO},
+        )
+        if answer.x is None:
+            raise StarskipError(f"the index selection could not be solved: {answer.message}")
+        chosen: npt.NDArray[np.float64] = answer.x[:integral]
+        return chosen, float(answer.mip_gap or 0.0)
+
+
+def _is_harmed(votes: VoteList) -> bool:
+    """Tell whether some set saves less than a subset of it, nothing included."""
+    return any(
+        saving.entries < votes.alternatives.get(needed - {item}, NOTHING).entries
+        for needed, saving in votes.alternatives.items()
+        for item in needed
+    )

@@ -1,0 +1,70 @@
+"""Votes as selection sees them: for each independent part of a query, exclusive sets of structures."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from starskip.scoring.structure import Structure, parse_structure
+
+StructureSet = frozenset[Structure]
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """Entries saved by the night's queries, with the sums of saving² and saving times entries."""
+
+    entries: float
+    squared: float = 0.0
+    cross: float = 0.0
+
+
+NOTHING = Saving(0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class VoteList:
+    """One leg of one shape: the sets of structures that change it, each with what it saves.
+
+    ``is_complete``: every subset of its structures has a saving, so what a chosen set does to this
+    leg is known exactly, harm included; otherwise the best listed subset of the chosen set counts.
+    """
+
+    table: str
+    shape_id: str
+    leg: int
+    alternatives: Mapping[StructureSet, Saving]
+    is_complete: bool
+
+    @property
+    def structures(self) -> StructureSet:
+        """All structures that this leg votes for or against."""
+        return frozenset().union(*self.alternatives)
+
+    def saving(self, chosen: StructureSet) -> Saving:
+        """Return what ``chosen`` saves on this leg."""
+        if self.is_complete:
+            return self.alternatives.get(chosen & self.structures, NOTHING)
+        usable = [saving for needed, saving in self.alternatives.items() if needed <= chosen]
+        return max(usable, key=lambda saving: saving.entries, default=NOTHING)
+
+
+def vote_lists(votes: pa.Table) -> list[VoteList]:
+    """Return the vote lists of a table of schema VOTES, in its order."""
+    grouped: dict[tuple[str, str, int], dict[StructureSet, Saving]] = {}
+    complete: dict[tuple[str, str, int], bool] = {}
+    for row in votes.to_pylist():
+        key = (row["table"], row["shape_id"], row["leg"])
+        needed = frozenset(parse_structure(text) for text in row["structures"])
+        saving = Saving(row["saving_entries"], row["saving_entries_squared"], row["saving_entries_cross"])
+        grouped.setdefault(key, {})[needed] = saving
+        complete[key] = row["is_complete"]
+    return [VoteList(*key, alternatives, complete[key]) for key, alternatives in grouped.items()]
+
+
+def total_saving(lists: Sequence[VoteList], chosen: Collection[Structure]) -> float:
+    """Return the entries that ``chosen`` saves over all lists; legs add up."""
+    chosen = frozenset(chosen)
+    return sum(votes.saving(chosen).entries for votes in lists)

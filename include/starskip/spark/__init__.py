@@ -1,0 +1,1 @@
+"""The only home of pyspark: the engine that runs stages on executors."""

@@ -1,0 +1,97 @@
+"""The engine that runs the stages' maps and merges on Spark executors, as Arrow batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark import cloudpickle
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from starskip.artefacts.snapshot import Snapshot
+from starskip.errors import CapExceeded
+from starskip.stages.engine import BatchMap
+
+_ITEM = pa.schema([("item", pa.binary())])
+_TASKS_PER_CORE = 4
+"""More tasks than cores even out items of unlike size, such as log files."""
+
+
+@dataclass(frozen=True, slots=True)
+class SparkRows:
+    """A DataFrame behind the Rows protocol."""
+
+    frame: DataFrame
+    schema: pa.Schema
+
+    def map(self, function: BatchMap, schema: pa.Schema) -> SparkRows:
+        """See Rows.map; one call of ``function`` a task."""
+        return SparkRows(self.frame.mapInArrow(_typed(function, schema), from_arrow_schema(schema)), schema)
+
+    def merge(self, keys: Sequence[str], function: BatchMap, schema: pa.Schema) -> SparkRows:
+        """See Rows.merge; a shuffle by the keys, then one call of ``function`` a partition."""
+        partitions = self.frame.sparkSession.sparkContext.defaultParallelism
+        together = self.frame.repartition(partitions, *keys)
+        return SparkRows(together, self.schema).map(function, schema)
+
+    def gather(self, what: str, max_rows: int) -> pa.Table:
+        """See Rows.gather."""
+        table = self.frame.limit(max_rows + 1).toArrow() if max_rows < 1_000_000 else self.frame.toArrow()
+        if len(table) > max_rows:
+            raise CapExceeded(f"{what}: more than {max_rows} rows; raise the cap or narrow the tables")
+        return table.select(self.schema.names).cast(self.schema)
+
+
+@dataclass(frozen=True, slots=True)
+class SparkEngine:
+    """Runs stages in ``session``."""
+
+    session: SparkSession
+
+    def rows_of_items(
+        self,
+        items: Sequence[Any],
+        function: Callable[[Iterable[Any]], Iterator[pa.RecordBatch]],
+        schema: pa.Schema,
+    ) -> SparkRows:
+        """See Engine.rows_of_items; items travel pickled, in the order given, cut evenly over the tasks."""
+        cores = self.session.sparkContext.defaultParallelism
+        tasks = max(1, min(len(items), cores * _TASKS_PER_CORE))
+        pickled = [(bytearray(cloudpickle.dumps(item)),) for item in items]
+        # An RDD keeps one slice a task; a DataFrame made of rows would first pass them through one.
+        slices = self.session.sparkContext.parallelize(pickled, tasks)
+        frame = self.session.createDataFrame(slices, from_arrow_schema(_ITEM))
+
+        def unpickled(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            # The items were pickled by this engine on the driver, a moment ago.
+            return function(cloudpickle.loads(v) for b in batches for v in b.column(0).to_pylist())
+
+        return SparkRows(frame, _ITEM).map(unpickled, schema)
+
+    def rows_of_snapshot(
+        self, snapshot: Snapshot, tables: Collection[str], columns: Sequence[str] | None = None
+    ) -> SparkRows:
+        """See Engine.rows_of_snapshot; each file is read where it is needed, by the same reader as without Spark."""
+        schema = snapshot.dataset(()).schema
+        names = list(columns) if columns is not None else schema.names
+        selected = pa.schema([schema.field(name) for name in names])
+
+        def read(sources: Iterable[Snapshot]) -> Iterator[pa.RecordBatch]:
+            for source in sources:
+                yield from source.dataset().to_batches(columns=names)
+
+        return self.rows_of_items(snapshot.by_file(tables), read, selected)
+
+
+def _typed(function: BatchMap, schema: pa.Schema) -> BatchMap:
+    """Spark checks types to the letter: nullability and field names as the schema has them."""
+
+    def call(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in function(batches):
+            if batch.num_rows:
+                yield batch if batch.schema.equals(schema) else batch.select(schema.names).cast(schema)
+
+    return call

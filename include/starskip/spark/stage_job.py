@@ -1,0 +1,84 @@
+"""What every job file does: arguments in, one stage on Spark, its counts printed, exit code out."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from starskip.errors import CapExceeded, StarskipError
+from starskip.spark.spark_engine import SparkEngine
+from starskip.stages.engine import Engine
+from starskip.stages.night import Night, StageResult
+from starskip.stages.night_from_config import NightArguments, night_from_config
+
+BAD_INPUT = 3
+"""Exit code of an error that a retry will not mend; the DAG does not retry it."""
+
+
+def stage_job(stage: Callable[[Engine, Night], StageResult], arguments: Sequence[str] | None = None) -> int:
+    """Run ``stage`` for the night that the command line describes; return the exit code."""
+    parsed = _parser(stage).parse_args(arguments)
+    try:
+        night = night_from_config(parsed.config, _night_arguments(parsed), os.environ)
+        session = SparkSession.builder.appName(f"{stage.__name__}:{parsed.run_date}").getOrCreate()
+        try:
+            result = stage(SparkEngine(session), night)
+        except PySparkException as error:
+            raise _understood(error) from error
+        finally:
+            session.stop()
+    except StarskipError as error:
+        print(f"{stage.__name__}: {error}", file=sys.stderr)  # noqa: T201
+        return BAD_INPUT
+    for warning in result.warnings:
+        print(f"{stage.__name__}: warning: {warning}", file=sys.stderr)  # noqa: T201
+    print(json.dumps({"stage": stage.__name__, "run_date": parsed.run_date, **result.counts}))  # noqa: T201
+    return 0
+
+
+def _parser(stage: Callable[[Engine, Night], StageResult]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=stage.__name__, description=stage.__doc__)
+    parser.add_argument("--config", required=True, help="configuration file of the night, YAML")
+    parser.add_argument("--run-date", required=True, help="the night, such as 2026-11-18")
+    parser.add_argument("--run-id", default="by hand", help="who runs it; kept in the manifests")
+    parser.add_argument("--tables", default="", help="comma separated tables; empty means all")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting; repeatable"
+    )
+    return parser
+
+
+def _night_arguments(parsed: argparse.Namespace) -> NightArguments:
+    try:
+        run_date = date.fromisoformat(parsed.run_date)
+    except ValueError:
+        raise StarskipError(f"--run-date {parsed.run_date!r} is not a date such as 2026-11-18") from None
+    return NightArguments(
+        run_date=run_date,
+        run_id=parsed.run_id,
+        started_at=datetime.now(UTC),
+        tables=[name.strip() for name in parsed.tables.split(",") if name.strip()],
+        settings=dict(item.partition("=")[::2] for item in parsed.set),
+    )
+
+
+def _understood(error: PySparkException) -> Exception:
+    """Return our own error where Spark only reports it: raised on an executor, or a result over its cap."""
+    text = str(error)
+    if "spark.driver.maxResultSize" in text:
+        return CapExceeded("the stage's result is larger than spark.driver.maxResultSize: narrow the tables")
+    for line in text.splitlines():
+        name, found, message = line.partition(": ")
+        if found and name.strip().startswith("starskip.") and name.strip().split(".")[-1].endswith(_OURS):
+            return StarskipError(message)
+    return error
+
+
+_OURS = ("Error", "Segment", "Exceeded", "Query", "Conflict")

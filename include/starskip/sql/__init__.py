@@ -1,0 +1,1 @@
+"""SQL text to predicate tree, shape and literals."""

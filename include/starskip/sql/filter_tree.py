@@ -1,0 +1,140 @@
+"""A WHERE expression of sqlglot turned into the predicate tree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from starskip.sql.predicate import And, Bound, Constant, Leaf, Not, Operator, Or, Predicate, Slot
+
+_COMPARISONS: dict[type[exp.Expression], tuple[str, str]] = {
+    exp.EQ: ("=", "="),
+    exp.NEQ: ("<>", "<>"),
+    exp.LT: ("<", ">"),
+    exp.LTE: ("<=", ">="),
+    exp.GT: (">", "<"),
+    exp.GTE: (">=", "<="),
+}
+"""Each comparison and its mirror, for a literal on the left."""
+
+_OWN_INDEX = {"TEXT_MATCH", "TEXT_CONTAINS", "JSON_MATCH", "VECTOR_SIMILARITY"}
+
+_NEGATED = {
+    Operator.IN: Operator.NOT_IN,
+    Operator.IS_NULL: Operator.IS_NOT_NULL,
+}
+
+
+def filter_tree(expression: exp.Expression) -> Predicate:
+    """Return the tree in text order; what has no leaf kind of its own becomes an EXPRESSION leaf."""
+    match expression:
+        case exp.Paren():
+            return filter_tree(expression.this)
+        case exp.And() | exp.Or():
+            kind = And if isinstance(expression, exp.And) else Or
+            # Walked without recursion: machine-made filters chain thousands of ORs.
+            return kind(tuple(filter_tree(child) for child in _chain(expression, type(expression))))
+        case exp.Not():
+            return _negated(expression.this)
+        case exp.Boolean():
+            return Constant(bool(expression.this))
+        case exp.Column():
+            # A boolean column by itself; Pinot rewrites it to ``column = true``.
+            return Leaf(Operator.EQUAL, expression.name, constants=("true",))
+    if expression.args.get("negate"):
+        positive = expression.copy()
+        positive.set("negate", None)
+        return _negated(positive)
+    return _leaf(expression)
+
+
+def _chain(expression: exp.Expression, kind: type[exp.Expression]) -> list[exp.Expression]:
+    parts: list[exp.Expression] = []
+    node = expression
+    while isinstance(node, kind):
+        parts.append(node.args["expression"])
+        node = node.this
+    parts.append(node)
+    return parts[::-1]
+
+
+def _negated(inner: exp.Expression) -> Predicate:
+    """``x NOT IN``, ``x IS NOT NULL`` come as Not(In), Not(Is): Pinot has predicates of its own for them.
+
+    Any other NOT, also NOT LIKE and NOT BETWEEN, Pinot runs as an operator around the scan.
+    """
+    child = filter_tree(inner)
+    if isinstance(child, Leaf) and child.operator in _NEGATED:
+        return replace(child, operator=_NEGATED[child.operator])
+    return Not(child)
+
+
+def _leaf(expression: exp.Expression) -> Predicate:
+    if type(expression) in _COMPARISONS:
+        return _comparison(expression)
+    column = _column(expression.this) if isinstance(expression.this, exp.Expression) else None
+    match expression:
+        case exp.In() if column and not expression.args.get("query"):
+            values = [_slot(value) for value in expression.expressions]
+            if values and all(values):
+                return Leaf(Operator.IN, column, tuple(v for v in values if v))
+        case exp.Between() if column:
+            low, high = _slot(expression.args["low"]), _slot(expression.args["high"])
+            return Leaf(Operator.RANGE, column, low=Bound(low, True), high=Bound(high, True))
+        case exp.Is() if column and isinstance(expression.expression, exp.Null):
+            return Leaf(Operator.IS_NULL, column)
+        case exp.Like() if column:
+            pattern = _slot(expression.expression)
+            return Leaf(Operator.LIKE, column, (pattern,) if pattern else ())
+        case exp.RegexpLike() if column:
+            pattern = _slot(expression.expression)
+            return Leaf(Operator.REGEXP_LIKE, column, (pattern,) if pattern else ())
+    return _expression_leaf(expression)
+
+
+def _comparison(expression: exp.Expression) -> Predicate:
+    sign, mirrored = _COMPARISONS[type(expression)]
+    left, right = expression.this, expression.args["expression"]
+    column, slot, constant = _column(left), _slot(right), _is_constant(right)
+    if column is None:
+        column, slot, constant, sign = _column(right), _slot(left), _is_constant(left), mirrored
+    if column is None or not constant:
+        if _slot(left) and _slot(right):
+            # ``1 = 1``: machine-made filters begin so.
+            return Constant(sign in ("=", "<=", ">="))
+        return _expression_leaf(expression)
+    if sign in ("=", "<>"):
+        operator = Operator.EQUAL if sign == "=" else Operator.NOT_EQUAL
+        side = right if column == _column(left) else left
+        constants = (str(bool(side.this)).lower(),) if isinstance(side, exp.Boolean) else ()
+        return Leaf(operator, column, (slot,) if slot else (), constants=constants)
+    bound = Bound(slot, sign.endswith("="))
+    return Leaf(Operator.RANGE, column, **{"high" if sign[0] == "<" else "low": bound})
+
+
+def _expression_leaf(expression: exp.Expression) -> Leaf:
+    names = dict.fromkeys(column.name for column in expression.find_all(exp.Column))
+    own_index = isinstance(expression, exp.Anonymous) and expression.name.upper() in _OWN_INDEX
+    return Leaf(Operator.OWN_INDEX if own_index else Operator.EXPRESSION, columns=tuple(names))
+
+
+def _column(node: exp.Expression | None) -> str | None:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node.name if isinstance(node, exp.Column) else None
+
+
+def _is_constant(node: exp.Expression) -> bool:
+    return node.find(exp.Column) is None
+
+
+def _slot(node: exp.Expression | None) -> Slot | None:
+    """Return the slot of a plain literal, also inside brackets, a minus or a typed literal's cast."""
+    negative = False
+    while isinstance(node, exp.Paren | exp.Neg | exp.Cast):
+        negative ^= isinstance(node, exp.Neg)
+        node = node.this
+    if isinstance(node, exp.Placeholder) and node.name.startswith("p"):
+        return Slot(int(node.name[1:]), negative)
+    return None

@@ -1,0 +1,22 @@
+"""Pinot's SQL as sqlglot's default dialect does not know it.
+
+Pinot parses with Calcite: double quotes and backticks name columns, ``$`` is part of a name
+(``$ts$DAY``). Its ``OPTION(…)`` suffix is cut off before parsing (query_shape).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.tokens import Tokenizer
+
+
+class PinotDialect(Dialect):
+    """Names may hold ``$`` and be quoted with double quotes or backticks."""
+
+    class Tokenizer(Tokenizer):
+        """The tokenizer that sqlglot builds for this dialect."""
+
+        IDENTIFIERS: ClassVar[list[str | tuple[str, str]]] = ['"', "`"]
+        VAR_SINGLE_TOKENS: ClassVar[set[str]] = {"$"}

@@ -1,0 +1,108 @@
+"""The predicate tree of a filter: what is asked of which column, with slots where literals stood."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Operator(Enum):
+    """What a leaf asks of its column; the groups follow which index can serve it."""
+
+    EQUAL = "="
+    NOT_EQUAL = "<>"
+    IN = "in"
+    NOT_IN = "not in"
+    RANGE = "range"
+    LIKE = "like"
+    REGEXP_LIKE = "regexp_like"
+    IS_NULL = "is null"
+    IS_NOT_NULL = "is not null"
+    OWN_INDEX = "own index"
+    EXPRESSION = "expression"
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """The literal (or literal list) number ``position`` of the query; ``negative`` where a minus stood before it."""
+
+    position: int
+    negative: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """One end of a range."""
+
+    slot: Slot | None
+    inclusive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One predicate.
+
+    OWN_INDEX stands for TEXT_MATCH, JSON_MATCH and the like, which run on an index of their own or not
+    at all. ``column`` is the column asked; for EXPRESSION and OWN_INDEX, where functions or several columns are asked,
+    it is empty and ``columns`` names all of them. ``slots`` are the literals of EQUAL … NOT_IN
+    (several slots where an OR of equalities was merged), LIKE and REGEXP_LIKE. A bound whose value
+    is not a plain literal has slot None. ``constants``: literals that are part of the text, TRUE or FALSE.
+    """
+
+    operator: Operator
+    column: str = ""
+    slots: tuple[Slot, ...] = ()
+    low: Bound | None = None
+    high: Bound | None = None
+    columns: tuple[str, ...] = ()
+    constants: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """All children hold."""
+
+    children: tuple[Predicate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """At least one child holds."""
+
+    children: tuple[Predicate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The child does not hold."""
+
+    child: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """TRUE or FALSE."""
+
+    value: bool
+
+
+Predicate = Leaf | And | Or | Not | Constant
+
+
+def leaves(predicate: Predicate) -> Iterator[Leaf]:
+    """Yield the leaves in text order."""
+    match predicate:
+        case Leaf():
+            yield predicate
+        case And(children) | Or(children):
+            for child in children:
+                yield from leaves(child)
+        case Not(child):
+            yield from leaves(child)
+
+
+def columns_of(predicate: Predicate) -> tuple[str, ...]:
+    """Return the distinct columns of all leaves, in text order."""
+    names = (name for leaf in leaves(predicate) for name in ((leaf.column,) if leaf.column else leaf.columns))
+    return tuple(dict.fromkeys(names))

@@ -1,0 +1,110 @@
+"""What the gates said of a night's tables, and which tables a stage may therefore work on.
+
+A gate judges table by table; a table that fails is left out by the stages behind that gate, while its
+last report stays. Verdicts are artefacts, ``gate_<stage>/<run_date>``, with one part a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from starskip.artefacts.manifest import Part
+from starskip.errors import SourceError
+from starskip.stages.night import Night
+
+STAGES = (
+    "collect_segment_metadata",
+    "parse_query_logs",
+    "fit_latency_model",
+    "score_votes",
+    "select_indexes",
+    "write_report",
+)
+"""The stages in the order of the night."""
+
+ARTEFACT_OF = {
+    "collect_segment_metadata": "table_facts",
+    "parse_query_logs": "queries",
+    "fit_latency_model": "latency_model",
+    "score_votes": "votes",
+    "select_indexes": "recommendations",
+    "write_report": "reports",
+}
+"""The artefact that each stage's gate looks at."""
+
+
+@dataclass(frozen=True, slots=True)
+class GateCheck:
+    """One expectation: what it asked, what it saw."""
+
+    check: str
+    success: bool
+    observed: str
+    expected: str
+
+
+@dataclass(frozen=True, slots=True)
+class GateVerdict:
+    """All checks of one gate on one table."""
+
+    table: str
+    stage: str
+    checks: tuple[GateCheck, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether no expectation failed."""
+        return all(check.success for check in self.checks)
+
+
+def publish_verdicts(night: Night, stage: str, verdicts: Iterable[GateVerdict]) -> None:
+    """Publish the verdicts of the gate behind ``stage``."""
+    parts = {
+        verdict.table: Part(
+            (),
+            {
+                "checks": [
+                    {"check": c.check, "success": c.success, "observed": c.observed, "expected": c.expected}
+                    for c in verdict.checks
+                ]
+            },
+        )
+        for verdict in verdicts
+    }
+    night.publish(f"gate_{stage}", parts)
+
+
+def read_verdicts(night: Night, stages: Iterable[str] = STAGES) -> list[GateVerdict]:
+    """Return the verdicts of the gates behind ``stages`` in this night."""
+    verdicts = []
+    for stage in stages:
+        snapshot = night.store.snapshot(f"gate_{stage}", night.date_text)
+        for table, part in snapshot.parts().items() if snapshot else ():
+            verdicts.append(GateVerdict(table, stage, tuple(_check(c) for c in part.properties["checks"])))
+    return verdicts
+
+
+def flagged_tables(night: Night, before: str | None = None) -> dict[str, str]:
+    """Return each table that failed a gate of a stage before ``before`` (or any), with that stage."""
+    stages = STAGES if before is None else STAGES[: STAGES.index(before)]
+    return {v.table: v.stage for v in reversed(read_verdicts(night, stages)) if not v.passed}
+
+
+def usable_tables(night: Night, artefact: str, before: str) -> tuple[str, ...]:
+    """Return the night's tables of ``artefact`` that no earlier gate has stopped, sorted.
+
+    Raises SourceError where the artefact of this night is not there: the stage that makes it has not run.
+    """
+    snapshot = night.store.snapshot(artefact, night.date_text)
+    if snapshot is None:
+        stage = next((s for s, a in ARTEFACT_OF.items() if a == artefact), "an earlier stage")
+        raise SourceError(
+            f"no {artefact} of {night.date_text}: run {stage} of that night first", source=artefact
+        )
+    flagged = flagged_tables(night, before)
+    return tuple(table for table in snapshot.tables if night.wants(table) and table not in flagged)
+
+
+def _check(item: Mapping[str, object]) -> GateCheck:
+    return GateCheck(str(item["check"]), bool(item["success"]), str(item["observed"]), str(item["expected"]))

@@ -1,0 +1,72 @@
+"""One night: which date, which tables, where its sources and its artefacts lie."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+
+from starskip.artefacts.artefact_store import ArtefactStore
+from starskip.artefacts.manifest import Manifest, Part
+from starskip.pinot.table_config import TableConfig, read_table_configs
+from starskip.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Night:
+    """What all stages of a run are given.
+
+    ``tables``: those to work on; None means all that are found. ``log_paths`` may hold
+    ``{run_date}``. ``started_at`` and ``run_id`` go into the manifests.
+    """
+
+    run_date: date
+    store: ArtefactStore
+    settings: Settings
+    started_at: datetime
+    run_id: str
+    tables: frozenset[str] | None = None
+    log_paths: Sequence[str] = ()
+    segments_root: str = ""
+    table_config_paths: Sequence[str] = ()
+
+    @property
+    def date_text(self) -> str:
+        """The night's date as artefacts name it, 2026-11-18."""
+        return self.run_date.isoformat()
+
+    def publish(self, artefact: str, parts: Mapping[str, Part]) -> Manifest:
+        """Publish the parts of this night's tables; a night of all tables replaces the whole night."""
+        return self.store.publish(
+            artefact,
+            self.date_text,
+            parts,
+            replace="all" if self.tables is None else "tables",
+            created_at=self.started_at,
+            created_by=self.run_id,
+        )
+
+    def wants(self, table: str) -> bool:
+        """Tell whether the night works on ``table``."""
+        return self.tables is None or table in self.tables
+
+    def configured_inverted_indexes(self) -> dict[str, tuple[str, ...]]:
+        """Return the inverted index columns that the given table configs name, by table."""
+        return {
+            table: tuple(
+                dict.fromkeys(column for config in configs for column in config.inverted_index_columns)
+            )
+            for table, configs in self.table_configs().items()
+        }
+
+    def table_configs(self) -> dict[str, tuple[TableConfig, ...]]:
+        """Return the current configs of the tables that have one."""
+        return read_table_configs(self.table_config_paths)
+
+
+@dataclass(frozen=True, slots=True)
+class StageResult:
+    """What a stage did, for its log: counts by name, and warnings that a person should read."""
+
+    counts: Mapping[str, int]
+    warnings: Sequence[str] = field(default_factory=tuple)

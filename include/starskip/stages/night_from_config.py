@@ -1,0 +1,94 @@
+"""A night as a configuration file, the environment and arguments describe it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from starskip.artefacts.artefact_store import ArtefactStore
+from starskip.artefacts.storage_for import storage_for
+from starskip.errors import ConfigError
+from starskip.settings import Settings, environment_overrides, with_overrides
+from starskip.stages.night import Night
+
+_KEYS = ("artefacts", "log_paths", "segments_root", "table_configs", "tables", "settings")
+
+
+@dataclass(frozen=True, slots=True)
+class NightArguments:
+    """What the caller of a stage decides; ``settings`` lies over file and environment."""
+
+    run_date: date
+    run_id: str
+    started_at: datetime
+    tables: Sequence[str] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def night_from_config(path: str | Path, arguments: NightArguments, environment: Mapping[str, str]) -> Night:
+    """Return the night; paths in the file are relative to its folder.
+
+    Raises ConfigError naming the file and the key that is missing, unknown or wrong.
+    """
+    document = _document(Path(path))
+    folder = Path(path).resolve().parent
+    settings = with_overrides(Settings(), document.get("settings") or {}, origin=str(path))
+    settings = with_overrides(settings, environment_overrides(environment), origin="environment")
+    settings = with_overrides(settings, arguments.settings, origin="arguments")
+    tables = arguments.tables or _texts(path, document, "tables")
+    return Night(
+        run_date=arguments.run_date,
+        store=ArtefactStore(storage_for(_beside(folder, _text(path, document, "artefacts")))),
+        settings=settings,
+        started_at=arguments.started_at,
+        run_id=arguments.run_id,
+        tables=frozenset(tables) or None,
+        log_paths=[_beside(folder, item) for item in _texts(path, document, "log_paths")],
+        segments_root=_beside(folder, _text(path, document, "segments_root")),
+        table_config_paths=[_beside(folder, item) for item in _texts(path, document, "table_configs")],
+    )
+
+
+def _document(path: Path) -> Mapping[str, Any]:
+    try:
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(
+            f"cannot read the configuration {path}: {error.strerror}", setting=str(path)
+        ) from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not YAML: {str(error).splitlines()[0]}", setting=str(path)) from error
+    if not isinstance(document, Mapping):
+        raise ConfigError(f"{path} must map keys to values: {', '.join(_KEYS)}", setting=str(path))
+    unknown = sorted(set(document) - set(_KEYS))
+    if unknown:
+        raise ConfigError(
+            f"{path}: key {unknown[0]!r} is not known: use {', '.join(_KEYS)}", setting=str(unknown[0])
+        )
+    return document
+
+
+def _text(path: str | Path, document: Mapping[str, Any], key: str) -> str:
+    value = document.get(key)
+    if not isinstance(value, str) or not value:
+        raise ConfigError(f"{path}: {key} is missing: give a path", setting=key)
+    return value
+
+
+def _texts(path: str | Path, document: Mapping[str, Any], key: str) -> list[str]:
+    value = document.get(key) or []
+    values = [value] if isinstance(value, str) else value
+    if not isinstance(values, list) or not all(isinstance(item, str) for item in values):
+        raise ConfigError(f"{path}: {key} must be a list of texts", setting=key)
+    return values
+
+
+def _beside(folder: Path, text: str) -> str:
+    """Return an absolute path for a relative one; URLs stay as they are."""
+    return text if "://" in text else os.path.normpath(folder / text)

@@ -1,0 +1,305 @@
+"""All artefacts of one table and night brought together as the evidence of its report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from starskip.artefacts.snapshot import Snapshot
+from starskip.errors import SourceError
+from starskip.pinot.table_config import TableConfig
+from starskip.reports.evidence import (
+    MAX_REJECTED_EXAMPLES,
+    ChosenIndex,
+    ConfigChange,
+    DamagedSegment,
+    DataQuality,
+    Evidence,
+    GateCheck,
+    Interval,
+    KCurve,
+    KeyChange,
+    KPoint,
+    LatencyBin,
+    LatencyEvidence,
+    Quantile,
+    ReasonedStructure,
+    RejectedExample,
+    Setting,
+    ShapeEvidence,
+    Structure,
+    Summary,
+)
+from starskip.reports.evidence_bounds import thinned_bins, top_shapes
+from starskip.reports.masking import mask_literals
+from starskip.selection.vote_list import VoteList, vote_lists
+from starskip.settings import Settings
+from starskip.stages.gate_verdicts import read_verdicts
+from starskip.stages.night import Night
+from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
+
+_NO_FIT = {
+    "too_few_bins": "too few different queries to fit a model on",
+    "no_variation": "all queries took the same time or scanned the same entries",
+    "poor_fit": "entries scanned explain too little of the latency of queries that the fit had not seen",
+}
+_UNITS = {"_ratio": "share", "_bytes": "bytes", "_indexes": "indexes", "_nights": "nights", "_rows": "rows"}
+
+
+def table_evidence(night: Night, table: str) -> Evidence:
+    """Return the evidence of ``table``; raises SourceError where the night has no recommendation for it."""
+    advice = _snapshot(night, "recommendations").parts([table]).get(table)
+    if advice is None:
+        raise SourceError(f"no recommendation for table {table} on {night.date_text}", source=table)
+    properties = advice.properties
+    rows = _snapshot(night, "recommendations").read_table([table]).to_pylist()
+    chosen = sorted((row for row in rows if row["verdict"] == "chosen"), key=lambda row: row["rank"])
+    latency = _latency(night, table)
+    saved_entries = properties["saving"]["ratio"] * properties["entries"]
+    model = _properties(night, "latency_model", table).get("model") or {}
+    configs = night.table_configs().get(table, ())
+    return Evidence(
+        table=table,
+        run_date=night.run_date,
+        created_at=night.started_at,
+        # The optimiser maximises entries; where the latency model fits they are told in milliseconds too.
+        unit="milliseconds" if latency.accepted else "entries",
+        strategy=night.settings.strategy,
+        pinot_version=night.settings.pinot_version,
+        settings=_settings(night.settings),
+        summary=Summary(
+            queries=properties["queries"],
+            unparsed=properties["unparsed"],
+            failed=properties["failed"],
+            shapes=properties["shapes"],
+            entries_scanned_in_filter=properties["entries"],
+            predicted_saving_ratio=properties["saving"]["ratio"],
+            predicted_interval=Interval(properties["saving"]["low"], properties["saving"]["high"]),
+            saving_ms=saved_entries * model["alpha_ms"] if latency.accepted else None,
+        ),
+        change=_change(configs, [row["column"] for row in chosen], rows, night, table),
+        chosen=tuple(_chosen(row) for row in chosen),
+        k_curve=_curve(properties, len(chosen)),
+        shapes=top_shapes(tuple(_shapes(night, table, frozenset(row["column"] for row in chosen)))),
+        latency=latency,
+        refused=tuple(_reasoned(row) for row in rows if row["verdict"] == "refused"),
+        drops=tuple(_reasoned(row) for row in rows if row["verdict"] == "drop"),
+        data_quality=_data_quality(night, table),
+        show_literals=night.settings.show_literals,
+    )
+
+
+def _snapshot(night: Night, artefact: str) -> Snapshot:
+    snapshot = night.store.snapshot(artefact, night.date_text)
+    if snapshot is None:
+        raise SourceError(
+            f"no {artefact} of {night.date_text}: run the earlier stages first", source=artefact
+        )
+    return snapshot
+
+
+def _properties(night: Night, artefact: str, table: str) -> Mapping[str, Any]:
+    snapshot = night.store.snapshot(artefact, night.date_text)
+    part = snapshot.parts([table]).get(table) if snapshot else None
+    return part.properties if part else {}
+
+
+def _settings(settings: Settings) -> tuple[Setting, ...]:
+    return tuple(
+        Setting(
+            item.name,
+            getattr(settings, item.name),
+            next((u for ending, u in _UNITS.items() if item.name.endswith(ending)), ""),
+        )
+        for item in fields(settings)
+    )
+
+
+def _change(
+    configs: Sequence[TableConfig],
+    chosen: Sequence[str],
+    rows: Sequence[Mapping[str, Any]],
+    night: Night,
+    table: str,
+) -> ConfigChange:
+    drops = [row["column"] for row in rows if row["verdict"] == "drop"]
+    current = night.configured_inverted_indexes().get(table)
+    if current is None:
+        # Without a config the indexes that segments were built with are what is known.
+        current = tuple(row["column"] for row in rows if row["reason"] == "already_indexed") + tuple(drops)
+    kept = [column for column in current if column not in drops]
+    proposed = tuple(dict.fromkeys([*kept, *chosen]))
+    return ConfigChange(
+        keys={"invertedIndexColumns": KeyChange(tuple(current) if configs or current else None, proposed)},
+        add=tuple(Structure("inverted", (column,)) for column in chosen),
+        drop=tuple(Structure("inverted", (column,)) for column in drops),
+    )
+
+
+def _chosen(row: Mapping[str, Any]) -> ChosenIndex:
+    return ChosenIndex(
+        kind=row["kind"],
+        columns=(row["column"],),
+        individual_saving_ratio=row["individual_saving_ratio"],
+        progressive_saving_ratio=row["progressive_saving_ratio"],
+        size_bytes=None,
+        shapes_helped=row["shapes_helped"],
+    )
+
+
+def _reasoned(row: Mapping[str, Any]) -> ReasonedStructure:
+    return ReasonedStructure(row["kind"], (row["column"],), row["reason"], row["detail"])
+
+
+def _curve(properties: Mapping[str, Any], chosen_k: int) -> KCurve:
+    points = tuple(
+        KPoint(
+            point["k"],
+            tuple(point["columns"]),
+            point["saving"]["ratio"],
+            Interval(point["saving"]["low"], point["saving"]["high"]),
+        )
+        for point in properties["curve"]
+    )
+    return KCurve(points, chosen_k, properties["stop"])
+
+
+def _shapes(night: Night, table: str, chosen: frozenset[str]) -> list[ShapeEvidence]:
+    workload = list(workload_shapes(_snapshot(night, "workload").read_table([table])))
+    total = max(sum(shape.entries_scanned_in_filter for shape in workload), 1)
+    votes: dict[str, list[VoteList]] = {}
+    for item in vote_lists(_snapshot(night, "votes").read_table([table])):
+        votes.setdefault(item.shape_id, []).append(item)
+    return [_shape(shape, votes.get(shape.shape_id, []), chosen, total, night.settings) for shape in workload]
+
+
+def _shape(
+    shape: ShapeWorkload, lists: Sequence[VoteList], chosen: frozenset[str], total: int, settings: Settings
+) -> ShapeEvidence:
+    built = frozenset(s for item in lists for s in item.structures if s.column in chosen)
+    saved = sum(item.saving(built).entries for item in lists)
+    entries = shape.entries_scanned_in_filter
+    example = next(iter(shape.instances), None)
+    show = settings.show_literals and shape.is_parsed and example is not None
+    return ShapeEvidence(
+        shape_id=shape.shape_id,
+        masked_text=mask_literals(shape.text, quoted_names=shape.is_parsed),
+        queries=shape.queries,
+        entries_scanned_in_filter=entries,
+        entries_ratio=entries / total,
+        predicted_saving_ratio=saved / entries if entries else 0.0,
+        columns=tuple(sorted(structure.column for structure in built)),
+        latency_ms=shape.latency_ms_sum / shape.queries if shape.queries else None,
+        full_text=with_literals(shape.skeleton, example) if show and example is not None else None,
+    )
+
+
+def with_literals(skeleton: str, literals: Sequence[Sequence[str]]) -> str:
+    """Return a query text as it was logged, but for its comments and white space."""
+    pieces = skeleton.split("\x00")
+    shown = (", ".join(map(_sql_literal, values)) for values in literals)
+    return "".join(piece + value for piece, value in zip(pieces, [*shown, ""], strict=False))
+
+
+def _sql_literal(text: str) -> str:
+    return "'" + text[1:].replace("'", "''") + "'" if text.startswith("'") else text
+
+
+def _latency(night: Night, table: str) -> LatencyEvidence:
+    properties = _properties(night, "latency_model", table)
+    model = properties.get("model")
+    threshold = night.settings.latency_r2_threshold
+    if not model:
+        return LatencyEvidence(
+            False, "no query of the night to fit a model on", None, None, None, None, threshold
+        )
+    spread = properties.get("quantiles", {})
+    entries, latencies = spread.get("entries_scanned_in_filter", {}), spread.get("latency_ms", {})
+    is_fitted = model["alpha_ms"] is not None
+    return LatencyEvidence(
+        accepted=model["no_fit"] is None,
+        reason=_NO_FIT.get(model["no_fit"]) if model["no_fit"] else None,
+        intercept_ms=model["intercept_ms"],
+        alpha_ms_per_million_entries=model["alpha_ms"] * 1e6 if is_fitted else None,
+        beta_ms_per_million_entries=model["beta_ms"] * 1e6 if is_fitted else None,
+        r2_out_of_sample=model["r2_out_of_sample"],
+        r2_threshold=threshold,
+        bins=thinned_bins(_bins(night, table, model)),
+        quantiles=tuple(Quantile(float(p), entries[p], latencies[p]) for p in entries if p in latencies),
+    )
+
+
+def _bins(night: Night, table: str, model: Mapping[str, Any]) -> tuple[LatencyBin, ...]:
+    rows = _snapshot(night, "latency_bins").read_table([table])
+    in_filter = rows["entries_scanned_in_filter"].to_numpy()
+    post_filter = rows["entries_scanned_post_filter"].to_numpy()
+    latencies = rows["latency_ms"].to_numpy()
+    if model["alpha_ms"] is None:
+        predicted: list[float | None] = [None] * len(rows)
+    else:
+        fit = model["intercept_ms"] + model["alpha_ms"] * in_filter + model["beta_ms"] * post_filter
+        predicted = np.asarray(fit).tolist()
+    columns = zip(in_filter.tolist(), post_filter.tolist(), latencies.tolist(), predicted, strict=True)
+    return tuple(LatencyBin(*row) for row in columns)
+
+
+def _data_quality(night: Night, table: str) -> DataQuality:
+    log = _properties(night, "queries", table).get("log", {})
+    facts = night.store.snapshot("table_facts", night.date_text)
+    segments = 0
+    if facts is not None and table in facts.tables:
+        segments = pc.count_distinct(facts.read_table([table], ["segment"])["segment"]).as_py()
+    return DataQuality(
+        lines=log.get("lines", 0),
+        records=log.get("records", 0),
+        queries=log.get("queries", 0),
+        other=log.get("other", {}),
+        rejected=log.get("rejected", {}),
+        rejected_examples=_rejected_examples(night),
+        outside_run_date=log.get("outside_run_date", 0),
+        segments=segments,
+        damaged_segments=_damaged_segments(night, table),
+        gates=tuple(
+            GateCheck(verdict.stage, check.check, check.success, check.observed, check.expected)
+            for verdict in read_verdicts(night)
+            if verdict.table == table
+            for check in verdict.checks
+        ),
+    )
+
+
+def _rejected_examples(night: Night) -> tuple[RejectedExample, ...]:
+    snapshot = night.store.snapshot("rejected_records", night.date_text)
+    if snapshot is None:
+        return ()
+    columns = ["kind", "reason", "source_file", "source_position", "query_text"]
+    wanted = snapshot.dataset().scanner(columns=columns, filter=pc.field("kind") == "rejected")
+    rows = pa.Table.from_batches(islice(scanner_batches(wanted), 4), schema=wanted.projected_schema)
+    return tuple(
+        RejectedExample(
+            row["source_file"],
+            row["source_position"],
+            row["reason"],
+            mask_literals(row["query_text"] or "", limit=200),
+        )
+        for row in rows.slice(0, MAX_REJECTED_EXAMPLES).to_pylist()
+    )
+
+
+def scanner_batches(scanner: Any) -> Any:
+    """Yield the batches of a scan that have rows."""
+    return (batch for batch in scanner.to_batches() if batch.num_rows)
+
+
+def _damaged_segments(night: Night, table: str) -> tuple[DamagedSegment, ...]:
+    snapshot = night.store.snapshot("damaged_segments", night.date_text)
+    if snapshot is None or table not in snapshot.tables:
+        return ()
+    rows = snapshot.read_table([table]).to_pylist()
+    return tuple(DamagedSegment(row["source_file"], row["reason"], row["detail"] or "") for row in rows)

@@ -1,0 +1,47 @@
+"""A bounded run of consecutive rows of one segment, in dictionary codes.
+
+Filters are simulated on such windows: consecutive rows keep what a random sample loses, the
+clustering that decides how far Pinot's iterators leap (samples README, "model_check").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnWindow:
+    """One column over the window's rows.
+
+    ``dictionary``: all distinct values of the *whole segment*, sorted as the segment sorts them;
+    None for a raw column, whose absence of a value cannot be known from a window.
+    ``codes``: positions in ``dictionary`` (or in ``values`` of a raw column), one an entry, int32.
+    ``offsets``: for a multi-value column, rows + 1 positions into ``codes``; None for single-value.
+    ``values``: for a raw column, the distinct values seen in the window; else None.
+    """
+
+    codes: npt.NDArray[np.int32]
+    dictionary: pa.Array | None = None
+    offsets: npt.NDArray[np.int32] | None = None
+    values: pa.Array | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RowWindow:
+    """Rows ``first_row`` to ``first_row + rows`` of a segment that has ``segment_rows``.
+
+    ``unreadable`` maps columns that were asked for and could not be read to the reason.
+    """
+
+    table: str
+    segment: str
+    segment_rows: int
+    first_row: int
+    rows: int
+    columns: Mapping[str, ColumnWindow]
+    unreadable: Mapping[str, str] = field(default_factory=dict)

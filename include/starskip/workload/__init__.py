@@ -1,0 +1,1 @@
+"""Query records counted by shape."""

@@ -1,0 +1,103 @@
+"""Query records to workload: the map and merge of stage score_votes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+import pyarrow as pa
+
+from starskip.errors import UnsupportedQuery
+from starskip.sql.fingerprint import Fingerprint, fingerprint
+from starskip.sql.query_shape import QueryShape, query_shape
+from starskip.workload.shape_workload import (
+    UNPARSED,
+    Instance,
+    ShapeWorkload,
+    workload_shapes,
+    workload_table,
+)
+
+QUERY_COLUMNS = (
+    "table",
+    "query_text",
+    "latency_ms",
+    "rows_scanned",
+    "segments_matched",
+    "entries_scanned_in_filter",
+    "entries_scanned_post_filter",
+    "exceptions",
+)
+_MAX_LITERAL_CHARACTERS = 100_000
+"""Literals beyond this stay out of the sample: one IN list must not outgrow all other shapes."""
+
+Workload = dict[tuple[str, str], ShapeWorkload]
+
+
+def count_shapes(batches: Iterable[pa.RecordBatch], *, instances_per_shape: int) -> Iterator[pa.RecordBatch]:
+    """Count query records (schema QUERIES) by table and shape; one WORKLOAD row each at the end.
+
+    Holds one entry a distinct shape, so memory does not grow with the number of records.
+    """
+    workload: Workload = {}
+    for batch in batches:
+        for record in zip(*(batch.column(name).to_pylist() for name in QUERY_COLUMNS), strict=True):
+            _count(workload, record, instances_per_shape)
+    yield from _batches(workload, instances_per_shape)
+
+
+def merge_shapes(batches: Iterable[pa.RecordBatch], *, instances_per_shape: int) -> Iterator[pa.RecordBatch]:
+    """Merge WORKLOAD rows of the same table and shape; associative, and blind to order."""
+    merged: Workload = {}
+    for batch in batches:
+        for shape in workload_shapes(batch):
+            known = merged.setdefault((shape.table, shape.shape_id), shape)
+            if known is not shape:
+                known.merge(shape, instances_per_shape)
+    yield from _batches(merged, instances_per_shape)
+
+
+def _batches(workload: Workload, instances_per_shape: int) -> Iterator[pa.RecordBatch]:
+    for shape in workload.values():
+        shape.prune(instances_per_shape)
+    ordered = [workload[key] for key in sorted(workload)]
+    yield from workload_table(ordered).to_batches()
+
+
+def _count(workload: Workload, record: tuple[str, str, int, int, int, int, int, int], cap: int) -> None:
+    table, text, latency_ms, rows_scanned, segments_matched, entries, post, exceptions = record
+    cut, shape = _recognised(text or "")
+    shape_id = shape if isinstance(shape, str) else shape.shape_id
+    counts = workload.get((table, shape_id))
+    if counts is None:
+        named = (shape_id, shape_id) if isinstance(shape, str) else (shape.text, cut.skeleton)
+        counts = workload[table, shape_id] = ShapeWorkload(table, shape_id, *named)
+    entries = entries or 0
+    counts.queries += 1
+    counts.entries_scanned_in_filter += entries
+    counts.entries_scanned_in_filter_squared += float(entries) * entries
+    counts.entries_scanned_post_filter += post or 0
+    counts.latency_ms_sum += latency_ms or 0
+    if exceptions:
+        counts.failed += 1
+        counts.failed_entries_scanned_in_filter += entries
+    elif (
+        not isinstance(shape, str)
+        and sum(len(v) for vs in cut.literals for v in vs) < _MAX_LITERAL_CHARACTERS
+    ):
+        instance = Instance(1, entries, float(entries) * entries, rows_scanned or 0, segments_matched or 0)
+        counts.add_instance(cut.literals, instance, cap)
+
+
+def _recognised(text: str) -> tuple[Fingerprint, QueryShape | str]:
+    cut = fingerprint(text)
+    return cut, _shape(cut.skeleton)
+
+
+@lru_cache(maxsize=20_000)
+def _shape(skeleton: str) -> QueryShape | str:
+    """Parse once a distinct skeleton; return the unparsed shape_id where that fails."""
+    try:
+        return query_shape(skeleton)
+    except UnsupportedQuery as error:
+        return UNPARSED + error.reason

@@ -1,0 +1,135 @@
+"""What the log tells of one shape: how often it ran, what it read, and a sample of its literals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields
+from hashlib import blake2b
+from typing import Any
+
+import pyarrow as pa
+
+from starskip.artefacts.schemas import WORKLOAD
+
+Literals = tuple[tuple[str, ...], ...]
+
+UNPARSED = "unparsed:"
+"""Begins the shape_id of queries that no shape was found for; the reason code follows."""
+
+
+@dataclass(slots=True)
+class Instance:
+    """All successful queries of a shape with the same literals; sums over these queries."""
+
+    queries: int = 0
+    entries_scanned_in_filter: int = 0
+    entries_scanned_in_filter_squared: float = 0.0
+    rows_scanned: int = 0
+    segments_matched: int = 0
+
+    def add(self, other: Instance) -> None:
+        """Add the sums of ``other``."""
+        for item in fields(self):
+            setattr(self, item.name, getattr(self, item.name) + getattr(other, item.name))
+
+
+@dataclass(slots=True)
+class ShapeWorkload:
+    """One shape of one table over one night.
+
+    Sums cover all queries; ``failed`` ones (with exceptions) are in them but never in ``instances``.
+    ``instances`` holds all literals seen, or, past the cap, those with the smallest hashes: a sample
+    that does not depend on the order of the log and merges exactly, since a literal kept at the end
+    was kept everywhere (bottom-k, KMV). ``kept_below``: literals of greater hash are not kept.
+    """
+
+    table: str
+    shape_id: str
+    text: str
+    skeleton: str
+    queries: int = 0
+    failed: int = 0
+    entries_scanned_in_filter: int = 0
+    entries_scanned_in_filter_squared: float = 0.0
+    entries_scanned_post_filter: int = 0
+    failed_entries_scanned_in_filter: int = 0
+    latency_ms_sum: int = 0
+    kept_below: int = 1 << 62
+    instances: dict[Literals, Instance] = field(default_factory=dict)
+
+    @property
+    def is_parsed(self) -> bool:
+        """Whether the shape's text was understood."""
+        return not self.shape_id.startswith(UNPARSED)
+
+    def add_instance(self, literals: Literals, instance: Instance, cap: int) -> None:
+        """Add ``instance`` if its literals belong to the sample."""
+        known = self.instances.get(literals)
+        if known is not None:
+            known.add(instance)
+        elif literals_hash(literals) < self.kept_below:
+            self.instances[literals] = instance
+            # Pruned rarely: sorting at each addition would make a busy shape quadratic.
+            if len(self.instances) > 2 * cap:
+                self.prune(cap)
+
+    def prune(self, cap: int) -> None:
+        """Keep the ``cap`` literals with the smallest hashes."""
+        if len(self.instances) <= cap:
+            return
+        ranked = sorted((literals_hash(literals), literals) for literals in self.instances)
+        self.kept_below = ranked[cap][0]
+        self.instances = {literals: self.instances[literals] for _, literals in ranked[:cap]}
+
+    def merge(self, other: ShapeWorkload, cap: int) -> None:
+        """Add ``other``, the same shape of other records."""
+        for name in _SUMS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        # The smaller text wins, so that the merged row does not depend on the order either.
+        self.skeleton = min(self.skeleton, other.skeleton)
+        self.kept_below = min(self.kept_below, other.kept_below)
+        self.instances = {k: v for k, v in self.instances.items() if literals_hash(k) < self.kept_below}
+        for literals, instance in other.instances.items():
+            self.add_instance(literals, instance, cap)
+
+
+_SUMS = (
+    "queries",
+    "failed",
+    "entries_scanned_in_filter",
+    "entries_scanned_in_filter_squared",
+    "entries_scanned_post_filter",
+    "failed_entries_scanned_in_filter",
+    "latency_ms_sum",
+)
+
+
+def literals_hash(literals: Literals) -> int:
+    """Return a 62-bit hash that is the same in every process."""
+    digest = blake2b(digest_size=8)
+    for values in literals:
+        digest.update(("\x1e".join(values) + "\x1f").encode("utf-8", "surrogatepass"))
+    return int.from_bytes(digest.digest(), "big") >> 2
+
+
+def workload_table(shapes: Iterable[ShapeWorkload]) -> pa.Table:
+    """Return the shapes as an Arrow table of schema WORKLOAD."""
+    rows = []
+    for shape in shapes:
+        row: dict[str, Any] = {f.name: getattr(shape, f.name) for f in fields(shape)}
+        row["instances"] = [
+            {"literals": literals, **{f.name: getattr(instance, f.name) for f in fields(instance)}}
+            for literals, instance in sorted(shape.instances.items())
+        ]
+        rows.append(row)
+    return pa.Table.from_pylist(rows, schema=WORKLOAD)
+
+
+def workload_shapes(table: pa.Table | pa.RecordBatch) -> Iterator[ShapeWorkload]:
+    """Yield the shapes of an Arrow table of schema WORKLOAD."""
+    for row in table.to_pylist():
+        instances: dict[Literals, Instance] = {}
+        for item in row.pop("instances"):
+            literals = tuple(tuple(values) for values in item.pop("literals"))
+            instances[literals] = Instance(**item)
+        yield ShapeWorkload(**row, instances=instances)

@@ -1,0 +1,9 @@
+"""Tarred segments and table configs to table_facts."""
+
+import sys
+
+from starskip.spark.stage_job import stage_job
+from starskip.stages.collect_segment_metadata import collect_segment_metadata
+
+if __name__ == "__main__":
+    sys.exit(stage_job(collect_segment_metadata))

@@ -1,0 +1,9 @@
+"""Broker logs to queries and rejected_records."""
+
+import sys
+
+from starskip.spark.stage_job import stage_job
+from starskip.stages.parse_query_logs import parse_query_logs
+
+if __name__ == "__main__":
+    sys.exit(stage_job(parse_query_logs))

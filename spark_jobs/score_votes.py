@@ -1,0 +1,9 @@
+"""Queries and table facts to workload shapes and votes."""
+
+import sys
+
+from starskip.spark.stage_job import stage_job
+from starskip.stages.score_votes import score_votes
+
+if __name__ == "__main__":
+    sys.exit(stage_job(score_votes))

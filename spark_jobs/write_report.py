@@ -1,0 +1,9 @@
+"""Everything of the night to one report a table."""
+
+import sys
+
+from starskip.spark.stage_job import stage_job
+from starskip.stages.write_report import write_report
+
+if __name__ == "__main__":
+    sys.exit(stage_job(write_report))

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from starskip.artefacts.vacuum import vacuum
+
+DAY_S = 86_400
+
+
+@pytest.fixture
+def memory(support: SimpleNamespace) -> Any:
+    return support.MemoryStorage()
+
+
+@pytest.fixture
+def store(memory: Any, support: SimpleNamespace) -> Any:
+    return support.store_on(memory)
+
+
+def sweep(store: Any, keep: int = 1, grace_s: int = DAY_S) -> Any:
+    now = datetime.fromtimestamp(store.storage.now_s, UTC)
+    return vacuum(store, now=now, grace=timedelta(seconds=grace_s), keep_manifests=keep)
+
+
+def content(snapshot: Any) -> list[bytes]:
+    return [snapshot.read_file(file) for part in snapshot.parts().values() for file in part.files]
+
+
+def test_manifests_stay_bounded_over_many_runs(store: Any, memory: Any, support: SimpleNamespace) -> None:
+    for generation in range(40):
+        memory.now_s += DAY_S
+        support.publish(store, {"a": generation})
+        sweep(store, keep=5)
+        assert len(store.chain("numbers", support.NIGHT).versions()) <= 5
+    assert store.chain("numbers", support.NIGHT).versions() == (36, 37, 38, 39, 40)
+
+
+def test_month_old_file_that_was_overtaken_a_minute_ago(
+    store: Any, memory: Any, support: SimpleNamespace
+) -> None:
+    support.publish(store, {"a": 1})
+    memory.now_s += 30 * DAY_S
+    reader = store.snapshot("numbers", support.NIGHT)
+    support.publish(store, {"a": 2})
+    memory.now_s += 60
+    assert sweep(store).removed == ()
+    assert len(content(reader)) == 1
+    memory.now_s += DAY_S
+    assert len(sweep(store).removed) == 2
+    assert store.snapshot("numbers", support.NIGHT).manifest.version == 2
+
+
+def test_file_that_a_newer_manifest_carries_on(store: Any, memory: Any, support: SimpleNamespace) -> None:
+    support.publish(store, {"a": 1, "b": 1})
+    for generation in range(2, 6):
+        memory.now_s += 2 * DAY_S
+        support.publish(store, {"a": generation})
+    memory.now_s += 2 * DAY_S
+    report = sweep(store)
+    assert len(report.removed) == 4 + 4
+    assert report.removed_bytes > 0
+    assert len(content(store.snapshot("numbers", support.NIGHT))) == 2
+
+
+def test_writer_that_has_not_published_yet(store: Any, memory: Any, support: SimpleNamespace) -> None:
+    support.publish(store, {"a": 1})
+    memory.now_s += 9 * DAY_S
+    aside = store.write_aside("numbers", support.NIGHT)
+    aside.write_file("a", "x", b"slow")
+    memory.now_s += DAY_S
+    assert sweep(store).removed == ()
+    memory.now_s += 1
+    assert len(sweep(store).removed) == 1
+
+
+def test_night_that_never_had_a_manifest_is_a_doubt(
+    store: Any, memory: Any, support: SimpleNamespace
+) -> None:
+    store.write_aside("numbers", support.NIGHT).write_file("a", "x", b"only data")
+    memory.now_s += 100 * DAY_S
+    assert sweep(store).removed == ()
+
+
+def test_listing_that_leaves_the_manifests_out_is_a_doubt(
+    store: Any, memory: Any, support: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    support.publish(store, {"a": 1})
+    memory.now_s += 100 * DAY_S
+    complete = memory.objects_below
+
+    def incomplete(folder: str) -> Any:
+        found = complete(folder)
+        return found if folder.endswith("manifests") else (o for o in found if "/manifests/" not in o.name)
+
+    monkeypatch.setattr(memory, "objects_below", incomplete)
+    assert sweep(store).removed == ()
+
+
+def test_damaged_manifest_stops_its_chain_and_no_other(
+    store: Any, memory: Any, support: SimpleNamespace
+) -> None:
+    for night in (support.NIGHT, "2026-11-19"):
+        for generation in (1, 2, 3):
+            support.publish(store, {"a": generation}, night=night)
+    name = store.chain("numbers", support.NIGHT).manifest_name(3)
+    memory.objects[name] = (b"{}", memory.objects[name][1])
+    memory.now_s += 100 * DAY_S
+    report = sweep(store)
+    assert {removed.split("/")[1] for removed in report.removed} == {"2026-11-19"}
+    ((key, reason),) = report.left_alone
+    assert key == f"numbers/{support.NIGHT}"
+    assert "damaged" in reason
+
+
+def test_clock_that_ran_ahead_removes_nothing_it_should_not(
+    store: Any, memory: Any, support: SimpleNamespace
+) -> None:
+    memory.now_s += 1000 * DAY_S
+    support.publish(store, {"a": 1})
+    memory.now_s -= 1000 * DAY_S
+    support.publish(store, {"a": 2})
+    support.publish(store, {"a": 3})
+    memory.now_s += 2 * DAY_S
+    assert sweep(store).removed == ()
+
+
+def test_must_keep_one(store: Any) -> None:
+    with pytest.raises(ValueError, match="at least one"):
+        sweep(store, keep=0)

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from starskip.errors import SourceError
+from starskip.pinot.segments.segment_files import list_segments
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for name in (
+        "b/b_1.tar.gz",
+        "b/b_0.tgz",
+        "b/b.2.tar",
+        "b/.b_3.tar.gz",
+        "b/notes.txt",
+        "b/README",
+        "a/a_0.tar.gz",
+        "empty/notes.txt",
+        "Deleted_Segments/old.tar.gz",
+        ".hidden/x.tar.gz",
+        "loose.tar.gz",
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"12345")
+    (tmp_path / "b" / "bare").write_bytes(gzip.compress(b""))
+    return tmp_path
+
+
+def test_segments_by_table_and_name(root: Path) -> None:
+    files = list_segments(root, ["b", "a", "b"])
+    assert [(f.table, f.segment) for f in files] == [
+        ("a", "a_0"),
+        ("b", "b.2"),
+        ("b", "b_0"),
+        ("b", "b_1"),
+        ("b", "bare"),
+    ]
+    assert files[0].path == str(root / "a" / "a_0.tar.gz")
+    assert (files[0].size_bytes, files[0].modified_ns) == (5, (root / "a" / "a_0.tar.gz").stat().st_mtime_ns)
+
+
+def test_hidden_and_deleted_folders_are_no_tables(root: Path) -> None:
+    (root / "empty" / "e_0.tar.gz").write_bytes(b"")
+    assert {f.table for f in list_segments(str(root))} == {"a", "b", "empty"}
+
+
+def test_a_missing_root(tmp_path: Path) -> None:
+    with pytest.raises(SourceError) as caught:
+        list_segments(tmp_path / "nope")
+    assert str(caught.value) == f"segment directory {tmp_path / 'nope'} does not exist or is no folder"
+
+
+def test_a_root_without_tables(tmp_path: Path) -> None:
+    with pytest.raises(SourceError) as caught:
+        list_segments(tmp_path)
+    assert str(caught.value) == f"segment directory {tmp_path} holds no table folders"
+
+
+@pytest.mark.parametrize("table", ["c", "..", "", "Deleted_Segments", ".hidden", "a/../b"])
+def test_an_unknown_table_names_the_known_ones(table: str, root: Path) -> None:
+    with pytest.raises(SourceError) as caught:
+        list_segments(root, ["a", table])
+    assert str(caught.value) == f"unknown table {table}: {root} has segments of a, b, empty"
+    assert caught.value.source == table
+
+
+@pytest.mark.parametrize("tables", [None, ["empty"]])
+def test_a_table_without_segments(tables: list[str] | None, root: Path) -> None:
+    with pytest.raises(SourceError) as caught:
+        list_segments(root, tables)
+    assert str(caught.value) == (
+        f"table empty has no segments: {root / 'empty'} holds no .tar.gz, .tgz, .tar file"
+    )

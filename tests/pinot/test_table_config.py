@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starskip.errors import ConfigError
+from starskip.pinot.table_config import TableConfig, read_table_configs, with_index_changes
+
+Write = Callable[..., Path]
+
+CONFIG: dict[str, Any] = {
+    "tableName": "lineitem_OFFLINE",
+    "tableType": "OFFLINE",
+    "segmentsConfig": {"replication": "1"},
+    "tableIndexConfig": {
+        "loadMode": "MMAP",
+        "invertedIndexColumns": ["a", "b"],
+        "rangeIndexColumns": ["r"],
+        "bloomFilterColumns": ["p"],
+        "bloomFilterConfigs": {"q": {"fpp": 0.01}},
+        "noDictionaryColumns": ["n"],
+        "noDictionaryConfig": {"n": "SNAPPY", "o": "LZ4"},
+        "jsonIndexConfigs": {"j": {}},
+        "sortedColumn": ["s"],
+        "starTreeIndexConfigs": [{"dimensionsSplitOrder": ["a"], "maxLeafRecords": 10}],
+        "enableDefaultStarTree": True,
+    },
+    "fieldConfigList": [
+        {"name": "c", "encodingType": "DICTIONARY", "indexTypes": ["INVERTED", "TEXT"]},
+        {"name": "d", "indexType": "inverted", "encodingType": "RAW"},
+        {"name": "e", "indexes": {"inverted": {}, "range": {}, "bloom": {"fpp": 0.1}, "fst": {}}},
+        {"name": "f", "indexes": {"inverted": {"disabled": True}, "dictionary": {"disabled": True}}},
+        {"name": "a", "indexTypes": ["INVERTED"], "indexes": None},
+    ],
+}
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def to(document: Any, name: str = "config.json") -> Path:
+        path = tmp_path / name
+        path.write_text(document if isinstance(document, str) else json.dumps(document))
+        return path
+
+    return to
+
+
+def only(path: Path) -> TableConfig:
+    ((config,),) = read_table_configs([path]).values()
+    return config
+
+
+def problem(*paths: Path) -> str:
+    with pytest.raises(ConfigError) as caught:
+        read_table_configs(paths)
+    return str(caught.value)
+
+
+def test_indexes_of_table_index_config_and_field_config_list(write: Write) -> None:
+    config = only(write(CONFIG))
+    assert (config.table, config.table_type) == ("lineitem", "OFFLINE")
+    assert config.inverted_index_columns == ("a", "b", "c", "d", "e")
+    assert config.range_index_columns == ("r", "e")
+    assert config.bloom_filter_columns == ("p", "q", "e")
+    assert config.no_dictionary_columns == ("n", "o", "d", "f")
+    assert (config.json_index_columns, config.text_index_columns) == (("j",), ("c",))
+    assert (config.fst_index_columns, config.sorted_column) == (("e",), "s")
+    assert config.star_tree_index_configs[0]["maxLeafRecords"] == 10
+    assert config.enable_default_star_tree
+    assert config.document == CONFIG
+
+
+@pytest.mark.parametrize("keys", [("OFFLINE", "REALTIME"), ("offline", "realtime")])
+def test_both_types_of_a_hybrid_table_as_the_rest_interface_answers(
+    keys: tuple[str, str], write: Write
+) -> None:
+    realtime = CONFIG | {"tableName": "lineitem_REALTIME", "tableType": "REALTIME", "tableIndexConfig": None}
+    path = write({"tableName": "lineitem", keys[0]: CONFIG, keys[1]: realtime})
+    found = read_table_configs([path])
+    assert [config.table_type for config in found["lineitem"]] == ["OFFLINE", "REALTIME"]
+    assert found["lineitem"][1].inverted_index_columns == ("c", "d", "e", "a")
+
+
+def test_one_type_of_the_rest_interface_with_the_other_null(write: Write) -> None:
+    assert only(write({"OFFLINE": CONFIG | {"tableName": "t"}, "REALTIME": None})).table == "t"
+
+
+def test_a_config_with_nothing_but_a_name(write: Write) -> None:
+    assert only(write({"tableName": "t"})) == TableConfig("t", document={"tableName": "t"})
+
+
+def test_a_table_given_twice(write: Write) -> None:
+    one, two = write(CONFIG), write({"OFFLINE": CONFIG}, "again.json")
+    assert problem(one, two) == f"{two}: the configuration of table lineitem is given twice"
+    typeless = write({"tableName": "lineitem"}, "typeless.json")
+    assert problem(one, typeless) == f"{typeless}: the configuration of table lineitem is given twice"
+
+
+@pytest.mark.parametrize("document", ["", "[]", "nonsense", "{}", '{"OFFLINE": {}}', "[" * 100_000, "\x00"])
+def test_what_is_no_table_config(document: str, write: Write) -> None:
+    path = write(document)
+    assert problem(path).startswith(f"{path}: ")
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"tableIndexConfig": []}, "tableIndexConfig is not an object"),
+        ({"tableIndexConfig": {"invertedIndexColumns": 3}}, "invertedIndexColumns is not a list of columns"),
+        (
+            {"tableIndexConfig": {"invertedIndexColumns": [3]}},
+            "invertedIndexColumns is not a list of columns",
+        ),
+        ({"tableIndexConfig": {"starTreeIndexConfigs": [3]}}, "starTreeIndexConfigs is not an object"),
+        ({"fieldConfigList": {}}, "fieldConfigList is not a list"),
+        ({"fieldConfigList": ["c"]}, "fieldConfigList is not an object"),
+        ({"fieldConfigList": [{}]}, "name is not a text"),
+        ({"tableName": 5}, "tableName is not a text"),
+        ({"tableName": ""}, "tableName is not a text"),
+    ],
+)
+def test_a_key_of_the_wrong_kind_is_named(change: dict[str, Any], sentence: str, write: Write) -> None:
+    path = write(CONFIG | change)
+    assert problem(path) == f"{path}: {sentence}"
+
+
+def test_a_file_that_is_gone(tmp_path: Path) -> None:
+    path = tmp_path / "nope.json"
+    assert problem(path) == f"{path}: cannot be read (No such file or directory)"
+
+
+def test_added_indexes_join_those_in_force_and_the_rest_stays(write: Write) -> None:
+    config = only(write(CONFIG))
+    before = copy.deepcopy(config)
+    proposed = with_index_changes(
+        config, add_inverted=["x", "c", "a", "x"], add_range=["y"], sorted_column="z"
+    )
+    expected = copy.deepcopy(CONFIG)
+    expected["tableIndexConfig"] |= {
+        "invertedIndexColumns": ["a", "b", "x"],
+        "rangeIndexColumns": ["r", "y"],
+        "sortedColumn": ["z"],
+    }
+    assert proposed == expected
+    assert list(proposed["tableIndexConfig"]) == list(CONFIG["tableIndexConfig"])
+    assert config == before
+
+
+def test_dropped_indexes_leave_both_places(write: Write) -> None:
+    config = only(write(CONFIG))
+    proposed = with_index_changes(config, drop_inverted=["a", "c", "d", "e"])
+    again = only(write(proposed))
+    assert again.inverted_index_columns == ("b",)
+    assert again.range_index_columns == config.range_index_columns
+    assert again.text_index_columns == config.text_index_columns
+    assert again.no_dictionary_columns == config.no_dictionary_columns
+
+
+def test_no_change_gives_the_same_document(write: Write) -> None:
+    assert with_index_changes(only(write(CONFIG)), add_inverted=["a"], drop_inverted=["zz"]) == CONFIG
+
+
+@pytest.mark.parametrize("document", [{"tableName": "t"}, {"tableName": "t", "tableIndexConfig": None}])
+def test_a_first_index(document: dict[str, Any], write: Write) -> None:
+    proposed = with_index_changes(only(write(document)), add_inverted=["x"])
+    assert proposed == {"tableName": "t", "tableIndexConfig": {"invertedIndexColumns": ["x"]}}
+
+
+def test_a_change_without_any_given_config() -> None:
+    proposed = with_index_changes(TableConfig("t"), add_inverted=["x"])
+    assert proposed == {"tableIndexConfig": {"invertedIndexColumns": ["x"]}}

@@ -1,0 +1,331 @@
+"""The nights that the golden reports show.
+
+Of ``lineitem`` the savings up to K = 4, the index sizes and the entries by shape follow what was measured on the
+sample; intervals, K = 5 and 6, refusal figures, latency bins and all other nights are made up.
+
+Not a test: conftest.py and write_golden.py load it by path (tests are no packages here).
+"""
+# ruff: noqa: E501 - one shape, one refusal a line
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, date, datetime
+
+from starskip.reports.evidence import (
+    ChosenIndex,
+    ConfigChange,
+    DamagedSegment,
+    DataQuality,
+    Evidence,
+    GateCheck,
+    Interval,
+    KCurve,
+    KeyChange,
+    KPoint,
+    LatencyBin,
+    LatencyEvidence,
+    Quantile,
+    ReasonedStructure,
+    RejectedExample,
+    Setting,
+    ShapeEvidence,
+    Structure,
+    Summary,
+)
+from starskip.reports.evidence_bounds import top_shapes
+
+TOTAL = 256_205_145
+COLUMNS = ("l_suppkey", "l_shipmode", "l_partkey", "l_shipinstruct")
+
+# queries, entries, saving, columns that serve it, median ms, text
+SHAPES = (
+    (153, 46_010_163, 0.9980, "l_suppkey", 6.0, "SELECT SUM(l_extendedprice * (? - l_discount)) AS revenue FROM lineitem WHERE l_suppkey = ? AND l_shipdate BETWEEN ? AND ?"),
+    (88, 30_114_230, 0.8749, "l_shipmode", 9.0, "SELECT PERCENTILETDIGEST(l_extendedprice, ?) FROM lineitem WHERE l_shipmode = ? AND l_linestatus = ?"),
+    (64, 19_549_329, 0.9757, "l_suppkey", 5.0, "SELECT l_suppkey, COUNT(*), MIN(l_extendedprice) FROM lineitem WHERE l_returnflag = ? AND l_receiptdate BETWEEN ? AND ? AND l_suppkey IN (?) GROUP BY l_suppkey"),
+    (50, 15_171_545, 0.9981, "l_suppkey", 61.0, "SELECT l_orderkey, l_comment FROM lineitem WHERE REGEXP_LIKE(l_comment, ?) AND l_suppkey = ? LIMIT ?"),
+    (36, 10_979_324, 1.0, "l_suppkey l_shipinstruct", 4.0, "SELECT COUNT(*) FROM lineitem WHERE l_shipinstruct NOT IN (?) AND l_suppkey = ?"),
+    (32, 9_666_753, 0.0, "", 7.0, "SELECT l_suppkey, SUM(l_extendedprice) FROM lineitem WHERE l_shipdate BETWEEN ? AND ? GROUP BY l_suppkey ORDER BY SUM(l_extendedprice) DESC LIMIT ?"),
+    (15, 9_082_026, 0.0, "", 8.0, "SELECT COUNT(*) FROM lineitem WHERE NOT (l_returnflag = ? OR l_linestatus = ?)"),
+    (29, 8_689_327, 1.0, "l_suppkey l_partkey", 4.0, "SELECT COUNT(*) FROM lineitem WHERE l_suppkey = ? AND l_partkey = ?"),
+    (21, 8_144_690, 0.8070, "l_shipinstruct", 38.0, "SELECT l_linestatus, COUNT(*) FROM lineitem WHERE SUBSTR(l_shipdate, ?, ?) = ? AND l_shipinstruct = ? GROUP BY l_linestatus"),
+    (26, 7_906_095, 0.5000, "l_suppkey", 5.0, "SELECT COUNT(*) FROM lineitem WHERE l_comment = ? OR l_suppkey = ?"),
+    (12, 7_466_334, 0.9990, "l_partkey", 6.0, "SELECT SUM(l_extendedprice) FROM lineitem WHERE (l_partkey = ? AND l_quantity BETWEEN ? AND ? AND l_shipmode IN (?)) OR (l_partkey = ? AND l_quantity BETWEEN ? AND ? AND l_shipinstruct = ?)"),
+    (24, 7_267_132, 0.0, "", 5.0, "SELECT l_shipdate, SUM(l_quantity) FROM lineitem WHERE l_commitdate = ? GROUP BY l_shipdate ORDER BY l_shipdate LIMIT ?"),
+    (22, 6_733_673, 0.0, "", 88.0, "SELECT l_returnflag, l_linestatus, SUM(l_quantity), AVG(l_discount), COUNT(*) FROM lineitem WHERE l_shipdate <= ? GROUP BY l_returnflag, l_linestatus ORDER BY l_returnflag, l_linestatus"),
+    (11, 6_595_285, 0.0052, "l_shipinstruct l_shipmode", 9.0, "SELECT COUNT(*) FROM lineitem WHERE (l_shipinstruct = ? OR l_shipmode = ?) AND (l_commitdate = ? OR l_receiptdate = ?)"),
+    (20, 5_919_511, 0.7518, "l_shipinstruct", 8.0, "SELECT l_shipmode, COUNT(*) AS n, AVG(l_quantity) FROM lineitem WHERE l_receiptdate BETWEEN ? AND ? AND l_shipinstruct = ? GROUP BY l_shipmode ORDER BY n DESC LIMIT ?"),
+    (10, 5_731_784, 1.0, "l_suppkey l_partkey", 4.0, "SELECT COUNT(*) FROM lineitem WHERE l_suppkey = ? OR l_partkey = ?"),
+    (19, 5_561_625, 0.9999, "l_partkey l_shipmode", 6.0, "SELECT l_partkey, SUM(l_quantity) FROM lineitem WHERE l_partkey IN (?) AND l_shipmode = ? AND l_returnflag = ? GROUP BY l_partkey LIMIT ?"),
+    (17, 5_150_629, 0.0, "", 5.0, "SELECT AVG(l_extendedprice) FROM lineitem WHERE l_quantity = ? AND l_tax = ?"),
+)  # fmt: skip
+
+
+def shapes() -> tuple[ShapeEvidence, ...]:
+    return tuple(
+        ShapeEvidence(
+            shape_id=f"{number:016x}",
+            masked_text=text,
+            queries=queries,
+            entries_scanned_in_filter=entries,
+            entries_ratio=round(entries / TOTAL, 6),
+            predicted_saving_ratio=saving,
+            columns=tuple(columns.split()),
+            latency_ms=median,
+        )
+        for number, (queries, entries, saving, columns, median, text) in enumerate(SHAPES, start=0x5EED)
+    )
+
+
+def bins(noise_ms: float) -> tuple[LatencyBin, ...]:
+    """A line with a wobble from the golden ratio, so that nothing here is random."""
+    return tuple(
+        LatencyBin(
+            entries_scanned_in_filter=float(entries),
+            entries_scanned_post_filter=float(post),
+            latency_ms=round(predicted + noise_ms * ((i * 0.618034) % 1) ** 2 * (1 + i % 3), 3),
+            predicted_ms=round(predicted, 3),
+        )
+        for i in range(0, 400, 4)
+        for entries, post in [(1_500 * i, (i * 7919) % 90_000)]
+        for predicted in [2.1 + 18.4e-6 * entries + 21.0e-6 * post]
+    )
+
+
+QUANTILES = tuple(
+    Quantile(p, entries, latency)
+    for p, entries, latency in (
+        (0.10, 0.0, 2.0), (0.25, 149_906.0, 3.0), (0.50, 299_814.0, 5.0), (0.75, 342_320.0, 8.0),
+        (0.90, 415_377.0, 41.0), (0.95, 599_628.0, 83.0), (0.99, 622_190.0, 117.0),
+    )
+)  # fmt: skip
+
+GATES = (
+    GateCheck("parse_query_logs", "at most 5 % of the records are rejected", True, "0.1 %", "at most 5 %"),
+    GateCheck("parse_query_logs", "the night holds queries of the table", True, "900", "at least 1"),
+    GateCheck(
+        "collect_segment_metadata", "at most 10 % of the segments are damaged", True, "0 of 4", "at most 10 %"
+    ),
+    GateCheck("score_votes", "no vote passes the entries of its queries", True, "0 votes", "0 votes"),
+    GateCheck("select_indexes", "a larger budget never saves less", True, "curve rises", "curve rises"),
+)
+
+SETTINGS = (
+    Setting("strategy", "leapfrog"),
+    Setting("max_indexes", 8, "indexes"),
+    Setting("min_gain", 0.05, "ratio of all entries"),
+    Setting("r2_threshold", 0.5, "ratio"),
+    Setting("budget_bytes", None, "bytes"),
+    Setting("show_literals", False),
+)
+
+
+def lineitem() -> Evidence:
+    """A sound night, counted in entries, since latency does not follow scanning."""
+    best = (
+        (1, COLUMNS[:1], 0.4415, 0.405, 0.478),
+        (2, COLUMNS[:2], 0.5955, 0.556, 0.634),
+        (3, COLUMNS[:3], 0.6691, 0.631, 0.705),
+        (4, COLUMNS, 0.7233, 0.688, 0.757),
+        (5, (*COLUMNS, "l_returnflag"), 0.7561, 0.722, 0.789),
+        (6, (*COLUMNS, "l_returnflag", "l_receiptdate"), 0.7744, 0.741, 0.806),
+    )
+    refusals = (
+        ("l_returnflag", "saves_too_little", "would add 3.3 % of all entries as the fifth index, below min_gain (5 %)"),
+        ("l_linestatus", "saves_too_little", "would add 2.4 % of all entries as the fifth index, below min_gain (5 %)"),
+        ("l_receiptdate", "saves_too_little", "would add 1.8 % of all entries as the fifth index, below min_gain (5 %)"),
+        ("l_shipdate", "saves_too_little", "16 of 18 predicates are ranges, which an inverted index does not serve; adds 1.5 %"),
+        ("l_comment", "saves_too_little", "would add 0.6 % of all entries for an index of 6.4 MB"),
+        ("l_quantity", "predicate_not_served", "filtered by ranges alone: an inverted index of Pinot 0.11 does not serve them"),
+        ("l_discount", "predicate_not_served", "filtered by ranges alone: an inverted index of Pinot 0.11 does not serve them"),
+        ("l_orderkey", "already_sorted", "sorted in 4 of 4 segments: its filters scan nothing now"),
+    )  # fmt: skip
+    return Evidence(
+        table="lineitem",
+        run_date=date(2026, 11, 18),
+        created_at=datetime(2026, 11, 19, 1, 4, 30, tzinfo=UTC),
+        unit="entries",
+        strategy="leapfrog",
+        pinot_version="0.11.0",
+        settings=SETTINGS,
+        summary=Summary(900, 3, 2, 37, TOTAL, 0.7233, Interval(0.688, 0.757)),
+        change=ConfigChange(
+            keys={"invertedIndexColumns": KeyChange(current=(), proposed=COLUMNS)},
+            add=tuple(Structure("inverted", (column,)) for column in COLUMNS),
+        ),
+        chosen=(
+            ChosenIndex("inverted", ("l_suppkey",), 0.4415, 0.4415, 655_676, 9),
+            ChosenIndex("inverted", ("l_shipmode",), 0.1541, 0.1540, 305_548, 6),
+            ChosenIndex("inverted", ("l_partkey",), 0.1364, 0.0736, 1_593_800, 7),
+            ChosenIndex("inverted", ("l_shipinstruct",), 0.0865, 0.0542, 206_908, 6),
+        ),
+        k_curve=KCurve(
+            tuple(KPoint(k, columns, saving, Interval(low, high)) for k, columns, saving, low, high in best),
+            chosen_k=4,
+            stop_reason="saving_too_small",
+        ),
+        shapes=replace(top_shapes(shapes()), other_shapes=19, other_entries_scanned_in_filter=30_465_690),
+        latency=LatencyEvidence(
+            accepted=False,
+            reason="Entries scanned explain little of the latency measured: the machine was shared and most queries took under 10 ms.",
+            intercept_ms=2.1,
+            alpha_ms_per_million_entries=18.4,
+            beta_ms_per_million_entries=21.0,
+            r2_out_of_sample=0.17,
+            r2_threshold=0.5,
+            bins=bins(noise_ms=19.0),
+            quantiles=QUANTILES,
+        ),
+        refused=tuple(
+            ReasonedStructure("inverted", (column,), reason, text) for column, reason, text in refusals
+        ),
+        drops=(),
+        data_quality=DataQuality(
+            lines=1_742,
+            records=1_495,
+            queries=1_486,
+            other={"unknown_column": 5, "table_not_found": 3},
+            rejected={"no_known_format": 1},
+            rejected_examples=(
+                RejectedExample(
+                    "broker-2026-11-18.log.gz",
+                    48_213,
+                    "no_known_format",
+                    "?/?/? ?:?:? WARN [Unknown] requestId=?",
+                ),
+            ),
+            segments=4,
+            gates=GATES,
+        ),
+    )
+
+
+def milliseconds() -> Evidence:
+    """Latency follows scanning; an index that no query needs goes; one segment is damaged; literals are shown."""
+    evidence = lineitem()
+    shown = tuple(
+        replace(shape, full_text=shape.masked_text.replace("?", "4711", 1)) for shape in evidence.shapes.top
+    )
+    return replace(
+        evidence,
+        unit="milliseconds",
+        show_literals=True,
+        settings=tuple(replace(s, value=True) if s.name == "show_literals" else s for s in SETTINGS),
+        summary=replace(evidence.summary, saving_ms=4_310.0),
+        change=ConfigChange(
+            keys={"invertedIndexColumns": KeyChange(("l_comment",), COLUMNS)},
+            add=evidence.change.add,
+            drop=(Structure("inverted", ("l_comment",)),),
+        ),
+        shapes=replace(evidence.shapes, top=shown),
+        latency=replace(
+            evidence.latency, accepted=True, reason=None, r2_out_of_sample=0.93, bins=bins(noise_ms=0.9)
+        ),
+        drops=(
+            ReasonedStructure(
+                "inverted", ("l_comment",), "not_used", "no query of 7 nights filters on it; 6.4 MB"
+            ),
+        ),
+        data_quality=replace(
+            evidence.data_quality,
+            damaged_segments=(
+                DamagedSegment("lineitem_3.tar.gz", "truncated", "the archive ends at byte 1,048,576"),
+            ),
+        ),
+    )
+
+
+def nothing_to_recommend() -> Evidence:
+    """The day's queries scan nothing that an index would save."""
+    evidence = lineitem()
+    return replace(
+        evidence,
+        table="airlineStats",
+        summary=replace(evidence.summary, predicted_saving_ratio=0.0, predicted_interval=Interval(0.0, 0.01)),
+        change=ConfigChange(keys={}),
+        chosen=(),
+        k_curve=KCurve((KPoint(1, ("Carrier",), 0.011, Interval(0.0, 0.02)),), 0, "saving_too_small"),
+        shapes=replace(
+            evidence.shapes,
+            top=tuple(replace(s, predicted_saving_ratio=0.0, columns=()) for s in evidence.shapes.top[:6]),
+        ),
+        refused=(
+            ReasonedStructure(
+                "inverted", ("Carrier",), "saves_too_little", "would save 1.1 %, below min_gain (5 %)"
+            ),
+        ),
+    )
+
+
+def stopped_by_gate() -> Evidence:
+    """Too many rejected records: no advice for the table this night."""
+    evidence = nothing_to_recommend()
+    gate = GateCheck(
+        "parse_query_logs", "at most 5 % of the records are rejected", False, "38.2 %", "at most 5 %"
+    )
+    return replace(
+        evidence,
+        table="lineitem",
+        k_curve=KCurve((), 0, "no_candidates"),
+        shapes=top_shapes(()),
+        refused=(),
+        latency=LatencyEvidence(
+            False, "The gate after parse_query_logs failed.", None, None, None, None, 0.5
+        ),
+        data_quality=replace(
+            evidence.data_quality,
+            rejected={"no_known_format": 571},
+            gates=(gate, *evidence.data_quality.gates[1:]),
+        ),
+    )
+
+
+def empty_log() -> Evidence:
+    """A day without queries."""
+    evidence = stopped_by_gate()
+    return replace(
+        evidence,
+        summary=Summary(0, 0, 0, 0, 0, 0.0, Interval(0.0, 0.0)),
+        latency=replace(evidence.latency, reason="The log holds no query of the table."),
+        data_quality=DataQuality(0, 0, 0, {}, {}, segments=4, gates=GATES[2:3]),
+    )
+
+
+def without_log() -> Evidence:
+    """Advice for a new table: no log, every column queried equally."""
+    evidence = empty_log()
+    full = lineitem()
+    return replace(
+        evidence,
+        summary=Summary(0, 0, 0, 0, 0, 0.41, Interval(0.2, 0.6), workload="equal_columns"),
+        change=ConfigChange({"invertedIndexColumns": KeyChange((), COLUMNS[:2])}, full.change.add[:2]),
+        chosen=full.chosen[:2],
+        k_curve=replace(full.k_curve, points=full.k_curve.points[:3], chosen_k=2, stop_reason="max_indexes"),
+        refused=full.refused[:3],
+    )
+
+
+def long_names() -> Evidence:
+    """Names of 10,000 characters, and of characters that break lines, tables and tags."""
+    evidence = lineitem()
+    names = ("n" * 10_000, "wide |pipe` tick", "<b>bold</b>", "two\nlines \x1b[31m", "漢字 名前")
+    return replace(
+        evidence,
+        table="t" * 10_000,
+        change=ConfigChange(
+            {"invertedIndexColumns": KeyChange((), names)}, tuple(Structure("inverted", (n,)) for n in names)
+        ),
+        chosen=tuple(replace(evidence.chosen[0], columns=(name,)) for name in names),
+        refused=tuple(
+            ReasonedStructure("inverted", (f"{i}" + "x" * 5_000,), "saves_too_little", "0.1 %")
+            for i in range(80)
+        ),
+    )
+
+
+CASES = {
+    each.__name__: each
+    for each in (
+        lineitem, milliseconds, nothing_to_recommend, stopped_by_gate, empty_log, without_log, long_names,
+    )
+}  # fmt: skip

@@ -1,0 +1,86 @@
+"""What is in the pictures; their bytes hang on vl-convert and on fonts, so no golden file holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import pytest
+from starskip.reports.charts import MAX_POINTS, Chart, k_curve_chart, latency_chart, shapes_chart
+from starskip.reports.evidence import Evidence, LatencyBin
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def texts(svg: str) -> list[str]:
+    return ["".join(each.itertext()) for each in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+
+
+def marks(svg: str, role: str) -> list[ElementTree.Element]:
+    groups = (g for g in ElementTree.fromstring(svg).iter(f"{SVG}g") if role in g.get("class", "").split())
+    return [path for group in groups for path in group.findall(f"{SVG}path")]
+
+
+@pytest.mark.parametrize("drawn", [k_curve_chart, shapes_chart, latency_chart])
+def test_every_chart_is_still_and_has_both_forms(
+    evidence: Evidence, drawn: Callable[[Evidence], Chart | None]
+) -> None:
+    chart = drawn(evidence)
+    assert chart is not None
+    for svg, width in ((chart.wide_svg, "860"), (chart.narrow_svg, "330")):
+        root = ElementTree.fromstring(svg)
+        assert root.get("width") == width
+        assert {each.tag for each in root.iter()} <= {
+            SVG + tag for tag in ("svg", "g", "path", "text", "line", "rect", "style", "defs", "clipPath")
+        }
+        assert svg.count("prefers-color-scheme:dark") == 1
+        assert "http" not in svg.replace("http://www.w3.org/", "")
+    assert len(chart.alt) > 40
+    assert drawn(evidence) == chart
+
+
+def test_k_curve_marks_the_chosen_number(evidence: Evidence) -> None:
+    chart = k_curve_chart(evidence)
+    assert chart is not None
+    assert "chosen: 4 → 72.3 %" in texts(chart.wide_svg)
+    assert len(marks(chart.wide_svg, "mark-symbol")) == 6 + 1 + 1  # the points, zero, the ring
+    assert "4: 72.3 % (69–76 %)" in chart.alt
+
+
+def test_k_curve_that_chose_nothing_marks_nothing(cases: dict[str, Callable[[], Evidence]]) -> None:
+    chart = k_curve_chart(cases["nothing_to_recommend"]())
+    assert chart is not None
+    assert not [text for text in texts(chart.wide_svg) if "chosen" in text]
+
+
+def test_shapes_have_a_bar_for_now_and_one_for_then(evidence: Evidence) -> None:
+    chart = shapes_chart(evidence)
+    assert chart is not None
+    assert len(marks(chart.wide_svg, "mark-rect")) == 2 * 15
+    assert "1  l_suppkey = ? AND l_shipdate BETWEEN ? AND ?" in texts(chart.wide_svg)
+    assert {str(rank) for rank in range(1, 16)} <= set(texts(chart.narrow_svg))
+    assert "1: 46 M to 92 k; 2: 30.1 M to 3.77 M;" in chart.alt
+
+
+def test_shape_that_an_index_makes_worse_passes_its_bar(evidence: Evidence) -> None:
+    worse = replace(evidence.shapes.top[0], predicted_saving_ratio=-0.5)
+    chart = shapes_chart(replace(evidence, shapes=replace(evidence.shapes, top=(worse,))))
+    assert chart is not None
+    assert "1: 46 M to 69 M" in chart.alt
+
+
+def test_nothing_to_draw(evidence: Evidence) -> None:
+    assert k_curve_chart(replace(evidence, k_curve=replace(evidence.k_curve, points=()))) is None
+    idle = tuple(replace(each, entries_scanned_in_filter=0) for each in evidence.shapes.top)
+    assert shapes_chart(replace(evidence, shapes=replace(evidence.shapes, top=idle))) is None
+    unknown = tuple(replace(each, predicted_ms=None) for each in evidence.latency.bins)
+    assert latency_chart(replace(evidence, latency=replace(evidence.latency, bins=unknown))) is None
+
+
+def test_many_bins_are_thinned_for_the_picture(evidence: Evidence) -> None:
+    bins = tuple(LatencyBin(float(i), 0.0, float(i % 97), float(i % 89)) for i in range(2_000))
+    chart = latency_chart(replace(evidence, latency=replace(evidence.latency, bins=bins)))
+    assert chart is not None
+    assert len(marks(chart.wide_svg, "mark-symbol")) == MAX_POINTS
+    assert "2000 pooled bins" in chart.alt

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starskip.reports.evidence import Evidence, Interval, LatencyBin, ShapeEvidence, Shapes
+from starskip.reports.evidence_bounds import thinned_bins, top_shapes
+
+
+def shape(number: int, entries: int) -> ShapeEvidence:
+    return ShapeEvidence(f"{number:04}", "SELECT ?", 1, entries, 0.0, 0.0, ())
+
+
+def test_interval_upside_down_is_refused() -> None:
+    with pytest.raises(ValueError, match="low must not pass high"):
+        Interval(0.6, 0.5)
+
+
+def test_interval_of_nan_is_refused() -> None:
+    with pytest.raises(ValueError, match="low must not pass high"):
+        Interval(float("nan"), 0.5)
+
+
+def test_local_time_is_refused(evidence: Evidence) -> None:
+    with pytest.raises(ValueError, match="not in UTC"):
+        replace(evidence, created_at=datetime(2026, 11, 18, tzinfo=timezone(timedelta(hours=1))))
+    with pytest.raises(ValueError, match="not in UTC"):
+        replace(evidence, created_at=datetime(2026, 11, 18))
+
+
+def test_more_shapes_than_the_evidence_may_hold_are_refused() -> None:
+    with pytest.raises(ValueError, match="use top_shapes"):
+        Shapes(tuple(shape(i, i) for i in range(101)))
+
+
+def test_latency_model_refused_without_reason_is_refused(evidence: Evidence) -> None:
+    with pytest.raises(ValueError, match="needs a reason"):
+        replace(evidence.latency, accepted=False, reason=None)
+
+
+@given(st.lists(st.integers(0, 10**9), max_size=150), st.randoms(use_true_random=False))
+def test_top_shapes_keep_the_sum_and_forget_the_order(entries: list[int], random: object) -> None:
+    shapes = [shape(i, e) for i, e in enumerate(entries)]
+    bounded = top_shapes(tuple(shapes), limit=20)
+    random.shuffle(shapes)  # type: ignore[attr-defined]
+    assert top_shapes(tuple(shapes), limit=20) == bounded
+    assert len(bounded.top) + bounded.other_shapes == len(entries)
+    kept = sum(each.entries_scanned_in_filter for each in bounded.top)
+    assert kept + bounded.other_entries_scanned_in_filter == sum(entries)
+
+
+@given(st.integers(2, 50), st.integers(0, 300))
+def test_thinned_bins_keep_the_ends(limit: int, number: int) -> None:
+    bins = tuple(LatencyBin(float(i), 0.0, float(i), None) for i in range(number))
+    thinned = thinned_bins(bins, limit)
+    assert len(thinned) == min(limit, number)
+    assert len(set(thinned)) == len(thinned)
+    if number:
+        assert (thinned[0], thinned[-1]) == (bins[0], bins[-1])

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from starskip.reports.evidence import Evidence
+from starskip.reports.masking import MAX_READ, mask_literals, masked_evidence
+
+SQL = st.text("'\"`\\-/* \n\t\x1b.,()=?;eExab_01259é²\u202e\u00a0\0…", max_size=60)
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("SELECT a FROM t WHERE b = 'x' AND c > 12.5", "SELECT a FROM t WHERE b = ? AND c > ?"),
+        ("b = 'it''s' AND c = 1", "b = ? AND c = ?"),
+        ("b = '' AND c = ''''", "b = ? AND c = ?"),
+        (r"b = 'it\'s secret' AND c = 'z'", "b = ?"),
+        (r"b = 'C:\' AND c = 'secret'", "b = ?"),
+        ("b = 'never closed secret", "b = ?"),
+        ('b = "double secret" AND c = `back`', "b = ? AND c = ?"),
+        ("a -- secret 'quote\nFROM t", "a FROM t"),
+        ("a /* secret ' */ = 'x' /* open secret", "a = ?"),
+        ("b = '-- no comment' AND c = '/*' AND d = '*/'", "b = ? AND c = ? AND d = ?"),
+        ("x IN (-1, +2, .5, 1e-5, 0xFF, 1E+9, 7L, 5.)", "x IN (-?, +?, ?, ?, ?, ?, ?, ?)"),
+        ("col1 = l_2 AND t1.c2 = events_2024", "col1 = l_2 AND t1.c2 = events_2024"),
+        ("d = 2026-11-18 OR ip = 192.0.2.2", "d = ?-?-? OR ip = ?"),
+        ("a\r\n  b\x1b[31m c\x00", "a b\\x1b[? c\\x00"),
+        ("a\u202eb", "a\\u202eb"),
+        ("naïve = 'é' AND 東京 = 3", "naïve = ? AND 東京 = ?"),
+        ("", ""),
+    ],
+)
+def test_literals_masked(text: str, masked: str) -> None:
+    assert mask_literals(text) == masked
+
+
+def test_names_in_quotes_stay_where_the_text_is_sql() -> None:
+    text = """SELECT "date", `order` FROM t WHERE "it's" = 'x' AND "2" > 2"""
+    masked = """SELECT "date", `order` FROM t WHERE "it's" = ? AND "2" > ?"""
+    assert mask_literals(text, quoted_names=True) == masked
+
+
+@given(SQL)
+@example("5\x1b6")
+@example("a--\n5")
+@example("-/**/-'x'")
+def test_masking_again_changes_nothing(text: str) -> None:
+    assert mask_literals(mask_literals(text)) == mask_literals(text)
+
+
+@given(SQL)
+def test_no_quote_and_no_number_is_left(text: str) -> None:
+    masked = mask_literals(text)
+    assert not set("'\"`\n\x1b\u202e") & set(masked)
+    assert masked.isprintable()
+
+
+@given(
+    SQL,
+    st.sampled_from(["'{}'", "'a''{}'", r"'\'{}'", '"{}"', "'{}", "/*{}*/", "--{}\n", "/*{}", r"'\\{}'"]),
+    SQL,
+)
+def test_secret_in_a_literal_is_gone_before_any_text(before: str, quoting: str, after: str) -> None:
+    # Before it stands nothing that could open a quote of its own and so turn the secret into a name.
+    before = "".join(c for c in before if c not in "'\"`-/*\\")
+    assert "zzsecretzz" not in mask_literals(f"{before} {quoting.format('zzsecretzz')} {after}")
+
+
+@given(SQL, st.integers(0, 60))
+def test_cut_text_shows_nothing_more_than_the_whole(text: str, length: int) -> None:
+    whole = set(mask_literals(text).replace("?", " ").split())
+    cut = mask_literals(text[:length].rsplit(maxsplit=1)[0] if text[:length].split() else "")
+    shown = cut.replace("?", " ").split()
+    assert all(any(word in each for each in whole) for word in shown)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "'" * 1_000_000,
+        "1 " * 500_000,
+        "\\" * 1_000_000,
+        "'\\" * 500_000,
+        "/*" * 500_000,
+        "-- " * 300_000,
+        "a" * 1_000_000,
+        "/*" + "*" * 1_000_000,
+        "1e-" * 300_000,
+        '"`' * 500_000,
+        "x" * 50 + "'" + "y" * 10**6,
+    ],
+    ids=range(11),
+)
+def test_megabyte_of_text_is_short_and_bounded(text: str) -> None:
+    assert len(mask_literals(text)) <= 2_000
+    assert len(mask_literals(text, quoted_names=True)) <= 2_000
+
+
+def test_text_past_what_is_read_ends_in_an_ellipsis() -> None:
+    assert mask_literals("a = '" + "x" * MAX_READ + "'") == "a = ?…"
+
+
+def test_evidence_is_masked_whatever_the_stages_left(evidence: Evidence) -> None:
+    shape = replace(evidence.shapes.top[0], masked_text="a = 'secret'", full_text="a = 'secret'")
+    raw = replace(evidence, shapes=replace(evidence.shapes, top=(shape,)))
+    shown = masked_evidence(raw).shapes.top[0]
+    assert (shown.masked_text, shown.full_text) == ("a = ?", None)
+    assert masked_evidence(replace(raw, show_literals=True)).shapes.top[0].full_text == "a = 'secret'"

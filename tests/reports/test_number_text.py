@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starskip.reports import number_text
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        (number_text.count(256_205_145), "256,205,145"),
+        (number_text.compact_count(0), "0"),
+        (number_text.compact_count(999), "999"),
+        (number_text.compact_count(999_999), "1 M"),
+        (number_text.compact_count(256_205_145), "256 M"),
+        (number_text.compact_count(1_500), "1.5 k"),
+        (number_text.size(655_676), "656 kB"),
+        (number_text.size(1_593_800), "1.59 MB"),
+        (number_text.size(0), "0 B"),
+        (number_text.size(None), "unknown"),
+        (number_text.percent(0.5955), "59.6 %"),
+        (number_text.percent(-0.0009), "−0.1 %"),
+        (number_text.percent(-0.0001), "0.0 %"),
+        (number_text.percent(0.99996), "99.9 %"),
+        (number_text.percent(1.0), "100.0 %"),
+        (number_text.percent(0.999, 0), "99 %"),
+        (number_text.percent_range(0.55, 0.63), "55–63 %"),
+        (number_text.percent_range(-0.02, 0.03), "−2 to 3 %"),
+        (number_text.milliseconds(3.21), "3.21 ms"),
+        (number_text.milliseconds(12_400), "12.4 s"),
+        (number_text.milliseconds(425_000), "7.08 min"),
+        (number_text.milliseconds(10_800_000), "3.0 h"),
+        (number_text.decimal(None), "–"),
+        (number_text.decimal(-18.44), "−18.4"),
+    ],
+)
+def test_number_as_people_read_it(shown: str, expected: str) -> None:
+    assert shown == expected
+
+
+@given(st.floats(0, 1e17))
+def test_compact_counts_stay_short_and_plain(value: float) -> None:
+    text = number_text.compact_count(value)
+    assert len(text) <= 6
+    assert "e" not in text

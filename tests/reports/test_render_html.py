@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from starskip.reports.evidence import Evidence
+from starskip.reports.render_html import content_security_policy, render_html
+
+ALL_CASES = (
+    "lineitem",
+    "milliseconds",
+    "nothing_to_recommend",
+    "stopped_by_gate",
+    "empty_log",
+    "without_log",
+    "long_names",
+)
+
+
+def test_policy_allows_the_style_of_the_page_and_nothing_else(evidence: Evidence) -> None:
+    page = render_html(evidence)
+    style = re.search(r"<style>(.*?)</style>", page, re.DOTALL)
+    assert style is not None
+    digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
+    policy = (
+        f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    assert content_security_policy() == policy
+    assert policy.replace("'", "&#39;").replace("+", "+") in page
+
+
+@pytest.mark.parametrize("case", ALL_CASES)
+def test_every_picture_has_words_and_every_table_a_caption(
+    cases: dict[str, Callable[[], Evidence]], case: str
+) -> None:
+    page = render_html(cases[case]())
+    assert page.count("<table>") == page.count("<caption>")
+    assert page.count("<img ") == len(re.findall(r'<img [^>]*alt="[^"]{40,}"', page))
+    assert page.count("<h1>") == 1
+    assert len(page) < 250_000
+
+
+def test_sections_stand_in_their_order(cases: dict[str, Callable[[], Evidence]]) -> None:
+    page = render_html(cases["milliseconds"]())
+    sections = ["change", "savings", "shapes", "latency", "refusals", "data-quality", "settings"]
+    assert re.findall(r'<section id="([a-z-]+)"', page) == sections
+
+
+def test_page_of_an_empty_log_has_no_empty_sections(cases: dict[str, Callable[[], Evidence]]) -> None:
+    page = render_html(cases["empty_log"]())
+    sections = re.findall(r'<section id="([a-z-]+)"', page)
+    assert sections == ["latency", "refusals", "data-quality", "settings"]
+
+
+def test_config_too_long_to_show_is_named_not_cut(evidence: Evidence) -> None:
+    key = evidence.change.keys["invertedIndexColumns"]
+    keys = {"invertedIndexColumns": replace(key, proposed=("x" * 1_000_000,))}
+    page = render_html(replace(evidence, change=replace(evidence.change, keys=keys)))
+    assert "too long to show" in page
+    assert "<pre" not in page
+
+
+def test_full_text_only_where_the_settings_ask_for_it(cases: dict[str, Callable[[], Evidence]]) -> None:
+    shown = cases["milliseconds"]()
+    assert "4711" in render_html(shown)
+    assert "4711" not in render_html(replace(shown, show_literals=False))

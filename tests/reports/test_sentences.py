@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from starskip.reports.evidence import ConfigChange, Evidence, ReasonedStructure, Structure
+from starskip.reports.sentences import (
+    code_words,
+    filter_text,
+    headline,
+    refusals_by_reason,
+    stop_words,
+)
+
+
+def sentence(evidence: Evidence) -> str:
+    return "".join(piece.text for piece in headline(evidence))
+
+
+@pytest.mark.parametrize(
+    ("case", "expected"),
+    [
+        (
+            "lineitem",
+            "Add inverted indexes on l_suppkey, l_shipmode, l_partkey, l_shipinstruct: "
+            "filter scanning falls by 72 % (90 % interval 69–76 %).",
+        ),
+        (
+            "milliseconds",
+            "Add inverted indexes on l_suppkey, l_shipmode, l_partkey, l_shipinstruct: "
+            "filter scanning falls by 72 % (90 % interval 69–76 %), about 4.31 s of query time a night; "
+            "drop the inverted index on l_comment that no query needs.",
+        ),
+        (
+            "nothing_to_recommend",
+            "No change for airlineStats: no index would save enough to be worth its upkeep.",
+        ),
+        (
+            "stopped_by_gate",
+            "No change for lineitem: a quality gate stopped it this night, so its last advice stands.",
+        ),
+        ("empty_log", "No change for lineitem: the log of 2026-11-18 holds no query of it."),
+        (
+            "without_log",
+            "Add inverted indexes on l_suppkey, l_shipmode: filter scanning falls by 41 % "
+            "(90 % interval 20–60 %), assuming that every column is queried equally, for want of a log.",
+        ),
+    ],
+)
+def test_headline(cases: dict[str, object], case: str, expected: str) -> None:
+    assert sentence(cases[case]()) == expected  # type: ignore[operator]
+
+
+def test_headline_of_several_kinds_and_many_columns(evidence: Evidence) -> None:
+    add = tuple(Structure("inverted", (f"c{i}",)) for i in range(8))
+    add += (
+        Structure("sorted", ("day",)),
+        Structure("star_tree", ("a", "b")),
+        Structure("vector_map", ("v",)),
+    )
+    text = sentence(replace(evidence, change=ConfigChange({}, add)))
+    assert text.startswith(
+        "Add inverted indexes on c0, c1, c2, c3, c4, c5 and 2 more and the sort order on day "
+        "and a star-tree on a, b and a vector map on v: filter"
+    )
+
+
+def test_only_a_drop(evidence: Evidence) -> None:
+    change = ConfigChange({}, drop=(Structure("inverted", ("a",)), Structure("inverted", ("b",))))
+    assert sentence(replace(evidence, change=change)) == "Drop inverted indexes on a, b that no query needs."
+
+
+def test_names_are_pieces_of_their_own(evidence: Evidence) -> None:
+    names = [piece.text for piece in headline(evidence) if piece.is_name]
+    assert names == ["l_suppkey", "l_shipmode", "l_partkey", "l_shipinstruct"]
+
+
+def test_refusals_stand_under_their_reason_most_first() -> None:
+    refused = [ReasonedStructure("inverted", (c,), r, "") for c, r in ("ax", "by", "cx", "dz")]
+    grouped = refusals_by_reason(refused)
+    assert {k: [each.columns[0] for each in v] for k, v in grouped.items()} == {
+        "x": ["a", "c"],
+        "y": ["b"],
+        "z": ["d"],
+    }
+    assert list(grouped) == ["x", "y", "z"]
+
+
+def test_unknown_codes_read_as_words() -> None:
+    assert code_words("needs_more_sleep") == "Needs more sleep"
+    assert stop_words("needs_more_sleep") == "needs more sleep"
+    assert code_words("a<b\n") == "A<b\\n"
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT a FROM t WHERE b = ? GROUP BY a", "b = ?"),
+        ("select a from t where b = ? limit ?", "b = ?"),
+        ("SELECT a FROM t", "SELECT a FROM t"),
+        ("SELECT wherever FROM t WHERE x", "x"),
+    ],
+)
+def test_filter_text(sql: str, expected: str) -> None:
+    assert filter_text(sql) == expected

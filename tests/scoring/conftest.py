@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import settings
+from starskip.pinot.index_rules import serves
+from starskip.pinot.segments.segment_files import list_segments
+from starskip.pinot.segments.segment_reader import read_row_window, read_segment_facts
+from starskip.scoring.bound_filter import FilterBinder, filter_binder, is_served_by_sorting
+from starskip.scoring.filter_cost import filter_cost
+from starskip.sql.fingerprint import fingerprint
+from starskip.sql.predicate import Leaf
+from starskip.sql.query_shape import query_shape
+from starskip.tables.row_window import ColumnWindow, RowWindow
+
+# The first call of a library function loads it; no test judges time.
+settings.register_profile("no_deadline", deadline=None)
+settings.load_profile("no_deadline")
+
+TRUTH = Path(__file__).parents[1] / "data" / "truth"
+SAMPLE = Path(__file__).parents[2] / "include" / "sample" / "segments"
+
+Scanned = Callable[..., float]
+
+
+@pytest.fixture(scope="session")
+def truth() -> Callable[[str], Any]:
+    return cache(lambda name: json.loads((TRUTH / f"{name}.json").read_text()))
+
+
+@pytest.fixture(scope="session")
+def sample_segments() -> Path:
+    return SAMPLE
+
+
+@pytest.fixture(scope="session")
+def scanned() -> Scanned:
+    """Predict the entries that a query on whole tables scans: ``scanned(table, sql, inverted, range)``."""
+
+    @cache
+    def binders(table: str) -> list[FilterBinder]:
+        if table == "baseballStats":
+            return _parquet_binders(TRUTH / "baseballStats.parquet", sorted_column="playerID")
+        return _segment_binders(TRUTH / "segments" if table == "ghEvents" else SAMPLE, table)
+
+    def predict(table: str, sql: str, inverted: Iterable[str] = (), ranges: Iterable[str] = ()) -> float:
+        cut = fingerprint(sql)
+        shape = query_shape(cut.skeleton)
+
+        def is_indexed(leaf: Leaf) -> bool:
+            by_inverted = leaf.column in inverted and serves("inverted", leaf)
+            return by_inverted or (leaf.column in ranges and serves("range", leaf))
+
+        return sum(
+            filter_cost(binder.bind(shape.filter, cut.literals), is_indexed) * binder.window.segment_rows
+            for binder in binders(table)
+        )
+
+    return predict
+
+
+def _segment_binders(root: Path, table: str) -> list[FilterBinder]:
+    binders = []
+    for file in list_segments(root, [table]):
+        facts = read_segment_facts(file)
+        window = read_row_window(file, [column.name for column in facts.columns], max_rows=facts.rows)
+        assert not window.unreadable
+        binders.append(_binder(window, frozenset(c.name for c in facts.columns if c.is_sorted)))
+    return binders
+
+
+def _parquet_binders(path: Path, sorted_column: str) -> list[FilterBinder]:
+    """Each segment's rows with a sorted dictionary of their values, as a Pinot segment has it."""
+    rows = pq.read_table(path)
+    binders = []
+    for number in pc.unique(rows["segment"]).to_pylist():
+        part = rows.filter(pc.equal(rows["segment"], number)).drop_columns(["segment"])
+        columns = {}
+        for name in part.column_names:
+            dictionary = pc.unique(part[name]).sort()
+            codes = pc.index_in(part[name], value_set=dictionary).to_numpy()
+            columns[name] = ColumnWindow(codes.astype(np.int32), dictionary)
+        window = RowWindow(path.stem, str(number), len(part), 0, len(part), columns)
+        is_sorted = bool((np.diff(columns[sorted_column].codes) >= 0).all())
+        binders.append(_binder(window, frozenset({sorted_column} if is_sorted else ())))
+    return binders
+
+
+def _binder(window: RowWindow, sorted_columns: frozenset[str]) -> FilterBinder:
+    return filter_binder(window, lambda leaf: is_served_by_sorting(leaf, sorted_columns))
+
+
+@pytest.fixture
+def window_of() -> Callable[..., RowWindow]:
+    """A window from plain lists, one dictionary column each; a list of lists makes a multi-value column."""
+
+    def build(table: str = "t", **columns: list[Any]) -> RowWindow:
+        found = {name: _column(values) for name, values in columns.items()}
+        rows = len(next(iter(columns.values())))
+        return RowWindow(table, "0", rows, 0, rows, found)
+
+    return build
+
+
+def _column(values: list[Any]) -> ColumnWindow:
+    offsets = None
+    if values and isinstance(values[0], list):
+        offsets = np.cumsum([0, *map(len, values)]).astype(np.int32)
+        values = [value for row in values for value in row]
+    dictionary = pa.array(sorted(set(values)))
+    codes = pc.index_in(pa.array(values), value_set=dictionary).to_numpy().astype(np.int32)
+    return ColumnWindow(codes, dictionary, offsets)
