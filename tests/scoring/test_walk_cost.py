@@ -83,13 +83,6 @@ def test_advance_and_next_mixed_follow_the_set(tree: Tree, steps: list[int]) -> 
         last = row
 
 
-@given(tree=trees(ROWS))
-def test_no_scan_reads_less_than_it_must_or_without_end(tree: Tree) -> None:
-    walk = walk_of(tree)
-    read = walk_cost(walk, ROWS)
-    assert 0 <= read < 200
-
-
 @given(rows=st.frozensets(st.integers(0, ROWS - 1)), entries_per_row=st.sampled_from([0.0, 1.0, 2.5]))
 def test_a_lone_scan_reads_each_row_once(rows: frozenset[int], entries_per_row: float) -> None:
     assert walk_cost(ScanWalk(mask_of(rows), entries_per_row), ROWS) == entries_per_row

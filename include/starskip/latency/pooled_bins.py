@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -49,9 +50,9 @@ def _binned(batch: pa.RecordBatch) -> pa.Table:
 _SOURCE = ("table", "latency_ms", "exceptions", "entries_scanned_in_filter", "entries_scanned_post_filter")
 
 
-def _bin(entries: np.ndarray) -> np.ndarray:
+def _bin(entries: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     scaled = np.maximum(entries, 0) / SMALLEST_BIN_ENTRIES
-    return np.floor(np.log2(1.0 + scaled) * BINS_PER_OCTAVE).astype(np.int64)
+    return np.asarray(np.floor(np.log2(1.0 + scaled) * BINS_PER_OCTAVE), dtype=np.int64)
 
 
 def _pooled(tables: list[pa.Table]) -> pa.Table:

@@ -14,6 +14,9 @@ from starskip.sql.query_shape import QueryShape
 MAX_JOINT_COLUMNS = 5
 """Up to here every subset of a leg's columns is estimated: 32 of them."""
 
+SORTED_BY_ANOTHER = Structure("sorted", "")
+"""The table sorted by a column that the leg does not ask: all it does is end the present order."""
+
 
 @dataclass(frozen=True, slots=True)
 class LegAlternatives:
@@ -27,7 +30,9 @@ class LegAlternatives:
     is_complete: bool
 
 
-def inverted_alternatives(shape: QueryShape, candidates: Collection[str]) -> tuple[LegAlternatives, ...]:
+def leg_alternatives(
+    shape: QueryShape, candidates: Collection[str], index_kind: str = "inverted"
+) -> tuple[LegAlternatives, ...]:
     """Return one item for each leg of a top-level OR, or one for the whole filter.
 
     Legs of a top-level OR scan independently (measured: an OR is the sum of its parts), so each
@@ -35,16 +40,27 @@ def inverted_alternatives(shape: QueryShape, candidates: Collection[str]) -> tup
     """
     whole = shape.filter
     legs = whole.children if isinstance(whole, Or) and not shape.stops_early else (whole,)
-    return tuple(_leg_alternatives(leg, candidates) for leg in legs)
+    alternatives = _inverted if index_kind == "inverted" else _sorted
+    return tuple(alternatives(leg, candidates) for leg in legs)
 
 
-def _leg_alternatives(leg: Predicate, candidates: Collection[str]) -> LegAlternatives:
-    columns = tuple(
-        dict.fromkeys(f.column for f in leaves(leg) if f.column in candidates and serves("inverted", f))
-    )
+def _inverted(leg: Predicate, candidates: Collection[str]) -> LegAlternatives:
+    columns = _served_columns(leg, candidates, "inverted")
     is_complete = len(columns) <= MAX_JOINT_COLUMNS
     sizes = range(len(columns) + 1) if is_complete else (0, 1, 2, len(columns))
     subsets = (subset for size in sizes for subset in combinations(columns, size))
     return LegAlternatives(
         leg, tuple(frozenset(Structure("inverted", c) for c in subset) for subset in subsets), is_complete
     )
+
+
+def _sorted(leg: Predicate, candidates: Collection[str]) -> LegAlternatives:
+    """A table has one order: sorting by a column excludes all others, and ends the order there is."""
+    columns = _served_columns(leg, candidates, "sorted")
+    single = tuple(frozenset({Structure("sorted", column)}) for column in columns)
+    return LegAlternatives(leg, (frozenset(), frozenset({SORTED_BY_ANOTHER}), *single), is_complete=False)
+
+
+def _served_columns(leg: Predicate, candidates: Collection[str], index_kind: str) -> tuple[str, ...]:
+    asked = (f.column for f in leaves(leg) if f.column in candidates and serves(index_kind, f))
+    return tuple(dict.fromkeys(asked))

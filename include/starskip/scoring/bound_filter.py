@@ -185,17 +185,18 @@ def _leaf_mask(leaf: Leaf, literals: Literals, window: RowWindow) -> tuple[Mask,
     positions = _positions(leaf, literals, ValuePositions(values))
     if positions is None:
         return _guessed(leaf, window.rows), _entries_per_row(column, window.rows)
+    distinct = len(values) if values is not None else 0
     negated = leaf.operator in (Operator.NOT_EQUAL, Operator.NOT_IN)
     if column.dictionary is not None:
         # The dictionary covers the segment: what it lacks, no row has.
         if len(positions) == 0:
             return Fixed.EVERYTHING if negated else Fixed.EMPTY
-        if len(positions) == len(values):
+        if len(positions) == distinct:
             return Fixed.EMPTY if negated else Fixed.EVERYTHING
-    mask = _rows_with(column, positions, len(values))
+    mask = _rows_with(column, positions, distinct)
     if column.dictionary is not None and not mask.any():
         # Present in the segment but not among these rows: as frequent as an average value.
-        mask = _scattered(len(positions) / len(values), window.rows, leaf)
+        mask = _scattered(len(positions) / distinct, window.rows, leaf)
     return (~mask if negated else mask), _entries_per_row(column, window.rows)
 
 
@@ -247,7 +248,7 @@ def _rows_with(column: ColumnWindow, positions: Positions, values: int) -> Mask:
     counts = np.add.reduceat(np.append(hits, False).astype(np.int32), starts)
     # reduceat gives a row without values its neighbour's first entry.
     counts[column.offsets[1:] == starts] = 0
-    return counts > 0
+    return np.asarray(counts > 0)
 
 
 def _entries_per_row(column: ColumnWindow, rows: int) -> float:

@@ -8,7 +8,7 @@ asked row by row and is not masked by its siblings.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -93,7 +93,7 @@ def _and_cost(bound: BoundAnd, serves: Serves) -> float:
     return entries + (_leapfrog(survivors, walked, serves) if walked else 0.0)
 
 
-def _leapfrog(leader: Mask | None, children: list[BoundFilter], serves: Serves) -> float:
+def _leapfrog(leader: Mask | None, children: Sequence[BoundFilter], serves: Serves) -> float:
     """Cost of children that are walked together, behind the bitmap ``leader`` if there is one."""
     parts = [child for child in children if not isinstance(child, Fixed)]
     if leader is None and len(parts) == 1:

@@ -98,9 +98,6 @@ def _visits_per_cycle(moves: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]
     start = np.zeros(len(moves))
     start[0] = 1.0
     # Without a common match the cycle never ends; the least-squares answer is the long-run share.
-    visits: npt.NDArray[np.float64]
     if np.linalg.matrix_rank(system) < len(moves):
-        visits = np.linalg.lstsq(system, start, rcond=None)[0]
-    else:
-        visits = np.linalg.solve(system, start)
-    return visits
+        return np.asarray(np.linalg.lstsq(system, start, rcond=None)[0], dtype=np.float64)
+    return np.asarray(np.linalg.solve(system, start), dtype=np.float64)

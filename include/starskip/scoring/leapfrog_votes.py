@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from starskip.artefacts.schemas import VOTES
-from starskip.scoring.alternatives import LegAlternatives, inverted_alternatives
+from starskip.scoring.alternatives import LegAlternatives, leg_alternatives
 from starskip.scoring.segment_estimates import parsed_shape
 from starskip.workload.shape_workload import Instance, ShapeWorkload
 
@@ -22,7 +22,10 @@ Ratios = npt.NDArray[np.float64]
 
 
 def leapfrog_votes(
-    shapes: Sequence[ShapeWorkload], estimates: pa.Table, candidates: Mapping[str, frozenset[str]]
+    shapes: Sequence[ShapeWorkload],
+    estimates: pa.Table,
+    candidates: Mapping[str, frozenset[str]],
+    index_kind: str = "inverted",
 ) -> pa.Table:
     """Return VOTES of ``shapes`` from ESTIMATES summed over segments.
 
@@ -33,14 +36,15 @@ def leapfrog_votes(
         found.setdefault((row[0], row[1]), []).append(row[2:])
     rows: list[tuple[object, ...]] = []
     for workload in shapes:
-        legs = inverted_alternatives(parsed_shape(workload.skeleton), candidates[workload.table])
+        legs = leg_alternatives(parsed_shape(workload.skeleton), candidates[workload.table], index_kind)
         ratios = _saved_ratios(
             list(workload.instances.values()), legs, found.get((workload.table, workload.shape_id), [])
         )
         for number, leg in enumerate(legs):
             rows.extend(_leg_votes(workload, number, leg, ratios[number]))
-    columns = list(zip(*rows, strict=True)) or [[]] * len(VOTES)
-    return pa.table([pa.array(c, f.type) for c, f in zip(columns, VOTES, strict=True)], schema=VOTES)
+    columns = list(zip(*rows, strict=True)) or [()] * len(VOTES)
+    arrays = [pa.array(list(column), item.type) for column, item in zip(columns, VOTES, strict=True)]
+    return pa.table(arrays, schema=VOTES)
 
 
 def _saved_ratios(
@@ -49,21 +53,21 @@ def _saved_ratios(
     estimates: list[tuple[int, int, list[float], list[float], int]],
 ) -> list[Ratios]:
     """Return one array a leg, [instances, alternatives]: share of the query's entries that is saved."""
-    entries = [np.zeros((len(instances), len(leg.alternatives))) for leg in legs]
+    read = [np.zeros((len(instances), len(leg.alternatives))) for leg in legs]
     eager = [np.full((len(instances), len(leg.alternatives)), np.nan) for leg in legs]
     live = np.zeros(len(instances))
     for leg, instance, of_leg, eager_of_leg, segments in estimates:
-        entries[leg][instance] = of_leg
+        read[leg][instance] = of_leg
         live[instance] = max(live[instance], segments)
         if eager_of_leg:
             eager[leg][instance] = eager_of_leg
-    without = np.sum([leg[:, 0] for leg in entries], axis=0)
+    without = np.sum([of_leg[:, 0] for of_leg in read], axis=0)
     ratios = []
-    for of_leg, eager_of_leg in zip(entries, eager, strict=True):
+    for with_indexes, whole_segments in zip(read, eager, strict=True):
         with np.errstate(divide="ignore", invalid="ignore"):
-            saved = np.where(without[:, None] > 0, (of_leg[:, :1] - of_leg) / without[:, None], 0.0)
-            early = _early_stop_ratios(instances, without, live, eager_of_leg)
-        ratios.append(np.where(np.isnan(early), saved, early))
+            saved = (with_indexes[:, :1] - with_indexes) / without[:, None]
+            early = _early_stop_ratios(instances, without, live, whole_segments)
+        ratios.append(np.where(without[:, None] > 0, np.where(np.isnan(early), saved, early), 0.0))
     return ratios
 
 

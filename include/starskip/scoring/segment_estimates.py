@@ -7,7 +7,7 @@ same instance are summed over segments (``merge_estimates``).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from starskip.artefacts.schemas import ESTIMATES
 from starskip.pinot.index_rules import serves
-from starskip.scoring.alternatives import LegAlternatives, inverted_alternatives
+from starskip.scoring.alternatives import leg_alternatives
 from starskip.scoring.bound_filter import FilterBinder, Fixed, filter_binder, is_served_by_sorting
 from starskip.scoring.filter_cost import Serves, filter_cost, survivors_of_indexes
 from starskip.scoring.structure import Structure
@@ -27,16 +27,24 @@ from starskip.workload.shape_workload import Instance, Literals, ShapeWorkload
 
 @dataclass(frozen=True, slots=True)
 class SegmentState:
-    """What answers predicates in this segment today: its sorted columns and its inverted indexes."""
+    """What answers predicates in this segment today: its sorted columns and its inverted indexes.
+
+    ``constant_columns``: those with one value, which are sorted whatever the order of the rows.
+    """
 
     sorted_columns: frozenset[str]
     inverted_index_columns: frozenset[str]
+    constant_columns: frozenset[str] = frozenset()
 
     def answers(self, leaf: Leaf) -> bool:
         """Tell whether ``leaf`` is answered without a scan today."""
         if is_served_by_sorting(leaf, self.sorted_columns):
             return True
         return leaf.column in self.inverted_index_columns and serves("inverted", leaf)
+
+    def in_another_order(self) -> SegmentState:
+        """Return the state of the same rows sorted by another column."""
+        return replace(self, sorted_columns=self.sorted_columns & self.constant_columns)
 
 
 def estimate_segment(
@@ -45,6 +53,7 @@ def estimate_segment(
     shapes: Sequence[ShapeWorkload],
     candidates: frozenset[str],
     table_rows: int,
+    index_kind: str = "inverted",
 ) -> pa.RecordBatch:
     """Return ESTIMATES rows of one segment for the instances of ``shapes`` (all of the window's table).
 
@@ -52,23 +61,27 @@ def estimate_segment(
     scoring.alternatives in its order.
     """
     binder = filter_binder(window, state.answers)
-    rows: list[tuple[str, str, int, int, list[float], list[float], int]] = []
+    reordered = filter_binder(window, state.in_another_order().answers)
+    rows: list[tuple[object, ...]] = []
     for workload in shapes:
         shape = parsed_shape(workload.skeleton)
-        for number, leg in enumerate(inverted_alternatives(shape, candidates)):
-            asks = [_serves(alternative) for alternative in leg.alternatives]
+        for number, leg in enumerate(leg_alternatives(shape, candidates, index_kind)):
             for position, (literals, instance) in enumerate(workload.instances.items()):
                 unknown = _unknown_ratio(binder, shape, literals, instance, table_rows)
                 bound = binder.bind(leg.leg, literals, unknown)
-                entries = [filter_cost(bound, ask) * window.segment_rows for ask in asks]
+                resorted = reordered.bind(leg.leg, literals, unknown) if index_kind == "sorted" else bound
+                entries: list[float] = []
                 eager: list[float] = []
-                if shape.stops_early:
-                    costs = [survivors_of_indexes(bound, ask) for ask in asks]
-                    eager = [np.nan if cost is None else cost * window.segment_rows for cost in costs]
+                for alternative in leg.alternatives:
+                    ask = _serves(alternative)
+                    here = resorted if alternative else bound
+                    entries.append(filter_cost(here, ask) * window.segment_rows)
+                    if shape.stops_early:
+                        cost = survivors_of_indexes(here, ask)
+                        eager.append(np.nan if cost is None else cost * window.segment_rows)
                 live = 0 if isinstance(bound, Fixed) else 1
                 rows.append((window.table, workload.shape_id, number, position, entries, eager, live))
-    columns = list(zip(*rows, strict=True)) or [[]] * len(ESTIMATES)
-    return pa.record_batch([pa.array(c, f.type) for c, f in zip(columns, ESTIMATES, strict=True)], ESTIMATES)
+    return _estimate_rows(rows).to_batches()[0] if rows else pa.RecordBatch.from_pylist([], ESTIMATES)
 
 
 def _unknown_ratio(
@@ -105,11 +118,13 @@ def merge_estimates(batches: Iterable[pa.RecordBatch]) -> pa.Table:
                 sums[key] = (before[0] + entries, eager, before[2] + live)
             else:
                 sums[key] = (entries, eager, live)
-    rows = [(*key, *value) for key, value in sorted(sums.items())]
-    columns = list(zip(*rows, strict=True)) or [[]] * len(ESTIMATES)
-    return pa.table(
-        [pa.array(list(c), f.type) for c, f in zip(columns, ESTIMATES, strict=True)], schema=ESTIMATES
-    )
+    return _estimate_rows([(*key, *value) for key, value in sorted(sums.items())])
+
+
+def _estimate_rows(rows: Sequence[Sequence[object]]) -> pa.Table:
+    columns = list(zip(*rows, strict=True)) or [()] * len(ESTIMATES)
+    arrays = [pa.array(list(column), item.type) for column, item in zip(columns, ESTIMATES, strict=True)]
+    return pa.table(arrays, schema=ESTIMATES)
 
 
 @lru_cache(maxsize=20_000)
@@ -124,6 +139,3 @@ def _serves(structures: frozenset[Structure]) -> Serves:
         return any(s.column == leaf.column and serves(s.kind, leaf) for s in structures)
 
     return ask
-
-
-__all__ = ["LegAlternatives", "SegmentState", "estimate_segment", "merge_estimates", "parsed_shape"]

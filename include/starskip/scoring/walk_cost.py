@@ -27,7 +27,9 @@ _BATCH_ROWS = 256
 class Walk(Protocol):
     """An iterator over matching rows that counts what it reads; ``rows`` is returned past the last match."""
 
-    entries: float
+    @property
+    def entries(self) -> float:
+        """Entries read so far."""
 
     def next(self) -> int:
         """Return the match behind the one returned last."""

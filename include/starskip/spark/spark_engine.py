@@ -60,7 +60,8 @@ class SparkEngine:
         """See Engine.rows_of_items; items travel pickled, in the order given, cut evenly over the tasks."""
         cores = self.session.sparkContext.defaultParallelism
         tasks = max(1, min(len(items), cores * _TASKS_PER_CORE))
-        pickled = [(bytearray(cloudpickle.dumps(item)),) for item in items]
+        dumps: Callable[[Any], bytes] = cloudpickle.dumps
+        pickled = [(bytearray(dumps(item)),) for item in items]
         # An RDD keeps one slice a task; a DataFrame made of rows would first pass them through one.
         slices = self.session.sparkContext.parallelize(pickled, tasks)
         frame = self.session.createDataFrame(slices, from_arrow_schema(_ITEM))

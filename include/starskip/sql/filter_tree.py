@@ -110,7 +110,9 @@ def _comparison(expression: exp.Expression) -> Predicate:
         constants = (str(bool(side.this)).lower(),) if isinstance(side, exp.Boolean) else ()
         return Leaf(operator, column, (slot,) if slot else (), constants=constants)
     bound = Bound(slot, sign.endswith("="))
-    return Leaf(Operator.RANGE, column, **{"high" if sign[0] == "<" else "low": bound})
+    if sign[0] == "<":
+        return Leaf(Operator.RANGE, column, high=bound)
+    return Leaf(Operator.RANGE, column, low=bound)
 
 
 def _expression_leaf(expression: exp.Expression) -> Leaf:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from sqlglot import tokens
 from sqlglot.dialects.dialect import Dialect
-from sqlglot.tokens import Tokenizer
 
 
 class PinotDialect(Dialect):
     """Names may hold ``$`` and be quoted with double quotes or backticks."""
 
-    class Tokenizer(Tokenizer):
+    class Tokenizer(tokens.Tokenizer):
         """The tokenizer that sqlglot builds for this dialect."""
 
         IDENTIFIERS: ClassVar[list[str | tuple[str, str]]] = ['"', "`"]

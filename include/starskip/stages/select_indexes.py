@@ -20,7 +20,8 @@ from starskip.settings import Settings
 from starskip.stages.engine import Engine
 from starskip.stages.gate_verdicts import usable_tables
 from starskip.stages.night import Night, StageResult
-from starskip.stages.score_votes import candidate_columns, read_overviews
+from starskip.stages.planned_votes import candidate_columns
+from starskip.stages.score_votes import read_overviews
 from starskip.tables.table_overview import TableOverview
 from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
 

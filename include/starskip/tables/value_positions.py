@@ -145,7 +145,7 @@ def _ordered_scalar(bound: Any, kind: pa.DataType) -> pa.Scalar:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _true_positions(mask: pa.Array) -> Positions:

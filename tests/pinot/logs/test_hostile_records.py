@@ -1,6 +1,6 @@
 """Texts of a megabyte that anyone may write into a log.
 
-An expression that is not linear in one of them takes many minutes, and the timeout ends it; no time is measured.
+An expression that is not linear in one of them takes many minutes, and the timeout ends it; nothing is timed.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def _decompress(compression: int, chunk: bytes, content_bytes: int) -> bytes:
         codec = pa.Codec("snappy")
     elif compression == ZSTANDARD:
         codec = pa.Codec("zstd")
-    return codec.decompress(chunk, decompressed_size=content_bytes, asbytes=True)
+    return bytes(codec.decompress(chunk, decompressed_size=content_bytes, asbytes=True))
 
 
 def _zstandard_content_bytes(chunk: bytes) -> int:
