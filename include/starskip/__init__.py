@@ -1,0 +1,1 @@
+"""Starskip: nightly index advice for analytic tables."""

@@ -101,7 +101,7 @@ WORKLOAD = pa.schema(
         ("instances", pa.list_(_INSTANCE)),
     ]
 )
-"""One row a table and shape; ``instances`` are its literals, or a sample of them (workload.shape_workload)."""
+"""One row a table and shape; ``instances``: its literals, or a sample (workload.shape_workload)."""
 
 ESTIMATES = pa.schema(
     [

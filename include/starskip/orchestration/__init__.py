@@ -1,0 +1,1 @@
+"""The only home of airflow: operators and the night as a DAG."""

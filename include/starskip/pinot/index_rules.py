@@ -18,5 +18,5 @@ _SERVED: dict[str, frozenset[Operator]] = {
 
 
 def serves(index_kind: str, leaf: Leaf) -> bool:
-    """Tell whether an index of ``index_kind`` ("inverted", "range", "sorted") on the leaf's column answers it."""
+    """Tell whether an index of ``index_kind`` (inverted, range, sorted) on the leaf's column answers it."""
     return bool(leaf.column) and leaf.operator in _SERVED[index_kind]

@@ -13,6 +13,8 @@ from starskip.sql.query_shape import QueryShape
 
 MAX_JOINT_COLUMNS = 5
 """Up to here every subset of a leg's columns is estimated: 32 of them."""
+MAX_PAIRED_COLUMNS = 12
+"""Up to here every pair is: 66 of them; beyond, each column by itself and all together."""
 
 SORTED_BY_ANOTHER = Structure("sorted", "")
 """The table sorted by a column that the leg does not ask: all it does is end the present order."""
@@ -47,7 +49,8 @@ def leg_alternatives(
 def _inverted(leg: Predicate, candidates: Collection[str]) -> LegAlternatives:
     columns = _served_columns(leg, candidates, "inverted")
     is_complete = len(columns) <= MAX_JOINT_COLUMNS
-    sizes = range(len(columns) + 1) if is_complete else (0, 1, 2, len(columns))
+    pairs = (2,) if len(columns) <= MAX_PAIRED_COLUMNS else ()
+    sizes = range(len(columns) + 1) if is_complete else (0, 1, *pairs, len(columns))
     subsets = (subset for size in sizes for subset in combinations(columns, size))
     return LegAlternatives(
         leg, tuple(frozenset(Structure("inverted", c) for c in subset) for subset in subsets), is_complete

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
+from starskip.pinot.index_rules import serves
 from starskip.sql.predicate import And, Bound, Constant, Leaf, Not, Operator, Or, Predicate, Slot
 from starskip.tables.row_window import ColumnWindow, RowWindow
 from starskip.tables.value_positions import Positions, ValuePositions
@@ -31,8 +33,8 @@ UNKNOWN_RATIO: Mapping[Operator, float] = {
 """Share of rows that a predicate keeps where the column could not be read (design.md: 1/3 for ranges)."""
 
 _UNKNOWN_OTHER_RATIO = 0.5
+_MAX_KEPT_MASK_BYTES = 64 << 20
 _NULL_TESTS = (Operator.IS_NULL, Operator.IS_NOT_NULL)
-_SORTED_SERVES = (Operator.EQUAL, Operator.NOT_EQUAL, Operator.IN, Operator.NOT_IN, Operator.RANGE)
 
 
 class Fixed(Enum):
@@ -44,9 +46,9 @@ class Fixed(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundLeaf:
-    """``mask``: rows that match. ``entries_per_row``: values that a scan reads a row (1, or more for multi-value).
+    """``mask``: rows that match. ``entries_per_row``: values that a scan reads a row, 1 if single-value.
 
-    ``is_free``: answered by a sorted column or an index that exists. ``leaf`` tells which index would serve it.
+    ``is_free``: answered by a sorted column or an index that exists. ``leaf``: what it asks.
     """
 
     leaf: Leaf
@@ -120,6 +122,8 @@ class FilterBinder:
             return BoundLeaf(leaf, _scattered(unknown_ratio, self.window.rows, leaf), 1.0, self.is_free(leaf))
         key = (leaf, tuple(tuple(literals[slot.position]) for slot in _slots(leaf)))
         if key not in self._masks:
+            if len(self._masks) * self.window.rows > _MAX_KEPT_MASK_BYTES:
+                self._masks.clear()
             self._masks[key] = _leaf_mask(leaf, literals, self.window)
         found = self._masks[key]
         if isinstance(found, Fixed):
@@ -134,7 +138,7 @@ def filter_binder(window: RowWindow, is_free: Callable[[Leaf], bool]) -> FilterB
 
 def is_served_by_sorting(leaf: Leaf, sorted_columns: frozenset[str]) -> bool:
     """Tell whether a sorted column answers ``leaf`` without a scan."""
-    return leaf.column in sorted_columns and leaf.operator in _SORTED_SERVES
+    return leaf.column in sorted_columns and serves("sorted", leaf)
 
 
 def _slots(leaf: Leaf) -> tuple[Slot, ...]:
@@ -236,6 +240,7 @@ def _signed(text: str, slot: Slot) -> str:
 
 
 def _rows_with(column: ColumnWindow, positions: Positions, values: int) -> Mask:
+    hits: Mask
     if len(positions) == 1:
         hits = column.codes == positions[0]
     else:
@@ -261,6 +266,5 @@ def _guessed(leaf: Leaf, rows: int) -> Mask:
 
 def _scattered(ratio: float, rows: int, leaf: Leaf) -> Mask:
     """Rows picked independently of all other columns, the same ones at every run."""
-    seed = sum(map(ord, leaf.column + "".join(leaf.columns))) + len(leaf.operator.value)
-    picked: Mask = np.random.default_rng(seed).random(rows) < ratio
+    picked: Mask = np.random.default_rng(crc32(repr(leaf).encode())).random(rows) < ratio
     return picked

@@ -60,7 +60,8 @@ def survivors_of_indexes(bound: BoundFilter, serves: Serves) -> float | None:
     """
     if isinstance(bound, BoundAnd) and any(_is_bitmap(child, serves) for child in bound.children):
         return _and_cost(bound, serves)
-    return 0.0 if _is_bitmap(bound, serves) else None
+    # What the segment answers without rows tells nothing of the segments that it has to read.
+    return 0.0 if not isinstance(bound, Fixed) and _is_bitmap(bound, serves) else None
 
 
 def _is_bitmap(bound: BoundFilter, serves: Serves) -> bool:

@@ -19,6 +19,9 @@ import numpy.typing as npt
 
 Mask = npt.NDArray[np.bool_]
 
+MAX_CHILDREN = 16
+"""Children beyond are taken to be never asked; the work grows with the square of their number."""
+
 
 @dataclass(frozen=True, slots=True)
 class LeapfrogCost:
@@ -32,6 +35,7 @@ def leapfrog_cost(masks: Sequence[Mask]) -> LeapfrogCost:
 
     Children are asked in the given order, which matters: Pinot keeps the order of the SQL text.
     """
+    masks, never_asked = masks[:MAX_CHILDREN], len(masks[MAX_CHILDREN:])
     children = len(masks)
     leaps = [_rows_to_next_match(mask) for mask in masks]
     # State 0: a new cycle begins, nobody leads; state 1 + j: child j leads and the others catch up.
@@ -65,8 +69,8 @@ def leapfrog_cost(masks: Sequence[Mask]) -> LeapfrogCost:
     visits = _visits_per_cycle(moves)
     rows = float(visits @ advance)
     if rows <= 0.0:
-        return LeapfrogCost((1.0,) + (0.0,) * (children - 1))
-    return LeapfrogCost(tuple(visits @ entries / rows))
+        return LeapfrogCost((1.0,) + (0.0,) * (children + never_asked - 1))
+    return LeapfrogCost((*map(float, visits @ entries / rows), *(0.0,) * never_asked))
 
 
 def _behind_answers(masks: Sequence[Mask]) -> Mask:

@@ -64,7 +64,8 @@ def _leaf_key(leaf: Leaf, literals: Literals, table: TableOverview) -> tuple[Key
     if column is None or leaf.operator not in _SCORED or leaf.column in table.inverted_index_columns:
         return ()
     distinct = {text for slot in leaf.slots for text in literals[slot.position]} | set(leaf.constants)
-    ratio = surviving_ratio(column, len(distinct), negated=leaf.operator in _NEGATED)
+    # An equality with an expression, ``c = lower('X')``, asks for one value that the text does not show.
+    ratio = surviving_ratio(column, max(len(distinct), 1), negated=leaf.operator in _NEGATED)
     return (Key(frozenset({leaf.column}), ratio),) if ratio < 1.0 else ()
 
 

@@ -19,7 +19,7 @@ from starskip.scoring.alternatives import leg_alternatives
 from starskip.scoring.bound_filter import FilterBinder, Fixed, filter_binder, is_served_by_sorting
 from starskip.scoring.filter_cost import Serves, filter_cost, survivors_of_indexes
 from starskip.scoring.structure import Structure
-from starskip.sql.predicate import And, Leaf
+from starskip.sql.predicate import And, Leaf, Or
 from starskip.sql.query_shape import QueryShape, query_shape
 from starskip.tables.row_window import RowWindow
 from starskip.workload.shape_workload import Instance, Literals, ShapeWorkload
@@ -76,7 +76,8 @@ def estimate_segment(
                     ask = _serves(alternative)
                     here = resorted if alternative else bound
                     entries.append(filter_cost(here, ask) * window.segment_rows)
-                    if shape.stops_early:
+                    # An OR never runs eagerly as a whole, though a leg without its sibling's literal may.
+                    if shape.stops_early and not isinstance(leg.leg, Or):
                         cost = survivors_of_indexes(here, ask)
                         eager.append(np.nan if cost is None else cost * window.segment_rows)
                 live = 0 if isinstance(bound, Fixed) else 1
@@ -111,7 +112,7 @@ def merge_estimates(batches: Iterable[pa.RecordBatch]) -> pa.Table:
             key, entries, eager, live = row[:4], np.array(row[4]), np.array(row[5]), row[6]
             if key in sums:
                 before = sums[key]
-                # A segment without the literal reads nothing, with or without an index: NaN only says "no index here".
+                # NaN only says "no index in the AND here": such a segment reads nothing either way.
                 eager = np.where(
                     np.isnan(eager), before[1], np.where(np.isnan(before[1]), eager, eager + before[1])
                 )

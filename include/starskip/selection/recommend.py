@@ -21,7 +21,9 @@ from starskip.selection.vote_list import StructureSet, VoteList, total_saving
 class Refusal(Enum):
     """Why a structure is not recommended."""
 
+    NO_SEGMENTS = "no_segments"
     NO_DICTIONARY = "no_dictionary"
+    MULTI_VALUE = "multi_value"
     ALREADY_INDEXED = "already_indexed"
     ALREADY_SORTED = "already_sorted"
     UNKNOWN_COLUMN = "unknown_column"
@@ -149,7 +151,7 @@ def _best_point(curve: Sequence[CurvePoint], min_gain_ratio: float) -> CurvePoin
 def _stop(curve: Sequence[CurvePoint], best: CurvePoint | None, budget: Budget) -> Stop:
     if best is None:
         return Stop.BELOW_MIN_GAIN if curve else Stop.NOTHING_TO_SAVE
-    if best.k < len(curve):
+    if best.k < curve[-1].k:
         return Stop.BELOW_MIN_GAIN
     return Stop.MAX_INDEXES if best.k == budget.max_indexes else Stop.NO_MORE_CANDIDATES
 

@@ -21,7 +21,10 @@ _VARYING_NIGHTS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class SavingInterval:
-    """``ratio`` of all entries scanned that is saved, and the 90 % interval around it, all in [-1, 1]."""
+    """``ratio`` of all entries scanned that is saved, and the 90 % interval around it, all at most 1.
+
+    Negative where Pinot would scan more; below -1 where more than twice as much.
+    """
 
     ratio: float
     low: float
@@ -51,4 +54,4 @@ def saving_interval(
     # Half of a saving that is nothing or everything cannot be wrong: the model errs in between.
     model = model_error_ratio * 4 * max(ratio, 0.0) * (1 - min(ratio, 1.0))
     half = _Z_90 * sqrt(_VARYING_NIGHTS * residual / entries**2 + model**2)
-    return SavingInterval(ratio, max(ratio - half, -1.0), min(ratio + half, 1.0))
+    return SavingInterval(ratio, ratio - half, min(ratio + half, 1.0))

@@ -75,7 +75,7 @@ class SparkEngine:
     def rows_of_snapshot(
         self, snapshot: Snapshot, tables: Collection[str], columns: Sequence[str] | None = None
     ) -> SparkRows:
-        """See Engine.rows_of_snapshot; each file is read where it is needed, by the same reader as without Spark."""
+        """See Engine.rows_of_snapshot; each file is read on an executor, as it is without Spark."""
         schema = snapshot.dataset(()).schema
         names = list(columns) if columns is not None else schema.names
         selected = pa.schema([schema.field(name) for name in names])

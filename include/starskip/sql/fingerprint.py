@@ -28,12 +28,16 @@ _PIECE = re.compile(
 )
 _LIST = re.compile(rf"\(\s*-?\s*{SLOT}(?:\s*,\s*-?\s*{SLOT})*+\s*\)")
 _IN = re.compile(r"\bIN\s*$", re.IGNORECASE)
+_SET = re.compile(rf"(?:SET [\w.]+ ?= ?-?(?:{SLOT}|[\w.]+) ?; ?)++", re.IGNORECASE)
+_OPTION = re.compile(r"(?:\boption ?\([^()]*+\) ?)++;?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
     """``skeleton``: the text without comments and literals, white space folded, one SLOT a literal.
 
+    Pinot's query options, ``SET …;`` before the query and ``OPTION(…)`` behind it, are cut off with their
+    literals: a timeout makes no other query, nor may it shift the slots of its twin without one.
     ``literals``: one tuple a slot, with one literal, or all of an IN list in their order.
     """
 
@@ -45,8 +49,8 @@ def fingerprint(sql: str) -> Fingerprint:
     """Cut ``sql`` into skeleton and literals; linear in its length, never raises."""
     literals: list[Literal] = []
     skeleton = _PIECE.sub(_cutter(literals), sql.replace(SLOT, " ") if SLOT in sql else sql)
-    skeleton = " ".join(skeleton.split())
-    if len(literals) < 2 or "(" not in skeleton:
+    skeleton, literals = _without_options(" ".join(skeleton.split()), literals)
+    if not literals or "(" not in skeleton:
         return Fingerprint(skeleton, tuple((value,) for value in literals))
     return _fold_lists(skeleton, literals)
 
@@ -72,6 +76,19 @@ def _cutter(literals: list[Literal]) -> Callable[[re.Match[str]], str]:
         return SLOT
 
     return cut
+
+
+def _without_options(skeleton: str, literals: list[Literal]) -> tuple[str, list[Literal]]:
+    head = _SET.match(skeleton)
+    if head:
+        literals = literals[head[0].count(SLOT) :]
+        skeleton = skeleton[head.end() :]
+    # Few queries end with a bracket; the search is for these only.
+    tail = _OPTION.search(skeleton) if skeleton.endswith((")", ";")) else None
+    if tail:
+        literals = literals[: len(literals) - tail[0].count(SLOT)]
+        skeleton = skeleton[: tail.start()].rstrip()
+    return skeleton, literals
 
 
 def _fold_lists(skeleton: str, literals: list[Literal]) -> Fingerprint:

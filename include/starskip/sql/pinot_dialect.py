@@ -1,7 +1,7 @@
 """Pinot's SQL as sqlglot's default dialect does not know it.
 
 Pinot parses with Calcite: double quotes and backticks name columns, ``$`` is part of a name
-(``$ts$DAY``). Its ``OPTION(…)`` suffix is cut off before parsing (query_shape).
+(``$ts$DAY``). Its ``OPTION(…)`` suffix is cut off before parsing (fingerprint).
 """
 
 from __future__ import annotations

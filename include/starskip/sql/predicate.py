@@ -25,7 +25,7 @@ class Operator(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """The literal (or literal list) number ``position`` of the query; ``negative`` where a minus stood before it."""
+    """The literal or literal list ``position`` of the query; ``negative``: a minus stood before it."""
 
     position: int
     negative: bool = False
@@ -47,7 +47,7 @@ class Leaf:
     at all. ``column`` is the column asked; for EXPRESSION and OWN_INDEX, where functions or several columns are asked,
     it is empty and ``columns`` names all of them. ``slots`` are the literals of EQUAL … NOT_IN
     (several slots where an OR of equalities was merged), LIKE and REGEXP_LIKE. A bound whose value
-    is not a plain literal has slot None. ``constants``: literals that are part of the text, TRUE or FALSE.
+    is not a plain literal has slot None. ``constants``: TRUE or FALSE, which are part of the text.
     """
 
     operator: Operator

@@ -14,14 +14,16 @@ from starskip.errors import UnsupportedQuery
 from starskip.sql.filter_tree import filter_tree
 from starskip.sql.fingerprint import SLOT, masked
 from starskip.sql.pinot_dialect import PinotDialect
-from starskip.sql.predicate import Constant, Or, Predicate, Slot, columns_of
+from starskip.sql.predicate import Constant, Or, Predicate, Slot, columns_of, leaves
 from starskip.sql.rewrite_filter import rewrite_filter
 
 MAX_SKELETON_CHARACTERS = 100_000
 MAX_NESTING = 60
 """The parser is recursive: deeper text would exhaust the stack rather than tell something of an index."""
+MAX_PREDICATES = 200
+"""What an AND costs grows with the square of its scans; equalities of one column count once."""
 
-_OPTION = re.compile(r"\boption\s*\([^()]*\)\s*;?\s*$", re.IGNORECASE)
+_QUOTED_NAME = re.compile(r'"[^"]*+"|`[^`]*+`')
 _TYPED_LITERAL = re.compile(rf"\b(?:DATE|TIMESTAMP|TIME)\s+(?={SLOT})", re.IGNORECASE)
 _PINOT_DEFAULT_LIMIT = 10
 
@@ -51,19 +53,33 @@ class QueryShape:
 def query_shape(skeleton: str) -> QueryShape:
     """Parse ``skeleton`` (see fingerprint); raise UnsupportedQuery with a reason code.
 
-    Reasons: "too_long", "too_deep", "syntax", "not_a_select", "several_tables".
+    Reasons: "too_long", "too_deep", "syntax", "not_a_select", "several_tables",
+    "too_many_predicates".
     """
     if len(skeleton) > MAX_SKELETON_CHARACTERS:
         raise UnsupportedQuery("the query text is too long to be parsed", reason="too_long")
     if _nesting(skeleton) > MAX_NESTING:
         raise UnsupportedQuery("the query is nested too deeply to be parsed", reason="too_deep")
-    select = _parsed(_TYPED_LITERAL.sub("", _OPTION.sub("", skeleton)))
+    if ":" in _QUOTED_NAME.sub("", skeleton):
+        # Pinot has no use for it, and ``:p7`` would pass for a slot (see _parsed).
+        raise UnsupportedQuery("a colon outside of quotes", reason="syntax")
+    try:
+        return _shape(_parsed(_TYPED_LITERAL.sub("", skeleton)))
+    except RecursionError as error:
+        # Not all nesting shows in brackets: ``a IN a IN a …``, casts of casts.
+        raise UnsupportedQuery("the query is nested too deeply to be parsed", reason="too_deep") from error
+
+
+def _shape(select: exp.Select) -> QueryShape:
     if len(list(select.find_all(exp.Table))) != 1 or select.find(exp.Subquery, exp.Join):
         raise UnsupportedQuery("the query reads several tables or a subquery", reason="several_tables")
-    where = select.args.get("where")
-    tree = rewrite_filter(filter_tree(where.this)) if where else _aggregation_filters(select)
     text = _normal_text(select)
     limit = _limit(select)
+    _resolve_aliases(select)
+    where = select.args.get("where")
+    tree = rewrite_filter(filter_tree(where.this)) if where else _aggregation_filters(select)
+    if sum(1 for _ in leaves(tree)) > MAX_PREDICATES:
+        raise UnsupportedQuery("the filter has too many predicates", reason="too_many_predicates")
     return QueryShape(
         shape_id=blake2b(text.encode(), digest_size=8).hexdigest(),
         text=text,
@@ -71,6 +87,20 @@ def query_shape(skeleton: str) -> QueryShape:
         stops_early=_stops_early(select),
         limit=limit,
     )
+
+
+def _resolve_aliases(select: exp.Select) -> None:
+    """Put columns for their select-list aliases in the WHERE, as Pinot's broker does."""
+    aliases = {
+        item.alias: item.this
+        for item in select.expressions
+        if isinstance(item, exp.Alias) and isinstance(item.this, exp.Column)
+    }
+    where = select.args.get("where")
+    if aliases and where:
+        for column in list(where.find_all(exp.Column)):
+            if not column.table and column.name in aliases:
+                column.replace(aliases[column.name].copy())
 
 
 def _aggregation_filters(select: exp.Select) -> Predicate:
@@ -100,7 +130,7 @@ def _parsed(skeleton: str) -> exp.Select:
     text = pieces[0] + "".join(f":p{number} {piece}" for number, piece in enumerate(pieces[1:]))
     try:
         statements = sqlglot.parse(text, dialect=PinotDialect)
-    except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError) as error:
+    except (SqlglotError, ValueError, TypeError, AttributeError) as error:
         # sqlglot leaks the last three on text that no SQL parser was made for; the query is set aside.
         raise UnsupportedQuery(f"not parsed: {_first_line(error)}", reason="syntax") from error
     # "SET timeoutMs = 1; SELECT …": options come first, the query last.

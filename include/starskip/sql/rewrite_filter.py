@@ -82,7 +82,7 @@ def _merge_ranges(parts: list[Predicate]) -> list[Predicate]:
             if at is not None:
                 first = merged[at]
                 assert isinstance(first, Leaf)
-                # Only complementary halves are merged: of two lower bounds the tighter one depends on literals.
+                # Only complementary halves: which of two lower bounds is tighter depends on literals.
                 if (first.low is None or part.low is None) and (first.high is None or part.high is None):
                     merged[at] = Leaf(
                         Operator.RANGE, part.column, low=first.low or part.low, high=first.high or part.high

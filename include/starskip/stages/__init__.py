@@ -1,1 +1,1 @@
-"""The night's stages, each written once over an Engine: spark/ runs them on executors, the CLI in one process."""
+"""The night's stages, each written once over an Engine that Spark or a single process provides."""

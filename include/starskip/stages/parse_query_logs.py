@@ -84,7 +84,7 @@ def _write_records(
 
 
 def _is_tonight(batch: pa.RecordBatch, run_date: date) -> pa.Array:
-    """Rows of the night; a record without a readable time is one of it, since no other night would have it."""
+    """Rows of the night; a record without a readable time counts too, no other night would have it."""
     start = datetime.combine(run_date, time())
     stamps = batch.column("logged_at")
     inside = pc.and_(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from starskip.artefacts.schemas import ESTIMATES, VOTES
 from starskip.pinot.segments.damaged_segment import DamagedSegment
@@ -16,25 +17,31 @@ from starskip.scoring.leapfrog_votes import leapfrog_votes
 from starskip.scoring.segment_estimates import SegmentState, estimate_segment, merge_estimates, parsed_shape
 from starskip.settings import Settings
 from starskip.sql.predicate import leaves
-from starskip.stages.engine import Engine
+from starskip.stages.engine import Engine, Rows
 from starskip.tables.table_overview import TableOverview
 from starskip.workload.shape_workload import ShapeWorkload
 
-_MAX_VOTES = 2_000_000
 _MIN_WINDOW_ROWS = 256
+
+ShapeSource = Callable[[str], Sequence[ShapeWorkload]]
+"""Gives the shapes of a table, on whichever machine it is called."""
 
 
 @dataclass(frozen=True, slots=True)
 class TablePlan:
-    """What estimating one table needs: its shapes, candidate columns, and the columns that filters read."""
+    """What estimating one table needs; ``shapes_of`` reads its shapes wherever the estimate runs."""
 
     table: str
     rows: int
-    shapes: tuple[ShapeWorkload, ...]
+    columns: frozenset[str]
     candidates: frozenset[str]
-    columns: tuple[str, ...]
     inverted_index_columns: frozenset[str]
     index_kind: str
+    shapes_of: ShapeSource
+
+    def shapes(self) -> tuple[ShapeWorkload, ...]:
+        """Return the shapes whose text was understood."""
+        return tuple(shape for shape in self.shapes_of(self.table) if shape.is_parsed)
 
 
 def candidate_columns(overview: TableOverview, index_kind: str = "inverted") -> frozenset[str]:
@@ -47,42 +54,38 @@ def candidate_columns(overview: TableOverview, index_kind: str = "inverted") -> 
         for name, column in overview.columns.items()
         if column.dictionary_ratio > 0
         and column.sorted_ratio < 1
-        and (column.is_single_value if index_kind == "sorted" else name not in overview.inverted_index_columns)
+        and (
+            column.is_single_value if index_kind == "sorted" else name not in overview.inverted_index_columns
+        )
     )
 
 
 def table_plans(
-    shapes: Iterable[ShapeWorkload], overviews: Mapping[str, TableOverview], index_kind: str = "inverted"
+    overviews: Mapping[str, TableOverview], shapes_of: ShapeSource, index_kind: str = "inverted"
 ) -> dict[str, TablePlan]:
-    """Return a plan for each table that has parsed shapes and an overview."""
-    grouped: dict[str, list[ShapeWorkload]] = {}
-    for shape in shapes:
-        if shape.is_parsed and shape.table in overviews:
-            grouped.setdefault(shape.table, []).append(shape)
-    plans = {}
-    for table, of_table in grouped.items():
-        overview = overviews[table]
-        asked = {leaf.column for s in of_table for leaf in leaves(parsed_shape(s.skeleton).filter)}
-        plans[table] = TablePlan(
+    """Return a plan for each table."""
+    return {
+        table: TablePlan(
             table,
             overview.rows,
-            tuple(of_table),
+            frozenset(overview.columns),
             candidate_columns(overview, index_kind),
-            tuple(sorted(asked & overview.columns.keys())),
             overview.inverted_index_columns,
             index_kind,
+            shapes_of,
         )
-    return plans
+        for table, overview in overviews.items()
+    }
 
 
 def planned_votes(
     engine: Engine, plans: Mapping[str, TablePlan], segments_root: str, settings: Settings
-) -> pa.Table:
+) -> Rows:
     """Return VOTES of all plans, from evenly spread segments and rows of each table."""
-    files = sampled_files(segments_root, [p.table for p in plans.values() if p.columns], settings)
+    files = sampled_files(segments_root, plans, settings)
     rows = _rows_per_segment(files, settings)
     estimates = engine.rows_of_items(files, partial(_estimate, plans, rows), ESTIMATES)
-    return estimates.merge(["table", "shape_id"], partial(_votes, plans), VOTES).gather("votes", _MAX_VOTES)
+    return estimates.merge(["table", "shape_id"], partial(_votes, plans), VOTES)
 
 
 def sampled_files(segments_root: str, tables: Iterable[str], settings: Settings) -> list[SegmentFile]:
@@ -99,33 +102,49 @@ def _rows_per_segment(files: Sequence[SegmentFile], settings: Settings) -> dict[
     segments: dict[str, int] = {}
     for file in files:
         segments[file.table] = segments.get(file.table, 0) + 1
-    return {table: max(settings.window_rows_per_table // n, _MIN_WINDOW_ROWS) for table, n in segments.items()}
+    return {
+        table: max(settings.window_rows_per_table // n, _MIN_WINDOW_ROWS) for table, n in segments.items()
+    }
 
 
 def _estimate(
     plans: Mapping[str, TablePlan], rows_per_segment: Mapping[str, int], files: Iterable[SegmentFile]
 ) -> Iterator[pa.RecordBatch]:
+    shapes: dict[str, tuple[ShapeWorkload, ...]] = {}
     for file in files:
         plan = plans[file.table]
+        if file.table not in shapes:
+            # A task's files are in order of their tables: one table's shapes are held at a time.
+            shapes = {file.table: plan.shapes()}
         try:
-            facts = read_segment_facts(file, whole=False)
-            window = read_row_window(file, plan.columns, max_rows=rows_per_segment[file.table])
+            yield _estimate_file(file, plan, shapes[file.table], rows_per_segment[file.table])
         except DamagedSegment:
             # Named by collect_segment_metadata; the other segments tell enough.
             continue
-        state = SegmentState(
-            sorted_columns=frozenset(c.name for c in facts.columns if c.is_sorted),
-            inverted_index_columns=plan.inverted_index_columns,
-            constant_columns=frozenset(c.name for c in facts.columns if c.cardinality == 1),
-        )
-        yield estimate_segment(window, state, plan.shapes, plan.candidates, plan.rows, plan.index_kind)
+
+
+def _estimate_file(
+    file: SegmentFile, plan: TablePlan, shapes: Sequence[ShapeWorkload], max_rows: int
+) -> pa.RecordBatch:
+    asked = {leaf.column for s in shapes for leaf in leaves(parsed_shape(s.skeleton).filter)}
+    facts = read_segment_facts(file, whole=False)
+    window = read_row_window(file, sorted(asked & plan.columns), max_rows=max_rows)
+    state = SegmentState(
+        sorted_columns=frozenset(c.name for c in facts.columns if c.is_sorted),
+        inverted_index_columns=plan.inverted_index_columns,
+        constant_columns=frozenset(c.name for c in facts.columns if c.cardinality == 1),
+    )
+    return estimate_segment(window, state, shapes, plan.candidates, plan.rows, plan.index_kind)
 
 
 def _votes(plans: Mapping[str, TablePlan], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     estimates = merge_estimates(batches)
-    here = {(row["table"], row["shape_id"]) for row in estimates.select(["table", "shape_id"]).to_pylist()}
-    for plan in plans.values():
-        shapes = [s for s in plan.shapes if (s.table, s.shape_id) in here]
-        if shapes:
-            votes = leapfrog_votes(shapes, estimates, {plan.table: plan.candidates}, plan.index_kind)
-            yield from votes.to_batches()
+    keys = estimates.select(["table", "shape_id"]).group_by(["table", "shape_id"]).aggregate([]).to_pylist()
+    here: dict[str, set[str]] = {}
+    for row in keys:
+        here.setdefault(row["table"], set()).add(row["shape_id"])
+    for table, shape_ids in sorted(here.items()):
+        plan = plans[table]
+        shapes = [shape for shape in plan.shapes() if shape.shape_id in shape_ids]
+        of_table = estimates.filter(pc.equal(estimates["table"], table))
+        yield from leapfrog_votes(shapes, of_table, {table: plan.candidates}, plan.index_kind).to_batches()

@@ -55,6 +55,15 @@ class TableWriter:
         self._held, self._held_bytes = {}, 0
 
 
+def write_tables(aside: Aside, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Write rows that have a column ``table`` aside and yield the receipts."""
+    writer = TableWriter(aside)
+    for batch in batches:
+        if batch.num_rows:
+            yield from writer.add(batch)
+    yield from writer.finish()
+
+
 def receipts(artefact: str, table: str, files: Iterable[DataFile]) -> pa.RecordBatch:
     """Return one row a file."""
     rows = [

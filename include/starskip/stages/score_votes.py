@@ -6,34 +6,44 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.schemas import COLUMN_SUMS, WORKLOAD
-from starskip.stages.engine import Engine
+from starskip.artefacts.snapshot import Snapshot
+from starskip.stages.engine import Engine, Rows
 from starskip.stages.gate_verdicts import usable_tables
 from starskip.stages.night import Night, StageResult
 from starskip.stages.planned_votes import planned_votes, table_plans
+from starskip.stages.receipts import MAX_RECEIPTS, RECEIPTS, parts_of, write_tables
 from starskip.tables.table_overview import TableOverview, column_sums, merge_column_sums, table_overviews
 from starskip.workload.count_shapes import QUERY_COLUMNS, count_shapes, merge_shapes
 from starskip.workload.fold_shapes import fold_shapes
-from starskip.workload.shape_workload import workload_shapes
+from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
 
 _MAX_COLUMNS = 2_000_000
 
 
 def score_votes(engine: Engine, night: Night) -> StageResult:
-    """Publish ``workload`` and ``votes`` of the night's tables."""
+    """Publish ``workload`` and ``votes`` of the night's tables.
+
+    Both stay with the executors: they write the workload, read back the shapes of the table whose
+    segments they simulate, and write the votes.
+    """
     facts = set(usable_tables(night, "table_facts", "score_votes"))
     tables = [table for table in usable_tables(night, "queries", "score_votes") if table in facts]
+    shapes = _publish_workload(engine, night, tables)
     overviews = read_overviews(engine, night, tables)
-    workload = _workload(engine, night, tables)
-    plans = table_plans(workload_shapes(workload), overviews)
+    workload = night.store.snapshot("workload", night.date_text)
+    assert workload is not None
+    plans = table_plans(overviews, partial(published_shapes, workload))
     votes = planned_votes(engine, plans, night.segments_root, night.settings)
-    _publish(night, "workload", workload, tables)
-    _publish(night, "votes", votes, tables)
-    shapes = sum(len(plan.shapes) for plan in plans.values())
-    return StageResult({"tables": len(tables), "shapes": shapes, "votes": len(votes)})
+    written = _publish(night, "votes", votes, tables)
+    return StageResult({"tables": len(tables), "shapes": shapes, "votes": written})
+
+
+def published_shapes(workload: Snapshot, table: str) -> tuple[ShapeWorkload, ...]:
+    """Return the shapes of ``table`` from the published workload."""
+    return tuple(workload_shapes(workload.read_table([table])))
 
 
 def read_overviews(engine: Engine, night: Night, tables: Sequence[str]) -> dict[str, TableOverview]:
@@ -45,17 +55,16 @@ def read_overviews(engine: Engine, night: Night, tables: Sequence[str]) -> dict[
     return table_overviews(sums, night.configured_inverted_indexes())
 
 
-def _workload(engine: Engine, night: Night, tables: Sequence[str]) -> pa.Table:
+def _publish_workload(engine: Engine, night: Night, tables: Sequence[str]) -> int:
     snapshot = night.store.snapshot("queries", night.date_text)
     assert snapshot is not None
     settings = night.settings
     count = partial(count_shapes, instances_per_shape=settings.instances_per_shape)
     merge = partial(_merge_and_fold, settings.instances_per_shape, settings.max_shapes_per_table)
+    fold = partial(fold_shapes, max_shapes=settings.max_shapes_per_table)
     counted = engine.rows_of_snapshot(snapshot, tables, QUERY_COLUMNS).map(count, WORKLOAD)
-    merged = counted.merge(["table", "shape_id"], merge, WORKLOAD)
-    cap = (settings.max_shapes_per_table + 1) * max(len(tables), 1) * 64
-    folded = fold_shapes(merged.gather("shapes", cap).to_batches(), max_shapes=settings.max_shapes_per_table)
-    return pa.Table.from_batches(folded, schema=WORKLOAD)
+    merged = counted.merge(["table", "shape_id"], merge, WORKLOAD).merge(["table"], fold, WORKLOAD)
+    return _publish(night, "workload", merged, tables)
 
 
 def _merge_and_fold(
@@ -74,8 +83,10 @@ def _merge_column_sums(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordB
     yield from merge_column_sums(batches).to_batches()
 
 
-def _publish(night: Night, artefact: str, rows: pa.Table, tables: Sequence[str]) -> None:
+def _publish(night: Night, artefact: str, rows: Rows, tables: Sequence[str]) -> int:
+    """Write rows where they are, publish a part for each table, and return the number of rows."""
     aside = night.store.write_aside(artefact, night.date_text)
-    rows = rows.sort_by([("table", "ascending"), ("shape_id", "ascending")])
-    parts = {t: Part(aside.write(t, rows.filter(pc.equal(rows["table"], t)))) for t in tables}
-    night.publish(artefact, parts)
+    receipts = rows.map(partial(write_tables, aside), RECEIPTS).gather(f"{artefact} receipts", MAX_RECEIPTS)
+    written = parts_of(receipts, artefact)
+    night.publish(artefact, {table: written.get(table, Part(())) for table in tables})
+    return sum(file.rows or 0 for part in written.values() for file in part.files)

@@ -11,9 +11,11 @@ import pyarrow as pa
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.schemas import RECOMMENDATIONS
 from starskip.scoring.baseline_scores import frequency_scores, parser_scores
+from starskip.scoring.parser_selectivity import INVERTED_ORDER, SORTED_ORDER
 from starskip.scoring.segment_estimates import parsed_shape
 from starskip.scoring.structure import Structure
-from starskip.selection.filtered_columns import columns_without_votes, unused_indexes
+from starskip.selection.exclusive_orders import exclusive_orders
+from starskip.selection.filtered_columns import columns_without_votes, unused_indexes, without_segments
 from starskip.selection.recommend import Budget, Entries, Recommendation, Refused, recommend
 from starskip.selection.vote_list import vote_lists
 from starskip.settings import Settings
@@ -65,22 +67,31 @@ def advise_table(
     votes: pa.Table,
     overview: TableOverview | None,
     settings: Settings,
+    index_kind: str = "inverted",
 ) -> TableAdvice:
-    """Return the advice for one table from its WORKLOAD shapes and VOTES."""
+    """Return the advice for one table from its WORKLOAD shapes and VOTES of one index kind.
+
+    ``overview`` is None for a table without segments, which nothing can be recommended for.
+    """
     parsed = [shape for shape in shapes if shape.is_parsed]
     lists = vote_lists(votes)
+    if index_kind == "sorted":
+        lists = exclusive_orders(lists)
     total = sum(shape.entries_scanned_in_filter for shape in shapes)
     entries = Entries(float(total), sum(shape.entries_scanned_in_filter_squared for shape in shapes))
-    budget = Budget(settings.max_indexes, settings.min_gain_ratio, settings.model_error_ratio)
-    ranked = _baseline_ranking(settings.strategy, parsed, overview)
+    most = 1 if index_kind == "sorted" else settings.max_indexes
+    budget = Budget(most, settings.min_gain_ratio, settings.model_error_ratio)
+    ranked = _baseline_ranking(settings.strategy, parsed, overview, index_kind)
     recommendation = recommend(lists, entries, budget, ranked=ranked)
     uses = [(parsed_shape(shape.skeleton), shape.queries) for shape in parsed]
+    is_inverted = index_kind == "inverted"
     voted = frozenset().union(*(item.structures for item in lists)) if lists else frozenset()
     return TableAdvice(
         table=table,
         recommendation=recommendation,
-        refused=recommendation.refused + (columns_without_votes(uses, overview, voted) if overview else ()),
-        drops=unused_indexes(uses, overview) if overview and parsed else (),
+        refused=recommendation.refused
+        + (columns_without_votes(uses, overview, voted, index_kind) if overview else without_segments(uses)),
+        drops=unused_indexes(uses, overview) if overview and parsed and is_inverted else (),
         queries=sum(shape.queries for shape in shapes),
         failed=sum(shape.failed for shape in shapes),
         unparsed=sum(shape.queries for shape in shapes if not shape.is_parsed),
@@ -90,14 +101,18 @@ def advise_table(
 
 
 def _baseline_ranking(
-    strategy: str, shapes: Sequence[ShapeWorkload], overview: TableOverview | None
+    strategy: str, shapes: Sequence[ShapeWorkload], overview: TableOverview | None, index_kind: str
 ) -> list[Structure] | None:
     if strategy == "leapfrog" or overview is None:
         return None
-    score = frequency_scores if strategy == "frequency" else parser_scores
-    scores = {name: value for name, value in score(shapes, overview).items() if value > 0}
-    allowed = scores.keys() & candidate_columns(overview)
-    return [Structure("inverted", name) for name in sorted(allowed, key=lambda name: (-scores[name], name))]
+    if strategy == "frequency":
+        found = frequency_scores(shapes, overview)
+    else:
+        order = SORTED_ORDER if index_kind == "sorted" else INVERTED_ORDER
+        found = parser_scores(shapes, overview, order=order)
+    scores = {name: value for name, value in found.items() if value > 0}
+    allowed = scores.keys() & candidate_columns(overview, index_kind)
+    return [Structure(index_kind, name) for name in sorted(allowed, key=lambda name: (-scores[name], name))]
 
 
 def _rows(night: Night, artefact: str, table: str) -> pa.Table:
@@ -120,22 +135,22 @@ def _recommendation_rows(advice: TableAdvice) -> pa.Table:
                 "shapes_helped": item.shapes_helped,
             }
         )
-    for refusal in advice.refused:
-        rows.append(
-            {
-                "verdict": "refused",
-                "kind": refusal.structure.kind,
-                "column": refusal.structure.column,
-                "individual_saving_ratio": refusal.individual_saving_ratio,
-                "reason": refusal.reason.value,
-                "detail": refusal.detail,
-            }
-        )
-    for column in advice.drops:
-        detail = "the index exists and no query of the night filters by it in a way that it serves"
-        rows.append(
-            {"verdict": "drop", "kind": "inverted", "column": column, "reason": "unused", "detail": detail}
-        )
+    rows.extend(
+        {
+            "verdict": "refused",
+            "kind": refusal.structure.kind,
+            "column": refusal.structure.column,
+            "individual_saving_ratio": refusal.individual_saving_ratio,
+            "reason": refusal.reason.value,
+            "detail": refusal.detail,
+        }
+        for refusal in advice.refused
+    )
+    detail = "the index exists and no query of the night filters by it in a way that it serves"
+    rows.extend(
+        {"verdict": "drop", "kind": "inverted", "column": column, "reason": "unused", "detail": detail}
+        for column in advice.drops
+    )
     return pa.Table.from_pylist([{"table": advice.table, **row} for row in rows], schema=RECOMMENDATIONS)
 
 

@@ -1,0 +1,1 @@
+"""What is known of tables, columns and segments."""

@@ -106,14 +106,12 @@ def _whole(text: str, kind: pa.DataType, *, exact: bool) -> int | float | None:
     number = Decimal(text)
     if not number.is_finite():
         return None
-    if number != number.to_integral_value():
-        return None if exact else float(number)
     limit = 1 << (kind.bit_width - 1)
-    value = int(number)
-    if -limit <= value < limit:
-        return value
-    # Out of the type's range: equal to nothing, but still a bound that all values are on one side of.
-    return None if exact else float(value)
+    # Compared before it is made an int: 1e999999999 would fill the memory with digits.
+    if -limit <= number < limit and number == number.to_integral_value():
+        return int(number)
+    # A fraction or out of the type's range: equal to nothing, but still a bound.
+    return None if exact else float(number)
 
 
 def _milliseconds(text: str) -> int:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from starskip.errors import UnsupportedQuery
 from starskip.sql.fingerprint import Fingerprint, fingerprint
-from starskip.sql.query_shape import QueryShape, query_shape
+from starskip.sql.query_shape import MAX_SKELETON_CHARACTERS, QueryShape, query_shape
 from starskip.workload.shape_workload import (
     UNPARSED,
     Instance,
@@ -72,6 +72,9 @@ def _count(workload: Workload, record: tuple[str, str, int, int, int, int, int, 
     if counts is None:
         named = (shape_id, shape_id) if isinstance(shape, str) else (shape.text, cut.skeleton)
         counts = workload[table, shape_id] = ShapeWorkload(table, shape_id, *named)
+    elif cut.skeleton < counts.skeleton and counts.is_parsed:
+        # As in ShapeWorkload.merge: of two texts of one shape the smaller one stays, whichever came first.
+        counts.skeleton = cut.skeleton
     entries = entries or 0
     counts.queries += 1
     counts.entries_scanned_in_filter += entries
@@ -91,6 +94,9 @@ def _count(workload: Workload, record: tuple[str, str, int, int, int, int, int, 
 
 def _recognised(text: str) -> tuple[Fingerprint, QueryShape | str]:
     cut = fingerprint(text)
+    if len(cut.skeleton) > MAX_SKELETON_CHARACTERS:
+        # Refused before it is kept: thousands of them in the cache would fill the memory.
+        return cut, UNPARSED + "too_long"
     return cut, _shape(cut.skeleton)
 
 

@@ -22,13 +22,12 @@ def fold_shapes(batches: Iterable[pa.RecordBatch], *, max_shapes: int) -> Iterat
         for shape in workload_shapes(batch):
             tables.setdefault(shape.table, []).append(shape)
     for table, shapes in sorted(tables.items()):
-        shapes.sort(key=lambda s: (s.shape_id == FOLDED, -s.entries_scanned_in_filter, s.shape_id))
-        kept, rest = shapes[:max_shapes], shapes[max_shapes:]
-        if rest:
-            folded = ShapeWorkload(table, FOLDED, FOLDED, FOLDED)
-            for shape in rest:
-                shape.instances.clear()
-                folded.merge(shape, cap=1)
-            folded.skeleton = FOLDED
-            kept.append(folded)
+        named = [shape for shape in shapes if shape.shape_id != FOLDED]
+        named.sort(key=lambda shape: (-shape.entries_scanned_in_filter, shape.shape_id))
+        folded = ShapeWorkload(table, FOLDED, FOLDED, FOLDED)
+        for shape in [s for s in shapes if s.shape_id == FOLDED] + named[max_shapes:]:
+            shape.instances.clear()
+            folded.merge(shape, cap=1)
+        folded.skeleton = FOLDED
+        kept = named[:max_shapes] + ([folded] if folded.queries else [])
         yield from workload_table(kept).to_batches()

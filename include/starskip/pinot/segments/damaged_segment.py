@@ -5,7 +5,7 @@ from __future__ import annotations
 from starskip.errors import SourceError
 
 
-class DamagedSegment(SourceError):  # noqa: N818 - Pinot's word first
+class DamagedSegment(SourceError):
     """One segment file that is set aside; the others go on.
 
     ``source`` is the file's path, ``reason`` a short code ("truncated_gzip", "climbing_path", …),

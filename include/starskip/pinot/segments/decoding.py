@@ -11,7 +11,7 @@ Decoder = Generator[tuple[int, int], bytes, _Result]
 """Yields (offset, length) within its index, ascending and not overlapping; is sent the bytes."""
 
 
-class UnreadableColumn(Exception):  # noqa: N818 - a verdict on a column, never leaves the package
+class UnreadableColumn(Exception):
     """A column that this reader leaves out, with the reason as message."""
 
 

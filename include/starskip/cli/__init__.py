@@ -1,0 +1,1 @@
+"""The command line, ``starskip …``: the same stages without Airflow and without Spark."""

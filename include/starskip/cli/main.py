@@ -1,0 +1,68 @@
+"""The command ``starskip`` and its subcommands."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+from starskip.errors import StarskipError
+
+BAD_INPUT = 3
+
+_COMMANDS = {
+    "parse-log": ("starskip.cli.parse_log", "parse_log"),
+    "tune": ("starskip.cli.tune", "tune"),
+    "stage": ("starskip.cli.stage", "stage"),
+}
+"""Imported when they are called, so that ``--help`` and a mistyped option answer at once."""
+
+
+class _Commands(click.Group):
+    """Finds commands by name, and turns our errors into one line and exit code 3."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of a first use."""
+        del ctx
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return the command."""
+        del ctx
+        if cmd_name not in _COMMANDS:
+            return None
+        module, name = _COMMANDS[cmd_name]
+        command: click.Command = getattr(import_module(module), name)
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; an error of ours, or of the file system, is one line on stderr."""
+        try:
+            return super().invoke(ctx)
+        except StarskipError as error:
+            click.echo(f"starskip: {error}", err=True)
+        except BrokenPipeError:
+            # The reader of a pipe went away, as `head` does: what is still buffered has no reader either.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except OSError as error:
+            click.echo(f"starskip: {error.filename or 'file'}: {error.strerror or error}", err=True)
+        return ctx.exit(BAD_INPUT)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="starskip")
+def main() -> None:
+    r"""Index advice for analytic tables, from query logs and table metadata.
+
+    \b
+    starskip parse-log broker.log.gz               what a log holds
+    starskip tune --log broker.log.gz --segments /deep/store --index inverted
+                                                   which indexes to add, and why
+    starskip stage select_indexes --config night.yaml --run-date 2026-11-18
+                                                   one stage of the night by hand
+
+    Exit codes: 0 done, 2 wrong arguments, 3 wrong input (one line on stderr says what).
+    """

@@ -1,0 +1,37 @@
+"""Options that take several values behind one name: ``--log a b c``, as shells expand globs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+import click
+
+
+class SeveralValues(click.Command):
+    """A command whose options in ``several`` take all values up to the next option."""
+
+    def __init__(self, *arguments: Any, several: Collection[str] = (), **options: Any) -> None:
+        """Keep the names; all else is click's."""
+        super().__init__(*arguments, **options)
+        self._several = frozenset(several)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Repeat the option's name before each of its values, which is what click understands."""
+        return super().parse_args(ctx, list(self._repeated(args)))
+
+    def _repeated(self, args: Sequence[str]) -> Iterator[str]:
+        current = None
+        is_first = False
+        for argument in args:
+            if argument in self._several:
+                current, is_first = argument, True
+                yield argument
+            elif argument.startswith("--") or current is None:
+                current = None
+                yield argument
+            else:
+                if not is_first:
+                    yield current
+                is_first = False
+                yield argument

@@ -1,0 +1,63 @@
+"""``starskip stage``: one stage of the night, or all of them, by hand."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from importlib import import_module
+
+import click
+
+from starskip.cli.progress import progress
+from starskip.stages.engine import Engine
+from starskip.stages.gate_verdicts import STAGES
+from starskip.stages.local_engine import LocalEngine
+from starskip.stages.night import Night, StageResult
+from starskip.stages.night_from_config import NightArguments, night_from_config
+
+
+@click.command(name="stage")
+@click.argument("name", type=click.Choice([*STAGES, "all"]))
+@click.option("--config", required=True, type=click.Path(), help="Configuration file of the night (YAML).")
+@click.option("--run-date", required=True, type=click.DateTime(["%Y-%m-%d"]), help="The night, 2026-11-18.")
+@click.option("--tables", default="", help="Comma separated tables; all if left out.")
+@click.option("--set", "overrides", multiple=True, metavar="NAME=VALUE", help="A setting; repeatable.")
+def stage(name: str, config: str, run_date: datetime, tables: str, overrides: Sequence[str]) -> None:
+    r"""Run one stage of the night (or `all`) in this process, without Airflow and Spark.
+
+    Stages read and publish the same artefacts as the nightly DAG's jobs; running one again replaces
+    its artefact of that night.
+
+    \b
+    Examples:
+      starskip stage parse_query_logs --config include/config/night.yaml --run-date 2026-11-20
+      starskip stage select_indexes --config night.yaml --run-date 2026-11-20 --set max_indexes=3
+      starskip stage all --config night.yaml --run-date 2026-11-20 --tables lineitem
+    """
+    arguments = NightArguments(
+        run_date=run_date.date(),
+        run_id="by hand",
+        started_at=datetime.now(UTC),
+        tables=[table.strip() for table in tables.split(",") if table.strip()],
+        settings=dict(_setting(text) for text in overrides),
+    )
+    night = night_from_config(config, arguments, os.environ)
+    for each in STAGES if name == "all" else (name,):
+        engine = LocalEngine(lambda items, each=each: progress(each, items))  # type: ignore[misc]
+        result = _function(each)(engine, night)
+        for warning in result.warnings:
+            click.echo(f"{each}: warning: {warning}", err=True)
+        click.echo(f"{each}: " + ", ".join(f"{k.replace('_', ' ')} {v:,}" for k, v in result.counts.items()))
+
+
+def _function(name: str) -> Callable[[Engine, Night], StageResult]:
+    function: Callable[[Engine, Night], StageResult] = getattr(import_module(f"starskip.stages.{name}"), name)
+    return function
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--set")
+    return name, value
