@@ -25,12 +25,13 @@ class Settings:
     max_indexes: int = 8  # K, indexes a table; an upper bound, min_gain_ratio stops earlier
     min_gain_ratio: float = 0.005  # share of all entries that one more index must save; seed 000 calls it G0
     pinot_version: str = "0.11"  # which index serves which predicate
-    model_error_ratio: float = 0.02  # 90 % intervals; calibrated by benchmarks/advice.py
+    model_error_ratio: float = 0.015  # standard deviation; calibrated by benchmarks/advice.py
     latency_r2_threshold: float = 0.7  # centred, out of sample; the seed's tool uses 0.7 too
     instances_per_shape: int = 64  # literals kept a shape; more change no advice on the samples
     max_shapes_per_table: int = 2_000  # the busiest ones; the rest counts in the denominator only
     window_rows_per_table: int = 65_536  # rows that filters are simulated on
     max_sampled_segments: int = 32  # segments a table that rows are taken from
+    max_simulations_per_table: int = 20_000  # instances times segments
     log_split_bytes: int = 32 * 1024 * 1024  # bytes of a plain log file a task
     max_rejected_ratio: float = 0.05  # share of log records that no format explains
     max_unparsed_ratio: float = 0.5  # share of a table's queries that no shape was found for

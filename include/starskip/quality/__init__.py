@@ -1,0 +1,1 @@
+"""The gates behind the stages of the night; the only home of Great Expectations."""

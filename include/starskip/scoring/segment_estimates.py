@@ -47,6 +47,22 @@ class SegmentState:
         return replace(self, sorted_columns=self.sorted_columns & self.constant_columns)
 
 
+@dataclass(frozen=True, slots=True)
+class InstanceShare:
+    """Which instances are simulated on a segment: one in ``every``, other ones on the next segment.
+
+    What counts is the ratio of entries with and without indexes, so an instance needs some segments
+    and not all of them.
+    """
+
+    every: int
+    segment: int
+
+    def includes(self, instance: int) -> bool:
+        """Tell whether instance number ``instance`` is simulated here."""
+        return (instance + self.segment) % self.every == 0
+
+
 def estimate_segment(
     window: RowWindow,
     state: SegmentState,
@@ -54,6 +70,7 @@ def estimate_segment(
     candidates: frozenset[str],
     table_rows: int,
     index_kind: str = "inverted",
+    share: InstanceShare | None = None,
 ) -> pa.RecordBatch:
     """Return ESTIMATES rows of one segment for the instances of ``shapes`` (all of the window's table).
 
@@ -67,6 +84,8 @@ def estimate_segment(
         shape = parsed_shape(workload.skeleton)
         for number, leg in enumerate(leg_alternatives(shape, candidates, index_kind)):
             for position, (literals, instance) in enumerate(workload.instances.items()):
+                if share is not None and not share.includes(position):
+                    continue
                 unknown = _unknown_ratio(binder, shape, literals, instance, table_rows)
                 bound = binder.bind(leg.leg, literals, unknown)
                 resorted = reordered.bind(leg.leg, literals, unknown) if index_kind == "sorted" else bound

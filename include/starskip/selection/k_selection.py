@@ -5,7 +5,8 @@ tests do so too, as an oracle. Here, as in CoPhy, a 0/1 variable y_c a structure
 alternative of each vote list: maximise sum saving_qa * x_qa - sum upkeep * y_c subject to
 x_qa <= y_c for c in a, sum_a x_qa <= 1, sum y_c <= K, sum size_c * y_c <= budget. A list where a
 superset saves less than its subset (an index can make Pinot read more) is tied to the exact set
-that is chosen, since the engine uses an index whether it helps or not.
+that is chosen, since the engine uses an index whether it helps or not; where not all sets are
+listed, to the best listed one that is built.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def k_selection(
 ) -> Selection:
     """Return the best set of at most ``max_structures``; ``upkeep_entries`` is what each one must pay back.
 
-    Among equals the set whose names come first is taken, so that a run repeats.
+    Of equal sets the solver takes one, the same for the same lists; nothing is in it that adds nothing.
     """
     structures = sorted(frozenset().union(*(votes.structures for votes in lists)) if lists else ())
     if not structures or max_structures <= 0:
@@ -53,14 +54,16 @@ def k_selection(
     for votes in lists:
         programme.add(votes)
     scale = max(max(programme.gains, default=0.0), 1.0)
-    # Tiny and rising by rank: of equal sets the first by name wins, and no true saving is outweighed.
-    upkeep = [upkeep_entries + scale * 1e-12 * (rank + 1) for rank in range(len(structures))]
     programme.at_most(dict.fromkeys(range(len(structures)), 1.0), float(max_structures))
     if budget_bytes is not None and size_bytes is not None:
         sizes = {rank: float(size_bytes.get(item, 0)) for rank, item in enumerate(structures)}
         programme.at_most(sizes, float(budget_bytes))
-    values, gap = programme.solve(np.array(upkeep) / scale, scale)
+    values, gap = programme.solve(np.full(len(structures), upkeep_entries / scale), scale)
     chosen = frozenset(item for item, value in zip(structures, values, strict=True) if value > 0.5)
+    for item in sorted(chosen, reverse=True):
+        rest = chosen - {item}
+        if total_saving(lists, rest) >= total_saving(lists, chosen) - upkeep_entries:
+            chosen = rest
     return Selection(chosen, total_saving(lists, chosen), gap)
 
 
@@ -78,13 +81,14 @@ class _Programme:
         self._upper.append(upper)
 
     def add(self, votes: VoteList) -> None:
-        exact = votes.is_complete and _is_harmed(votes)
+        harmed = _is_harmed(votes)
+        exact = votes.is_complete and harmed
         alternatives = dict(votes.alternatives)
         if exact:
             alternatives[frozenset()] = NOTHING
         variables = {}
         for needed, saving in alternatives.items():
-            if exact or saving.entries > 0:
+            if harmed or saving.entries > 0:
                 variables[needed] = len(self._rank) + len(self.gains)
                 self.gains.append(saving.entries)
         if not variables:
@@ -98,6 +102,10 @@ class _Programme:
             if exact:
                 for item in votes.structures - needed:
                     self.at_most({variable: 1.0, self._rank[item]: 1.0}, 1.0)
+            elif harmed:
+                # Once this set is built, nothing is no alternative any more.
+                built = dict.fromkeys((self._rank[item] for item in needed), 1.0)
+                self.at_most(built | dict.fromkeys(variables.values(), -1.0), len(needed) - 1.0)
 
     def solve(self, upkeep: npt.NDArray[np.float64], scale: float) -> tuple[npt.NDArray[np.float64], float]:
         integral = len(self._rank)

@@ -1,9 +1,9 @@
 """The interval in which the real saving of a set is expected to lie.
 
-The predicted ratio R = sum saving / sum entries is measured on one night's queries. Were the same
-workload drawn again, its variance would be sum (saving_q - R * entries_q)² / (sum entries)², the
-ratio estimator's; both the night at hand and the one to come vary, hence twice that. What the model
-itself misses is added as ``model_error_ratio``.
+The predicted ratio R = sum saving / sum entries is measured on the queries of one night, which are a
+draw from the workload that the indexes are meant for. Its variance as an estimate of that workload's
+ratio is sum (saving_q - R * entries_q)² / (sum entries)², the ratio estimator's. What the model
+itself misses is added as ``model_error_ratio``, largest where half is saved.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from starskip.scoring.structure import Structure
 from starskip.selection.vote_list import VoteList
 
 _Z_90 = 1.6449
-_VARYING_NIGHTS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ def saving_interval(
     squared = sum(saving.squared for saving in savings)
     cross = sum(saving.cross for saving in savings)
     residual = max(squared - 2 * ratio * cross + ratio * ratio * entries_squared, 0.0)
-    # Half of a saving that is nothing or everything cannot be wrong: the model errs in between.
+    # A set that saves nothing, or everything, leaves the model nothing to be wrong about.
     model = model_error_ratio * 4 * max(ratio, 0.0) * (1 - min(ratio, 1.0))
-    half = _Z_90 * sqrt(_VARYING_NIGHTS * residual / entries**2 + model**2)
+    half = _Z_90 * sqrt(residual / entries**2 + model**2)
     return SavingInterval(ratio, ratio - half, min(ratio + half, 1.0))

@@ -81,7 +81,7 @@ def _shape(select: exp.Select) -> QueryShape:
     if sum(1 for _ in leaves(tree)) > MAX_PREDICATES:
         raise UnsupportedQuery("the filter has too many predicates", reason="too_many_predicates")
     return QueryShape(
-        shape_id=blake2b(text.encode(), digest_size=8).hexdigest(),
+        shape_id=blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest(),
         text=text,
         filter=tree,
         stops_early=_stops_early(select),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,7 +15,13 @@ from starskip.pinot.segments.damaged_segment import DamagedSegment
 from starskip.pinot.segments.segment_files import SegmentFile, list_segments
 from starskip.pinot.segments.segment_reader import read_row_window, read_segment_facts
 from starskip.scoring.leapfrog_votes import leapfrog_votes
-from starskip.scoring.segment_estimates import SegmentState, estimate_segment, merge_estimates, parsed_shape
+from starskip.scoring.segment_estimates import (
+    InstanceShare,
+    SegmentState,
+    estimate_segment,
+    merge_estimates,
+    parsed_shape,
+)
 from starskip.settings import Settings
 from starskip.sql.predicate import leaves
 from starskip.stages.engine import Engine, Rows
@@ -83,8 +90,8 @@ def planned_votes(
 ) -> Rows:
     """Return VOTES of all plans, from evenly spread segments and rows of each table."""
     files = sampled_files(segments_root, plans, settings)
-    rows = _rows_per_segment(files, settings)
-    estimates = engine.rows_of_items(files, partial(_estimate, plans, rows), ESTIMATES)
+    samples = list(_samples(files, settings))
+    estimates = engine.rows_of_items(samples, partial(_estimate, plans), ESTIMATES)
     return estimates.merge(["table", "shape_id"], partial(_votes, plans), VOTES)
 
 
@@ -98,43 +105,56 @@ def sampled_files(segments_root: str, tables: Iterable[str], settings: Settings)
     return files
 
 
-def _rows_per_segment(files: Sequence[SegmentFile], settings: Settings) -> dict[str, int]:
-    segments: dict[str, int] = {}
-    for file in files:
-        segments[file.table] = segments.get(file.table, 0) + 1
-    return {
-        table: max(settings.window_rows_per_table // n, _MIN_WINDOW_ROWS) for table, n in segments.items()
-    }
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """A segment to simulate on: number ``position`` of ``segments``, ``rows`` of it."""
+
+    file: SegmentFile
+    position: int
+    segments: int
+    rows: int
+    max_simulations: int
+
+    def share(self, shapes: Sequence[ShapeWorkload]) -> InstanceShare:
+        """Return the instances that belong to this segment."""
+        simulations = sum(len(shape.instances) for shape in shapes) * self.segments
+        every = min(-(-simulations // self.max_simulations), self.segments)
+        return InstanceShare(max(every, 1), self.position)
 
 
-def _estimate(
-    plans: Mapping[str, TablePlan], rows_per_segment: Mapping[str, int], files: Iterable[SegmentFile]
-) -> Iterator[pa.RecordBatch]:
+def _samples(files: Sequence[SegmentFile], settings: Settings) -> Iterator[_Sample]:
+    for _, of_table in groupby(files, key=lambda file: file.table):
+        segments = list(of_table)
+        rows = max(settings.window_rows_per_table // len(segments), _MIN_WINDOW_ROWS)
+        for position, file in enumerate(segments):
+            yield _Sample(file, position, len(segments), rows, settings.max_simulations_per_table)
+
+
+def _estimate(plans: Mapping[str, TablePlan], samples: Iterable[_Sample]) -> Iterator[pa.RecordBatch]:
     shapes: dict[str, tuple[ShapeWorkload, ...]] = {}
-    for file in files:
-        plan = plans[file.table]
-        if file.table not in shapes:
-            # A task's files are in order of their tables: one table's shapes are held at a time.
-            shapes = {file.table: plan.shapes()}
+    for sample in samples:
+        plan = plans[sample.file.table]
+        if plan.table not in shapes:
+            # A task's segments are in order of their tables: one table's shapes are held at a time.
+            shapes = {plan.table: plan.shapes()}
         try:
-            yield _estimate_file(file, plan, shapes[file.table], rows_per_segment[file.table])
+            yield _estimate_sample(sample, plan, shapes[plan.table])
         except DamagedSegment:
             # Named by collect_segment_metadata; the other segments tell enough.
             continue
 
 
-def _estimate_file(
-    file: SegmentFile, plan: TablePlan, shapes: Sequence[ShapeWorkload], max_rows: int
-) -> pa.RecordBatch:
+def _estimate_sample(sample: _Sample, plan: TablePlan, shapes: Sequence[ShapeWorkload]) -> pa.RecordBatch:
     asked = {leaf.column for s in shapes for leaf in leaves(parsed_shape(s.skeleton).filter)}
-    facts = read_segment_facts(file, whole=False)
-    window = read_row_window(file, sorted(asked & plan.columns), max_rows=max_rows)
+    facts = read_segment_facts(sample.file, whole=False)
+    window = read_row_window(sample.file, sorted(asked & plan.columns), max_rows=sample.rows)
     state = SegmentState(
         sorted_columns=frozenset(c.name for c in facts.columns if c.is_sorted),
         inverted_index_columns=plan.inverted_index_columns,
         constant_columns=frozenset(c.name for c in facts.columns if c.cardinality == 1),
     )
-    return estimate_segment(window, state, shapes, plan.candidates, plan.rows, plan.index_kind)
+    share = sample.share(shapes)
+    return estimate_segment(window, state, shapes, plan.candidates, plan.rows, plan.index_kind, share)
 
 
 def _votes(plans: Mapping[str, TablePlan], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

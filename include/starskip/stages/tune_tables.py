@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.artefacts.schemas import COLUMN_SUMS, VOTES
+from starskip.artefacts.schemas import COLUMN_SUMS
 from starskip.errors import SourceError
 from starskip.pinot.logs.log_files import LogSplit, log_files, log_splits
 from starskip.pinot.logs.parse_records import parse_split
@@ -52,8 +52,37 @@ class TuneAnswer:
     warnings: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ScoredTables:
+    """What is known before anything is chosen: shapes and overviews by table, votes of all tables."""
+
+    tables: tuple[str, ...]
+    workload: Mapping[str, Sequence[ShapeWorkload]]
+    overviews: Mapping[str, TableOverview]
+    votes: pa.Table
+    warnings: tuple[str, ...]
+
+
 def tune_tables(request: TuneRequest, progress: Progress) -> TuneAnswer:
     """Return the advice for each table asked for; raises SourceError for one that has no segments."""
+    scored = scored_tables(request, progress)
+    votes = scored.votes
+    advice = tuple(
+        advise_table(
+            table,
+            scored.workload.get(table, ()),
+            votes.filter(pc.equal(votes["table"], table)),
+            scored.overviews.get(table),
+            request.settings,
+            request.index_kind,
+        )
+        for table in scored.tables
+    )
+    return TuneAnswer(advice, scored.warnings)
+
+
+def scored_tables(request: TuneRequest, progress: Progress) -> ScoredTables:
+    """Return shapes, overviews and votes; raises SourceError for a table asked for without segments."""
     known = segment_tables(request.segments_root)
     for table in request.tables:
         if table not in known:
@@ -63,7 +92,7 @@ def tune_tables(request: TuneRequest, progress: Progress) -> TuneAnswer:
             )
     workload = _workload(request, progress)
     warnings: list[str] = []
-    tables = request.tables or sorted(workload)
+    tables = tuple(request.tables or sorted(workload))
     overviews: dict[str, TableOverview] = {}
     for table in tables:
         if table not in known:
@@ -75,19 +104,9 @@ def tune_tables(request: TuneRequest, progress: Progress) -> TuneAnswer:
     shapes_of = partial(_shapes_of, workload)
     plans = table_plans(overviews, shapes_of, request.index_kind)
     engine = LocalEngine(partial(progress, "simulating"))
-    votes = planned_votes(engine, plans, request.segments_root, request.settings).gather("votes", _MAX_VOTES)
-    advice = [
-        advise_table(
-            table,
-            workload.get(table, ()),
-            votes.filter(pc.equal(votes["table"], table)) if len(votes) else VOTES.empty_table(),
-            overviews.get(table),
-            request.settings,
-            request.index_kind,
-        )
-        for table in tables
-    ]
-    return TuneAnswer(tuple(advice), tuple(warnings))
+    rows = planned_votes(engine, plans, request.segments_root, request.settings)
+    votes = rows.gather("votes", _MAX_VOTES)
+    return ScoredTables(tables, workload, overviews, votes, tuple(warnings))
 
 
 def _shapes_of(workload: Mapping[str, Sequence[ShapeWorkload]], table: str) -> Sequence[ShapeWorkload]:

@@ -15,6 +15,8 @@ import pyarrow.compute as pc
 
 Positions = npt.NDArray[np.int64]
 
+_DECIMAL_DIGITS = 76
+
 
 @dataclass(frozen=True, slots=True)
 class ValuePositions:
@@ -92,9 +94,9 @@ def literal_value(literal: str, kind: pa.DataType, *, exact: bool = True) -> Any
         if pa.types.is_floating(kind):
             return float(np.float32(text)) if pa.types.is_float32(kind) else float(text)
         if pa.types.is_decimal(kind):
-            return Decimal(text)
+            return _decimal(text, kind) if exact else float(Decimal(text))
         if pa.types.is_timestamp(kind):
-            return int(text) if text.lstrip("-").isdigit() else _milliseconds(text)
+            return _clipped(int(text)) if text.lstrip("-").isdigit() else _milliseconds(text)
         if pa.types.is_binary(kind):
             return bytes.fromhex(text)
     except (ValueError, InvalidOperation, OverflowError):
@@ -114,6 +116,20 @@ def _whole(text: str, kind: pa.DataType, *, exact: bool) -> int | float | None:
     return None if exact else float(number)
 
 
+def _decimal(text: str, kind: pa.DataType) -> Decimal | None:
+    number = Decimal(text)
+    # Arrow itself crashes on exponents without measure; no type holds more digits than these.
+    if not number.is_finite() or max(abs(number.adjusted()), len(number.as_tuple().digits)) > _DECIMAL_DIGITS:
+        return None
+    held: Decimal = pa.scalar(number, kind).as_py()
+    return held
+
+
+def _clipped(number: int) -> int:
+    limit = (1 << 63) - 1
+    return max(-limit, min(limit, number))
+
+
 def _milliseconds(text: str) -> int:
     stamp = datetime.fromisoformat(text)
     return int(((stamp.replace(tzinfo=None)) - datetime(1970, 1, 1)).total_seconds() * 1000)
@@ -122,24 +138,21 @@ def _milliseconds(text: str) -> int:
 def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
     if pa.types.is_timestamp(kind):
         return pa.array(values, pa.int64()).cast(pa.timestamp("ms")).cast(kind)
-    if pa.types.is_decimal(kind):
-        try:
-            return pa.array(values, kind)
-        except pa.ArrowInvalid:
-            return pa.array([], kind)
     return pa.array(values, kind)
 
 
 def _ordered(values: pa.Array) -> pa.Array:
+    if pa.types.is_decimal(values.type):
+        return values.cast(pa.float64())
     return values.cast(pa.int64()) if pa.types.is_timestamp(values.type) else values
 
 
 def _ordered_scalar(bound: Any, kind: pa.DataType) -> pa.Scalar:
     if pa.types.is_timestamp(kind) or (pa.types.is_integer(kind) and isinstance(bound, int)):
         return pa.scalar(bound, pa.int64())
-    if pa.types.is_integer(kind):
+    if pa.types.is_integer(kind) or pa.types.is_decimal(kind):
         return pa.scalar(bound, pa.float64())
-    return pa.scalar(bound) if pa.types.is_decimal(kind) else pa.scalar(bound, kind)
+    return pa.scalar(bound, kind)
 
 
 def _is_text(kind: pa.DataType) -> bool:

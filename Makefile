@@ -1,0 +1,79 @@
+# Starskip: `make night` runs a whole night on the sample, `make test` passes the tests.
+# Needed beforehand: python3 (3.11), Java (17 or newer), make. Everything else goes into .venv.
+
+UV       := uv==0.13.9
+PYTHON   := .venv/bin/python
+INSTALLED := .venv/installed
+RUN_DATE ?= 2026-11-20
+TABLES   ?=
+ARGS     ?=
+PORT     ?= 8080
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup java night test test-fast lint format bench-advice bench-tuner requirements ui clean
+
+help: ## Show what there is to call (this list)
+	@echo "Usage: make TARGET [NAME=VALUE ...]"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+setup: java $(INSTALLED) ## Make .venv with everything pinned; costs nothing the second time
+
+night: java $(INSTALLED) ## Run the night on the sample and print the advice (RUN_DATE=2026-11-20 TABLES=lineitem ARGS=)
+	@$(PYTHON) -m starskip.orchestration.nightly_run --run-date "$(RUN_DATE)" --tables "$(TABLES)" $(ARGS)
+
+test: java $(INSTALLED) ## Run all tests (ARGS="tests/sql -k name")
+	@$(PYTHON) -m pytest $(ARGS)
+
+test-fast: $(INSTALLED) ## Run the tests that need no Spark, Airflow or Great Expectations (ARGS=)
+	@$(PYTHON) -m pytest -m "not spark and not dags and not quality" $(ARGS)
+
+lint: $(INSTALLED) ## Check style, format and types
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
+	@.venv/bin/mypy
+
+format: $(INSTALLED) ## Mend what can be mended of style and format
+	@.venv/bin/ruff check --fix .
+	@.venv/bin/ruff format .
+
+bench-advice: $(INSTALLED) ## Print how good the advice is, against every index set that was measured (ARGS=)
+	@$(PYTHON) benchmarks/advice.py $(ARGS)
+
+bench-tuner: java $(INSTALLED) ## Print how fast a million log records become votes on Spark (ARGS=)
+	@$(PYTHON) benchmarks/tuner.py $(ARGS)
+
+requirements: $(INSTALLED) ## Resolve requirements.in and requirements-dev.in anew into the pinned .txt files
+	@.venv/bin/uv pip compile --quiet --no-header --no-annotate --python-version 3.11 requirements.in -o requirements.txt
+	@.venv/bin/uv pip compile --quiet --no-header --no-annotate --python-version 3.11 -c requirements.txt requirements-dev.in -o requirements-dev.txt
+
+ui: java $(INSTALLED) ## Start Airflow's web page for this checkout, until Ctrl-C (PORT=8080)
+	@$(PYTHON) -m starskip.orchestration.airflow_ui --port "$(PORT)"
+
+clean: ## Remove what nights and tools have made; .venv stays
+	rm -rf .airflow night spark-warehouse dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(INSTALLED): requirements.txt requirements-dev.txt pyproject.toml
+	@python=$$(command -v python3.11 || command -v python3) && $$python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
+	  echo "Starskip needs Python 3.11, and found $$(python3 --version 2>&1 || echo none). How to get it:"; \
+	  echo "  Debian 12:     sudo apt-get install python3 python3-venv"; \
+	  echo "  Ubuntu:        sudo apt-get install python3.11 python3.11-venv"; \
+	  echo "  macOS:         brew install python@3.11"; \
+	  echo "  anything else: pyenv install 3.11, or uv python install 3.11; python3.11 must be on the PATH"; \
+	  exit 1; } >&2
+	@echo "Installing into .venv, once; about 1.2 GB"
+	@$$(command -v python3.11 || command -v python3) -m venv --clear .venv || { \
+	  echo "Python has no venv module. Debian and Ubuntu: sudo apt-get install python3-venv" >&2; exit 1; }
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check "$(UV)"
+	@.venv/bin/uv pip install --quiet --python $(PYTHON) -r requirements.txt -r requirements-dev.txt
+	@touch $@
+
+java:
+	@java="$${JAVA_HOME:+$$JAVA_HOME/bin/}java"; \
+	found=$$("$$java" -version 2>&1 | sed -n 's/.*version "\([0-9][0-9]*\).*/\1/p' | head -n 1); \
+	[ "$${found:-0}" -ge 17 ] || { \
+	  echo "Starskip needs Java 17 or newer for Spark, and found $${found:-none}$${JAVA_HOME:+ in JAVA_HOME}. How to get it:"; \
+	  echo "  Debian and Ubuntu: sudo apt-get install openjdk-17-jre-headless"; \
+	  echo "  macOS:             brew install openjdk@17, then set JAVA_HOME to \$$(brew --prefix openjdk@17)"; \
+	  echo "  anything else:     any build of OpenJDK 17 or newer, unpacked, with JAVA_HOME set to its folder"; \
+	  exit 1; } >&2

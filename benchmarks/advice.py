@@ -1,0 +1,248 @@
+"""How good the advice is, against what a real Pinot scanned under every set of up to three indexes.
+
+For each table of benchmarks/data/truth: the share of the best set's saving that each strategy's set
+of K = 1, 2, 3 columns reaches, and the predicted against the real saving of all measured sets.
+Two workloads each: the one the truth was measured with, and the broker logs of other days.
+
+    python benchmarks/advice.py [--table NAME]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow.compute as pc
+
+from starskip.scoring.structure import Structure
+from starskip.selection.saving_interval import saving_interval
+from starskip.selection.vote_list import VoteList, vote_lists
+from starskip.settings import STRATEGIES, Settings
+from starskip.stages.select_indexes import advise_table
+from starskip.stages.tune_tables import ScoredTables, TuneRequest, scored_tables
+
+HERE = Path(__file__).parent
+SAMPLE = HERE.parent / "include" / "sample"
+HELDOUT = HERE / "data" / "heldout"
+ERROR_RATIOS = (0.0, 0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04)
+WANTED_COVERAGE = 0.90
+RATIO_FLOOR = 0.02
+"""Relative errors of sets that save less than this say nothing: 1 % against 2 % is half off, and no matter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """``cost``: weighted entries scanned under each measured set; ``templates``: (sql, weight, baseline entries)."""
+
+    name: str
+    table: str
+    cost: Mapping[frozenset[str], float]
+    stable_cost: Mapping[frozenset[str], float]
+    templates: Sequence[tuple[str, float, int]]
+
+    def saving(self, columns: frozenset[str], cost: Mapping[frozenset[str], float]) -> float:
+        return 1 - cost[columns] / cost[frozenset()]
+
+    def best(self, size: int, cost: Mapping[frozenset[str], float]) -> float:
+        return max(self.saving(columns, cost) for columns in cost if len(columns) == size)
+
+
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """For each measured set: real saving, predicted saving, and the spread of the night's queries alone."""
+
+    real: np.ndarray
+    predicted: np.ndarray
+    lists: Sequence[VoteList]
+    entries: float
+    squared: float
+    sets: Sequence[frozenset[str]]
+
+    def interval(self, model_error_ratio: float) -> tuple[np.ndarray, np.ndarray]:
+        bounds = [
+            saving_interval(
+                self.lists,
+                [Structure("inverted", c) for c in columns],
+                entries=self.entries,
+                entries_squared=self.squared,
+                model_error_ratio=model_error_ratio,
+            )
+            for columns in self.sets
+        ]
+        return np.array([b.low for b in bounds]), np.array([b.high for b in bounds])
+
+
+def read_truth(path: Path) -> Truth:
+    document = json.loads(path.read_text(encoding="utf-8"))
+    weights = np.array([weight for _, weight in document["templates"]])
+    stable = np.array([i not in set(document.get("unstable_ids", [])) for i in document["ids"]])
+    entries = {frozenset(s["columns"]): np.array(s["entries_in_filter"]) for s in document["subsets"]}
+    baseline = entries[frozenset()]
+    return Truth(
+        name=path.stem,
+        table=document["table"],
+        cost={columns: float(weights @ scanned) for columns, scanned in entries.items()},
+        stable_cost={c: float((weights * stable) @ scanned) for c, scanned in entries.items()},
+        templates=[(sql, w, int(e)) for (sql, w), e in zip(document["templates"], baseline, strict=True)],
+    )
+
+
+def write_log(truth: Truth, path: Path) -> None:
+    """Write the truth's workload as a broker log: each query as often as its weight says."""
+    with path.open("w", encoding="utf-8") as log:
+        for number, (sql, weight, entries) in enumerate(truth.templates):
+            for _ in range(max(1, round(weight * 10))):
+                log.write(
+                    "2026/11/18 08:00:00.000 INFO [BaseBrokerRequestHandler] [thread] "
+                    f"requestId={number},table={truth.table},timeMs=1,docs=0/1,entries={entries}/0,"
+                    "segments(queried/processed/matched/consumingQueried/consumingProcessed/consumingMatched/"
+                    "unavailable):1/1/1/0/0/0/0,consumingFreshnessTimeMs=0,servers=1/1,groupLimitReached=false,"
+                    "brokerReduceTimeMs=0,exceptions=0,serverStats=x,offlineThreadCpuTimeNs(total/thread/"
+                    "sysActivity/resSer):0/0/0/0,realtimeThreadCpuTimeNs(total/thread/sysActivity/resSer):0/0/0/0,"
+                    f"clientIp=unknown,query={sql}\n"
+                )
+
+
+def sources(truth: Truth, folder: Path) -> Iterator[tuple[str, list[str], str]]:
+    """Yield (name, log paths, segment folder) of the workloads to try."""
+    is_sample = (SAMPLE / "segments" / truth.table).is_dir()
+    root = SAMPLE if is_sample else HELDOUT
+    own = folder / f"{truth.name}.log"
+    write_log(truth, own)
+    yield "its own workload", [str(own)], str(root / "segments")
+    logs = sorted((root / "logs").glob("*.log.gz"))
+    days = [p for p in logs if is_sample or truth.table in p.name or "mixed" in p.name]
+    for day in days:
+        yield day.name.removesuffix(".log.gz"), [str(day)], str(root / "segments")
+    yield "all days together", [str(p) for p in days], str(root / "segments")
+
+
+def score(truth: Truth, logs: list[str], segments: str) -> ScoredTables:
+    request = TuneRequest(logs, segments, (truth.table,), {}, "inverted", Settings())
+    return scored_tables(request, lambda _, items: items)
+
+
+def shares(truth: Truth, scored: ScoredTables, strategy: str) -> tuple[list[str], list[float]]:
+    """Return the share of the best set's real saving for K = 1, 2, 3: as printed, and as numbers.
+
+    The second figure, where there is one, leaves out queries that scan differently at each run.
+    """
+    shown, numbers = [], []
+    for size in (1, 2, 3):
+        settings = replace(Settings(), strategy=strategy, max_indexes=size, min_gain_ratio=0.0)
+        shapes = scored.workload[truth.table]
+        advice = advise_table(truth.table, shapes, scored.votes, scored.overviews[truth.table], settings)
+        columns = frozenset(item.structure.column for item in advice.recommendation.chosen)
+        measured = frozenset().union(*truth.cost)
+        mark = "*" if columns - measured else ""
+        found = [
+            truth.saving(columns & measured, cost) / truth.best(size, cost)
+            for cost in (truth.cost, truth.stable_cost)
+        ]
+        numbers.append(found[0])
+        text = f"{found[0]:.1%}{mark}"
+        shown.append(text if abs(found[0] - found[1]) < 0.0005 else f"{text} ({found[1]:.1%})")
+    return shown, numbers
+
+
+def predict(truth: Truth, scored: ScoredTables) -> Predictions:
+    lists = vote_lists(scored.votes.filter(pc.equal(scored.votes["table"], truth.table)))
+    shapes = scored.workload[truth.table]
+    entries = float(sum(s.entries_scanned_in_filter for s in shapes))
+    squared = sum(s.entries_scanned_in_filter_squared for s in shapes)
+    sets = [columns for columns in truth.cost if columns]
+    whole = Predictions(np.array([]), np.array([]), lists, entries, squared, sets)
+    low, high = whole.interval(0.0)
+    real = np.array([truth.saving(columns, truth.stable_cost) for columns in sets])
+    return replace(whole, real=real, predicted=(low + high) / 2)
+
+
+def coverage(prediction: Predictions, model_error_ratio: float) -> tuple[float, float]:
+    """Return the share of sets whose real saving is inside, and the median half width."""
+    low, high = prediction.interval(model_error_ratio)
+    inside = (low <= prediction.real) & (prediction.real <= high)
+    return float(inside.mean()), float(np.median(high - low) / 2)
+
+
+def report_predictions(found: Mapping[tuple[str, str], Predictions]) -> None:
+    print("\npredicted against real saving over all measured sets")
+    ratio = Settings().model_error_ratio
+    print(
+        f"{'table':17} {'workload':28} {'median error':>16} {'of the saving':>14} {'inside 90 %':>12} {'half width':>11}"
+    )
+    for (table, source), prediction in found.items():
+        error = np.abs(prediction.predicted - prediction.real)
+        relative = error / np.maximum(prediction.real, RATIO_FLOOR)
+        inside, half = coverage(prediction, ratio)
+        print(
+            f"{table:17} {source:28} {np.median(error):10.2%} points {np.median(relative):13.1%} "
+            f"{inside:12.0%} {half:10.1%}"
+        )
+
+
+def report_left_out(found: Mapping[tuple[str, str], Predictions]) -> None:
+    """The one fitted number, model_error_ratio, chosen without a table and tried on it."""
+    logs = {key: p for key, p in found.items() if key[1] not in ("its own workload", "all days together")}
+    measured = {
+        key: {ratio: coverage(prediction, ratio) for ratio in ERROR_RATIOS}
+        for key, prediction in logs.items()
+    }
+    tables = sorted({table for table, _ in logs})
+    print(
+        f"\nmodel_error_ratio fitted without one table (to {WANTED_COVERAGE:.0%} of sets inside), tried on it"
+    )
+    print(f"{'left out':17} {'fitted':>7} {'inside 90 %':>12} {'half width':>11}")
+    families = {table: table.removesuffix("_mv") for table in tables}
+    for left_out in sorted(set(families.values())):
+        others = [key for key in measured if families[key[0]] != left_out]
+        own = [key for key in measured if families[key[0]] == left_out]
+        reached = {r: np.mean([measured[key][r][0] for key in others]) for r in ERROR_RATIOS}
+        ratio = next((r for r in ERROR_RATIOS if reached[r] >= WANTED_COVERAGE), ERROR_RATIOS[-1])
+        inside = np.mean([measured[key][ratio][0] for key in own])
+        half = np.mean([measured[key][ratio][1] for key in own])
+        print(f"{left_out:17} {ratio:7.3f} {inside:12.0%} {half:10.1%}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--table", help="only this file of benchmarks/data/truth")
+    wanted = parser.parse_args().table
+    paths = [p for p in sorted((HERE / "data" / "truth").glob("*.json")) if wanted in (None, p.stem)]
+    predictions: dict[tuple[str, str], Predictions] = {}
+    everything: dict[tuple[str, str], list[float]] = {}
+    print("share of the best set's saving reached with K = 1, 2, 3 indexes")
+    print(
+        "(in brackets: without queries that scan differently at each run; *: a chosen column was not measured)"
+    )
+    print(f"{'table':17} {'workload':28} {'strategy':10} {'K=1':>16} {'K=2':>16} {'K=3':>16}")
+    with tempfile.TemporaryDirectory() as folder:
+        for path in paths:
+            truth = read_truth(path)
+            for source, logs, segments in sources(truth, Path(folder)):
+                scored = score(truth, logs, segments)
+                predictions[truth.name, source] = predict(truth, scored)
+                for strategy in STRATEGIES:
+                    shown, numbers = shares(truth, scored, strategy)
+                    everything.setdefault((source == "its own workload", strategy), []).extend(numbers)
+                    print(
+                        f"{truth.name:17} {source:28} {strategy:10} " + " ".join(f"{s:>16}" for s in shown),
+                        flush=True,
+                    )
+    print("\nover all tables and K")
+    for (is_own, strategy), numbers in sorted(everything.items(), reverse=True):
+        source = "own workload" if is_own else "logs of days"
+        print(f"{source:13} {strategy:10} lowest {min(numbers):6.1%}  mean {np.mean(numbers):6.1%}")
+    report_predictions(predictions)
+    if len(paths) > 1:
+        report_left_out(predictions)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""Index advice for Pinot tables, every night.
+
+Reads the broker logs and the segments of the day that has ended, works out which indexes would have saved
+the most, and publishes one report a table. Nothing is changed in Pinot.
+
+| task | what it does |
+|---|---|
+| `collect_segment_metadata` | tarred segments and table configs to facts about columns and indexes |
+| `parse_query_logs` | broker logs to queries; records that no format explains are kept aside |
+| `fit_latency_model` | how latency follows from entries scanned, if it does |
+| `score_votes` | query shapes, and what each index would have saved them |
+| `select_indexes` | the best set, how good it is, and why the others were refused |
+| `write_report` | one report a table: JSON, Markdown, HTML |
+| `check_…` | a quality gate after each stage, table by table |
+| `finish_night` | fails the run if a gate stopped a table or a stage failed, and names it |
+
+**Gates** stop tables, not nights: a table that fails one is left out from there on and its last report
+stays, the other tables go on, and the run ends as failed for it alone.
+
+**Which night** a run is about: the param `run_date`; without it the day (UTC) in which the data interval
+starts. So the scheduled run of 02:00 is about the day before, a backfill about each day that it names, and
+a manual run about the last complete day. Running a night again replaces exactly that night.
+
+**Settings** come from the file that `STARSKIP_CONFIG` (environment) or `starskip_config` (Airflow variable)
+names, else from the sample's `include/config/night.yaml`; params that are given lie over it. Jobs go to the
+connection `spark_default`; `STARSKIP_SPARK_EVENT_LOG` names a folder for Spark's event log.
+
+Bad input (an unknown table, a missing folder) fails a task at once and says what to do; anything else is
+tried once more.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from airflow.sdk import DAG, CronDataIntervalTimetable, TriggerRule, chain, task
+from airflow.sdk.exceptions import AirflowFailException
+from starskip.orchestration.bad_input import failing_at_once
+from starskip.orchestration.failed_tasks import failed_tasks, judged_stages, task_states
+from starskip.orchestration.night_outcome import failed_check, night_outcome
+from starskip.orchestration.night_params import night_params
+from starskip.orchestration.night_request import night_request
+from starskip.orchestration.progress_line import show_progress
+from starskip.orchestration.spark_stage_operator import SparkStageOperator
+from starskip.stages.gate_verdicts import STAGES
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+
+
+@task.short_circuit(ignore_downstream_trigger_rules=False)
+def check_tables(stage: str, **context: Any) -> bool:
+    """Judge the tables behind ``stage``; False, which skips the rest of the chain, if none is left."""
+    from starskip.quality.check_stage import check_stage
+
+    with failing_at_once():
+        night = night_request(context, CHECKOUT).night(datetime.now(UTC))
+        verdicts = check_stage(night, stage)
+    passed = [verdict.table for verdict in verdicts if verdict.passed]
+    show_progress(f"check_{stage}: {len(passed)} of {len(verdicts)} tables passed")
+    for verdict in verdicts:
+        if not verdict.passed:
+            show_progress(f"check_{stage}: {verdict.table} is left out: {failed_check(verdict)}")
+    return bool(passed)
+
+
+@task(trigger_rule=TriggerRule.ALL_DONE, retries=0)
+def finish_night(**context: Any) -> list[str]:
+    """Return the tables that have a report; fail for a stage that failed or a table that was stopped."""
+    with failing_at_once():
+        night = night_request(context, CHECKOUT).night(datetime.now(UTC))
+        states = task_states(context)
+        outcome = night_outcome(night, failed_tasks(context, states), judged_stages(states))
+    if problem := outcome.problem():
+        show_progress(f"finish_night: FAILED: {problem}")
+        raise AirflowFailException(problem)
+    show_progress(f"finish_night: {len(outcome.reported)} reports: {', '.join(outcome.reported)}")
+    return list(outcome.reported)
+
+
+with DAG(
+    "index_advisor_nightly",
+    description="Measured index advice for Pinot tables from last night's queries",
+    doc_md=__doc__,
+    schedule=CronDataIntervalTimetable("0 2 * * *", timezone="UTC"),
+    start_date=datetime(2026, 1, 1, tzinfo=UTC),
+    catchup=False,
+    max_active_runs=1,
+    params=night_params(),
+    default_args={"owner": "starskip", "retries": 1, "retry_delay": timedelta(seconds=30)},
+    tags=["starskip", "nightly"],
+):
+    steps: list[Any] = []
+    for stage in STAGES:
+        job = SparkStageOperator(
+            task_id=stage, checkout=CHECKOUT, event_log_folder=os.environ.get("STARSKIP_SPARK_EVENT_LOG")
+        )
+        steps += [job, check_tables.override(task_id=f"check_{stage}")(stage)]
+    chain(*steps, finish_night())

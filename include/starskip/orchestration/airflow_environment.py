@@ -1,0 +1,66 @@
+"""The environment of the checkout's own Airflow: the one place that says where it lives and how it runs.
+
+Run as a module it prints the exports, for Airflow commands by hand:
+``eval "$(.venv/bin/python -m starskip.orchestration.airflow_environment)"``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+_LOCAL_SPARK = json.dumps({"conn_type": "spark", "host": "local[2]", "extra": {"deploy-mode": "client"}})
+"""As JSON, since a URI with brackets in it is silently taken for YARN."""
+
+# An Airflow or Spark that the caller has set up for other work must neither be used nor changed; a
+# connection, a variable and the night's own settings are what a person gives on purpose.
+_OTHERS = ("AIRFLOW_", "SPARK_HOME", "PYSPARK_", "PYTHONPATH")
+_GIVEN = ("AIRFLOW_CONN_", "AIRFLOW_VAR_", "PYSPARK_PYTHON")
+
+
+def airflow_environment(
+    checkout: Path, caller: Mapping[str, str], *, home: Path | None = None, port: int = 8080
+) -> dict[str, str]:
+    """Return the whole environment of an Airflow process of ``checkout``.
+
+    ``home`` holds its database and logs, by default ``.airflow`` in the checkout; ``port`` is that of the
+    web page, which listens on this machine only.
+    """
+    home = home or checkout / ".airflow"
+    address = f"http://127.0.0.1:{port}"
+    passwords = {"USERS": "admin:admin", "PASSWORDS_FILE": str(home / "passwords.json")}
+    kept = {name: v for name, v in caller.items() if not name.startswith(_OTHERS) or name.startswith(_GIVEN)}
+    return {
+        "AIRFLOW_CONN_SPARK_DEFAULT": _LOCAL_SPARK,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        **kept,
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), caller.get("PATH", os.defpath)]),
+        "PYTHONUNBUFFERED": "1",
+        "AIRFLOW_HOME": str(home),
+        "AIRFLOW__CORE__DAGS_FOLDER": str(checkout / "dags"),
+        "AIRFLOW__CORE__PLUGINS_FOLDER": str(checkout / "plugins"),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW__CORE__PARALLELISM": "4",
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home / 'airflow.db'}",
+        "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
+        "AIRFLOW__LOGGING__COLORED_CONSOLE_LOG": "False",
+        "AIRFLOW__API__HOST": "127.0.0.1",
+        "AIRFLOW__API__PORT": str(port),
+        "AIRFLOW__API__BASE_URL": address,
+        # Without it tasks would look for the API on its default port, whatever the port is.
+        "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{address}/execution/",
+        "AIRFLOW__API__WORKERS": "1",
+        **{f"AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_{name}": value for name, value in passwords.items()},
+    }
+
+
+if __name__ == "__main__":
+    for name, value in airflow_environment(Path.cwd(), os.environ).items():
+        if os.environ.get(name) != value:
+            click.echo(f"export {name}={shlex.quote(value)}")

@@ -1,0 +1,28 @@
+"""What became of the tasks of a run, as its last task sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from starskip.orchestration.spark_stage_operator import FAILURE
+from starskip.stages.gate_verdicts import STAGES
+
+
+def task_states(context: Mapping[str, Any]) -> dict[str, str]:
+    """Return the state of each task of the run that ``context`` belongs to."""
+    run = context["dag_run"]
+    of_runs = context["ti"].get_task_states(dag_id=run.dag_id, run_ids=[run.run_id])
+    return {task: str(state) for task, state in of_runs.get(run.run_id, {}).items()}
+
+
+def failed_tasks(context: Mapping[str, Any], states: Mapping[str, str]) -> dict[str, str]:
+    """Return the tasks that failed themselves, each with the reason that it left."""
+    failed = [task for task, state in states.items() if state == "failed"]
+    reasons = {task: context["ti"].xcom_pull(task_ids=task, key=FAILURE) for task in failed}
+    return {task: reason or "its log says why" for task, reason in reasons.items()}
+
+
+def judged_stages(states: Mapping[str, str]) -> list[str]:
+    """Return the stages, in order, whose gates have come to a verdict in this run."""
+    return [stage for stage in STAGES if states.get(f"check_{stage}") == "success"]

@@ -1,0 +1,71 @@
+"""How a night ended: which stages failed, which tables the gates stopped, which have a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from starskip.stages.gate_verdicts import GateVerdict, read_verdicts
+from starskip.stages.night import Night
+
+
+@dataclass(frozen=True, slots=True)
+class NightOutcome:
+    """What became of the tables of one run.
+
+    ``failed``: task to reason; ``stopped``: the verdicts of tables that a gate stopped, in stage order;
+    ``missing``: tables with segments that no gate stopped and that have no report all the same.
+    """
+
+    run_date: str
+    failed: Mapping[str, str]
+    stopped: tuple[GateVerdict, ...]
+    missing: tuple[str, ...]
+    reported: tuple[str, ...]
+
+    def problem(self) -> str | None:
+        """Return in one sentence why the run must end as failed; None if all went well."""
+        problems = [f"{task} failed: {reason}" for task, reason in self.failed.items()]
+        problems += [
+            f"table {verdict.table} was stopped by check_{verdict.stage}: {failed_check(verdict)}"
+            for verdict in self.stopped
+        ]
+        problems += [f"table {table} has no report" for table in self.missing]
+        if not problems:
+            return None
+        reported = f"reports of {', '.join(self.reported)} are published" if self.reported else "no report"
+        return f"night of {self.run_date}: {'; '.join(problems)} ({reported})"
+
+
+def night_outcome(night: Night, failed: Mapping[str, str], judged: Iterable[str]) -> NightOutcome:
+    """Return how the night ended.
+
+    ``failed``: the tasks of this run that failed, with their reasons; ``judged``: the stages whose gates
+    ran in it, since verdicts of an earlier run of the same night may still lie behind them.
+    """
+    stopped: dict[str, GateVerdict] = {}
+    for verdict in read_verdicts(night, judged):
+        if night.wants(verdict.table) and not verdict.passed:
+            stopped.setdefault(verdict.table, verdict)
+    reported = _tables(night, "reports") if "write_report" not in failed else set()
+    known = _tables(night, "table_facts") | _tables(night, "damaged_segments")
+    missing = set() if failed else known - reported - stopped.keys()
+    return NightOutcome(
+        night.date_text,
+        failed,
+        tuple(stopped.values()),
+        tuple(sorted(missing)),
+        tuple(sorted(reported - stopped.keys())),
+    )
+
+
+def failed_check(verdict: GateVerdict) -> str:
+    """Return the first check that failed, in words, and how many more there are."""
+    failed = [check for check in verdict.checks if not check.success]
+    more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
+    return f"{failed[0].check}: found {failed[0].observed}, expected {failed[0].expected}{more}"
+
+
+def _tables(night: Night, artefact: str) -> set[str]:
+    snapshot = night.store.snapshot(artefact, night.date_text)
+    return {table for table in snapshot.tables if night.wants(table)} if snapshot else set()

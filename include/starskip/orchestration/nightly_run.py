@@ -1,0 +1,126 @@
+"""Runs one night of the checkout's own Airflow, shows how far it is, and prints the advice (``make night``).
+
+``python -m starskip.orchestration.nightly_run --run-date 2026-11-20`` is ``airflow dags test`` with the
+checkout's environment: every task runs as it does at night, without a scheduler.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+import click
+
+from starskip.errors import StarskipError
+from starskip.orchestration.airflow_environment import airflow_environment
+from starskip.orchestration.night_request import CONFIG_VARIABLE, SAMPLE_CONFIG
+from starskip.orchestration.night_summary import night_summary
+from starskip.orchestration.progress_line import progress_text
+from starskip.stages.export_reports import export_reports
+from starskip.stages.night_from_config import NightArguments, night_from_config
+
+_DAG = "index_advisor_nightly"
+
+
+@click.command()
+@click.option(
+    "--run-date",
+    type=click.DateTime(["%Y-%m-%d"]),
+    required=True,
+    help="The night: the day whose queries are read.",
+)
+@click.option("--tables", default="", help="Comma separated tables; all by default.")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A DAG param; repeatable.")
+@click.option(
+    "--home",
+    type=click.Path(path_type=Path),
+    default=Path(".airflow"),
+    show_default=True,
+    help="Folder of Airflow's database and logs.",
+)
+@click.option(
+    "--reports",
+    type=click.Path(path_type=Path),
+    default=Path("night/reports"),
+    show_default=True,
+    help="Folder that the reports are copied to.",
+)
+def nightly_run(run_date: datetime, tables: str, settings: Sequence[str], home: Path, reports: Path) -> None:
+    """Run the nightly DAG for one night, in the folder of the checkout."""
+    checkout, night_date = Path.cwd(), run_date.date()
+    home, reports = home.absolute(), reports.absolute()
+    names = [name.strip() for name in tables.split(",") if name.strip()]
+    params = {"run_date": night_date.isoformat(), "tables": names, **dict(_param(item) for item in settings)}
+    environment = airflow_environment(checkout, os.environ, home=home)
+    config = Path(environment.get(CONFIG_VARIABLE.upper(), SAMPLE_CONFIG)).absolute()
+    environment[CONFIG_VARIABLE.upper()] = str(config)
+    log = home / "logs" / f"night-{night_date}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    click.echo(f"Night of {night_date}; the full log is {log}")
+    migrate_database(home, environment, log)
+    command = ["airflow", "dags", "test", _DAG, night_date.isoformat(), "--conf", json.dumps(params)]
+    exit_code, reason = _follow(command, environment, log)
+    arguments = NightArguments(night_date, "make night", datetime.now(UTC), names)
+    with suppress(StarskipError):  # what is wrong with the night has been said by its tasks
+        night = night_from_config(config, arguments, environment)
+        exported = export_reports(night.store, night.date_text, reports, night.tables)
+        click.echo("\n" + night_summary(exported, checkout))
+    if exit_code:
+        raise click.ClickException(f"{reason or 'the night did not run to its end'}; the full log is {log}")
+
+
+def migrate_database(home: Path, environment: Mapping[str, str], log: Path) -> None:
+    """Make or upgrade Airflow's database where this version of Airflow has not yet done it."""
+    stamp = home / "migrated-to"
+    wanted = version("apache-airflow-core")
+    if (home / "airflow.db").exists() and stamp.exists() and stamp.read_text() == wanted:
+        return
+    click.echo("  preparing Airflow's database")
+    exit_code, _ = _follow(["airflow", "db", "migrate"], environment, log)
+    if exit_code:
+        raise click.ClickException(f"airflow db migrate failed; its log is {log}")
+    stamp.write_text(wanted)
+
+
+def _follow(command: Sequence[str], environment: Mapping[str, str], log: Path) -> tuple[int, str | None]:
+    """Run ``command`` into ``log`` and show its progress; return its exit code and the last reason given."""
+    reason, started = None, time.monotonic()
+    with log.open("a", encoding="utf-8") as full:
+        process = subprocess.Popen(  # noqa: S603 - a list of our own, no shell
+            command,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+        )
+        assert process.stdout is not None
+        for line in process.stdout:
+            full.write(line)
+            text = progress_text(line)
+            if text is not None:
+                click.echo(f"  {time.monotonic() - started:5.0f} s  {text}")
+                _, failed, why = text.partition("FAILED: ")
+                reason = why if failed else reason
+        return process.wait(), reason
+
+
+def _param(item: str) -> tuple[str, object]:
+    name, _, value = item.partition("=")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+if __name__ == "__main__":
+    sys.exit(nightly_run())

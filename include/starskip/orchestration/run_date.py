@@ -1,0 +1,28 @@
+"""Which night a DAG run is about; every task resolves it here, so that all agree."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+from starskip.errors import ConfigError
+
+
+def resolve_run_date(asked: str | None, data_interval_start: datetime | None, run_after: datetime) -> date:
+    """Return the night of a run: the one ``asked`` for, else the day its data interval starts in, in UTC.
+
+    A run that the API triggers without a logical date has no interval: it is about the day before
+    ``run_after``, the newest that is complete. A *logical date* is never looked at, since it starts the
+    interval of a scheduled run and ends that of a manual one.
+
+    Raises ConfigError if ``asked`` is not a date.
+    """
+    if asked is not None:
+        try:
+            return date.fromisoformat(asked)
+        except ValueError:
+            raise ConfigError(
+                f"run_date {asked!r} is not a date such as 2026-11-20", setting="run_date"
+            ) from None
+    if data_interval_start is not None:
+        return data_interval_start.astimezone(UTC).date()
+    return run_after.astimezone(UTC).date() - timedelta(days=1)

@@ -1,0 +1,131 @@
+"""One stage of the night as one Spark job: spark-submit with our arguments, limits and exit codes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from airflow.sdk import BaseHook
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowNotFoundException
+
+from starskip.errors import printable
+from starskip.orchestration.bad_input import BAD_INPUT, failing_at_once
+from starskip.orchestration.night_request import night_request
+from starskip.orchestration.package_zip import package_zip
+from starskip.orchestration.progress_line import show_progress
+
+FAILURE = "failure"
+"""XCom key under which a stage that failed leaves its reason, in one line, for finish_night."""
+
+_EVERYWHERE = {
+    "spark.driver.maxResultSize": "16m",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "WARN",
+}
+_DRIVER_MEMORY = "1g"
+# A local job lives for seconds: it ends before the optimising compiler would have paid for itself.
+_LOCAL = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+_EXCEPTION = re.compile(r"^(?:[\w$]+\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)\b.*")
+
+
+class SparkStageOperator(SparkSubmitOperator):
+    """Runs ``spark_jobs/<task_id>.py`` of the checkout for the night that the DAG run asks for.
+
+    Returns the job's counts. Bad input (exit code 3) fails the task without a retry, with the job's own
+    message; in cluster deploy mode Spark does not hand exit codes on, so that it is retried there.
+    """
+
+    def __init__(self, *, checkout: Path, event_log_folder: str | None = None, **kwargs: Any) -> None:
+        """Keep where the jobs lie; ``event_log_folder`` is where Spark writes its event log, if anywhere."""
+        super().__init__(
+            application=str(checkout / "spark_jobs" / f"{kwargs['task_id']}.py"),
+            driver_memory=_DRIVER_MEMORY,
+            **kwargs,
+        )
+        self.checkout = checkout
+        self.event_log_folder = event_log_folder
+
+    def execute(self, context: Any) -> Mapping[str, int]:  # type: ignore[override]
+        """Submit the job, wait for it, and return its counts."""
+        with failing_at_once():
+            request = night_request(context, self.checkout)
+        is_local = _master(self._conn_id).startswith("local")
+        self.name = f"{self.task_id}:{request.run_date.isoformat()}"
+        self.application_args = request.job_arguments()
+        self.conf = {**_EVERYWHERE, **(_LOCAL if is_local else {}), **_event_log(self.event_log_folder)}
+        with nullcontext() if is_local else package_zip() as package:
+            self.py_files = str(package) if package else None
+            try:
+                super().execute(context)
+            except AirflowException as error:
+                raise self._failed(context, error) from None
+        lines = self._last_lines()
+        for line in lines:
+            if line.startswith(f"{self.task_id}: warning: "):
+                show_progress(line.partition(": ")[2])
+        counts = job_counts(lines)
+        show_progress(f"{self.task_id}: {', '.join(_words(name, n) for name, n in counts.items())}")
+        return counts
+
+    def _failed(self, context: Any, error: AirflowException) -> AirflowException:
+        reason = failure_reason(self.task_id, self._last_lines(), str(error))
+        context["ti"].xcom_push(key=FAILURE, value=reason)
+        show_progress(f"{self.task_id}: FAILED: {reason}")
+        process = getattr(self._hook, "_submit_sp", None)
+        if process is not None and process.returncode == BAD_INPUT:
+            return AirflowFailException(reason)
+        return AirflowException(f"{reason}; the lines above are the job's own")
+
+    def _last_lines(self) -> list[str]:
+        # The provider keeps the end of the job's output for its own error message and nowhere public.
+        return list(getattr(self._hook, "_last_submit_log_lines", ()))
+
+
+def job_counts(lines: Iterable[str]) -> dict[str, int]:
+    """Return the counts of the JSON line with which a job ends; none if there is no such line."""
+    for line in reversed(list(lines)):
+        if line.startswith('{"stage": '):
+            return {name: value for name, value in json.loads(line).items() if isinstance(value, int)}
+    return {}
+
+
+def failure_reason(stage: str, lines: Iterable[str], otherwise: str) -> str:
+    """Return in one line why a job failed: what it said itself, else its last exception."""
+    exceptions = []
+    for line in reversed(list(lines)):
+        if line.startswith(f"{stage}: ") and not line.startswith(f"{stage}: warning: "):
+            return printable(line.removeprefix(f"{stage}: "))
+        if _EXCEPTION.match(line):
+            exceptions.append(line)
+    return printable(exceptions[0] if exceptions else otherwise.partition("\n")[0])
+
+
+def _words(name: str, value: int) -> str:
+    return f"{value:,} {name.replace('_', ' ')}"
+
+
+def _event_log(folder: str | None) -> dict[str, str]:
+    return {"spark.eventLog.enabled": "true", "spark.eventLog.dir": folder} if folder else {}
+
+
+def _master(connection_id: str) -> str:
+    """Return the Spark master of the connection; without one the provider would silently submit to YARN."""
+    try:
+        connection = BaseHook.get_connection(connection_id)
+    except AirflowNotFoundException:
+        raise AirflowFailException(
+            f"the Airflow connection {connection_id} is missing: give it as JSON, "
+            f'AIRFLOW_CONN_{connection_id.upper()}=\'{{"conn_type": "spark", "host": "local[2]"}}\''
+        ) from None
+    except AirflowException as error:
+        reason = printable(str(error), 200)
+        raise AirflowFailException(
+            f"the Airflow connection {connection_id} cannot be read, give it as JSON: {reason}"
+        ) from None
+    return str(connection.host or "")

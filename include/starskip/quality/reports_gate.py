@@ -1,0 +1,107 @@
+"""The gate behind write_report: three files that say the same and show nothing that they must not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from starskip.artefacts.manifest import DataFile
+from starskip.artefacts.snapshot import Snapshot
+from starskip.errors import SourceError
+from starskip.quality.expectations import Expectation, View, among, between, equal, none
+from starskip.quality.gate import Gate
+from starskip.quality.page_faults import PageFaults, page_faults
+from starskip.quality.stream_rows import published
+from starskip.reports.evidence import Evidence
+from starskip.reports.evidence_json import evidence_from_json
+from starskip.settings import Settings
+from starskip.stages.night import Night
+from starskip.stages.select_indexes import chosen_columns
+
+_NAMES = ("report.html", "report.json", "report.md")
+_MOST_BYTES = 32 * 1024 * 1024
+"""A report is bounded by its shapes and bins; what is larger is not read."""
+
+
+def _views(night: Night, table: str) -> Mapping[str, View]:
+    reports = published(night, "reports")
+    files = reports.parts()[table].files
+    evidence = _evidence(_content(reports, files, "report.json"))
+    page = _content(reports, files, "report.html").decode("utf-8", "replace")
+    faults = page_faults(page) if page else PageFaults()
+    advised = published(night, "recommendations").read_table([table]).to_pylist()
+    wanted = {
+        "table": table,
+        "date": night.date_text,
+        "columns": ", ".join(chosen_columns(advised)),
+    }
+    view: dict[str, Any] = {
+        "is_evidence": evidence is not None,
+        "elements": faults.elements,
+        "scripts": faults.scripts,
+        "event_handlers": faults.event_handlers,
+        "loaded_links": faults.loaded_links,
+        **{f"wanted_{name}": value for name, value in wanted.items()},
+        # Of what is no evidence, one check that says so is enough.
+        **wanted,
+    }
+    if evidence is not None:
+        view |= {
+            "table": evidence.table,
+            "date": evidence.run_date.isoformat(),
+            "columns": ", ".join(column for index in evidence.chosen for column in index.columns),
+            "shows_literals": evidence.show_literals
+            or any(s.full_text is not None for s in evidence.shapes.top),
+        }
+    names = [name for file in files for name in _NAMES if file.name.endswith(f"-{name}")]
+    view |= {"files": len(files), "kinds_of_files": len(set(names))}
+    sizes = [{"file": file.name.rpartition("-")[2], "size_bytes": file.size_bytes} for file in files]
+    return {"report": View([view]), "files": View(sizes, "file")}
+
+
+def _content(reports: Snapshot, files: Sequence[DataFile], name: str) -> bytes:
+    found = [file for file in files if file.name.endswith(f"-{name}") and file.size_bytes <= _MOST_BYTES]
+    return reports.read_file(found[0]) if found else b""
+
+
+def _evidence(content: bytes) -> Evidence | None:
+    try:
+        return evidence_from_json(content, "report.json")
+    except SourceError:
+        return None
+
+
+def _expectations(settings: Settings) -> Sequence[Expectation]:
+    return (
+        between("report", "files", "report of {table}: files", len(_NAMES), len(_NAMES)),
+        between(
+            "report", "kinds_of_files", "report of {table}: JSON, Markdown and HTML", len(_NAMES), len(_NAMES)
+        ),
+        between("files", "size_bytes", "files of the report of {table}: bytes", 1, _MOST_BYTES),
+        among("report", "is_evidence", "report.json of {table}: whether it reads back as evidence", [True]),
+        equal("report", "table", "wanted_table", "report.json of {table}: its table", "the table"),
+        equal("report", "date", "wanted_date", "report.json of {table}: its date", "the night's"),
+        equal(
+            "report",
+            "columns",
+            "wanted_columns",
+            "report.json of {table}: chosen columns, and those advised",
+            "equal",
+        ),
+        *(
+            ()
+            if settings.show_literals
+            else (
+                among(
+                    "report", "shows_literals", "report.json of {table}: whether it shows literals", [False]
+                ),
+            )
+        ),
+        between("report", "elements", "report.html of {table}: elements", 1),
+        none("report", "scripts", "report.html of {table}: scripts"),
+        none("report", "event_handlers", "report.html of {table}: handlers of events"),
+        none("report", "loaded_links", "report.html of {table}: what is loaded from elsewhere"),
+    )
+
+
+REPORTS_GATE = Gate(_views, _expectations)

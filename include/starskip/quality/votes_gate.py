@@ -1,0 +1,222 @@
+"""The gate behind score_votes: a workload that holds the night's queries, and votes that it can give."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import pyarrow.compute as pc
+
+from starskip.quality.expectations import (
+    Expectation,
+    View,
+    among,
+    at_most,
+    between,
+    distinct,
+    equal,
+    none,
+    present,
+)
+from starskip.quality.gate import Gate, fields_view
+from starskip.quality.known_columns import known_columns
+from starskip.quality.reduce_rows import Measure, exact_sum, reduce_rows, sum_of
+from starskip.quality.stream_rows import published
+from starskip.scoring.structure import parse_structure
+from starskip.settings import Settings
+from starskip.stages.night import Night
+from starskip.workload.fold_shapes import FOLDED
+from starskip.workload.shape_workload import UNPARSED
+
+_KINDS = ("inverted", "sorted")
+_TOLERANCE_RATIO = 1e-6
+"""Savings are sums of floats."""
+_GREATEST = 1e300
+_ENTRIES = "entries_scanned_in_filter"
+_SHAPE_COLUMNS = [
+    "table",
+    "shape_id",
+    "queries",
+    "failed",
+    _ENTRIES,
+    f"{_ENTRIES}_squared",
+    f"failed_{_ENTRIES}",
+    "entries_scanned_post_filter",
+    "latency_ms_sum",
+]
+_COUNTS = [name for name in _SHAPE_COLUMNS if name not in ("table", "shape_id")]
+_VOTE_VALUES = ("leg", "saving_entries", "saving_entries_squared", "saving_entries_cross", "is_complete")
+
+
+def _views(night: Night, table: str) -> Mapping[str, View]:
+    # Without the literals: a shape may hold 64 samples of any length.
+    shapes = published(night, "workload").read_table([table], _SHAPE_COLUMNS).to_pylist()
+    votes = published(night, "votes").read_table([table]).to_pylist()
+    entries = {row["shape_id"]: row[_ENTRIES] or 0 for row in shapes}
+    columns = known_columns(night, table).columns
+    for row in shapes:
+        row["is_of_table"] = row["table"] == table
+    for row in votes:
+        _add_to_vote(row, table, entries.keys(), columns)
+    return {
+        "workload": View([_workload(night, table, shapes)]),
+        "shapes": View(shapes, "shape_id"),
+        "shape_fields": fields_view(shapes, _COUNTS),
+        "votes": View(votes, "shape_id"),
+        "vote_fields": fields_view(votes, _VOTE_VALUES),
+        "legs": View(_legs(votes), "shape_id"),
+        "voters": View(_voters(votes, entries), "shape_id"),
+    }
+
+
+def _workload(night: Night, table: str, shapes: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    measures = {"queries": Measure(pc.scalar(1), "sum"), **exact_sum(_ENTRIES)}
+    logged = reduce_rows(published(night, "queries"), table, measures)[0]
+    queries = sum(row["queries"] or 0 for row in shapes)
+    # Shapes beyond the cap were understood all the same.
+    unparsed = sum(
+        row["queries"] or 0
+        for row in shapes
+        if (row["shape_id"] or "").startswith(UNPARSED) and row["shape_id"] != FOLDED
+    )
+    return {
+        "queries": queries,
+        "logged_queries": logged["queries"],
+        "entries": sum(row[_ENTRIES] or 0 for row in shapes),
+        "logged_entries": sum_of(logged, _ENTRIES),
+        "unparsed_ratio": unparsed / max(queries, 1),
+        "shapes": len(shapes),
+    }
+
+
+def _add_to_vote(
+    row: dict[str, Any], table: str, shape_ids: Collection[str], columns: frozenset[str]
+) -> None:
+    structures = [parse_structure(text or "") for text in row["structures"] or ()]
+    row["is_of_table"] = row["table"] == table
+    row["set"] = tuple(sorted(map(str, structures)))
+    row["is_set"] = bool(structures) and len(set(structures)) == len(structures)
+    row["is_of_known_kind"] = all(structure.kind in _KINDS for structure in structures)
+    # "sorted:" without a column stands for the order that any other column would bring.
+    named = [s.column for s in structures if s.column or s.kind != "sorted"]
+    row["is_of_known_columns"] = columns.issuperset(named)
+    row["is_of_parsed_shape"] = row["shape_id"] in shape_ids and not str(row["shape_id"]).startswith(UNPARSED)
+
+
+def _legs(votes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return a row a leg: the sets that it has, and those that a complete one has to have."""
+    grouped: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
+    for row in votes:
+        grouped.setdefault((row["shape_id"], row["leg"]), []).append(row)
+    rows = []
+    for (shape_id, leg), of_leg in grouped.items():
+        structures = {text for row in of_leg for text in row["set"]}
+        is_complete = any(row["is_complete"] for row in of_leg)
+        wanted = 2 ** min(len(structures), 62) - 1 if is_complete else len(of_leg)
+        best = max(0.0, *(row["saving_entries"] or 0.0 for row in of_leg))
+        rows.append(
+            {"shape_id": shape_id, "leg": leg, "sets": len(of_leg), "wanted_sets": wanted, "best": best}
+        )
+    return rows
+
+
+def _voters(votes: Sequence[Mapping[str, Any]], entries: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Return a row a shape: what the best sets of all its legs save, and what there is to save."""
+    saved: dict[str, float] = {}
+    for leg in _legs(votes):
+        saved[leg["shape_id"]] = saved.get(leg["shape_id"], 0.0) + leg["best"]
+    return [
+        {
+            "shape_id": shape_id,
+            "saving_entries": saving,
+            "saving_limit": entries.get(shape_id, 0) * (1 + _TOLERANCE_RATIO) + _TOLERANCE_RATIO,
+        }
+        for shape_id, saving in saved.items()
+    ]
+
+
+def _expectations(settings: Settings) -> Sequence[Expectation]:
+    return (*_workload_expectations(settings), *_vote_expectations())
+
+
+def _workload_expectations(settings: Settings) -> Sequence[Expectation]:
+    same = "equal"
+    return (
+        equal("workload", "queries", "logged_queries", "queries of {table}: in shapes, and in the log", same),
+        equal(
+            "workload",
+            "entries",
+            "logged_entries",
+            f"{_ENTRIES} of {{table}}: in shapes, and in the log",
+            same,
+        ),
+        between(
+            "workload",
+            "unparsed_ratio",
+            "queries of {table}: share that no shape was found for",
+            0,
+            settings.max_unparsed_ratio,
+        ),
+        # One row beyond the cap holds the sums of all shapes that it cut.
+        between("workload", "shapes", "shapes of {table}: number", None, settings.max_shapes_per_table + 1),
+        among("shapes", "is_of_table", "shapes of {table}: rows of this table", [True]),
+        present("shapes", "shape_id", "shapes of {table}: missing shape_id"),
+        distinct("shapes", ["shape_id"], "shapes of {table}: told twice"),
+        none("shape_fields", "missing", "shapes of {table}: fields with missing values"),
+        between("shapes", "queries", "queries of shapes of {table}: minimum", 1),
+        between("shape_fields", "minimum", "shapes of {table}: minimum of each field", 0),
+        at_most(
+            "shapes", "failed", "queries", "failed queries of shapes of {table}, and all", "no more than all"
+        ),
+        at_most(
+            "shapes",
+            f"failed_{_ENTRIES}",
+            _ENTRIES,
+            f"{_ENTRIES} of failed queries of shapes of {{table}}, and of all",
+            "no more than of all",
+        ),
+    )
+
+
+def _vote_expectations() -> Sequence[Expectation]:
+    return (
+        among("votes", "is_of_table", "votes of {table}: rows of this table", [True]),
+        among("votes", "is_of_parsed_shape", "votes of {table}: of shapes in the workload", [True]),
+        among("votes", "is_set", "votes of {table}: for a set of structures", [True]),
+        among("votes", "is_of_known_kind", "votes of {table}: for structures of a known kind", [True]),
+        among("votes", "is_of_known_columns", "votes of {table}: for columns of the table", [True]),
+        distinct("votes", ["shape_id", "leg", "set"], "votes of {table}: given twice"),
+        none("vote_fields", "missing", "votes of {table}: fields with missing values"),
+        # An index can make a query read many times what it reads now: no bound but a number.
+        between(
+            "votes", "saving_entries", "saving_entries of {table}: a number", -_GREATEST, expected="a number"
+        ),
+        between(
+            "votes", "saving_entries_squared", "saving_entries_squared of {table}: minimum", 0, _GREATEST
+        ),
+        between(
+            "votes",
+            "saving_entries_cross",
+            "saving_entries_cross of {table}: a number",
+            -_GREATEST,
+            _GREATEST,
+            expected="a number",
+        ),
+        equal(
+            "legs",
+            "sets",
+            "wanted_sets",
+            "votes of {table}: sets of legs that say they have all",
+            "all of them",
+        ),
+        at_most(
+            "voters",
+            "saving_entries",
+            "saving_limit",
+            "saving_entries of {table}: all legs of a shape, and what it scans",
+            "no more than the shape scans",
+        ),
+    )
+
+
+VOTES_GATE = Gate(_views, _expectations)

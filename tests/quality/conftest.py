@@ -1,0 +1,165 @@
+"""One good night over the sample, made once, and copies of it in which one thing is spoilt."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from starskip.artefacts.artefact_store import ArtefactStore
+from starskip.artefacts.manifest import Part
+from starskip.artefacts.storage_for import storage_for
+from starskip.quality import check_stage as check_stage_module
+from starskip.quality.check_stage import check_stage
+from starskip.settings import Settings
+from starskip.stages.collect_segment_metadata import collect_segment_metadata
+from starskip.stages.fit_latency_model import fit_latency_model
+from starskip.stages.gate_verdicts import flagged_tables
+from starskip.stages.local_engine import LocalEngine
+from starskip.stages.night import Night
+from starskip.stages.parse_query_logs import parse_query_logs
+from starskip.stages.score_votes import score_votes
+from starskip.stages.select_indexes import select_indexes
+from starskip.stages.write_report import write_report
+
+SAMPLE = Path(__file__).parents[2] / "include" / "sample"
+TABLE = "lineitem"
+STAGES = (
+    collect_segment_metadata,
+    parse_query_logs,
+    fit_latency_model,
+    score_votes,
+    select_indexes,
+    write_report,
+)
+
+Rows = list[dict[str, Any]]
+
+
+def sample_night(root: Path, run_date: date, tables: Iterable[str] | None = None) -> Night:
+    return Night(
+        run_date=run_date,
+        store=ArtefactStore(storage_for(str(root))),
+        settings=Settings(),
+        started_at=datetime(2026, 11, 21, 2, tzinfo=UTC),
+        run_id="test",
+        tables=None if tables is None else frozenset(tables),
+        log_paths=[str(SAMPLE / "logs")],
+        segments_root=str(SAMPLE / "segments"),
+        table_config_paths=[str(path) for path in sorted((SAMPLE / "config").glob("*_table.json"))],
+    )
+
+
+@pytest.fixture(scope="session")
+def good_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("good")
+    for stage in STAGES:
+        stage(LocalEngine(), sample_night(root, date(2026, 11, 19)))
+    return root
+
+
+@dataclass
+class Lab:
+    """A copy of the good night; ``night`` works on one table of it, to be quick."""
+
+    root: Path
+    monkeypatch: pytest.MonkeyPatch
+    run_date: date = date(2026, 11, 19)
+    tables: tuple[str, ...] | None = (TABLE,)
+    changes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def night(self) -> Night:
+        return replace(sample_night(self.root, self.run_date, self.tables), **self.changes)
+
+    def settings(self, **values: Any) -> None:
+        self.changes["settings"] = replace(Settings(), **values)
+
+    def rows(self, artefact: str, table: str = TABLE) -> Rows:
+        return self.night.store.snapshot(artefact, self.night.date_text).read_table([table]).to_pylist()
+
+    def properties(self, artefact: str, table: str = TABLE) -> dict[str, Any]:
+        snapshot = self.night.store.snapshot(artefact, self.night.date_text)
+        return dict(snapshot.parts()[table].properties)
+
+    def publish(
+        self,
+        artefact: str,
+        rows: Rows | None = None,
+        properties: Mapping[str, Any] | None = None,
+        table: str = TABLE,
+        files: Mapping[str, bytes] | None = None,
+    ) -> None:
+        """Publish the part of one table again, with other rows, properties or files."""
+        store, night = self.night.store, self.night.date_text
+        old = store.snapshot(artefact, night).parts().get(table, Part(()))
+        kept, aside = old.files, store.write_aside(artefact, night)
+        if rows is not None:
+            kept = aside.write(table, pa.Table.from_pylist(rows, schema=store.schemas[artefact]))
+        if files is not None:
+            kept = tuple(aside.write_file(table, name, content) for name, content in files.items())
+        part = Part(kept, old.properties if properties is None else properties)
+        store.publish(
+            artefact,
+            night,
+            {table: part},
+            replace="tables",
+            created_at=self.night.started_at,
+            created_by="spoiler",
+        )
+
+    def spoil(self, artefact: str, spoiler: Callable[[Rows], Any]) -> None:
+        """Publish the artefact with rows that ``spoiler`` has changed in place."""
+        rows = self.rows(artefact)
+        spoiler(rows)
+        self.publish(artefact, rows)
+
+    def report(self) -> dict[str, bytes]:
+        snapshot = self.night.store.snapshot("reports", self.night.date_text)
+        files = snapshot.parts()[TABLE].files
+        return {file.name.rpartition("-")[2]: snapshot.read_file(file) for file in files}
+
+    def failed(self, stage: str, table: str = TABLE) -> list[str]:
+        """Run the gate and return the checks that failed, ``{table}`` for the name of the table."""
+        verdicts = {verdict.table: verdict for verdict in check_stage(self.night, stage)}
+        failed = [c.check.replace(table, "{table}") for c in verdicts[table].checks if not c.success]
+        assert bool(failed) == (flagged_tables(self.night).get(table) == stage)
+        return failed
+
+    def remove(self, stage: str, check: str) -> None:
+        """Take one expectation out of the gate."""
+        gate = check_stage_module._GATES[stage]
+        kept = [e for e in gate.expectations(self.night.settings) if e.check != check]
+        assert len(kept) == len(gate.expectations(self.night.settings)) - 1
+        weaker = replace(gate, expectations=lambda _: kept)
+        self.monkeypatch.setitem(check_stage_module._GATES, stage, weaker)
+
+    def assert_stopped(self, stage: str, check: str, table: str = TABLE) -> None:
+        """Assert that this one expectation stops the table, and that without it nothing does."""
+        assert self.failed(stage, table) == [check]
+        self.remove(stage, check)
+        assert self.failed(stage, table) == []
+
+
+@pytest.fixture
+def lab(good_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
+    root = tmp_path / "store"
+    shutil.copytree(good_root, root)
+    return Lab(root, monkeypatch)
+
+
+@pytest.fixture
+def assert_all_covered() -> Callable[[str, Iterable[str]], None]:
+    """Return an assertion that a gate's expectations are all among the given ones."""
+
+    def check(stage: str, covered: Iterable[str]) -> None:
+        asked = check_stage_module._GATES[stage].expectations(Settings())
+        assert {e.check for e in asked if not e.is_note} == set(covered)
+        assert len({e.check for e in asked}) == len(asked)
+
+    return check

@@ -1,0 +1,151 @@
+"""k_selection against plain enumeration of all sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from starskip.scoring.structure import Structure
+from starskip.selection.k_selection import k_selection
+from starskip.selection.vote_list import Saving, VoteList, total_saving
+
+STRUCTURES = tuple(Structure("inverted", name) for name in "abcdef")
+CLOSE = {"rel": 1e-6, "abs": 1e-6}
+
+
+def subsets(bits: int) -> frozenset[Structure]:
+    return frozenset(item for rank, item in enumerate(STRUCTURES) if bits >> rank & 1)
+
+
+def enumerated_best(
+    lists: Sequence[VoteList],
+    max_structures: int,
+    upkeep: float = 0.0,
+    sizes: Mapping[Structure, int] | None = None,
+    budget: int | None = None,
+) -> float:
+    """The seed's way: every set of the allowed size, as a bit pattern; returns saving less upkeep."""
+    best = 0.0
+    for bits in range(1 << len(STRUCTURES)):
+        chosen = subsets(bits)
+        size = sum((sizes or {}).get(item, 0) for item in chosen)
+        if len(chosen) <= max_structures and (budget is None or size <= budget):
+            best = max(best, total_saving(lists, chosen) - upkeep * len(chosen))
+    return best
+
+
+# Whole numbers and shared ones, so that ties come up.
+amounts = st.integers(-50, 200).map(float)
+
+
+@st.composite
+def complete_lists(draw: st.DrawFn, lowest: int = -50) -> VoteList:
+    """All subsets of up to three structures; an index may make a query read more."""
+    members = sorted(draw(st.sets(st.sampled_from(STRUCTURES), min_size=1, max_size=3)))
+    savings = {}
+    for bits in range(1, 1 << len(members)):
+        chosen = frozenset(item for rank, item in enumerate(members) if bits >> rank & 1)
+        savings[chosen] = Saving(draw(st.integers(lowest, 200).map(float)))
+    return VoteList("t", "s", 0, savings, is_complete=True)
+
+
+@st.composite
+def incomplete_lists(draw: st.DrawFn) -> VoteList:
+    """Some sets only; the best one that is built counts."""
+    sets = draw(
+        st.sets(st.integers(1, (1 << len(STRUCTURES)) - 1).map(subsets), min_size=1, max_size=5)
+    )
+    ordered = sorted(sets, key=sorted)
+    return VoteList("t", "s", 0, {s: Saving(draw(amounts)) for s in ordered}, is_complete=False)
+
+
+vote_lists = st.lists(st.one_of(complete_lists(), incomplete_lists()), max_size=6)
+sizes_of = st.fixed_dictionaries({item: st.integers(0, 100) for item in STRUCTURES})
+
+
+@settings(max_examples=300)
+@given(
+    lists=vote_lists,
+    k=st.integers(0, 7),
+    upkeep=st.integers(0, 40),
+    sizes=sizes_of,
+    budget=st.none() | st.integers(0, 300),
+)
+def test_programme_finds_what_enumeration_finds_and_keeps_every_limit(
+    lists: list[VoteList], k: int, upkeep: int, sizes: dict[Structure, int], budget: int | None
+) -> None:
+    found = k_selection(lists, k, upkeep_entries=upkeep, size_bytes=sizes, budget_bytes=budget)
+    net = found.saving_entries - upkeep * len(found.chosen)
+    assert net == pytest.approx(enumerated_best(lists, k, upkeep, sizes, budget), **CLOSE)
+    assert found.saving_entries == pytest.approx(total_saving(lists, found.chosen))
+    assert len(found.chosen) <= k
+    assert budget is None or sum(sizes[item] for item in found.chosen) <= budget
+
+
+@given(lists=vote_lists, sizes=sizes_of, budgets=st.tuples(st.integers(0, 300), st.integers(0, 300)))
+def test_a_larger_budget_never_saves_less(
+    lists: list[VoteList], sizes: dict[Structure, int], budgets: tuple[int, int]
+) -> None:
+    # It holds with harm as well, because a budget is an upper bound: what was allowed stays allowed.
+    small, large = sorted(budgets)
+    less = k_selection(lists, 6, size_bytes=sizes, budget_bytes=small).saving_entries
+    more = k_selection(lists, 6, size_bytes=sizes, budget_bytes=large).saving_entries
+    assert more >= less - 1e-6
+
+
+@given(lists=vote_lists, upkeep=st.integers(0, 40))
+def test_a_larger_k_never_saves_less(lists: list[VoteList], upkeep: int) -> None:
+    # "At most K": the same reason. With upkeep it is the saving less upkeep that never falls.
+    nets = []
+    for k in range(7):
+        found = k_selection(lists, k, upkeep_entries=upkeep)
+        nets.append(found.saving_entries - upkeep * len(found.chosen))
+    assert all(later >= earlier - 1e-6 for earlier, later in zip(nets, nets[1:], strict=False))
+
+
+@given(lists=vote_lists, k=st.integers(1, 4), data=st.data())
+def test_order_of_the_lists_changes_no_saving(lists: list[VoteList], k: int, data: st.DataObject) -> None:
+    shuffled = data.draw(st.permutations(lists))
+    found = k_selection(lists, k)
+    assert k_selection(shuffled, k).saving_entries == pytest.approx(found.saving_entries)
+    assert k_selection(lists, k) == found
+
+
+@given(lists=vote_lists, k=st.integers(1, 6))
+def test_nothing_is_chosen_that_could_be_left_out_for_free(lists: list[VoteList], k: int) -> None:
+    chosen = k_selection(lists, k).chosen
+    for item in chosen:
+        assert total_saving(lists, chosen - {item}) < total_saving(lists, chosen)
+
+
+def single(name: str, entries: float) -> VoteList:
+    item = frozenset({Structure("inverted", name)})
+    return VoteList("t", name, 0, {item: Saving(entries)}, is_complete=True)
+
+
+def test_two_indexes_that_only_help_together_are_found_at_k_2() -> None:
+    a, b = frozenset(STRUCTURES[:1]), frozenset(STRUCTURES[1:2])
+    pair = VoteList("t", "s", 0, {a: Saving(0), b: Saving(0), a | b: Saving(100)}, is_complete=True)
+    lists = [pair, single("c", 60)]
+    assert k_selection(lists, 1).chosen == frozenset({STRUCTURES[2]})
+    assert k_selection(lists, 2).chosen == a | b
+
+
+def test_an_index_that_harms_another_query_more_than_it_helps_is_not_chosen() -> None:
+    a = frozenset(STRUCTURES[:1])
+    helped = VoteList("t", "s", 0, {a: Saving(100)}, is_complete=True)
+    harmed = VoteList("t", "u", 0, {a: Saving(-150)}, is_complete=True)
+    assert k_selection([helped, harmed], 3).chosen == frozenset()
+
+
+@pytest.mark.parametrize("lists", [[], [single("a", 0.0)], [single("a", -5.0)]])
+def test_nothing_to_gain(lists: list[VoteList]) -> None:
+    found = k_selection(lists, 3)
+    assert (found.chosen, found.saving_entries) == (frozenset(), 0.0)
+
+
+def test_savings_of_very_different_size_are_all_seen() -> None:
+    lists = [single("a", 1e12), single("b", 50.0), single("c", 0.0)]
+    assert k_selection(lists, 3).chosen == frozenset(STRUCTURES[:2])
