@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import shutil
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
@@ -53,6 +55,14 @@ def sample_night(root: Path, run_date: date, tables: Iterable[str] | None = None
         segments_root=str(SAMPLE / "segments"),
         table_config_paths=[str(path) for path in sorted((SAMPLE / "config").glob("*_table.json"))],
     )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _great_expectations() -> None:
+    """Import it once, outside any test: it uses sre_constants, which Python 3.11 has deprecated."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        importlib.import_module("great_expectations")
 
 
 @pytest.fixture(scope="session")

@@ -162,7 +162,7 @@ def lineitem() -> Evidence:
         k_curve=KCurve(
             tuple(KPoint(k, columns, saving, Interval(low, high)) for k, columns, saving, low, high in best),
             chosen_k=4,
-            stop_reason="saving_too_small",
+            stop_reason="below_min_gain",
         ),
         shapes=replace(top_shapes(shapes()), other_shapes=19, other_entries_scanned_in_filter=30_465_690),
         latency=LatencyEvidence(
@@ -244,7 +244,7 @@ def nothing_to_recommend() -> Evidence:
         summary=replace(evidence.summary, predicted_saving_ratio=0.0, predicted_interval=Interval(0.0, 0.01)),
         change=ConfigChange(keys={}),
         chosen=(),
-        k_curve=KCurve((KPoint(1, ("Carrier",), 0.011, Interval(0.0, 0.02)),), 0, "saving_too_small"),
+        k_curve=KCurve((KPoint(1, ("Carrier",), 0.011, Interval(0.0, 0.02)),), 0, "below_min_gain"),
         shapes=replace(
             evidence.shapes,
             top=tuple(replace(s, predicted_saving_ratio=0.0, columns=()) for s in evidence.shapes.top[:6]),
@@ -266,7 +266,7 @@ def stopped_by_gate() -> Evidence:
     return replace(
         evidence,
         table="lineitem",
-        k_curve=KCurve((), 0, "no_candidates"),
+        k_curve=KCurve((), 0, "no_more_candidates"),
         shapes=top_shapes(()),
         refused=(),
         latency=LatencyEvidence(

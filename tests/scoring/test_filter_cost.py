@@ -123,9 +123,7 @@ BINDER_COLUMNS = {
         ("a <> 99 AND b = 1", "", 1.0),
     ],
 )
-def test_known_costs(
-    window_of: Callable[..., Any], where: str, indexed: str, entries_per_row: float
-) -> None:
+def test_known_costs(window_of: Callable[..., Any], where: str, indexed: str, entries_per_row: float) -> None:
     cut = fingerprint(f"select count(*) from t where {where}")
     binder = filter_binder(window_of(**BINDER_COLUMNS), lambda leaf: False)
     bound = binder.bind(query_shape(cut.skeleton).filter, cut.literals)

@@ -70,9 +70,7 @@ def relative_error(masks: list[Mask]) -> float:
         (3, 30, 0.070, 0.22),
     ],
 )
-def test_error_over_many_random_masks(
-    children: int, run: int, mean_bound: float, worst_bound: float
-) -> None:
+def test_error_over_many_random_masks(children: int, run: int, mean_bound: float, worst_bound: float) -> None:
     errors = []
     for seed in range(40):
         random = np.random.default_rng([children, run, seed])

@@ -54,9 +54,7 @@ def complete_lists(draw: st.DrawFn, lowest: int = -50) -> VoteList:
 @st.composite
 def incomplete_lists(draw: st.DrawFn) -> VoteList:
     """Some sets only; the best one that is built counts."""
-    sets = draw(
-        st.sets(st.integers(1, (1 << len(STRUCTURES)) - 1).map(subsets), min_size=1, max_size=5)
-    )
+    sets = draw(st.sets(st.integers(1, (1 << len(STRUCTURES)) - 1).map(subsets), min_size=1, max_size=5))
     ordered = sorted(sets, key=sorted)
     return VoteList("t", "s", 0, {s: Saving(draw(amounts)) for s in ordered}, is_complete=False)
 

@@ -135,7 +135,7 @@ class KCurve:
 
 @dataclass(frozen=True, slots=True)
 class ShapeEvidence:
-    """One shape; ``columns`` are those of the chosen indexes that serve it, ``latency_ms`` its median.
+    """One shape; ``columns`` are those of the chosen indexes that serve it, ``latency_ms`` its mean.
 
     ``full_text`` is one query as logged, null unless the settings ask for it.
     """

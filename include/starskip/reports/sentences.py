@@ -25,11 +25,11 @@ _WORKLOADS = {
     "given_weights": "the weights that were given",
 }
 _STOPS = {
-    "saving_too_small": "one more index would save less than the least share asked for",
-    "marginal_saving": "one more index would add less than the least share of the saving",
+    "below_min_gain": "one more index would add less than the least share asked for",
     "max_indexes": "this is the largest number of indexes allowed",
     "desirable_entries": "the queries already scan as few entries as desired",
-    "no_candidates": "there are no further candidates",
+    "no_more_candidates": "there are no further candidates",
+    "nothing_to_save": "no index would save anything",
     "budget": "a further index does not fit the storage budget",
 }
 

@@ -23,6 +23,7 @@ MAX_NESTING = 60
 MAX_PREDICATES = 200
 """What an AND costs grows with the square of its scans; equalities of one column count once."""
 
+_QUERY = re.compile(r"[( ]*(?:select|with)\b", re.IGNORECASE)
 _QUOTED_NAME = re.compile(r'"[^"]*+"|`[^`]*+`')
 _TYPED_LITERAL = re.compile(rf"\b(?:DATE|TIMESTAMP|TIME)\s+(?={SLOT})", re.IGNORECASE)
 _PINOT_DEFAULT_LIMIT = 10
@@ -60,6 +61,9 @@ def query_shape(skeleton: str) -> QueryShape:
         raise UnsupportedQuery("the query text is too long to be parsed", reason="too_long")
     if _nesting(skeleton) > MAX_NESTING:
         raise UnsupportedQuery("the query is nested too deeply to be parsed", reason="too_deep")
+    if not _QUERY.match(skeleton):
+        # sqlglot would take it for a command of its own and write a warning to the log.
+        raise UnsupportedQuery("not a SELECT", reason="not_a_select")
     if ":" in _QUOTED_NAME.sub("", skeleton):
         # Pinot has no use for it, and ``:p7`` would pass for a slot (see _parsed).
         raise UnsupportedQuery("a colon outside of quotes", reason="syntax")

@@ -1,0 +1,112 @@
+"""How Great Expectations' answers become checks that people read."""
+
+from __future__ import annotations
+
+from math import nan
+
+import pytest
+from starskip.quality.expectations import (
+    Expectation,
+    View,
+    among,
+    at_most,
+    between,
+    distinct,
+    equal,
+    judge,
+    none,
+    noted,
+    present,
+)
+from starskip.stages.gate_verdicts import GateCheck
+
+pytestmark = pytest.mark.quality
+
+
+def judged(expectation: Expectation, *rows: dict[str, object], name: str = "") -> GateCheck:
+    (check,) = judge("orders", {"view": View(rows, name)}, [expectation])
+    return check
+
+
+def test_one_row_shows_its_value():
+    check = judged(between("view", "a", "a of {table}: minimum", 0), {"a": -3})
+    assert check == GateCheck("a of orders: minimum", False, "-3", "at least 0")
+
+
+def test_several_rows_show_those_that_fail():
+    rows = [{"column": name, "a": value} for name, value in [("x", 1), ("y", -1), ("z", -2)]]
+    check = judged(between("view", "a", "a", 0), *rows, name="column")
+    assert check.observed == "2 of 3 not: y -1, z -2"
+
+
+def test_only_the_first_of_many_are_shown():
+    rows = [{"column": f"c{n}", "a": n} for n in range(1000)]
+    check = judged(none("view", "a", "a"), *rows, name="column")
+    assert check.observed == "999 of 1,000 not: c1 1, c2 2, c3 3, c4 4, c5 5, …"
+
+
+def test_hostile_names_stay_on_one_short_line():
+    rows = [{"column": "x\x1b[2J\n" + "y" * 1_000_000, "a": 1}]
+    check = judged(none("view", "a", "{table}"), *rows, name="column")
+    assert len(check.observed) < 100
+    assert check.observed.isprintable()
+    (check,) = judge("t\n" * 1_000_000, {"view": View([{"a": 1}])}, [none("view", "a", "{table}")])
+    assert len(check.check) < 100
+    assert check.check.isprintable()
+
+
+def test_whole_numbers_beyond_a_double_stay_exact():
+    assert judged(between("view", "a", "a", None, 2**63 - 1), {"a": 2**63 - 1}).success
+    assert not judged(between("view", "a", "a", None, 2**63 - 1), {"a": 2**63}).success
+    assert not judged(equal("view", "a", "b", "a", "equal"), {"a": 2**60, "b": 2**60 + 1}).success
+
+
+@pytest.mark.parametrize("value", [None, nan])
+def test_what_is_no_value_is_missing_and_between_says_nothing_of_it(value):
+    assert judged(between("view", "a", "a", 0), {"a": value}).success
+    assert not judged(present("view", "a", "a"), {"a": value}).success
+    assert judged(at_most("view", "a", "b", "a", "less"), {"a": value, "b": 1}).success
+    assert not judged(equal("view", "a", "b", "a", "equal"), {"a": value, "b": 1}).success
+
+
+def test_a_value_that_cannot_be_compared_fails():
+    assert not judged(between("view", "a", "a", 0), {"a": "text"}).success
+    rows = [{"column": "x", "a": "text"}, {"column": "y", "a": 1}]
+    check = judged(between("view", "a", "a", 0), *rows, name="column")
+    assert (check.success, check.observed) == (False, "values that cannot be compared")
+
+
+def test_no_rows_break_no_expectation():
+    for expectation in (
+        between("view", "a", "a", 0),
+        present("view", "a", "a"),
+        among("view", "a", "a", [True]),
+        distinct("view", ["a", "b"], "a"),
+        distinct("view", ["a"], "a"),
+        equal("view", "a", "b", "a", "equal"),
+        at_most("view", "a", "b", "a", "less"),
+    ):
+        assert judged(expectation, name="column").success
+
+
+def test_a_note_tells_and_stops_nothing():
+    check = judged(noted(none("view", "a", "a")), {"a": 7})
+    assert (check.success, check.observed) == (True, "7")
+
+
+def test_duplicates_are_told_by_name_only():
+    rows = [{"name": "x", "set": ("secret",)}, {"name": "x", "set": ("secret",)}]
+    check = judged(distinct("view", ["name", "set"], "a"), *rows, name="name")
+    assert (check.success, check.observed) == (False, "2 of 2 not: x, x")
+
+
+def test_answers_come_in_the_order_of_the_questions():
+    asked = [none("view", name, name) for name in "cab"] + [none("other", "d", "d")]
+    row = {"a": 0, "b": 1, "c": 2}
+    checks = judge("t", {"view": View([row]), "other": View([{"d": 3}])}, asked)
+    assert [(check.check, check.observed) for check in checks] == [
+        ("c", "2"),
+        ("a", "0"),
+        ("b", "1"),
+        ("d", "3"),
+    ]
