@@ -18,7 +18,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.compute as pc
-
 from starskip.scoring.structure import Structure
 from starskip.selection.saving_interval import saving_interval
 from starskip.selection.vote_list import VoteList, vote_lists
@@ -32,12 +31,12 @@ HELDOUT = HERE / "data" / "heldout"
 ERROR_RATIOS = (0.0, 0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04)
 WANTED_COVERAGE = 0.90
 RATIO_FLOOR = 0.02
-"""Relative errors of sets that save less than this say nothing: 1 % against 2 % is half off, and no matter."""
+"""Of sets that save less, a relative error says nothing: 1 % for 2 % is half off, and no matter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """``cost``: weighted entries scanned under each measured set; ``templates``: (sql, weight, baseline entries)."""
+    """``cost``: weighted entries scanned under each set; ``templates``: (sql, weight, baseline entries)."""
 
     name: str
     table: str
@@ -173,14 +172,15 @@ def report_predictions(found: Mapping[tuple[str, str], Predictions]) -> None:
     print("\npredicted against real saving over all measured sets")
     ratio = Settings().model_error_ratio
     print(
-        f"{'table':17} {'workload':28} {'median error':>16} {'of the saving':>14} {'inside 90 %':>12} {'half width':>11}"
+        f"{'table':17} {'workload':32} {'median error':>16} {'of the saving':>14} "
+        f"{'inside 90 %':>12} {'half width':>11}"
     )
     for (table, source), prediction in found.items():
         error = np.abs(prediction.predicted - prediction.real)
         relative = error / np.maximum(prediction.real, RATIO_FLOOR)
         inside, half = coverage(prediction, ratio)
         print(
-            f"{table:17} {source:28} {np.median(error):10.2%} points {np.median(relative):13.1%} "
+            f"{table:17} {source:32} {np.median(error):10.2%} points {np.median(relative):13.1%} "
             f"{inside:12.0%} {half:10.1%}"
         )
 
@@ -219,9 +219,9 @@ def main() -> None:
     everything: dict[tuple[str, str], list[float]] = {}
     print("share of the best set's saving reached with K = 1, 2, 3 indexes")
     print(
-        "(in brackets: without queries that scan differently at each run; *: a chosen column was not measured)"
+        "(brackets: without queries that scan differently at each run; *: a chosen column was not measured)"
     )
-    print(f"{'table':17} {'workload':28} {'strategy':10} {'K=1':>16} {'K=2':>16} {'K=3':>16}")
+    print(f"{'table':17} {'workload':32} {'strategy':10} {'K=1':>16} {'K=2':>16} {'K=3':>16}")
     with tempfile.TemporaryDirectory() as folder:
         for path in paths:
             truth = read_truth(path)
@@ -232,7 +232,7 @@ def main() -> None:
                     shown, numbers = shares(truth, scored, strategy)
                     everything.setdefault((source == "its own workload", strategy), []).extend(numbers)
                     print(
-                        f"{truth.name:17} {source:28} {strategy:10} " + " ".join(f"{s:>16}" for s in shown),
+                        f"{truth.name:17} {source:32} {strategy:10} " + " ".join(f"{s:>16}" for s in shown),
                         flush=True,
                     )
     print("\nover all tables and K")

@@ -27,9 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from pyspark.sql import SparkSession
-from pyspark.sql import functions
-
+from pyspark.sql import SparkSession, functions
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.storage_for import storage_for
 from starskip.pinot.logs.log_files import log_files, log_splits
@@ -229,9 +227,11 @@ def main() -> None:
             peer_s = timed(lambda log=log: peer(session, log))
             rows.append((size, facts_s + parse_s + votes_s))
             print(
-                f"{size:>9,} records, {log.stat().st_size / 1e6:.0f} MB, {shapes} shapes: facts {facts_s:.1f} s, "
+                f"{size:>9,} records, {log.stat().st_size / 1e6:.0f} MB, {shapes} shapes: "
+                f"facts {facts_s:.1f} s, "
                 f"parse {parse_s:.1f} s, votes {votes_s:.1f} s, together {rows[-1][1]:.1f} s "
-                f"({rows[-1][1] / size * 1e6:.0f} µs a record); peer {peer_s:.1f} s, ratio {rows[-1][1] / peer_s:.1f}",
+                f"({rows[-1][1] / size * 1e6:.0f} µs a record); "
+                f"peer {peer_s:.1f} s, ratio {rows[-1][1] / peer_s:.1f}",
                 flush=True,
             )
             print(

@@ -39,7 +39,7 @@ from typing import Any
 from airflow.sdk import DAG, CronDataIntervalTimetable, TriggerRule, chain, task
 from airflow.sdk.exceptions import AirflowFailException
 from starskip.orchestration.bad_input import failing_at_once
-from starskip.orchestration.failed_tasks import failed_tasks, judged_stages, task_states
+from starskip.orchestration.failed_tasks import failed_tasks, task_states
 from starskip.orchestration.night_outcome import failed_check, night_outcome
 from starskip.orchestration.night_params import night_params
 from starskip.orchestration.night_request import night_request
@@ -72,11 +72,11 @@ def finish_night(**context: Any) -> list[str]:
     with failing_at_once():
         night = night_request(context, CHECKOUT).night(datetime.now(UTC))
         states = task_states(context)
-        outcome = night_outcome(night, failed_tasks(context, states), judged_stages(states))
+        succeeded = {task_id for task_id, state in states.items() if state == "success"}
+        outcome = night_outcome(night, failed_tasks(context, states), succeeded)
     if problem := outcome.problem():
-        show_progress(f"finish_night: FAILED: {problem}")
         raise AirflowFailException(problem)
-    show_progress(f"finish_night: {len(outcome.reported)} reports: {', '.join(outcome.reported)}")
+    show_progress(f"finish_night: reports of {', '.join(outcome.reported)} are published")
     return list(outcome.reported)
 
 

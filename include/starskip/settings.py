@@ -14,7 +14,7 @@ from starskip.errors import ConfigError
 
 STRATEGIES = ("leapfrog", "frequency", "parser")
 _PREFIX = "STARSKIP_"
-_TRUE = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+_BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def environment_overrides(environment: Mapping[str, str]) -> dict[str, str]:
 def _converted(name: str, kind: str, value: Any, origin: str) -> Any:
     try:
         if kind == "bool":
-            return value if isinstance(value, bool) else _TRUE[str(value).lower()]
+            return value if isinstance(value, bool) else _BOOLEANS[str(value).lower()]
         if kind == "int":
             number = float(value)
             if number != int(number):

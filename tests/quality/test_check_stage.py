@@ -69,7 +69,7 @@ def test_a_night_in_which_nobody_asked_the_table(lab):
     for stage in (fit_latency_model, score_votes, select_indexes, write_report):
         stage(LocalEngine(), lab.night)
     failed = {stage: lab.failed(stage) for stage in STAGES}
-    assert failed == dict.fromkeys(STAGES, [])
+    assert failed == {stage: [] for stage in STAGES}
 
 
 def test_a_stage_that_has_not_run(lab):

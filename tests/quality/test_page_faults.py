@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from starskip.quality.page_faults import page_faults
 
+pytestmark = pytest.mark.quality
+
 
 @pytest.mark.parametrize(
     "html, field",

@@ -66,7 +66,7 @@ CASES = {
     "source_position of {table}: missing values": partial(spoilt_field, "source_position", None),
     "logged_at of {table}: queries of another date": another_date,
     **{f"{name} of {{table}}: minimum": partial(spoilt_field, name, -1) for name in COUNTERS},
-    "counters of {table}: sum": sum_beyond_64_bits,
+    "counters of {table}: bits of the sum": sum_beyond_64_bits,
 }
 
 

@@ -64,7 +64,7 @@ def tune(
     \b
     Examples:
       starskip tune --log broker.log.gz --segments /deep/store --index inverted
-      starskip tune --log a.log b.log --segments /deep/store --tables lineitem --index inverted --max-indexes 3
+      starskip tune --log a.log b.log --segments /deep/store --index inverted --max-indexes 3
       starskip tune --log logs/ --segments /deep/store --index sorted --format json
     """
     overrides = {
@@ -111,7 +111,8 @@ def _text(advice: TableAdvice, index_kind: str) -> str:
     saving = advice.recommendation.saving
     columns = [printable(item.structure.column, 80) for item in advice.recommendation.chosen]
     lines = [
-        f"{printable(advice.table, 200)}: {advice.queries:,} queries scanned {advice.entries:,} entries in filters"
+        f"{printable(advice.table, 200)}: "
+        f"{advice.queries:,} queries scanned {advice.entries:,} entries in filters"
         + (f" ({advice.unparsed:,} not understood)" if advice.unparsed else "")
     ]
     if columns:

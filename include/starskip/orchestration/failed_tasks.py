@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from starskip.orchestration.spark_stage_operator import FAILURE
-from starskip.stages.gate_verdicts import STAGES
 
 
 def task_states(context: Mapping[str, Any]) -> dict[str, str]:
@@ -21,8 +20,3 @@ def failed_tasks(context: Mapping[str, Any], states: Mapping[str, str]) -> dict[
     failed = [task for task, state in states.items() if state == "failed"]
     reasons = {task: context["ti"].xcom_pull(task_ids=task, key=FAILURE) for task in failed}
     return {task: reason or "its log says why" for task, reason in reasons.items()}
-
-
-def judged_stages(states: Mapping[str, str]) -> list[str]:
-    """Return the stages, in order, whose gates have come to a verdict in this run."""
-    return [stage for stage in STAGES if states.get(f"check_{stage}") == "success"]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from starskip.stages.gate_verdicts import GateVerdict, read_verdicts
+from starskip.stages.gate_verdicts import STAGES, GateVerdict, read_verdicts
 from starskip.stages.night import Night
 
 
@@ -37,17 +37,17 @@ class NightOutcome:
         return f"night of {self.run_date}: {'; '.join(problems)} ({reported})"
 
 
-def night_outcome(night: Night, failed: Mapping[str, str], judged: Iterable[str]) -> NightOutcome:
+def night_outcome(night: Night, failed: Mapping[str, str], succeeded: Collection[str]) -> NightOutcome:
     """Return how the night ended.
 
-    ``failed``: the tasks of this run that failed, with their reasons; ``judged``: the stages whose gates
-    ran in it, since verdicts of an earlier run of the same night may still lie behind them.
+    ``failed``: the tasks of this run that failed, with their reasons; ``succeeded``: those that did what
+    they should, since verdicts and reports of an earlier run of the same night may lie behind the others.
     """
     stopped: dict[str, GateVerdict] = {}
-    for verdict in read_verdicts(night, judged):
+    for verdict in read_verdicts(night, [stage for stage in STAGES if f"check_{stage}" in succeeded]):
         if night.wants(verdict.table) and not verdict.passed:
             stopped.setdefault(verdict.table, verdict)
-    reported = _tables(night, "reports") if "write_report" not in failed else set()
+    reported = _tables(night, "reports") if "write_report" in succeeded else set()
     known = _tables(night, "table_facts") | _tables(night, "damaged_segments")
     missing = set() if failed else known - reported - stopped.keys()
     return NightOutcome(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 
 from starskip.errors import printable
@@ -15,14 +16,21 @@ _MAX_POINTS = 12
 _MAX_COLUMNS_CHARACTERS = 70
 
 
-def night_summary(reports: Mapping[str, Mapping[str, Path]], beside: Path) -> str:
-    """Return the text for exported ``reports``; paths that lie below ``beside`` are shown relative to it."""
-    return "\n\n".join(_table_summary(paths, beside) for _, paths in sorted(reports.items()))
+def night_summary(reports: Mapping[str, Mapping[str, Path]], since: datetime, beside: Path) -> str:
+    """Return the text for exported ``reports``; one written before ``since`` is only named.
+
+    Paths that lie below ``beside`` are shown relative to it.
+    """
+    return "\n\n".join(_table_summary(paths, since, beside) for _, paths in sorted(reports.items()))
 
 
-def _table_summary(paths: Mapping[str, Path], beside: Path) -> str:
+def _table_summary(paths: Mapping[str, Path], since: datetime, beside: Path) -> str:
     source = paths["report.json"]
     evidence = evidence_from_json(source.read_bytes(), str(source))
+    if evidence.created_at < since:
+        return (
+            f"{printable(evidence.table, 120)}: no new report; that of {evidence.created_at:%F %R} UTC stands"
+        )
     sentence = "".join(printable(piece.text) for piece in headline(evidence))
     lines = [printable(evidence.table, 120), f"  {sentence}", *_curve(evidence)]
     shown = [path.relative_to(beside) if path.is_relative_to(beside) else path for path in paths.values()]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -19,7 +20,7 @@ from pathlib import Path
 
 import click
 
-from starskip.errors import StarskipError
+from starskip.errors import StarskipError, printable
 from starskip.orchestration.airflow_environment import airflow_environment
 from starskip.orchestration.night_request import CONFIG_VARIABLE, SAMPLE_CONFIG
 from starskip.orchestration.night_summary import night_summary
@@ -28,6 +29,7 @@ from starskip.stages.export_reports import export_reports
 from starskip.stages.night_from_config import NightArguments, night_from_config
 
 _DAG = "index_advisor_nightly"
+_RAISED = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception): (.+)")
 
 
 @click.command()
@@ -67,14 +69,15 @@ def nightly_run(run_date: datetime, tables: str, settings: Sequence[str], home: 
     click.echo(f"Night of {night_date}; the full log is {log}")
     migrate_database(home, environment, log)
     command = ["airflow", "dags", "test", _DAG, night_date.isoformat(), "--conf", json.dumps(params)]
+    started_at = datetime.now(UTC)
     exit_code, reason = _follow(command, environment, log)
-    arguments = NightArguments(night_date, "make night", datetime.now(UTC), names)
+    arguments = NightArguments(night_date, "make night", started_at, names)
     with suppress(StarskipError):  # what is wrong with the night has been said by its tasks
         night = night_from_config(config, arguments, environment)
         exported = export_reports(night.store, night.date_text, reports, night.tables)
-        click.echo("\n" + night_summary(exported, checkout))
+        click.echo("\n" + night_summary(exported, started_at, checkout))
     if exit_code:
-        raise click.ClickException(f"{reason or 'the night did not run to its end'}; the full log is {log}")
+        raise click.ClickException(f"{reason or 'the night did not run to its end'}\nThe full log is {log}")
 
 
 def migrate_database(home: Path, environment: Mapping[str, str], log: Path) -> None:
@@ -91,7 +94,7 @@ def migrate_database(home: Path, environment: Mapping[str, str], log: Path) -> N
 
 
 def _follow(command: Sequence[str], environment: Mapping[str, str], log: Path) -> tuple[int, str | None]:
-    """Run ``command`` into ``log`` and show its progress; return its exit code and the last reason given."""
+    """Run ``command`` into ``log``, show its progress; return its exit code and the last exception's text."""
     reason, started = None, time.monotonic()
     with log.open("a", encoding="utf-8") as full:
         process = subprocess.Popen(  # noqa: S603 - a list of our own, no shell
@@ -109,8 +112,8 @@ def _follow(command: Sequence[str], environment: Mapping[str, str], log: Path) -
             text = progress_text(line)
             if text is not None:
                 click.echo(f"  {time.monotonic() - started:5.0f} s  {text}")
-                _, failed, why = text.partition("FAILED: ")
-                reason = why if failed else reason
+            elif raised := _RAISED.match(line):
+                reason = printable(raised[1], 2000)
         return process.wait(), reason
 
 

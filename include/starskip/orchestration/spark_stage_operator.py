@@ -107,7 +107,7 @@ def failure_reason(stage: str, lines: Iterable[str], otherwise: str) -> str:
 
 
 def _words(name: str, value: int) -> str:
-    return f"{value:,} {name.replace('_', ' ')}"
+    return f"{name.replace('_', ' ')} {value:,}"
 
 
 def _event_log(folder: str | None) -> dict[str, str]:

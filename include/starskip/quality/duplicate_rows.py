@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.artefacts.snapshot import Snapshot
@@ -27,10 +28,12 @@ def duplicate_rows(
     part = snapshot.parts([table]).get(table)
     rows = sum(file.rows or 0 for file in part.files) if part else 0
     passes = max(1, -(-rows // keys_at_once))
+    # As text: pandas makes floats of whole numbers where a batch has nulls, and they hash otherwise.
+    columns = {name: pc.field(name).cast(pa.string()) for name in key}
     duplicates = 0
     for remainder in range(passes):
         hashes = [np.empty(0, np.uint64)]
-        for batch in stream_rows(snapshot, table, {name: pc.field(name) for name in key}):
+        for batch in stream_rows(snapshot, table, columns):
             of_batch = hash_pandas_object(batch.to_pandas(), index=False).to_numpy()
             hashes.append(of_batch[of_batch % np.uint64(passes) == remainder])
         found = np.concatenate(hashes)

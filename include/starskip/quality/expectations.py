@@ -93,7 +93,7 @@ def distinct(view: str, columns: Sequence[str], check: str) -> Expectation:
 
 def equal(view: str, column: str, other: str, check: str, expected: str) -> Expectation:
     """Expect both columns to be equal, row by row."""
-    arguments = {"column_A": column, "column_B": other}
+    arguments = {"column_A": other, "column_B": column}
     return Expectation(view, "ExpectColumnPairValuesToBeEqual", check, expected, arguments)
 
 

@@ -45,7 +45,7 @@ class Leaf:
 
     OWN_INDEX stands for TEXT_MATCH, JSON_MATCH and the like, which run on an index of their own or not
     at all. ``column`` is the column asked; for EXPRESSION and OWN_INDEX, where functions or several
-    columns are asked, it is empty and ``columns`` names all of them. ``slots`` are the literals of EQUAL … NOT_IN
+    columns are asked, it is empty and ``columns`` names all of them. ``slots``: literals of EQUAL … NOT_IN
     (several slots where an OR of equalities was merged), LIKE and REGEXP_LIKE. A bound whose value
     is not a plain literal has slot None. ``constants``: TRUE or FALSE, which are part of the text.
     """

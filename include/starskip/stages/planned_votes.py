@@ -26,9 +26,12 @@ from starskip.settings import Settings
 from starskip.sql.predicate import leaves
 from starskip.stages.engine import Engine, Rows
 from starskip.tables.table_overview import TableOverview
+from starskip.tables.thin_window import thin_window
 from starskip.workload.shape_workload import ShapeWorkload
 
 _MIN_WINDOW_ROWS = 256
+_MAX_READ_ROWS = 1_000_000
+"""Rows decoded of a segment before they are thinned: 4 bytes a row and column."""
 
 ShapeSource = Callable[[str], Sequence[ShapeWorkload]]
 """Gives the shapes of a table, on whichever machine it is called."""
@@ -147,7 +150,8 @@ def _estimate(plans: Mapping[str, TablePlan], samples: Iterable[_Sample]) -> Ite
 def _estimate_sample(sample: _Sample, plan: TablePlan, shapes: Sequence[ShapeWorkload]) -> pa.RecordBatch:
     asked = {leaf.column for s in shapes for leaf in leaves(parsed_shape(s.skeleton).filter)}
     facts = read_segment_facts(sample.file, whole=False)
-    window = read_row_window(sample.file, sorted(asked & plan.columns), max_rows=sample.rows)
+    whole = read_row_window(sample.file, sorted(asked & plan.columns), max_rows=_MAX_READ_ROWS)
+    window = thin_window(whole, sample.rows)
     state = SegmentState(
         sorted_columns=frozenset(c.name for c in facts.columns if c.is_sorted),
         inverted_index_columns=plan.inverted_index_columns,

@@ -1,0 +1,38 @@
+"""A window thinned to runs of consecutive rows that are spread evenly over it.
+
+One run at the front would take a segment sorted by time for its first day; single rows would lose the
+clusters that decide how far Pinot's iterators leap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from starskip.tables.row_window import ColumnWindow, RowWindow
+
+RUNS = 16
+
+
+def thin_window(window: RowWindow, max_rows: int) -> RowWindow:
+    """Return at most ``max_rows`` rows of ``window`` in RUNS runs; the window itself if it is no larger."""
+    run_rows = max_rows // RUNS
+    if window.rows <= max_rows or run_rows == 0:
+        return window
+    starts = (np.arange(RUNS) * (window.rows - run_rows)) // (RUNS - 1)
+    rows = (starts[:, None] + np.arange(run_rows)).ravel()
+    columns = {name: _taken(column, rows) for name, column in window.columns.items()}
+    return replace(window, rows=len(rows), columns=columns)
+
+
+def _taken(column: ColumnWindow, rows: npt.NDArray[np.int64]) -> ColumnWindow:
+    if column.offsets is None:
+        return replace(column, codes=column.codes[rows])
+    lengths = np.diff(column.offsets)[rows]
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    # Entry i of row r lies at the row's old start plus i: repeat each start, add a count within the row.
+    within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
+    entries = np.repeat(column.offsets[:-1][rows], lengths) + within
+    return replace(column, codes=column.codes[entries], offsets=offsets)
