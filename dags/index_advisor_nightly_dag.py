@@ -38,13 +38,13 @@ from typing import Any
 
 from airflow.sdk import DAG, CronDataIntervalTimetable, TriggerRule, chain, task
 from airflow.sdk.exceptions import AirflowFailException
-from starskip.orchestration.bad_input import failing_at_once
 from starskip.orchestration.failed_tasks import failed_tasks, task_states
 from starskip.orchestration.night_outcome import failed_check, night_outcome
 from starskip.orchestration.night_params import night_params
 from starskip.orchestration.night_request import night_request
 from starskip.orchestration.progress_line import show_progress
 from starskip.orchestration.spark_stage_operator import SparkStageOperator
+from starskip.orchestration.task_failure import failing_at_once
 from starskip.stages.gate_verdicts import STAGES
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -55,7 +55,7 @@ def check_tables(stage: str, **context: Any) -> bool:
     """Judge the tables behind ``stage``; False, which skips the rest of the chain, if none is left."""
     from starskip.quality.check_stage import check_stage
 
-    with failing_at_once():
+    with failing_at_once(context):
         night = night_request(context, CHECKOUT).night(datetime.now(UTC))
         verdicts = check_stage(night, stage)
     passed = [verdict.table for verdict in verdicts if verdict.passed]
@@ -69,7 +69,7 @@ def check_tables(stage: str, **context: Any) -> bool:
 @task(trigger_rule=TriggerRule.ALL_DONE, retries=0)
 def finish_night(**context: Any) -> list[str]:
     """Return the tables that have a report; fail for a stage that failed or a table that was stopped."""
-    with failing_at_once():
+    with failing_at_once(context):
         night = night_request(context, CHECKOUT).night(datetime.now(UTC))
         states = task_states(context)
         succeeded = {task_id for task_id, state in states.items() if state == "success"}

@@ -38,11 +38,6 @@ def truth() -> Callable[[str], Any]:
 
 
 @pytest.fixture(scope="session")
-def sample_segments() -> Path:
-    return SAMPLE
-
-
-@pytest.fixture(scope="session")
 def scanned() -> Scanned:
     """Predict the entries that a query on whole tables scans: ``scanned(table, sql, inverted, range)``."""
 
@@ -99,7 +94,7 @@ def _binder(window: RowWindow, sorted_columns: frozenset[str]) -> FilterBinder:
     return filter_binder(window, lambda leaf: is_served_by_sorting(leaf, sorted_columns))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def window_of() -> Callable[..., RowWindow]:
     """A window from plain lists, one dictionary column each; a list of lists makes a multi-value column."""
 

@@ -24,23 +24,25 @@ MODEL_CHECK_ERROR_RATIOS = {
     "l_quantity <= 25 AND l_shipmode <> 'AIR' AND l_returnflag = 'R'": 0.04,
 }
 
+_STATS = "select count(*) from baseballStats"
+_EVENTS = "select count(*) from ghEvents"
 NOT_CASE_ERROR_RATIOS = {
     # What an aggregation's own FILTER reads of the rows that the WHERE has kept is not modelled.
     "select sum(homeRuns) filter(where league = 'NL'), count(*) from baseballStats where yearID >= 2000": 1.0,
     "select sum(homeRuns) filter(where league = 'NL'), sum(hits) filter(where teamID = 'NYA') "
     "from baseballStats where yearID = 2000": 0.03,
     # An expression's rows are unknown without the log's count of them: half of the rows are assumed.
-    "select count(*) from baseballStats where lower(teamID) = 'nya' AND league = 'NL'": 0.27,
-    "select count(*) from baseballStats where runs - hits > 0 AND league = 'NL'": 0.23,
+    f"{_STATS} where lower(teamID) = 'nya' AND league = 'NL'": 0.27,
+    f"{_STATS} where runs - hits > 0 AND league = 'NL'": 0.23,
     # Pushes hold more words than other events do; the scan is charged the average.
-    "select count(*) from ghEvents where words = 'update' AND type = 'PushEvent'": 0.08,
-    "select count(*) from ghEvents where type = 'PushEvent' AND words = 'update'": 0.08,
+    f"{_EVENTS} where words = 'update' AND type = 'PushEvent'": 0.08,
+    f"{_EVENTS} where type = 'PushEvent' AND words = 'update'": 0.08,
     # Walked on the first 4,096 rows of a segment, where leagues and years are not those of the whole.
-    "select count(*) from baseballStats where NOT (teamID = 'NYA')  AND league = 'NL'": 0.05,
-    "select count(*) from baseballStats where playerStint <> 1 AND (yearID < 1950 OR yearID > 1990)": 0.04,
-    "select count(*) from baseballStats where league = 'NL' AND NOT (teamID = 'CHN' OR playerStint = 1)": 0.03,
-    "select count(*) from baseballStats where NOT (teamID = 'CHN' OR playerStint = 1) AND league = 'NL'": 0.03,
-    "select count(*) from baseballStats where playerStint <> 1 AND yearID NOT BETWEEN 1950 AND 1990": 0.025,
+    f"{_STATS} where NOT (teamID = 'NYA')  AND league = 'NL'": 0.05,
+    f"{_STATS} where playerStint <> 1 AND (yearID < 1950 OR yearID > 1990)": 0.04,
+    f"{_STATS} where league = 'NL' AND NOT (teamID = 'CHN' OR playerStint = 1)": 0.03,
+    f"{_STATS} where NOT (teamID = 'CHN' OR playerStint = 1) AND league = 'NL'": 0.03,
+    f"{_STATS} where playerStint <> 1 AND yearID NOT BETWEEN 1950 AND 1990": 0.025,
 }
 
 

@@ -103,7 +103,7 @@ def test_any_masks_give_a_cost_between_nothing_and_every_scan_in_full(masks: lis
     # Full, empty, equal and disjoint masks are where a chain of expectations could fail to end.
     each = leapfrog_cost(masks).entries_per_row
     assert len(each) == len(masks)
-    assert all(-1e-9 <= entries for entries in each)
+    assert all(entries >= -1e-9 for entries in each)
     assert sum(each) <= len(masks) + 1e-6
     assert sum(each) >= 1 - 1e-6, "some child reads each row"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 import pytest
@@ -100,7 +101,7 @@ def test_a_larger_k_never_saves_less(lists: list[VoteList], upkeep: int) -> None
     for k in range(7):
         found = k_selection(lists, k, upkeep_entries=upkeep)
         nets.append(found.saving_entries - upkeep * len(found.chosen))
-    assert all(later >= earlier - 1e-6 for earlier, later in zip(nets, nets[1:], strict=False))
+    assert all(later >= earlier - 1e-6 for earlier, later in itertools.pairwise(nets))
 
 
 @given(lists=vote_lists, k=st.integers(1, 4), data=st.data())

@@ -34,7 +34,8 @@ def test_spellings_of_one_query_have_one_id(sql: str) -> None:
 @pytest.mark.parametrize(
     "sql",
     [
-        "select count(*) from t where l_shipmode in ('AIR') and l_suppkey = 5",  # the order decides what is scanned
+        # The order of the text decides what is scanned.
+        "select count(*) from t where l_shipmode in ('AIR') and l_suppkey = 5",
         "select count(*) from u where l_suppkey = 5 and l_shipmode in ('AIR')",
         "select count(*) from t where l_suppkey = 5 and l_shipmode = 'AIR'",
         "select count(*) from t where L_SUPPKEY = 5 and l_shipmode in ('AIR')",  # Pinot's names have a case
@@ -146,8 +147,58 @@ def test_deep_text_is_refused_wherever_the_stack_already_stands() -> None:
 
 
 fragments = st.sampled_from(
-    "select from where and or not in between like is null ( ) , = <> < > + - * / . ; a b t 'x' 1 2.5 "
-    'case when then end count(*) group by order limit filter( distinct as option( cast( upper( " ` [ ] true'.split()
+    [
+        "select",
+        "from",
+        "where",
+        "and",
+        "or",
+        "not",
+        "in",
+        "between",
+        "like",
+        "is",
+        "null",
+        "(",
+        ")",
+        ",",
+        "=",
+        "<>",
+        "<",
+        ">",
+        "+",
+        "-",
+        "*",
+        "/",
+        ".",
+        ";",
+        "a",
+        "b",
+        "t",
+        "'x'",
+        "1",
+        "2.5",
+        "case",
+        "when",
+        "then",
+        "end",
+        "count(*)",
+        "group",
+        "by",
+        "order",
+        "limit",
+        "filter(",
+        "distinct",
+        "as",
+        "option(",
+        "cast(",
+        "upper(",
+        '"',
+        "`",
+        "[",
+        "]",
+        "true",
+    ]
 )
 
 

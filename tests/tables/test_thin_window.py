@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import numpy as np
 import pyarrow as pa
 from hypothesis import given
@@ -6,40 +8,36 @@ from starskip.tables.row_window import ColumnWindow, RowWindow
 from starskip.tables.thin_window import RUNS, thin_window
 
 
-def _window(lengths: list[int]) -> RowWindow:
-    rows = len(lengths)
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-    # Each entry tells the row that it belongs to, so that a misplaced one is seen.
-    owners = np.repeat(np.arange(rows, dtype=np.int32), lengths)
-    dictionary = pa.array(range(rows), pa.int32())
+def window_of(rows: int) -> RowWindow:
+    """Row r holds code r, and in column ``many`` r % 4 entries of code r."""
+    lengths = np.arange(rows) % 4
     columns = {
-        "single": ColumnWindow(np.arange(rows, dtype=np.int32), dictionary),
-        "several": ColumnWindow(owners, dictionary, offsets),
+        "one": ColumnWindow(np.arange(rows, dtype=np.int32), pa.array(range(rows))),
+        "many": ColumnWindow(
+            np.repeat(np.arange(rows), lengths).astype(np.int32),
+            pa.array(range(rows)),
+            np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32),
+        ),
     }
-    return RowWindow("t", "s", 10 * rows, 0, rows, columns)
+    return RowWindow("t", "0", rows, 0, rows, columns)
 
 
-@given(st.lists(st.integers(0, 4), min_size=1, max_size=400), st.integers(1, 200))
-def test_rows_keep_their_entries_and_their_order(lengths: list[int], max_rows: int) -> None:
-    thinned = thin_window(_window(lengths), max_rows)
-    rows = thinned.columns["single"].codes
-    offsets = thinned.columns["several"].offsets
-    assert offsets is not None
-    assert len(rows) == thinned.rows == len(offsets) - 1
-    for place, row in enumerate(rows):
-        entries = thinned.columns["several"].codes[offsets[place] : offsets[place + 1]]
-        assert entries.tolist() == [row] * lengths[row]
-    if max_rows >= RUNS:
-        assert thinned.rows <= max(max_rows, 0) or len(lengths) <= max_rows
-
-
-def test_runs_reach_from_the_first_row_to_the_last() -> None:
-    rows = thin_window(_window([1] * 1000), 160).columns["single"].codes
-    assert rows[0] == 0
-    assert rows[-1] == 999
-    assert len(set(np.diff(rows).tolist()) - {1}) >= 1
-
-
-def test_a_small_window_is_left_as_it_is() -> None:
-    window = _window([1] * 50)
-    assert thin_window(window, 50) is window
+@given(rows=st.integers(1, 2_000), max_rows=st.integers(1, 2_500))
+def test_runs_of_whole_rows_spread_from_the_first_to_the_last(rows: int, max_rows: int) -> None:
+    whole = window_of(rows)
+    thin = thin_window(whole, max_rows)
+    kept = thin.columns["one"].codes
+    assert thin.segment_rows == rows
+    assert thin.rows == len(kept)
+    if rows <= max_rows or max_rows < RUNS:
+        assert thin is whole
+        return
+    assert len(kept) <= max_rows
+    assert len(set(kept.tolist())) == len(kept), "no row twice"
+    assert (kept[0], kept[-1]) == (0, rows - 1)
+    assert np.count_nonzero(np.diff(kept) != 1) <= RUNS - 1
+    many = thin.columns["many"]
+    assert many.offsets is not None
+    for position, row in enumerate(kept):
+        entries = many.codes[many.offsets[position] : many.offsets[position + 1]]
+        assert entries.tolist() == [row] * (row % 4)

@@ -29,7 +29,7 @@ def test_busiest_shapes_stay_and_the_rest_keeps_only_its_sums(
     assert not shapes[-1].is_parsed
     assert (shapes[-1].queries, shapes[-1].failed, shapes[-1].instances) == (7, 3, {})
     assert sum(s.queries for s in shapes) == 10
-    again = folded([b for b in pa.Table.from_batches(fold_shapes(counted, max_shapes=3)).to_batches()], cap=3)
+    again = folded(list(pa.Table.from_batches(fold_shapes(counted, max_shapes=3)).to_batches()), cap=3)
     assert again == shapes, "folding what is folded changes nothing"
 
 

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -72,10 +71,13 @@ def nightly_run(run_date: datetime, tables: str, settings: Sequence[str], home: 
     started_at = datetime.now(UTC)
     exit_code, reason = _follow(command, environment, log)
     arguments = NightArguments(night_date, "make night", started_at, names)
-    with suppress(StarskipError):  # what is wrong with the night has been said by its tasks
+    try:
         night = night_from_config(config, arguments, environment)
         exported = export_reports(night.store, night.date_text, reports, night.tables)
         click.echo("\n" + night_summary(exported, started_at, checkout))
+    except StarskipError as error:
+        # What is wrong with a night its tasks have said already; this is the rest, such as a full disk.
+        exit_code, reason = exit_code or 1, reason or str(error)
     if exit_code:
         raise click.ClickException(f"{reason or 'the night did not run to its end'}\nThe full log is {log}")
 

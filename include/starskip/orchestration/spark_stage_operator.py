@@ -13,14 +13,11 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from airflow.sdk import BaseHook
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowNotFoundException
 
-from starskip.errors import printable
-from starskip.orchestration.bad_input import BAD_INPUT, failing_at_once
+from starskip.errors import ConfigError, printable
 from starskip.orchestration.night_request import night_request
 from starskip.orchestration.package_zip import package_zip
 from starskip.orchestration.progress_line import show_progress
-
-FAILURE = "failure"
-"""XCom key under which a stage that failed leaves its reason, in one line, for finish_night."""
+from starskip.orchestration.task_failure import BAD_INPUT, failing_at_once, note_failure
 
 _EVERYWHERE = {
     "spark.driver.maxResultSize": "16m",
@@ -53,9 +50,9 @@ class SparkStageOperator(SparkSubmitOperator):
 
     def execute(self, context: Any) -> Mapping[str, int]:  # type: ignore[override]
         """Submit the job, wait for it, and return its counts."""
-        with failing_at_once():
+        with failing_at_once(context):
             request = night_request(context, self.checkout)
-        is_local = _master(self._conn_id).startswith("local")
+            is_local = _master(self._conn_id).startswith("local")
         self.name = f"{self.task_id}:{request.run_date.isoformat()}"
         self.application_args = request.job_arguments()
         self.conf = {**_EVERYWHERE, **(_LOCAL if is_local else {}), **_event_log(self.event_log_folder)}
@@ -75,8 +72,7 @@ class SparkStageOperator(SparkSubmitOperator):
 
     def _failed(self, context: Any, error: AirflowException) -> AirflowException:
         reason = failure_reason(self.task_id, self._last_lines(), str(error))
-        context["ti"].xcom_push(key=FAILURE, value=reason)
-        show_progress(f"{self.task_id}: FAILED: {reason}")
+        note_failure(context, reason)
         process = getattr(self._hook, "_submit_sp", None)
         if process is not None and process.returncode == BAD_INPUT:
             return AirflowFailException(reason)
@@ -116,16 +112,14 @@ def _event_log(folder: str | None) -> dict[str, str]:
 
 def _master(connection_id: str) -> str:
     """Return the Spark master of the connection; without one the provider would silently submit to YARN."""
+    variable = f"AIRFLOW_CONN_{connection_id.upper()}"
+    example = f"""{variable}='{{"conn_type": "spark", "host": "local[2]"}}'"""
     try:
-        connection = BaseHook.get_connection(connection_id)
+        return str(BaseHook.get_connection(connection_id).host or "")
     except AirflowNotFoundException:
-        raise AirflowFailException(
-            f"the Airflow connection {connection_id} is missing: give it as JSON, "
-            f'AIRFLOW_CONN_{connection_id.upper()}=\'{{"conn_type": "spark", "host": "local[2]"}}\''
-        ) from None
-    except AirflowException as error:
-        reason = printable(str(error), 200)
-        raise AirflowFailException(
-            f"the Airflow connection {connection_id} cannot be read, give it as JSON: {reason}"
-        ) from None
-    return str(connection.host or "")
+        reason = "is missing"
+    except (AirflowException, ValueError) as error:
+        reason = f"cannot be read ({printable(str(error), 200)})"
+    raise ConfigError(
+        f"the Airflow connection {connection_id} {reason}: give it as JSON, {example}", setting=variable
+    )

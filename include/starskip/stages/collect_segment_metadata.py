@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.artefacts.aside import Aside
+from starskip.artefacts.manifest import Part
 from starskip.artefacts.snapshot import Snapshot
 from starskip.errors import SourceError
 from starskip.pinot.segments.facts_table import collect_facts, source_identity
@@ -44,9 +45,10 @@ def collect_segment_metadata(engine: Engine, night: Night) -> StageResult:
         rows = engine.rows_of_snapshot(former, tables)
         gathered.append(_taken_over(rows, unchanged, aside).gather("segment receipts", MAX_RECEIPTS))
     receipts = pa.concat_tables(gathered)
-    parts = parts_of(receipts, _ARTEFACT)
-    damaged = parts_of(receipts, _DAMAGED)
-    night.publish(_DAMAGED, damaged)
+    # An empty part tells "none were found tonight" and replaces what an earlier run left behind.
+    empty = {file.table: Part(()) for file in files}
+    parts = {**empty, **parts_of(receipts, _ARTEFACT)}
+    night.publish(_DAMAGED, {**empty, **parts_of(receipts, _DAMAGED)})
     night.publish(_ARTEFACT, parts)
     reasons = [json.loads(note) for note in notes_of(receipts, _DAMAGED)]
     warnings.extend(

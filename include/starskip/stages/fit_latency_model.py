@@ -29,7 +29,8 @@ _MAX_BINS = 500_000
 
 def fit_latency_model(engine: Engine, night: Night) -> StageResult:
     """Publish ``latency_bins``, and ``latency_model`` with the fit and the quantiles as properties."""
-    tables = usable_tables(night, "queries", "fit_latency_model")
+    known = set(usable_tables(night, "table_facts", "fit_latency_model"))
+    tables = [table for table in usable_tables(night, "queries", "fit_latency_model") if table in known]
     snapshot = night.store.snapshot("queries", night.date_text)
     assert snapshot is not None
     queries = engine.rows_of_snapshot(snapshot, tables, _COLUMNS)

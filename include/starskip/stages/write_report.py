@@ -10,7 +10,7 @@ import pyarrow as pa
 from starskip.artefacts.aside import Aside
 from starskip.reports.report_files import report_files
 from starskip.stages.engine import Engine
-from starskip.stages.gate_verdicts import usable_tables
+from starskip.stages.gate_verdicts import flagged_tables, usable_tables
 from starskip.stages.night import Night, StageResult
 from starskip.stages.receipts import MAX_RECEIPTS, RECEIPTS, parts_of, receipts
 from starskip.stages.table_evidence import table_evidence
@@ -22,7 +22,10 @@ def write_report(engine: Engine, night: Night) -> StageResult:
     aside = night.store.write_aside("reports", night.date_text)
     written = engine.rows_of_items(tables, partial(_write, night, aside), RECEIPTS)
     parts = parts_of(written.gather("reports", MAX_RECEIPTS), "reports")
-    night.publish("reports", parts)
+    # A table that a gate has stopped keeps the report of an earlier run of this night.
+    former = night.store.snapshot("reports", night.date_text)
+    kept = former.parts(flagged_tables(night, "write_report")) if former else {}
+    night.publish("reports", {**kept, **parts})
     return StageResult({"reports": len(parts)})
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 from starskip.artefacts.schemas import WORKLOAD
 
 Literals = tuple[tuple[str, ...], ...]
+_MAX_SUM = 1 << 62
 
 UNPARSED = "unparsed:"
 """Begins the shape_id of queries that no shape was found for; the reason code follows."""
@@ -116,13 +117,18 @@ def workload_table(shapes: Iterable[ShapeWorkload]) -> pa.Table:
     """Return the shapes as an Arrow table of schema WORKLOAD."""
     rows = []
     for shape in shapes:
-        row: dict[str, Any] = {f.name: getattr(shape, f.name) for f in fields(shape)}
+        row: dict[str, Any] = {f.name: _bounded(getattr(shape, f.name)) for f in fields(shape)}
         row["instances"] = [
-            {"literals": literals, **{f.name: getattr(instance, f.name) for f in fields(instance)}}
+            {"literals": literals, **{f.name: _bounded(getattr(instance, f.name)) for f in fields(instance)}}
             for literals, instance in sorted(shape.instances.items())
         ]
         rows.append(row)
     return pa.Table.from_pylist(rows, schema=WORKLOAD)
+
+
+def _bounded(value: Any) -> Any:
+    """Keep sums of counters that anyone can write into a log within 64 bits; the gates name such a table."""
+    return min(value, _MAX_SUM) if isinstance(value, int) else value
 
 
 def workload_shapes(table: pa.Table | pa.RecordBatch) -> Iterator[ShapeWorkload]:

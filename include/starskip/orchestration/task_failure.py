@@ -1,0 +1,34 @@
+"""From our errors to Airflow's: a failed task says why in one line, here and to the last task of its run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from airflow.sdk.exceptions import AirflowFailException
+
+from starskip.errors import StarskipError
+from starskip.orchestration.progress_line import show_progress
+
+BAD_INPUT = 3
+"""Exit code of a job whose error a retry will not mend (spark.stage_job, interfaces.md)."""
+
+FAILURE = "failure"
+"""XCom key under which a task that fails leaves its reason."""
+
+
+def note_failure(context: Mapping[str, Any], reason: str) -> None:
+    """Show why the task of ``context`` fails, and leave it for finish_night."""
+    show_progress(f"{context['ti'].task_id}: FAILED: {reason}")
+    context["ti"].xcom_push(key=FAILURE, value=reason)
+
+
+@contextmanager
+def failing_at_once(context: Mapping[str, Any]) -> Iterator[None]:
+    """Turn a StarskipError, which a retry will not mend, into a failure without retry or stack of ours."""
+    try:
+        yield
+    except StarskipError as error:
+        note_failure(context, str(error))
+        raise AirflowFailException(str(error)) from None

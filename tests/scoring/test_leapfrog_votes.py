@@ -1,0 +1,149 @@
+"""Estimates of segments, merged, become votes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starskip.scoring.leapfrog_votes import leapfrog_votes
+from starskip.scoring.segment_estimates import SegmentState, estimate_segment, merge_estimates
+from starskip.sql.fingerprint import fingerprint
+from starskip.tables.row_window import RowWindow
+from starskip.workload.shape_workload import Instance, ShapeWorkload
+
+Windows = Callable[..., RowWindow]
+PLAIN = SegmentState(frozenset(), frozenset())
+CANDIDATES = frozenset("abc")
+
+
+def workload(sql: str, entries: int, **fields: Any) -> ShapeWorkload:
+    cut = fingerprint(sql)
+    instance = Instance(1, entries, float(entries) ** 2, segments_matched=1)
+    plain: dict[str, Any] = {"queries": 1, "entries_scanned_in_filter": entries}
+    return ShapeWorkload("t", sql, sql, cut.skeleton, **(plain | fields), instances={cut.literals: instance})
+
+
+def savings(
+    shape: ShapeWorkload, windows: list[RowWindow], states: list[SegmentState] | None = None
+) -> dict[str, float]:
+    rows = sum(window.rows for window in windows)
+    estimates = [
+        estimate_segment(window, state, [shape], CANDIDATES, rows)
+        for window, state in zip(windows, states or [PLAIN] * len(windows), strict=True)
+    ]
+    votes = leapfrog_votes([shape], merge_estimates(estimates), {"t": CANDIDATES})
+    return {
+        "+".join(text.removeprefix("inverted:") for text in row["structures"]): round(
+            row["saving_entries"], 6
+        )
+        for row in votes.to_pylist()
+    }
+
+
+@pytest.fixture
+def windows(window_of: Windows) -> list[RowWindow]:
+    """Two segments of 100 rows; the second one has no a = 1, and no b = 3."""
+    first = window_of(a=[n % 10 for n in range(100)], b=[n // 50 * 3 for n in range(100)], c=list(range(100)))
+    second = window_of(a=[n % 2 * 5 for n in range(100)], b=[n // 50 for n in range(100)], c=list(range(100)))
+    return [first, second]
+
+
+def test_votes_are_scaled_to_what_the_log_observed(windows: list[RowWindow]) -> None:
+    # The model says 100 of 100 rows; the broker had pruned half of them.
+    assert savings(workload("select count(*) from t where a = 1", 50), windows) == {"a": 50.0}
+
+
+def test_an_index_leaves_its_survivors_to_the_next_scan(windows: list[RowWindow]) -> None:
+    found = savings(workload("select count(*) from t where b = 3 and c < 10", 110), windows[:1])
+    assert found == {"b": pytest.approx(110 * (1 - 50 / 110), rel=0.1)}
+
+
+def test_what_is_answered_already_saves_nothing(windows: list[RowWindow]) -> None:
+    indexed = SegmentState(frozenset(), frozenset("a"))
+    ordered = SegmentState(frozenset("a"), frozenset())
+    shape = workload("select count(*) from t where a = 1", 0)
+    assert savings(shape, windows, [indexed, ordered]) == {}
+    shape = workload("select count(*) from t where a = 5", 100)
+    assert savings(shape, windows, [indexed, PLAIN]) == {"a": 100.0}
+
+
+def test_a_sample_is_scaled_to_all_entries_that_succeeded(windows: list[RowWindow]) -> None:
+    shape = workload(
+        "select count(*) from t where a = 1",
+        50,
+        entries_scanned_in_filter=700,
+        failed_entries_scanned_in_filter=100,
+    )
+    assert savings(shape, windows) == {"a": 600.0}
+
+
+def test_legs_of_an_or_share_the_observed_entries(windows: list[RowWindow]) -> None:
+    # b = 3 is missing in the second segment: of 300 rows scanned, a = 5 takes 200.
+    shape = workload("select count(*) from t where a = 5 or b = 3", 300)
+    found = savings(shape, windows)
+    assert found == {"a": 200.0, "b": 100.0}
+
+
+def test_an_and_with_an_index_reads_whole_segments_where_a_limit_had_ended_it(
+    windows: list[RowWindow],
+) -> None:
+    # samples README, limit_check: 384 -> 10,799 entries with an index on one of the two.
+    found = savings(workload("select c from t where b = 3 and a = 1 limit 1", 2), windows[:1])
+    assert found["b"] < 0
+    assert found["a+b"] == 2.0
+
+
+def test_an_or_is_not_made_eager_by_a_segment_without_one_of_its_literals(windows: list[RowWindow]) -> None:
+    # In the second segment b = 3 has no rows, so the OR is a = 5 alone there, and free with an index.
+    found = savings(workload("select c from t where a = 5 or b = 3 limit 1000", 300), windows)
+    assert found["a"] == pytest.approx(200.0)
+    assert found["b"] == pytest.approx(100.0)
+    assert found["a+b"] == pytest.approx(300.0)
+
+
+def test_a_segment_without_the_literal_tells_nothing_of_an_early_end(windows: list[RowWindow]) -> None:
+    # All of the first segment's rows have b < 9: only a = 1 is left there, a scan without an index on b.
+    found = savings(workload("select c from t where a = 1 and b <> 9 limit 5", 60), windows)
+    assert found["b"] == 0.0
+    assert found["a"] == 60.0
+
+
+@given(order=st.permutations(range(6)), cuts=st.lists(st.integers(0, 6), max_size=3))
+def test_merge_is_associative_and_blind_to_order(
+    window_of: Windows, order: list[int], cuts: list[int]
+) -> None:
+    shapes = [
+        workload("select c from t where a = 1 and b = 3 limit 3", 40),
+        workload("select count(*) from t where a = 1 and b = 3 or c = 2", 40),
+    ]
+    parts = []
+    for number in range(6):
+        window = window_of(
+            a=[n % (number + 2) for n in range(64)],
+            b=[n // 32 * (number % 2 + 2) for n in range(64)],
+            c=[n % 3 for n in range(64)],
+        )
+        parts.append(estimate_segment(window, PLAIN, shapes, CANDIDATES, 384))
+    expected = merge_estimates(parts)
+    ends = sorted(cuts)
+    groups = [order[i:j] for i, j in zip([0, *ends], [*ends, 6], strict=True)]
+    merged = [merge_estimates([parts[n] for n in group]) for group in groups]
+    found = merge_estimates([batch for table in merged for batch in table.to_batches()])
+    assert_close(found, expected)
+
+
+def assert_close(found: pa.Table, expected: pa.Table) -> None:
+    for one, other in zip(found.to_pylist(), expected.to_pylist(), strict=True):
+        assert one.pop("entries") == pytest.approx(other.pop("entries"))
+        assert one.pop("eager") == pytest.approx(other.pop("eager"), nan_ok=True)
+        assert one == other
+
+
+def test_no_shapes_no_votes(windows: list[RowWindow]) -> None:
+    estimates = merge_estimates([estimate_segment(windows[0], PLAIN, [], CANDIDATES, 100)])
+    assert len(estimates) == 0
+    assert len(leapfrog_votes([], estimates, {"t": CANDIDATES})) == 0

@@ -1,0 +1,29 @@
+"""One Spark session for the whole test run, made when a test first asks for it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    # A machine whose name does not resolve cannot start a driver otherwise.
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    session = (
+        SparkSession.builder.master("local[2]")
+        .appName("starskip tests")
+        # What nights run with: nothing that grows may pass through the driver.
+        .config("spark.driver.memory", "1g")
+        .config("spark.driver.maxResultSize", "16m")
+        .config("spark.ui.enabled", "false")
+        .config("spark.log.level", "ERROR")
+        # Tests are short: the optimising compiler would cost more than it saves.
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        .getOrCreate()
+    )
+    yield session
+    session.stop()

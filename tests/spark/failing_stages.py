@@ -1,0 +1,63 @@
+"""Run by test_stage_job in a process of its own, since a job ends its session: stages that fail on executors."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+from starskip.errors import SourceError
+from starskip.spark.stage_job import stage_job
+from starskip.stages.engine import Engine
+from starskip.stages.night import Night, StageResult
+
+ROW = pa.schema([("text", pa.string())])
+
+
+def bad_input(engine: Engine, night: Night) -> StageResult:
+    """Raise an error of ours where the rows are made."""
+
+    def rows(items: Iterable[int]) -> Iterator[pa.RecordBatch]:
+        for item in items:
+            raise SourceError(f"part-{item}.tar.gz: is damaged; copy it again", source="part")
+        yield pa.RecordBatch.from_pylist([], schema=ROW)
+
+    engine.rows_of_items([5], rows, ROW).gather("rows", 10)
+    return StageResult({})
+
+
+def too_much(engine: Engine, night: Night) -> StageResult:
+    """Send the driver more than it may hold, under a cap that allows it."""
+
+    def rows(items: Iterable[int]) -> Iterator[pa.RecordBatch]:
+        for item in items:
+            texts = [f"{item}-{position}-" + "x" * 1000 for position in range(20_000)]
+            yield pa.RecordBatch.from_pydict({"text": texts}, schema=ROW)
+
+    engine.rows_of_items([1, 2], rows, ROW).gather("texts", 2_000_000)
+    return StageResult({})
+
+
+def a_bug(engine: Engine, night: Night) -> StageResult:
+    """Fail in a way that nobody foresaw."""
+
+    def rows(items: Iterable[int]) -> Iterator[pa.RecordBatch]:
+        raise ZeroDivisionError("nobody foresaw this")
+
+    engine.rows_of_items([1], rows, ROW).gather("rows", 10)
+    return StageResult({})
+
+
+def fine(engine: Engine, night: Night) -> StageResult:
+    """Do nothing and say so."""
+    return StageResult({"rows": 0}, ("a warning",))
+
+
+if __name__ == "__main__":
+    arguments = ["--config", str(Path(sys.argv[1])), "--run-date", "2026-11-20"]
+    for stage in (fine, bad_input, too_much):
+        print(f"{stage.__name__} left with {stage_job(stage, arguments)}", flush=True)
+    print(f"no date left with {stage_job(fine, [*arguments[:2], '--run-date', 'yesterday'])}", flush=True)
+    stage_job(a_bug, arguments)

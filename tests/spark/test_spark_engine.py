@@ -1,0 +1,95 @@
+"""The engine on executors: what it makes of maps, merges and caps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark import TaskContext
+from pyspark.sql import SparkSession
+
+from starskip.artefacts.artefact_store import ArtefactStore
+from starskip.artefacts.storage_for import storage_for
+from starskip.errors import CapExceeded
+from starskip.spark.spark_engine import SparkEngine
+
+pytestmark = pytest.mark.spark
+
+NUMBERS = pa.schema([("key", pa.string()), ("value", pa.int64()), ("partition", pa.int32())])
+
+
+def numbers(items: Iterable[int]) -> Iterator[pa.RecordBatch]:
+    context = TaskContext.get()
+    assert context is not None
+    for item in items:
+        row = {"key": "odd" if item % 2 else "even", "value": item, "partition": context.partitionId()}
+        yield pa.RecordBatch.from_pylist([row], schema=NUMBERS)
+
+
+def sums(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    rows = pa.Table.from_batches(batches, schema=NUMBERS)
+    summed = rows.group_by("key").aggregate([("value", "sum"), ("partition", "min")])
+    yield from summed.rename_columns(NUMBERS.names).cast(NUMBERS).to_batches()
+
+
+def test_items_are_cut_evenly_over_several_tasks(spark: SparkSession) -> None:
+    rows = SparkEngine(spark).rows_of_items(range(40), numbers, NUMBERS).gather("numbers", 100)
+    per_task = sorted(item["count"] for item in rows["partition"].value_counts().to_pylist() or [])
+    per_task = sorted(item["counts"] for item in rows["partition"].value_counts().to_pylist())
+    assert per_task == [5] * 8
+
+
+def test_a_single_item_is_a_single_task(spark: SparkSession) -> None:
+    rows = SparkEngine(spark).rows_of_items([7], numbers, NUMBERS).gather("numbers", 100)
+    assert rows.to_pylist() == [{"key": "odd", "value": 7, "partition": 0}]
+
+
+def test_no_items_are_no_rows(spark: SparkSession) -> None:
+    assert SparkEngine(spark).rows_of_items([], numbers, NUMBERS).gather("numbers", 100).num_rows == 0
+
+
+def test_merge_sees_all_rows_of_a_key_together(spark: SparkSession) -> None:
+    rows = SparkEngine(spark).rows_of_items(range(40), numbers, NUMBERS).merge(["key"], sums, NUMBERS)
+    found = {row["key"]: row["value"] for row in rows.gather("sums", 2).to_pylist()}
+    assert found == {"even": 380, "odd": 400}
+
+
+def test_gather_over_its_cap_names_what_grew(spark: SparkSession) -> None:
+    rows = SparkEngine(spark).rows_of_items(range(11), numbers, NUMBERS)
+    assert rows.gather("odd numbers", 11).num_rows == 11
+    with pytest.raises(CapExceeded, match="odd numbers: more than 10 rows"):
+        rows.gather("odd numbers", 10)
+
+
+def test_a_snapshot_is_read_by_one_task_a_file_and_only_the_tables_asked_for(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    store = ArtefactStore(storage_for(str(tmp_path)), {"numbers": NUMBERS})
+    aside = store.write_aside("numbers", "2026-11-20")
+    parts = {}
+    for table, values in {"a": range(10), "b": range(10, 20)}.items():
+        rows = pa.table({"key": [table] * 10, "value": list(values), "partition": [0] * 10})
+        parts[table] = partial(aside.write, table)(rows.cast(NUMBERS))
+    from datetime import UTC, datetime
+
+    from starskip.artefacts.manifest import Part
+
+    store.publish(
+        "numbers",
+        "2026-11-20",
+        {table: Part(files) for table, files in parts.items()},
+        replace="all",
+        created_at=datetime(2026, 11, 21, tzinfo=UTC),
+        created_by="test",
+    )
+    snapshot = store.snapshot("numbers", "2026-11-20")
+    assert snapshot is not None
+    engine = SparkEngine(spark)
+    assert engine.rows_of_snapshot(snapshot, ["b"]).frame.rdd.getNumPartitions() == 1
+    assert engine.rows_of_snapshot(snapshot, ["a", "b"]).frame.rdd.getNumPartitions() == 2
+    values = engine.rows_of_snapshot(snapshot, ["b"], ["value"]).gather("values", 100)
+    assert sorted(values["value"].to_pylist()) == list(range(10, 20))
+    assert values.column_names == ["value"]

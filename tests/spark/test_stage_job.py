@@ -1,0 +1,71 @@
+"""What a job leaves behind for Airflow: its exit code and one line."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def jobs(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+    folder = tmp_path_factory.mktemp("jobs")
+    config = folder / "night.yaml"
+    config.write_text("artefacts: artefacts\nlog_paths: [logs]\nsegments_root: segments\n")
+    options = "--master local[2] --driver-memory 1g --conf spark.driver.maxResultSize=16m"
+    environment = {
+        **os.environ,
+        "PYSPARK_SUBMIT_ARGS": f"{options} --conf spark.ui.enabled=false pyspark-shell",
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+    }
+    script = Path(__file__).parent / "failing_stages.py"
+    return subprocess.run(
+        [sys.executable, script, config], env=environment, capture_output=True, text=True, timeout=300
+    )
+
+
+def test_a_stage_that_is_done_prints_its_counts_as_json_and_its_warnings(
+    jobs: subprocess.CompletedProcess[str],
+) -> None:
+    assert '{"stage": "fine", "run_date": "2026-11-20", "rows": 0}' in jobs.stdout.splitlines()
+    assert "fine: warning: a warning" in jobs.stderr.splitlines()
+    assert "fine left with 0" in jobs.stdout
+
+
+def test_an_error_of_ours_on_an_executor_is_one_line_and_exit_code_3(
+    jobs: subprocess.CompletedProcess[str],
+) -> None:
+    assert "bad_input left with 3" in jobs.stdout
+    assert "bad_input: part-5.tar.gz: is damaged; copy it again" in jobs.stderr.splitlines()
+
+
+def test_a_result_larger_than_the_driver_takes_is_a_cap_and_not_a_crash(
+    jobs: subprocess.CompletedProcess[str],
+) -> None:
+    assert "too_much left with 3" in jobs.stdout
+    (line,) = [line for line in jobs.stderr.splitlines() if line.startswith("too_much: ")]
+    assert "spark.driver.maxResultSize" in line
+
+
+def test_a_run_date_that_is_no_date_is_bad_input(jobs: subprocess.CompletedProcess[str]) -> None:
+    assert "no date left with 3" in jobs.stdout
+    assert "fine: --run-date 'yesterday' is not a date such as 2026-11-18" in jobs.stderr.splitlines()
+
+
+def test_a_bug_keeps_its_stack_and_is_no_bad_input(jobs: subprocess.CompletedProcess[str]) -> None:
+    assert jobs.returncode == 1
+    assert "nobody foresaw this" in jobs.stderr
+    assert "Traceback" in jobs.stderr
+
+
+def test_the_exit_code_of_bad_input_is_the_one_that_the_dag_does_not_retry() -> None:
+    from starskip.orchestration import task_failure
+    from starskip.spark import stage_job
+
+    assert task_failure.BAD_INPUT == stage_job.BAD_INPUT == 3

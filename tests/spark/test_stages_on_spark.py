@@ -1,0 +1,134 @@
+"""The law of engines: every stage publishes on executors what it publishes in one process."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from starskip.spark.spark_engine import SparkEngine
+from starskip.stages.collect_segment_metadata import collect_segment_metadata
+from starskip.stages.engine import Engine
+from starskip.stages.fit_latency_model import fit_latency_model
+from starskip.stages.local_engine import LocalEngine
+from starskip.stages.night import Night
+from starskip.stages.night_from_config import NightArguments, night_from_config
+from starskip.stages.parse_query_logs import parse_query_logs
+from starskip.stages.score_votes import score_votes
+from starskip.stages.select_indexes import select_indexes
+from starskip.stages.write_report import write_report
+
+pytestmark = pytest.mark.spark
+
+STAGES = (
+    collect_segment_metadata,
+    parse_query_logs,
+    fit_latency_model,
+    score_votes,
+    select_indexes,
+    write_report,
+)
+ROWS = (
+    "table_facts",
+    "damaged_segments",
+    "queries",
+    "rejected_records",
+    "latency_bins",
+    "workload",
+    "votes",
+    "recommendations",
+)
+SAMPLE = Path(__file__).parents[2] / "include" / "sample"
+
+
+@pytest.fixture(scope="module")
+def nights(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Night]:
+    """The same night, run without and with Spark; each stage's counts must be the same too."""
+    folder = tmp_path_factory.mktemp("nights")
+    engines: dict[str, Engine] = {"local": LocalEngine(), "spark": SparkEngine(spark)}
+    counts: dict[str, list[Mapping[str, int]]] = {name: [] for name in engines}
+    found = {}
+    for name, engine in engines.items():
+        config = folder / f"{name}.yaml"
+        config.write_text(
+            f"artefacts: {name}\nlog_paths: ['{SAMPLE}/logs']\nsegments_root: '{SAMPLE}/segments'\n"
+            f"table_configs: ['{SAMPLE}/config/airlineStats_table.json']\n"
+        )
+        started_at = datetime(2026, 11, 21, 2, tzinfo=UTC)
+        found[name] = night_from_config(config, NightArguments(date(2026, 11, 20), "test", started_at), {})
+        counts[name] = [stage(engine, found[name]).counts for stage in STAGES]
+    assert counts["spark"] == counts["local"]
+    return found
+
+
+@pytest.mark.parametrize("artefact", ROWS)
+def test_rows_are_the_same_without_and_with_spark(nights: dict[str, Night], artefact: str) -> None:
+    local, spark = (_rows(nights[name], artefact) for name in ("local", "spark"))
+    assert local or artefact == "damaged_segments"
+    assert len(spark) == len(local)
+    _assert_same(spark, local, artefact)
+
+
+@pytest.mark.parametrize("artefact", ["queries", "latency_model", "recommendations"])
+def test_properties_are_the_same_without_and_with_spark(nights: dict[str, Night], artefact: str) -> None:
+    local, spark = (_properties(nights[name], artefact) for name in ("local", "spark"))
+    assert local
+    _assert_same(spark, local, artefact)
+
+
+def test_reports_say_the_same_without_and_with_spark(nights: dict[str, Night]) -> None:
+    local, spark = (_markdown(nights[name]) for name in ("local", "spark"))
+    assert sorted(local) == ["airlineStats", "lineitem"]
+    assert spark == local
+
+
+def _rows(night: Night, artefact: str) -> list[dict[str, Any]]:
+    snapshot = night.store.snapshot(artefact, night.date_text)
+    assert snapshot is not None
+    return sorted(snapshot.read_table().to_pylist(), key=_sort_key)
+
+
+def _sort_key(row: Mapping[str, Any]) -> str:
+    """Floats take no part, since their last digits depend on the order of additions."""
+    return repr([(name, value) for name, value in row.items() if not isinstance(value, float)])
+
+
+def _properties(night: Night, artefact: str) -> dict[str, Any]:
+    snapshot = night.store.snapshot(artefact, night.date_text)
+    assert snapshot is not None
+    # Quantiles come from a sketch that throws dice: they are held to its error elsewhere.
+    return {
+        table: {name: value for name, value in part.properties.items() if name != "quantiles"}
+        for table, part in snapshot.parts().items()
+    }
+
+
+def _markdown(night: Night) -> dict[str, str]:
+    snapshot = night.store.snapshot("reports", night.date_text)
+    assert snapshot is not None
+    texts = {}
+    for table, part in snapshot.parts().items():
+        (file,) = [file for file in part.files if file.name.endswith("report.md")]
+        lines = snapshot.read_file(file).decode().splitlines()
+        texts[table] = "\n".join(line for line in lines if "ercentile" not in line)
+    return texts
+
+
+def _assert_same(found: Any, expected: Any, place: str) -> None:
+    if isinstance(expected, float) and isinstance(found, float):
+        assert math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-9), place
+    elif isinstance(expected, Mapping):
+        assert found.keys() == expected.keys(), place
+        for name, value in expected.items():
+            _assert_same(found[name], value, f"{place}.{name}")
+    elif isinstance(expected, Sequence) and not isinstance(expected, str | bytes):
+        assert len(found) == len(expected), place
+        for position, value in enumerate(expected):
+            _assert_same(found[position], value, f"{place}[{position}]")
+    else:
+        assert found == expected, place

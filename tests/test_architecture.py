@@ -1,0 +1,156 @@
+"""The house of design.md: who may import whom, and what each file owes."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1] / "include"
+PACKAGE = ROOT / "starskip"
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+LAYERS = [
+    {"errors", "settings"},
+    {"artefacts"},
+    {"tables"},
+    {"sql"},
+    {"pinot"},
+    {"lake"},
+    {"workload"},
+    {"latency"},
+    {"star_tree"},
+    {"skipping"},
+    {"secondary"},
+    {"scoring"},
+    {"selection"},
+    {"verification"},
+    {"reports"},
+    {"stages"},
+    {"spark", "quality", "orchestration"},
+    {"cli"},
+]
+LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
+
+HOMES = {"pyspark": "spark", "great_expectations": "quality", "airflow": "orchestration"}
+"""Each engine may be imported in one part of the package only."""
+
+ENGINES = frozenset(HOMES.values())
+MAX_LINES = 400
+
+
+def part_of(module: str) -> str:
+    """``starskip.sql.predicate`` is of part ``sql``."""
+    return module.split(".")[1] if "." in module else ""
+
+
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    """All modules that a file imports, wherever in it: at the top, in a function, for types only."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute"
+            yield node.module or ""
+            # ``from starskip import sql`` names a part, too.
+            yield from (f"{node.module}.{name.name}" for name in node.names if node.module == "starskip")
+
+
+IMPORTS = [(path, module) for path in FILES for module in imports_of(path)]
+
+
+def named(path: Path, module: str) -> str:
+    return f"{module_of(path)} imports {module}"
+
+
+def test_every_part_has_its_layer() -> None:
+    parts = {part_of(module_of(path)) for path in FILES} - {""}
+    assert parts <= LEVEL.keys()
+
+
+def test_no_import_points_upward() -> None:
+    upward = [
+        named(path, module)
+        for path, module in IMPORTS
+        if module.startswith("starskip.") and LEVEL[part_of(module)] > LEVEL.get(part_of(module_of(path)), -1)
+    ]
+    assert upward == []
+
+
+def test_engines_never_import_one_another() -> None:
+    across = [
+        named(path, module)
+        for path, module in IMPORTS
+        if module.startswith("starskip.")
+        and {part_of(module), part_of(module_of(path))} <= ENGINES
+        and part_of(module) != part_of(module_of(path))
+    ]
+    assert across == []
+
+
+def test_each_engine_is_imported_in_its_home_only() -> None:
+    strays = [
+        named(path, module)
+        for path, module in IMPORTS
+        if (home := HOMES.get(module.split(".")[0])) and part_of(module_of(path)) != home
+    ]
+    assert strays == []
+
+
+def test_nothing_reads_what_lies_outside_of_the_package() -> None:
+    outside = {"include", "tests", "dags", "plugins", "spark_jobs", "benchmarks"}
+    assert [named(path, module) for path, module in IMPORTS if module.split(".")[0] in outside] == []
+
+
+def test_every_module_says_what_it_is() -> None:
+    silent = [
+        module_of(path)
+        for path in FILES
+        if (tree := ast.parse(path.read_text(encoding="utf-8"))).body and not ast.get_docstring(tree)
+    ]
+    assert silent == []
+
+
+def test_no_file_outgrows_its_reader() -> None:
+    lines = {module_of(path): len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
+    assert {module: count for module, count in lines.items() if count > MAX_LINES} == {}
+
+
+def test_no_file_names_a_path_of_one_machine() -> None:
+    assert [module_of(path) for path in FILES if "/work/" in path.read_text(encoding="utf-8")] == []
+
+
+@pytest.mark.parametrize("folder", ["utils", "helpers", "common", "base", "manager", "core"])
+def test_no_module_is_called(folder: str) -> None:
+    assert [path.name for path in PACKAGE.rglob("*") if path.stem == folder] == []
+
+
+def test_the_core_runs_where_no_engine_is_installed() -> None:
+    above = ENGINES | {"cli"}
+    core = [module_of(path) for path in FILES if part_of(module_of(path)) not in above]
+    assert len(core) > 80
+    script = "\n".join(
+        [
+            "import importlib, sys",
+            f"for engine in {sorted(HOMES)!r}:",
+            "    sys.modules[engine] = None",
+            f"for module in {core!r}:",
+            "    importlib.import_module(module)",
+        ]
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script],
+        env={"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr

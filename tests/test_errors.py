@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starskip.errors import (
+    CapExceeded,
+    CommitConflict,
+    ConfigError,
+    SourceError,
+    StarskipError,
+    StorageError,
+    UnsupportedQuery,
+    printable,
+)
+
+
+@given(text=st.text(max_size=700))
+def test_any_text_becomes_one_bounded_printable_line(text: str) -> None:
+    line = printable(text)
+    assert line.isprintable()
+    assert len(line) <= 500
+    assert str(StarskipError(text)) == line
+
+
+@given(text=st.text(st.characters(categories=["L", "N", "P"]), max_size=400))
+def test_plain_text_stays_as_it_is(text: str) -> None:
+    assert printable(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a\nb", "a\\nb"),
+        ("\x1b[2J", "\\x1b[2J"),
+        ("\u202egnp", "\\u202egnp"),
+        ("\ud800", "\\ud800"),
+        ("x" * 501, "x" * 499 + "…"),
+    ],
+)
+def test_what_could_forge_a_line_is_escaped(text: str, line: str) -> None:
+    assert printable(text) == line
+
+
+@pytest.mark.parametrize(
+    ("error", "field", "value"),
+    [
+        (SourceError("m", source="t"), "source", "t"),
+        (UnsupportedQuery("m", reason="syntax"), "reason", "syntax"),
+        (StorageError("m", location="/x"), "location", "/x"),
+        (ConfigError("m", setting="k"), "setting", "k"),
+    ],
+)
+def test_errors_carry_their_data(error: StarskipError, field: str, value: str) -> None:
+    assert isinstance(error, StarskipError)
+    assert getattr(error, field) == value
+    assert str(error) == "m"
+
+
+def test_all_are_of_one_family() -> None:
+    assert issubclass(CommitConflict, StarskipError)
+    assert issubclass(CapExceeded, StarskipError)
