@@ -27,7 +27,8 @@ def _commands(path: Path) -> list[str]:
 def test_a_command_of_the_readme_works_as_it_stands(command: str) -> None:
     arguments = command.split()
     assert arguments[0] == ".venv/bin/starskip"
-    done = subprocess.run([str(STARSKIP), *arguments[1:]], cwd=ROOT, capture_output=True, text=True, check=False)
+    called = [str(STARSKIP), *arguments[1:]]
+    done = subprocess.run(called, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
 

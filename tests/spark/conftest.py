@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import os
+import logging
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -11,8 +12,13 @@ from pyspark.sql import SparkSession
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
+    environment = pytest.MonkeyPatch()
     # A machine whose name does not resolve cannot start a driver otherwise.
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    environment.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    environment.setenv("PYSPARK_PYTHON", sys.executable)
+    environment.delenv("SPARK_HOME", raising=False)
+    # It reports its shutdown to a log that pytest has closed by then.
+    logging.getLogger("py4j").setLevel(logging.ERROR)
     session = (
         SparkSession.builder.master("local[2]")
         .appName("starskip tests")
@@ -27,3 +33,4 @@ def spark() -> Iterator[SparkSession]:
     )
     yield session
     session.stop()
+    environment.undo()

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
-
 from starskip.errors import SourceError
 from starskip.spark.stage_job import stage_job
 from starskip.stages.engine import Engine

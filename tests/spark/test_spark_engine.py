@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import partial
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
-
 from starskip.artefacts.artefact_store import ArtefactStore
+from starskip.artefacts.manifest import Part
 from starskip.artefacts.storage_for import storage_for
 from starskip.errors import CapExceeded
 from starskip.spark.spark_engine import SparkEngine
@@ -37,7 +37,6 @@ def sums(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def test_items_are_cut_evenly_over_several_tasks(spark: SparkSession) -> None:
     rows = SparkEngine(spark).rows_of_items(range(40), numbers, NUMBERS).gather("numbers", 100)
-    per_task = sorted(item["count"] for item in rows["partition"].value_counts().to_pylist() or [])
     per_task = sorted(item["counts"] for item in rows["partition"].value_counts().to_pylist())
     assert per_task == [5] * 8
 
@@ -72,15 +71,11 @@ def test_a_snapshot_is_read_by_one_task_a_file_and_only_the_tables_asked_for(
     parts = {}
     for table, values in {"a": range(10), "b": range(10, 20)}.items():
         rows = pa.table({"key": [table] * 10, "value": list(values), "partition": [0] * 10})
-        parts[table] = partial(aside.write, table)(rows.cast(NUMBERS))
-    from datetime import UTC, datetime
-
-    from starskip.artefacts.manifest import Part
-
+        parts[table] = Part(aside.write(table, rows.cast(NUMBERS)))
     store.publish(
         "numbers",
         "2026-11-20",
-        {table: Part(files) for table, files in parts.items()},
+        parts,
         replace="all",
         created_at=datetime(2026, 11, 21, tzinfo=UTC),
         created_by="test",

@@ -62,10 +62,3 @@ def test_a_bug_keeps_its_stack_and_is_no_bad_input(jobs: subprocess.CompletedPro
     assert jobs.returncode == 1
     assert "nobody foresaw this" in jobs.stderr
     assert "Traceback" in jobs.stderr
-
-
-def test_the_exit_code_of_bad_input_is_the_one_that_the_dag_does_not_retry() -> None:
-    from starskip.orchestration import task_failure
-    from starskip.spark import stage_job
-
-    assert task_failure.BAD_INPUT == stage_job.BAD_INPUT == 3

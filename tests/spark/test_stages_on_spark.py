@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-
 from starskip.spark.spark_engine import SparkEngine
 from starskip.stages.collect_segment_metadata import collect_segment_metadata
 from starskip.stages.engine import Engine
