@@ -6,6 +6,7 @@ arguments: the later one wins if it is present, so that 0 and false survive.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -14,6 +15,7 @@ from starskip.errors import ConfigError
 
 STRATEGIES = ("leapfrog", "frequency", "parser")
 _PREFIX = "STARSKIP_"
+_VERSION = re.compile(r"\d+(?:\.\d+){1,2}(?:-\w+)?")
 _BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
@@ -24,7 +26,7 @@ class Settings:
     strategy: str = "leapfrog"  # scores votes; design.md, "The mathematics"
     max_indexes: int = 8  # K, indexes a table; an upper bound, min_gain_ratio stops earlier
     min_gain_ratio: float = 0.005  # share of all entries that one more index must save; seed 000 calls it G0
-    pinot_version: str = "0.11"  # which index serves which predicate
+    pinot_version: str = "0.11"  # which index serves which predicate; the rules are measured on 0.11
     model_error_ratio: float = 0.015  # standard deviation; calibrated by benchmarks/advice.py
     latency_r2_threshold: float = 0.7  # centred, out of sample; the seed's tool uses 0.7 too
     instances_per_shape: int = 64  # literals kept a shape; more change no advice on the samples
@@ -37,7 +39,9 @@ class Settings:
     max_unparsed_ratio: float = 0.5  # share of a table's queries that no shape was found for
     max_damaged_ratio: float = 0.2  # share of a table's segments that cannot be read
     show_literals: bool = False  # literals of queries in reports; they may be personal data
-    kept_nights: int = 30  # nights whose artefacts stay
+    vacuum_grace_hours: int = (
+        24  # how long files stay that no manifest names: readers and writers may be slow
+    )
 
     def __post_init__(self) -> None:
         """Refuse values that no night can run with."""
@@ -45,6 +49,11 @@ class Settings:
             raise ConfigError(
                 f"strategy {self.strategy!r} is not known: use one of {', '.join(STRATEGIES)}",
                 setting="strategy",
+            )
+        if not _VERSION.fullmatch(self.pinot_version):
+            raise ConfigError(
+                f"pinot_version {self.pinot_version!r} is no version such as 0.11 or 1.2.0",
+                setting="pinot_version",
             )
         for item in fields(self):
             value = getattr(self, item.name)

@@ -104,7 +104,8 @@ def test_any_masks_give_a_cost_between_nothing_and_every_scan_in_full(masks: lis
     each = leapfrog_cost(masks).entries_per_row
     assert len(each) == len(masks)
     assert all(entries >= -1e-9 for entries in each)
-    assert sum(each) <= len(masks) + 1e-6
+    # A child without a match reads one entry past the end before it gives up.
+    assert sum(each) <= len(masks) * (1 + 1 / len(masks[0])) + 1e-6
     assert sum(each) >= 1 - 1e-6, "some child reads each row"
 
 

@@ -1,4 +1,4 @@
-"""Run by test_stage_job in a process of its own, since a job ends its session: stages that fail on executors."""
+"""Stages that fail on executors; test_stage_job runs them in a process of their own."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def fine(engine: Engine, night: Night) -> StageResult:
 
 if __name__ == "__main__":
     arguments = ["--config", str(Path(sys.argv[1])), "--run-date", "2026-11-20"]
+    print(f"no date left with {stage_job(fine, [*arguments[:2], '--run-date', 'yesterday'])}", flush=True)
     for stage in (fine, bad_input, too_much):
         print(f"{stage.__name__} left with {stage_job(stage, arguments)}", flush=True)
-    print(f"no date left with {stage_job(fine, [*arguments[:2], '--run-date', 'yesterday'])}", flush=True)
     stage_job(a_bug, arguments)

@@ -55,7 +55,7 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="starskip")
 def main() -> None:
-    r"""Index advice for analytic tables, from query logs and table metadata.
+    """Index advice for analytic tables, from query logs and table metadata.
 
     \b
     starskip parse-log broker.log.gz               what a log holds
@@ -65,4 +65,4 @@ def main() -> None:
                                                    one stage of the night by hand
 
     Exit codes: 0 done, 2 wrong arguments, 3 wrong input (one line on stderr says what).
-    """
+    """  # noqa: D301 - click reads the character \b as "keep these lines"

@@ -19,10 +19,14 @@ SPLIT_BYTES = 64 * 1024 * 1024
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option(
-    "--rejected", default=0, metavar="N", help="Show the first N rejected records with their reasons."
+    "--rejected",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Show the first N rejected records with their reasons.",
 )
 def parse_log(paths: Sequence[str], output: str, rejected: int) -> None:
-    r"""Count the records of Pinot broker logs.
+    """Count the records of Pinot broker logs.
 
     PATH is a file (plain, .gz or .zst), a folder, or a glob in quotes.
 
@@ -31,7 +35,7 @@ def parse_log(paths: Sequence[str], output: str, rejected: int) -> None:
       starskip parse-log logs/broker-2026-11-18.log.gz
       starskip parse-log 'logs/*.log.gz' --format json
       starskip parse-log broker.log --rejected 5
-    """
+    """  # noqa: D301 - click reads the character \b as "keep these lines"
     summary = LogSummary()
     examples: list[str] = []
     for split in progress("reading", log_splits(log_files(paths), SPLIT_BYTES)):

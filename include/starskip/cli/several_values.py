@@ -27,7 +27,7 @@ class SeveralValues(click.Command):
             if argument in self._several:
                 current, is_first = argument, True
                 yield argument
-            elif argument.startswith("--") or current is None:
+            elif argument.startswith("-") or current is None:
                 current = None
                 yield argument
             else:

@@ -24,7 +24,7 @@ from starskip.stages.night_from_config import NightArguments, night_from_config
 @click.option("--tables", default="", help="Comma separated tables; all if left out.")
 @click.option("--set", "overrides", multiple=True, metavar="NAME=VALUE", help="A setting; repeatable.")
 def stage(name: str, config: str, run_date: datetime, tables: str, overrides: Sequence[str]) -> None:
-    r"""Run one stage of the night (or `all`) in this process, without Airflow and Spark.
+    """Run one stage of the night (or `all`) in this process, without Airflow and Spark.
 
     Stages read and publish the same artefacts as the nightly DAG's jobs; running one again replaces
     its artefact of that night.
@@ -34,7 +34,7 @@ def stage(name: str, config: str, run_date: datetime, tables: str, overrides: Se
       starskip stage parse_query_logs --config include/config/night.yaml --run-date 2026-11-20
       starskip stage select_indexes --config night.yaml --run-date 2026-11-20 --set max_indexes=3
       starskip stage all --config night.yaml --run-date 2026-11-20 --tables lineitem
-    """
+    """  # noqa: D301 - click reads the character \b as "keep these lines"
     arguments = NightArguments(
         run_date=run_date.date(),
         run_id="by hand",

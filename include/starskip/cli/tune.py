@@ -59,14 +59,14 @@ def tune(
     pinot_version: str,
     output: str,
 ) -> None:
-    r"""Recommend indexes for Pinot tables from a broker log and the tables' segments.
+    """Recommend indexes for Pinot tables from a broker log and the tables' segments.
 
     \b
     Examples:
       starskip tune --log broker.log.gz --segments /deep/store --index inverted
       starskip tune --log a.log b.log --segments /deep/store --index inverted --max-indexes 3
       starskip tune --log logs/ --segments /deep/store --index sorted --format json
-    """
+    """  # noqa: D301 - click reads the character \b as "keep these lines"
     overrides = {
         "strategy": strategy,
         "max_indexes": max_indexes,

@@ -42,7 +42,8 @@ def _binned(batch: pa.RecordBatch) -> pa.Table:
     for name in ("entries_scanned_in_filter", "entries_scanned_post_filter"):
         columns[name.replace("entries_scanned_", "bin_")] = pa.array(_bin(table[name].to_numpy()))
     for name in ("entries_scanned_in_filter", "entries_scanned_post_filter", "latency_ms"):
-        columns[name] = table[name].cast(pa.float64())
+        # Not safe: past 2^53 a float rounds, which no fit can see, and Arrow would refuse.
+        columns[name] = table[name].cast(pa.float64(), safe=False)
     columns["queries"] = pa.array(np.ones(len(table), dtype=np.int64))
     return pa.table(columns).select(LATENCY_BINS.names).cast(LATENCY_BINS)
 

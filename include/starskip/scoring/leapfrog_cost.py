@@ -22,6 +22,8 @@ Mask = npt.NDArray[np.bool_]
 MAX_CHILDREN = 16
 """Children beyond are taken to be never asked; the work grows with the square of their number."""
 
+_RESTART_RATIO = 1e-9
+
 
 @dataclass(frozen=True, slots=True)
 class LeapfrogCost:
@@ -98,10 +100,9 @@ def _visits_per_cycle(moves: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]
     """Expected visits of each state from the start of a cycle until the next one starts."""
     within = moves.copy()
     within[:, 0] = 0.0
-    system = np.eye(len(moves)) - within.T
     start = np.zeros(len(moves))
     start[0] = 1.0
-    # Without a common match the cycle never ends; the least-squares answer is the long-run share.
-    if np.linalg.matrix_rank(system) < len(moves):
-        return np.asarray(np.linalg.lstsq(system, start, rcond=None)[0], dtype=np.float64)
-    return np.asarray(np.linalg.solve(system, start), dtype=np.float64)
+    # Without a common match the cycle never ends. A tiny chance to begin anew at each step keeps the system
+    # solvable and the visits positive, and leaves their long-run shares as they are.
+    visits = np.linalg.solve(np.eye(len(moves)) - (1.0 - _RESTART_RATIO) * within.T, start)
+    return np.asarray(visits, dtype=np.float64)

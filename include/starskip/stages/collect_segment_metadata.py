@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 
 import pyarrow as pa
@@ -16,7 +17,7 @@ import pyarrow.compute as pc
 from starskip.artefacts.aside import Aside
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.snapshot import Snapshot
-from starskip.errors import SourceError
+from starskip.errors import SourceError, StorageError, printable
 from starskip.pinot.segments.facts_table import collect_facts, source_identity
 from starskip.pinot.segments.segment_files import SegmentFile, list_segments, segment_tables
 from starskip.stages.engine import Engine, Rows
@@ -32,15 +33,15 @@ _MAX_KNOWN_FILES = 5_000_000
 def collect_segment_metadata(engine: Engine, night: Night) -> StageResult:
     """Publish ``table_facts`` and ``damaged_segments`` of the night's tables."""
     files, warnings = _segment_files(night)
-    known = _known_files(engine, night)
+    former = _former_snapshot(night)
+    known = _known_files(engine, night, former) if former else {}
     fresh = [file for file in files if known.get(file.path) != source_identity(file)]
     unchanged = {file.path for file in files} - {file.path for file in fresh}
     aside = night.store.write_aside(_ARTEFACT, night.date_text)
     damaged_aside = night.store.write_aside(_DAMAGED, night.date_text)
     read = engine.rows_of_items(fresh, partial(_write_facts, aside, damaged_aside), RECEIPTS)
     gathered = [read.gather("segment receipts", MAX_RECEIPTS)]
-    former = _former_snapshot(night)
-    if unchanged and former is not None:
+    if unchanged and former:
         tables = sorted({file.table for file in files} & set(former.tables))
         rows = engine.rows_of_snapshot(former, tables)
         gathered.append(_taken_over(rows, unchanged, aside).gather("segment receipts", MAX_RECEIPTS))
@@ -52,7 +53,7 @@ def collect_segment_metadata(engine: Engine, night: Night) -> StageResult:
     night.publish(_ARTEFACT, parts)
     reasons = [json.loads(note) for note in notes_of(receipts, _DAMAGED)]
     warnings.extend(
-        f"damaged segment {item['file']}: {item['reason']} ({item['detail']})" for item in reasons
+        printable(f"damaged segment {item['file']}: {item['reason']} ({item['detail']})") for item in reasons
     )
     counts = {
         "tables": len(parts),
@@ -81,19 +82,25 @@ def _segment_files(night: Night) -> tuple[list[SegmentFile], list[str]]:
 
 
 def _former_snapshot(night: Night) -> Snapshot | None:
-    dates = [d for d in night.store.run_dates(_ARTEFACT) if d <= night.date_text]
-    return night.store.snapshot(_ARTEFACT, dates[-1]) if dates else None
+    """Return the facts of the newest night so far that can be read.
+
+    Facts whose files are gone or damaged are passed over: the segments themselves are still there.
+    """
+    for run_date in reversed([d for d in night.store.run_dates(_ARTEFACT) if d <= night.date_text]):
+        with suppress(StorageError):
+            snapshot = night.store.snapshot(_ARTEFACT, run_date)
+            if snapshot:
+                snapshot.dataset()  # reads the footer of every file
+                return snapshot
+    return None
 
 
-def _known_files(engine: Engine, night: Night) -> dict[str, str]:
-    """Return path to identity of the segment files that the newest former night has read.
+def _known_files(engine: Engine, night: Night, former: Snapshot) -> dict[str, str]:
+    """Return path to identity of the segment files that the ``former`` night has read.
 
     A file changed within two seconds of that night's start may have been read before the change
     (git's racy rule, design.md), so it counts as unknown.
     """
-    former = _former_snapshot(night)
-    if former is None:
-        return {}
     tables = [table for table in former.tables if night.wants(table)]
     started_ns = int(former.manifest.created_at.timestamp() * 1e9)
     rows = engine.rows_of_snapshot(former, tables, ["source_file", "source_identity"])

@@ -38,7 +38,7 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
     """
     document = _document(Path(path))
     folder = Path(path).resolve().parent
-    settings = with_overrides(Settings(), document.get("settings") or {}, origin=str(path))
+    settings = with_overrides(Settings(), _mapping(path, document, "settings"), origin=str(path))
     settings = with_overrides(settings, environment_overrides(environment), origin="environment")
     settings = with_overrides(settings, arguments.settings, origin="arguments")
     tables = arguments.tables or _texts(path, document, "tables")
@@ -62,8 +62,9 @@ def _document(path: Path) -> Mapping[str, Any]:
         raise ConfigError(
             f"cannot read the configuration {path}: {error.strerror}", setting=str(path)
         ) from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not YAML: {str(error).splitlines()[0]}", setting=str(path)) from error
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        problem = " ".join(str(error).split())
+        raise ConfigError(f"{path} is not YAML: {problem}", setting=str(path)) from error
     if not isinstance(document, Mapping):
         raise ConfigError(f"{path} must map keys to values: {', '.join(_KEYS)}", setting=str(path))
     unknown = sorted(set(document) - set(_KEYS))
@@ -87,6 +88,13 @@ def _texts(path: str | Path, document: Mapping[str, Any], key: str) -> list[str]
     if not isinstance(values, list) or not all(isinstance(item, str) for item in values):
         raise ConfigError(f"{path}: {key} must be a list of texts", setting=key)
     return values
+
+
+def _mapping(path: str | Path, document: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = document.get(key) or {}
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"{path}: {key} must map names to values", setting=key)
+    return value
 
 
 def _beside(folder: Path, text: str) -> str:

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from starskip.artefacts.aside import Aside
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.schemas import QUERIES, REJECTED_RECORDS
+from starskip.errors import printable
 from starskip.pinot.logs.log_files import LogSplit, log_files, log_splits
 from starskip.pinot.logs.log_summary import LogSummary, log_summary
 from starskip.pinot.logs.parse_records import parse_split
@@ -27,41 +28,52 @@ from starskip.stages.receipts import MAX_RECEIPTS, RECEIPTS, TableWriter, note_r
 _QUERIES = "queries"
 _REJECTED = "rejected_records"
 
+_NAMED_STRANGERS = 5
+
 NO_TABLE = "-"
 """Stands for the table of records that name none; no table of Pinot can be called so."""
 
 
 def parse_query_logs(engine: Engine, night: Night) -> StageResult:
-    """Publish ``queries`` and ``rejected_records`` of the night's tables."""
+    """Publish ``queries`` and ``rejected_records`` of the night's tables.
+
+    Queries of tables that have no segments are counted and left out: a log may name any number of tables.
+    """
     paths = [path.replace("{run_date}", night.date_text) for path in night.log_paths]
     splits = log_splits(log_files(paths), night.settings.log_split_bytes)
     asides = (
         night.store.write_aside(_QUERIES, night.date_text),
         night.store.write_aside(_REJECTED, night.date_text),
     )
-    map_splits = partial(_write_records, asides, night.run_date, night.tables)
+    expected = _expected_tables(night)
+    wanted = night.tables if expected is None else expected
+    map_splits = partial(_write_records, asides, night.run_date, wanted)
     receipts = engine.rows_of_items(splits, map_splits, RECEIPTS).gather("log receipts", MAX_RECEIPTS)
-    summary, outside = LogSummary(), 0
+    summary, outside, strangers = LogSummary(), 0, set[str]()
     for note in map(json.loads, notes_of(receipts, _QUERIES)):
         outside += note.pop("outside_run_date")
+        strangers.update(note.pop("strangers"))
         summary += LogSummary(**note)
-    log = {**summary.to_json(), "outside_run_date": outside}
-    parts = parts_of(receipts, _QUERIES)
     # A table that nobody asked that night has an empty part, which the stages behind can tell from no run.
-    for table in _expected_tables(night) - parts.keys():
-        parts[table] = Part(())
-    night.publish(_REJECTED, parts_of(receipts, _REJECTED))
+    parts = {table: Part(()) for table in expected or ()} | parts_of(receipts, _QUERIES)
+    left_out = summary.queries - sum(file.rows or 0 for part in parts.values() for file in part.files)
+    if night.tables is None and left_out:
+        summary += LogSummary(queries=-left_out, other={"table_without_segments": left_out})
+    log = {**summary.to_json(), "outside_run_date": outside}
+    night.publish(_REJECTED, {NO_TABLE: Part(()), **parts_of(receipts, _REJECTED)})
     night.publish(_QUERIES, {table: Part(part.files, {"log": log}) for table, part in parts.items()})
     counts = {name: value for name, value in log.items() if isinstance(value, int)}
     warnings = [f"{n} log records rejected: {reason}" for reason, n in summary.rejected.items()]
-    strange = sorted(parts.keys() - _expected_tables(night))
-    warnings.extend(f"queries of table {table!r}, which has no segments, are left out" for table in strange)
+    if night.tables is None and left_out:
+        named = ", ".join(sorted(strangers)[:_NAMED_STRANGERS])
+        warnings.append(f"{left_out} queries of tables without segments are left out, such as {named}")
     return StageResult(counts, tuple(warnings))
 
 
-def _expected_tables(night: Night) -> set[str]:
+def _expected_tables(night: Night) -> frozenset[str] | None:
+    """Return the tables that the night has facts of; None before it has any."""
     snapshot = night.store.snapshot("table_facts", night.date_text)
-    return {table for table in snapshot.tables if night.wants(table)} if snapshot else set()
+    return frozenset(table for table in snapshot.tables if night.wants(table)) if snapshot else None
 
 
 def _write_records(
@@ -69,16 +81,23 @@ def _write_records(
 ) -> Iterator[pa.RecordBatch]:
     queries, rejected = TableWriter(asides[0]), TableWriter(asides[1])
     for split in splits:
-        summary, outside = LogSummary(), 0
+        summary, outside, strangers = LogSummary(), 0, set[str]()
         for batch in parse_split(split):
             tonight = batch.filter(_is_tonight(batch, run_date))
             outside += batch.num_rows - tonight.num_rows
             summary += log_summary(tonight)
             is_query = pc.equal(tonight.column("kind"), "query")
-            yield from queries.add(_wanted(tonight.filter(is_query), tables).select(QUERIES.names))
+            asked = tonight.filter(is_query)
+            is_wanted = _is_wanted(asked, tables)
+            yield from queries.add(asked.filter(is_wanted).select(QUERIES.names))
+            others = pc.unique(asked.filter(pc.invert(is_wanted)).column("table")).to_pylist()
+            strangers = set(
+                sorted({*strangers, *(printable(name, 100) for name in others)})[:_NAMED_STRANGERS]
+            )
             kept_aside = tonight.filter(pc.invert(is_query)).select(REJECTED_RECORDS.names)
             yield from rejected.add(_named(kept_aside))
-        yield note_receipt(_QUERIES, NO_TABLE, json.dumps({**asdict(summary), "outside_run_date": outside}))
+        note = {**asdict(summary), "outside_run_date": outside, "strangers": sorted(strangers)}
+        yield note_receipt(_QUERIES, NO_TABLE, json.dumps(note))
     yield from queries.finish()
     yield from rejected.finish()
 
@@ -94,10 +113,10 @@ def _is_tonight(batch: pa.RecordBatch, run_date: date) -> pa.Array:
     return pc.fill_null(inside, True)
 
 
-def _wanted(batch: pa.RecordBatch, tables: frozenset[str] | None) -> pa.RecordBatch:
+def _is_wanted(batch: pa.RecordBatch, tables: frozenset[str] | None) -> pa.Array:
     if tables is None:
-        return batch
-    return batch.filter(pc.is_in(batch.column("table"), value_set=pa.array(sorted(tables), pa.string())))
+        return pa.repeat(pa.scalar(True), batch.num_rows)
+    return pc.is_in(batch.column("table"), value_set=pa.array(sorted(tables), pa.string()))
 
 
 def _named(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -49,7 +49,7 @@ _NO_FIT = {
     "no_variation": "all queries took the same time or scanned the same entries",
     "poor_fit": "entries scanned explain too little of the latency of queries that the fit had not seen",
 }
-_UNITS = {"_ratio": "share", "_bytes": "bytes", "_indexes": "indexes", "_nights": "nights", "_rows": "rows"}
+_UNITS = {"_ratio": "share", "_bytes": "bytes", "_indexes": "indexes", "_hours": "hours", "_rows": "rows"}
 
 
 def table_evidence(night: Night, table: str) -> Evidence:

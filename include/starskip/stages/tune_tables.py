@@ -98,7 +98,13 @@ def scored_tables(request: TuneRequest, progress: Progress) -> ScoredTables:
         if table not in known:
             warnings.append(f"table {table} of the log has no segments below {request.segments_root}")
             continue
-        overview, damaged = _overview(table, request, progress)
+        try:
+            overview, damaged = _overview(table, request, progress)
+        except SourceError as error:
+            if table in request.tables:
+                raise
+            warnings.append(str(error))  # one table of the log must not end the advice for the others
+            continue
         overviews.update(overview)
         warnings.extend(damaged)
     shapes_of = partial(_shapes_of, workload)

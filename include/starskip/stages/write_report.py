@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import timedelta
 from functools import partial
 
 import pyarrow as pa
 
 from starskip.artefacts.aside import Aside
+from starskip.artefacts.vacuum import vacuum
 from starskip.reports.report_files import report_files
 from starskip.stages.engine import Engine
 from starskip.stages.gate_verdicts import flagged_tables, usable_tables
@@ -26,7 +28,11 @@ def write_report(engine: Engine, night: Night) -> StageResult:
     former = night.store.snapshot("reports", night.date_text)
     kept = former.parts(flagged_tables(night, "write_report")) if former else {}
     night.publish("reports", {**kept, **parts})
-    return StageResult({"reports": len(parts)})
+    # The night's last stage also removes what killed or repeated runs of former nights have left behind.
+    grace = timedelta(hours=night.settings.vacuum_grace_hours)
+    vacuumed = vacuum(night.store, now=night.started_at, grace=grace)
+    warnings = tuple(f"not vacuumed: {reason}" for _, reason in vacuumed.left_alone)
+    return StageResult({"reports": len(parts), "files_vacuumed": len(vacuumed.removed)}, warnings)
 
 
 def _write(night: Night, aside: Aside, tables: Iterable[str]) -> Iterator[pa.RecordBatch]:

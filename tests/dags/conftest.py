@@ -1,0 +1,31 @@
+"""The checkout's DAGs as Airflow sees them, with a home of Airflow's that no one else has."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starskip.orchestration.airflow_environment import airflow_environment
+
+CHECKOUT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="session")
+def dag_bag(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """All DAGs; Airflow reads its environment when it is first imported, so that comes after setting it."""
+    home = tmp_path_factory.mktemp("airflow")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in airflow_environment(CHECKOUT, os.environ, home=home).items():
+            patch.setenv(name, value)
+        patch.delenv("STARSKIP_CONFIG", raising=False)
+        from airflow.dag_processing.dagbag import DagBag
+
+        yield DagBag(CHECKOUT / "dags")
+
+
+@pytest.fixture(scope="session")
+def nightly(dag_bag: Any) -> Any:
+    return dag_bag.dags["index_advisor_nightly"]

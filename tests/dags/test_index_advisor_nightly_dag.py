@@ -1,0 +1,208 @@
+"""The nightly DAG without running it: order, retries, params, arguments of the jobs."""
+
+from __future__ import annotations
+
+import copy
+from datetime import UTC, date, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from starskip.settings import Settings
+
+pytestmark = [pytest.mark.dags, pytest.mark.filterwarnings("default")]
+
+CHECKOUT = Path(__file__).parents[2]
+
+
+def test_tasks_are_the_stages_in_order_each_with_its_gate_behind_it(nightly: Any) -> None:
+    from starskip.stages.gate_verdicts import STAGES
+
+    (root,) = nightly.roots
+    found = []
+    task = root
+    while True:
+        found.append(task.task_id)
+        assert len(task.downstream_list) <= 1
+        if not task.downstream_list:
+            break
+        (task,) = task.downstream_list
+    assert found == [name for stage in STAGES for name in (stage, f"check_{stage}")] + ["finish_night"]
+    assert len(nightly.tasks) == len(found)
+
+
+def test_every_stage_submits_the_job_file_of_its_name(nightly: Any) -> None:
+    jobs = {task.task_id: task.application for task in nightly.tasks if hasattr(task, "application")}
+    assert len(jobs) == 6
+    for task_id, application in jobs.items():
+        assert Path(application) == CHECKOUT / "spark_jobs" / f"{task_id}.py"
+        assert Path(application).is_file()
+
+
+def test_stages_and_gates_are_tried_twice_and_the_last_task_runs_whatever_came_before(nightly: Any) -> None:
+    retries = {task.task_id: task.retries for task in nightly.tasks}
+    assert retries.pop("finish_night") == 0
+    assert set(retries.values()) == {1}
+    assert nightly.get_task("finish_night").trigger_rule == "all_done"
+
+
+def test_a_gate_skips_by_rule_so_that_the_last_task_still_runs(nightly: Any) -> None:
+    gates = [task for task in nightly.tasks if task.task_id.startswith("check_")]
+    assert len(gates) == 6
+    assert not any(task.ignore_downstream_trigger_rules for task in gates)
+
+
+def test_the_interval_of_a_scheduled_run_starts_in_the_night_it_is_about(nightly: Any) -> None:
+    from airflow.serialization.encoders import coerce_to_core_timetable
+    from airflow.timetables.base import TimeRestriction
+    from starskip.orchestration.run_date import resolve_run_date
+
+    timetable = coerce_to_core_timetable(nightly.timetable)
+    restriction = TimeRestriction(datetime(2026, 11, 20, 2, tzinfo=UTC), None, True)
+    info = timetable.next_dagrun_info(last_automated_data_interval=None, restriction=restriction)
+    assert info.run_after == datetime(2026, 11, 21, 2, tzinfo=UTC)
+    assert resolve_run_date(None, info.data_interval.start, info.run_after) == date(2026, 11, 20)
+
+
+def test_without_params_everything_is_as_configured(nightly: Any) -> None:
+    assert checked(nightly) == {
+        "run_date": None,
+        "tables": [],
+        **{name: None for name in nightly.params if name not in ("run_date", "tables")},
+    }
+
+
+def test_params_are_titled_and_described_and_those_of_settings_exist(nightly: Any) -> None:
+    from starskip.orchestration.night_params import SETTING_PARAMS
+
+    assert list(nightly.params) == ["run_date", "tables", *SETTING_PARAMS]
+    assert set(SETTING_PARAMS) <= set(Settings.__dataclass_fields__)
+    for name in nightly.params:
+        param = nightly.params.get_param(name)
+        assert param.schema["title"]
+        assert param.description
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"run_date": "2026-11-20"},
+        {"tables": ["lineitem", "airline-Stats_2", "db.orders"]},
+        {"strategy": "parser", "max_indexes": 64, "min_gain_ratio": 0},
+        {"max_rejected_ratio": 1, "max_unparsed_ratio": 0.25, "max_damaged_ratio": 0.0},
+    ],
+)
+def test_params_that_make_sense_are_taken(nightly: Any, given: dict[str, Any]) -> None:
+    assert given.items() <= checked(nightly, **given).items()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"run_date": "20th of November"},
+        {"run_date": "2026-13-01"},
+        {"tables": "lineitem"},
+        {"tables": ["--conf=spark.submit.pyFiles=evil.py"]},
+        {"tables": ["a,b"]},
+        {"tables": ["../climbs"]},
+        {"tables": ["x; rm -rf ."]},
+        {"tables": ["x" * 201]},
+        {"strategy": "guess"},
+        {"max_indexes": 0},
+        {"max_indexes": 65},
+        {"max_indexes": 2.5},
+        {"min_gain_ratio": -0.1},
+        {"max_damaged_ratio": 1.1},
+        {"latency_r2_threshold": "high"},
+    ],
+)
+def test_params_that_make_no_sense_are_refused_before_anything_starts(
+    nightly: Any, given: dict[str, Any]
+) -> None:
+    from airflow.sdk.exceptions import ParamValidationError
+
+    with pytest.raises(ParamValidationError, match=f"param {next(iter(given))}"):
+        checked(nightly, **given)
+
+
+def test_jobs_get_their_arguments_as_a_list_each_value_joined_to_its_option(nightly: Any) -> None:
+    request = requested(nightly, tables=["lineitem", "orders"], min_gain_ratio=0, strategy="parser")
+    assert request.job_arguments() == [
+        f"--config={CHECKOUT}/include/config/night.yaml",
+        "--run-date=2026-11-20",
+        "--run-id=manual; rm -rf .",
+        "--tables=lineitem,orders",
+        "--set=strategy=parser",
+        "--set=min_gain_ratio=0",
+    ]
+
+
+def test_jobs_and_gates_are_about_the_same_night(nightly: Any, tmp_path: Path) -> None:
+    from starskip.spark.stage_job import _night_arguments, _parser
+    from starskip.stages.write_report import write_report
+
+    request = requested(nightly, tables=["lineitem"], max_indexes=3)
+    parsed = _night_arguments(_parser(write_report).parse_args(request.job_arguments()))
+    night = request.night(datetime(2026, 11, 21, tzinfo=UTC))
+    assert parsed.run_date == night.run_date == date(2026, 11, 20)
+    assert parsed.run_id == night.run_id
+    assert frozenset(parsed.tables) == night.tables
+    assert int(parsed.settings["max_indexes"]) == night.settings.max_indexes == 3
+
+
+def test_the_configuration_comes_from_the_environment_then_the_variable_then_the_sample(
+    nightly: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert requested(nightly, variable="of-the-variable.yaml").config == "of-the-variable.yaml"
+    monkeypatch.setenv("STARSKIP_CONFIG", "of-the-environment.yaml")
+    assert requested(nightly, variable="of-the-variable.yaml").config == "of-the-environment.yaml"
+
+
+def test_the_exit_code_of_bad_input_is_the_one_that_jobs_leave_with(nightly: Any) -> None:
+    from starskip.orchestration.task_failure import BAD_INPUT
+    from starskip.spark import stage_job
+
+    assert BAD_INPUT == stage_job.BAD_INPUT == 3
+
+
+def test_the_reason_of_a_failure_is_what_the_job_said_itself(nightly: Any) -> None:
+    from starskip.orchestration.spark_stage_operator import failure_reason
+
+    said = [
+        "WARN something",
+        "fit_latency_model: warning: few bins",
+        "fit_latency_model: no queries",
+        "INFO bye",
+    ]
+    assert failure_reason("fit_latency_model", said, "otherwise") == "no queries"
+    stack = ["Traceback (most recent call last):", "ValueError: a bug", "\tat org.apache.spark.Shutdown"]
+    assert failure_reason("fit_latency_model", stack, "otherwise") == "ValueError: a bug"
+    assert failure_reason("fit_latency_model", [], "Cannot execute: x.\nmore") == "Cannot execute: x."
+
+
+def test_the_counts_are_those_of_the_line_that_a_job_ends_with(nightly: Any) -> None:
+    from starskip.orchestration.spark_stage_operator import job_counts
+
+    lines = ["noise", '{"stage": "x", "run_date": "2026-11-20", "tables": 2, "lines": 7}', "INFO bye"]
+    assert job_counts(lines) == {"tables": 2, "lines": 7}
+    assert job_counts(["noise"]) == {}
+
+
+def checked(nightly: Any, **given: Any) -> dict[str, Any]:
+    params = copy.deepcopy(nightly.params)
+    params.update(given)
+    return dict(params.validate())
+
+
+def requested(nightly: Any, variable: str | None = None, **given: Any) -> Any:
+    from starskip.orchestration.night_request import night_request
+
+    run = SimpleNamespace(
+        data_interval_start=datetime(2026, 11, 20, 2, tzinfo=UTC),
+        run_after=datetime(2026, 11, 21, 2, tzinfo=UTC),
+        run_id="manual; rm -rf .",
+    )
+    values = {"starskip_config": variable} if variable else {}
+    context = {"dag_run": run, "params": checked(nightly, **given), "var": {"value": values}}
+    return night_request(context, CHECKOUT)

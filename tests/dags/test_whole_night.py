@@ -1,0 +1,208 @@
+"""Whole nights as ``make night`` runs them: Airflow's own ``dags test``, real Spark jobs, real gates."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from starskip.artefacts.artefact_store import ArtefactStore
+from starskip.artefacts.manifest import Part
+from starskip.artefacts.schemas import RECOMMENDATIONS
+from starskip.artefacts.storage_for import storage_for
+
+pytestmark = [pytest.mark.dags, pytest.mark.spark, pytest.mark.quality]
+
+CHECKOUT = Path(__file__).parents[2]
+NIGHT, OTHER_NIGHT = "2026-11-20", "2026-11-19"
+
+
+@dataclass(frozen=True)
+class House:
+    """A night's configuration and stores in a folder of their own, over a copy of the sample."""
+
+    folder: Path
+
+    @property
+    def store(self) -> ArtefactStore:
+        return ArtefactStore(storage_for(str(self.folder / "artefacts")))
+
+    def run(self, *options: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "starskip.orchestration.nightly_run", "--run-date", NIGHT]
+        folders = ["--home", self.folder / "airflow", "--reports", self.folder / "reports"]
+        environment = {**os.environ, "STARSKIP_CONFIG": str(self.folder / "night.yaml")}
+        ran = subprocess.run(
+            [*command, *folders, *options], cwd=CHECKOUT, env=environment, capture_output=True, text=True
+        )
+        print(ran.stdout, ran.stderr)
+        return ran
+
+    def recommendations(self, table: str, run_date: str = NIGHT) -> list[dict[str, Any]]:
+        snapshot = self.store.snapshot("recommendations", run_date)
+        assert snapshot is not None
+        return snapshot.read_table([table]).to_pylist()
+
+    def report(self, table: str) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = json.loads(
+            (self.folder / "reports" / NIGHT / table / "report.json").read_text()
+        )
+        return found
+
+    def task_states(self) -> dict[str, tuple[str, int]]:
+        """State and number of tries of each task of the last run, out of Airflow's own database."""
+        with sqlite3.connect(self.folder / "airflow" / "airflow.db") as database:
+            rows = database.execute("select task_id, state, try_number from task_instance").fetchall()
+        database.close()
+        return {task: (state, tries) for task, state, tries in rows}
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> House:
+    folder = tmp_path_factory.mktemp("house")
+    shutil.copytree(CHECKOUT / "include" / "sample", folder / "sample")
+    (folder / "night.yaml").write_text(
+        "artefacts: artefacts\nlog_paths: [sample/logs]\nsegments_root: sample/segments\n"
+        "table_configs: [sample/config/airlineStats_table.json, sample/config/lineitem_table.json]\n"
+        "settings: {min_gain_ratio: 0.05}\n"
+    )
+    return House(folder)
+
+
+@pytest.fixture(scope="module")
+def first(house: House) -> subprocess.CompletedProcess[str]:
+    """A night over the whole sample, beside another night that has been published before."""
+    aside = house.store.write_aside("recommendations", OTHER_NIGHT)
+    row = {
+        "table": "lineitem",
+        "verdict": "chosen",
+        "kind": "inverted",
+        "column": "of another night",
+        "rank": 1,
+    }
+    parts = {"lineitem": Part(aside.write("lineitem", pa.Table.from_pylist([row], schema=RECOMMENDATIONS)))}
+    created_at = datetime(2026, 11, 20, tzinfo=UTC)
+    house.store.publish(
+        "recommendations", OTHER_NIGHT, parts, replace="all", created_at=created_at, created_by="test"
+    )
+    return house.run()
+
+
+@pytest.fixture(scope="module")
+def first_advice(house: House, first: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
+    return house.recommendations("airlineStats")
+
+
+@pytest.fixture(scope="module")
+def second(house: House, first_advice: list[dict[str, Any]]) -> subprocess.CompletedProcess[str]:
+    """The same night again, after every segment of lineitem was damaged."""
+    for path in (house.folder / "sample" / "segments" / "lineitem").iterdir():
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 3])
+    return house.run()
+
+
+def test_a_night_over_the_sample_ends_well_and_shows_each_step(
+    first: subprocess.CompletedProcess[str],
+) -> None:
+    assert first.returncode == 0
+    assert "collect_segment_metadata: tables 2, segment files 35" in first.stdout
+    assert "check_score_votes: 2 of 2 tables passed" in first.stdout
+    assert "finish_night: reports of airlineStats, lineitem are published" in first.stdout
+    assert len(first.stdout.splitlines()) < 70
+
+
+def test_the_advice_is_the_best_set_that_was_measured(
+    house: House, first: subprocess.CompletedProcess[str]
+) -> None:
+    best = {
+        "lineitem": {"l_suppkey", "l_shipmode", "l_partkey"},
+        "airlineStats": {"OriginState", "Carrier", "Origin"},
+    }
+    for table, columns in best.items():
+        report = house.report(table)
+        assert columns == {index["columns"][0] for index in report["chosen"][:3]}
+        assert f"reports/{NIGHT}/{table}/report.html" in first.stdout
+        html = (house.folder / "reports" / NIGHT / table / "report.html").read_text()
+        assert all(column in html for column in columns)
+
+
+def test_every_gate_left_its_verdicts_in_the_report(
+    house: House, first: subprocess.CompletedProcess[str]
+) -> None:
+    gates = house.report("lineitem")["data_quality"]["gates"]
+    assert {gate["stage"] for gate in gates} >= {
+        "collect_segment_metadata",
+        "parse_query_logs",
+        "score_votes",
+    }
+
+
+def test_a_night_that_runs_again_gives_the_same_advice(
+    house: House, first_advice: list[dict[str, Any]], second: subprocess.CompletedProcess[str]
+) -> None:
+    assert first_advice
+    assert house.recommendations("airlineStats") == first_advice
+
+
+def test_a_night_replaces_exactly_itself(house: House, second: subprocess.CompletedProcess[str]) -> None:
+    (row,) = house.recommendations("lineitem", OTHER_NIGHT)
+    assert row["column"] == "of another night"
+    assert house.store.run_dates("reports") == (NIGHT,)
+
+
+def test_a_table_without_one_readable_segment_is_left_out_and_named_and_the_other_reported(
+    house: House, second: subprocess.CompletedProcess[str]
+) -> None:
+    assert second.returncode == 1
+    assert "check_collect_segment_metadata: 1 of 2 tables passed" in second.stdout
+    (reason,) = [line for line in second.stderr.splitlines() if line.startswith("Error: ")]
+    assert "table lineitem was stopped by check_collect_segment_metadata" in reason
+    assert "reports of airlineStats are published" in reason
+    snapshot = house.store.snapshot("recommendations", NIGHT)
+    assert snapshot is not None
+    assert snapshot.tables == ("airlineStats",)
+    states = house.task_states()
+    assert states.pop("finish_night") == ("failed", 1)
+    assert set(states.values()) == {("success", 1)}
+
+
+def test_if_no_table_is_left_the_rest_of_the_night_is_skipped(
+    house: House, second: subprocess.CompletedProcess[str]
+) -> None:
+    ran = house.run("--tables", "lineitem")
+    assert ran.returncode == 1
+    assert "table lineitem was stopped by check_collect_segment_metadata" in ran.stderr
+    states = house.task_states()
+    assert states["check_collect_segment_metadata"] == ("success", 1)
+    assert states["parse_query_logs"][0] == states["write_report"][0] == "skipped"
+    assert states["finish_night"] == ("failed", 1)
+
+
+def test_an_unknown_table_fails_at_once_with_the_names_of_those_there_are(
+    house: House, second: subprocess.CompletedProcess[str]
+) -> None:
+    ran = house.run("--tables", "nation")
+    assert ran.returncode == 1
+    (reason,) = [line for line in ran.stderr.splitlines() if line.startswith("Error: ")]
+    assert "collect_segment_metadata failed: unknown table nation" in reason
+    assert "airlineStats, lineitem" in reason
+    assert "Traceback" not in ran.stdout + ran.stderr
+    states = house.task_states()
+    assert states["collect_segment_metadata"] == ("failed", 1)
+    assert states["parse_query_logs"][0] == "upstream_failed"
+
+
+def test_a_param_that_makes_no_sense_is_refused_in_one_line(house: House, second: object) -> None:
+    ran = house.run("--set", "max_indexes=0")
+    assert ran.returncode == 1
+    assert ran.stderr.startswith("Error: Invalid input for param max_indexes: 0 is less than the minimum")
+    assert "starskip |" not in ran.stdout
