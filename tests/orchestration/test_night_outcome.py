@@ -36,16 +36,13 @@ def test_nothing_failed(night: Night) -> None:
 
 
 def test_a_table_that_a_gate_stopped_is_named_with_the_gate_and_what_it_saw(night: Night) -> None:
-    publish_verdicts(
-        night,
-        "score_votes",
-        [verdict("orders", "score_votes", True, False, False), verdict("customer", "", True)],
-    )
+    stopped = verdict("orders", "score_votes", True, False, False)
+    publish_verdicts(night, "score_votes", [stopped, verdict("customer", "score_votes", True)])
     outcome = night_outcome(night, {}, ALL)
     assert outcome.reported == ("customer",)
     assert outcome.problem() == (
-        "night of 2026-11-20: table orders was stopped by check_score_votes: check 1: found 3, expected 0 and 1 more"
-        " (reports of customer are published)"
+        "night of 2026-11-20: table orders was stopped by check_score_votes: "
+        "check 1: found 3, expected 0 and 1 more (reports of customer are published)"
     )
 
 

@@ -109,6 +109,16 @@ def test_any_masks_give_a_cost_between_nothing_and_every_scan_in_full(masks: lis
     assert sum(each) >= 1 - 1e-6, "some child reads each row"
 
 
+@pytest.mark.parametrize("order", [(0, 0, 0, 1), (1, 0, 0), (0, 1)])
+def test_scans_without_a_common_row_cost_what_the_walk_costs(order: tuple[int, ...]) -> None:
+    random = np.random.default_rng(2)
+    one = random_mask(random, 0.3, 1)
+    apart = [one, ~one & random_mask(random, 0.3, 1)]
+    masks = [apart[number] for number in order]
+    assert min(leapfrog_cost(masks).entries_per_row) >= 0
+    assert relative_error(masks) < 0.02
+
+
 def test_order_of_the_text_matters_as_measured() -> None:
     # samples README: quantity <= 25 AND shipmode <> 'AIR' 1.527, the other way round 1.692.
     random = np.random.default_rng(1)

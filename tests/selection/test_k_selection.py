@@ -139,6 +139,16 @@ def test_an_index_that_harms_another_query_more_than_it_helps_is_not_chosen() ->
     assert k_selection([helped, harmed], 3).chosen == frozenset()
 
 
+def test_a_new_order_of_the_rows_pays_for_what_the_old_one_saved() -> None:
+    # Not all sets are listed, since a table has one order: the harm counts all the same.
+    a, b = (frozenset({Structure("sorted", name)}) for name in "ab")
+    asks_a = VoteList("t", "s", 0, {a: Saving(100), b: Saving(-10)}, is_complete=False)
+    asks_old = VoteList("t", "u", 0, {a: Saving(-95), b: Saving(-10)}, is_complete=False)
+    asks_b = VoteList("t", "v", 0, {a: Saving(0), b: Saving(60)}, is_complete=False)
+    found = k_selection([asks_a, asks_old, asks_b], 1)
+    assert (found.chosen, found.saving_entries) == (b, 40.0)
+
+
 @pytest.mark.parametrize("lists", [[], [single("a", 0.0)], [single("a", -5.0)]])
 def test_nothing_to_gain(lists: list[VoteList]) -> None:
     found = k_selection(lists, 3)

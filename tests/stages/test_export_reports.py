@@ -69,5 +69,5 @@ def test_a_night_without_reports_says_so(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "reports").write_text("a file, not a folder")
-    with pytest.raises(StorageError, match="report.md: cannot be written"):
+    with pytest.raises(StorageError, match=r"report\.md: cannot be written"):
         export_reports(published(tmp_path, {"orders": b""}), NIGHT, tmp_path / "reports")

@@ -86,7 +86,7 @@ def tune(
     if output == "json":
         click.echo(json.dumps({"tables": {a.table: _document(a, index_kind) for a in answer.tables}}))
     else:
-        click.echo("\n\n".join(_text(a, index_kind) for a in answer.tables))
+        click.echo("\n\n".join(_text(a, index_kind) for a in answer.tables) or "the log holds no queries")
 
 
 def _document(advice: TableAdvice, index_kind: str) -> dict[str, Any]:

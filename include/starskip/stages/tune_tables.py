@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from starskip.artefacts.schemas import COLUMN_SUMS
 from starskip.errors import SourceError
 from starskip.pinot.logs.log_files import LogSplit, log_files, log_splits
+from starskip.pinot.logs.log_summary import log_summary
 from starskip.pinot.logs.parse_records import parse_split
 from starskip.pinot.segments.facts_table import collect_facts
 from starskip.pinot.segments.segment_files import SegmentFile, list_segments, segment_tables
@@ -90,8 +91,7 @@ def scored_tables(request: TuneRequest, progress: Progress) -> ScoredTables:
             raise SourceError(
                 f"unknown table {table}: {request.segments_root} has segments of {listing}", source=table
             )
-    workload = _workload(request, progress)
-    warnings: list[str] = []
+    workload, warnings = _workload(request, progress)
     tables = tuple(request.tables or sorted(workload))
     overviews: dict[str, TableOverview] = {}
     for table in tables:
@@ -119,21 +119,38 @@ def _shapes_of(workload: Mapping[str, Sequence[ShapeWorkload]], table: str) -> S
     return workload.get(table, ())
 
 
-def _workload(request: TuneRequest, progress: Progress) -> dict[str, list[ShapeWorkload]]:
+def _workload(request: TuneRequest, progress: Progress) -> tuple[dict[str, list[ShapeWorkload]], list[str]]:
     settings = request.settings
     splits = log_splits(log_files(request.log_paths), settings.log_split_bytes)
-    queries = _queries(progress("reading the log", splits), request.tables)
+    rejected: dict[str, _Rejected] = {}
+    queries = _queries(progress("reading the log", splits), request.tables, rejected)
     counted = count_shapes(queries, instances_per_shape=settings.instances_per_shape)
     workload: dict[str, list[ShapeWorkload]] = {}
     for batch in fold_shapes(counted, max_shapes=settings.max_shapes_per_table):
         for shape in workload_shapes(batch):
             workload.setdefault(shape.table, []).append(shape)
-    return workload
+    return workload, [
+        f"{found.records} log records rejected: {reason}, the first in {found.first_file}"
+        for reason, found in sorted(rejected.items())
+    ]
 
 
-def _queries(splits: Iterable[LogSplit], tables: Sequence[str]) -> Iterator[pa.RecordBatch]:
+@dataclass(slots=True)
+class _Rejected:
+    """Records of a log that were rejected for one reason."""
+
+    first_file: str
+    records: int = 0
+
+
+def _queries(
+    splits: Iterable[LogSplit], tables: Sequence[str], rejected: dict[str, _Rejected]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the queries of the tables, and count what was rejected."""
     for split in splits:
         for batch in parse_split(split):
+            for reason, records in log_summary(batch).rejected.items():
+                rejected.setdefault(reason, _Rejected(split.path)).records += records
             queries = batch.filter(pc.equal(batch.column("kind"), "query")).select(QUERY_COLUMNS)
             if tables:
                 queries = queries.filter(pc.is_in(queries.column("table"), value_set=pa.array(tables)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,11 +52,15 @@ def segment_tables(root: str | Path) -> tuple[str, ...]:
 
 def _segments_of(table: str, folder: Path) -> list[SegmentFile]:
     files = []
-    for path in _visible(folder):
-        segment = _segment_name(path)
-        if segment is not None:
-            status = path.stat()
-            files.append(SegmentFile(table, segment, str(path), status.st_size, status.st_mtime_ns))
+    try:
+        for path in _visible(folder):
+            with suppress(FileNotFoundError):  # removed since it was listed
+                segment = _segment_name(path)
+                if segment is not None:
+                    status = path.stat()
+                    files.append(SegmentFile(table, segment, str(path), status.st_size, status.st_mtime_ns))
+    except OSError as error:
+        raise SourceError(f"table {table}: cannot read {folder}: {error.strerror}", source=table) from error
     if not files:
         raise SourceError(
             f"table {table} has no segments: {folder} holds no {', '.join(SEGMENT_SUFFIXES)} file",
