@@ -45,7 +45,7 @@ bench-tuner: java $(INSTALLED) ## Print how fast a million log records become vo
 
 requirements: $(INSTALLED) ## Resolve requirements.in and requirements-dev.in anew into the pinned .txt files
 	@.venv/bin/uv pip compile --quiet --no-header --no-annotate --python-version 3.11 requirements.in -o requirements.txt
-	@.venv/bin/uv pip compile --quiet --no-header --no-annotate --python-version 3.11 -c requirements.txt requirements-dev.in -o requirements-dev.txt
+	@grep -v '^-e' requirements.txt | .venv/bin/uv pip compile --quiet --no-header --no-annotate --python-version 3.11 -c - requirements-dev.in -o requirements-dev.txt
 
 ui: java $(INSTALLED) ## Start Airflow's web page for this checkout, until Ctrl-C (PORT=8080)
 	@$(PYTHON) -m starskip.orchestration.airflow_ui --port "$(PORT)"
@@ -62,7 +62,7 @@ $(INSTALLED): requirements.txt requirements-dev.txt pyproject.toml
 	  echo "  anything else: pyenv install 3.11, or uv python install 3.11; python3.11 must be on the PATH"; \
 	  exit 1; } >&2
 	@echo "Installing into .venv, once; about 1.2 GB"
-	@$$(command -v python3.11 || command -v python3) -m venv --clear .venv || { \
+	@$$(command -v python3.11 || command -v python3) -m venv .venv || { \
 	  echo "Python has no venv module. Debian and Ubuntu: sudo apt-get install python3-venv" >&2; exit 1; }
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check "$(UV)"
 	@.venv/bin/uv pip install --quiet --python $(PYTHON) -r requirements.txt -r requirements-dev.txt

@@ -2,14 +2,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import settings
 from starskip.pinot.index_rules import serves
@@ -28,6 +27,7 @@ settings.load_profile("no_deadline")
 
 TRUTH = Path(__file__).parents[1] / "data" / "truth"
 SAMPLE = Path(__file__).parents[2] / "include" / "sample" / "segments"
+HELD_OUT = Path(__file__).parents[2] / "benchmarks" / "data" / "heldout" / "segments"
 
 Scanned = Callable[..., float]
 
@@ -43,9 +43,7 @@ def scanned() -> Scanned:
 
     @cache
     def binders(table: str) -> list[FilterBinder]:
-        if table == "baseballStats":
-            return _parquet_binders(TRUTH / "baseballStats.parquet", sorted_column="playerID")
-        return _segment_binders(TRUTH / "segments" if table == "ghEvents" else SAMPLE, table)
+        return _segment_binders(HELD_OUT if table in ("baseballStats", "ghEvents") else SAMPLE, table)
 
     def predict(table: str, sql: str, inverted: Iterable[str] = (), ranges: Iterable[str] = ()) -> float:
         cut = fingerprint(sql)
@@ -69,29 +67,9 @@ def _segment_binders(root: Path, table: str) -> list[FilterBinder]:
         facts = read_segment_facts(file)
         window = read_row_window(file, [column.name for column in facts.columns], max_rows=facts.rows)
         assert not window.unreadable
-        binders.append(_binder(window, frozenset(c.name for c in facts.columns if c.is_sorted)))
+        sorted_columns = frozenset(column.name for column in facts.columns if column.is_sorted)
+        binders.append(filter_binder(window, partial(is_served_by_sorting, sorted_columns=sorted_columns)))
     return binders
-
-
-def _parquet_binders(path: Path, sorted_column: str) -> list[FilterBinder]:
-    """Each segment's rows with a sorted dictionary of their values, as a Pinot segment has it."""
-    rows = pq.read_table(path)
-    binders = []
-    for number in pc.unique(rows["segment"]).to_pylist():
-        part = rows.filter(pc.equal(rows["segment"], number)).drop_columns(["segment"])
-        columns = {}
-        for name in part.column_names:
-            dictionary = pc.unique(part[name]).sort()
-            codes = pc.index_in(part[name], value_set=dictionary).to_numpy()
-            columns[name] = ColumnWindow(codes.astype(np.int32), dictionary)
-        window = RowWindow(path.stem, str(number), len(part), 0, len(part), columns)
-        is_sorted = bool((np.diff(columns[sorted_column].codes) >= 0).all())
-        binders.append(_binder(window, frozenset({sorted_column} if is_sorted else ())))
-    return binders
-
-
-def _binder(window: RowWindow, sorted_columns: frozenset[str]) -> FilterBinder:
-    return filter_binder(window, lambda leaf: is_served_by_sorting(leaf, sorted_columns))
 
 
 @pytest.fixture(scope="session")

@@ -81,7 +81,9 @@ class Lab:
         assert snapshot is not None, artefact
         seen = {}
         for table, part in snapshot.parts().items():
-            rows: Any = [str(row) for row in snapshot.read_table([table]).to_pylist()] if snapshot.schema else []
+            rows: Any = (
+                [str(row) for row in snapshot.read_table([table]).to_pylist()] if snapshot.schema else []
+            )
             files = [] if snapshot.schema else [snapshot.read_file(file).decode() for file in part.files]
             seen[table] = json.dumps([sorted(rows), files, part.properties], sort_keys=True).encode()
         return seen

@@ -53,7 +53,9 @@ def test_the_report_holds_what_the_recommendations_hold(sample_lab: Any) -> None
         assert [item["progressive_saving_ratio"] for item in report["chosen"]] == [
             row["progressive_saving_ratio"] for row in chosen
         ]
-        refused = {(row["column"], row["reason"], row["detail"]) for row in rows if row["verdict"] == "refused"}
+        refused = {
+            (row["column"], row["reason"], row["detail"]) for row in rows if row["verdict"] == "refused"
+        }
         assert {(i["columns"][0], i["reason"], i["detail"]) for i in report["refused"]} == refused
         summary = report["summary"]
         assert summary["predicted_saving_ratio"] == said["saving"]["ratio"]

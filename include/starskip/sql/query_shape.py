@@ -17,7 +17,7 @@ from starskip.sql.pinot_dialect import PinotDialect
 from starskip.sql.predicate import Constant, Or, Predicate, Slot, columns_of, leaves
 from starskip.sql.rewrite_filter import rewrite_filter
 
-MAX_SKELETON_CHARACTERS = 100_000
+MAX_SKELETON_CHARACTERS = 20_000
 MAX_NESTING = 60
 """The parser is recursive: deeper text would exhaust the stack rather than tell something of an index."""
 MAX_PREDICATES = 200

@@ -1,0 +1,168 @@
+"""Help with examples; and of every bad input one line on stderr with the right exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Call = Callable[..., Any]
+
+LOG = str(Path(__file__).parents[2] / "include" / "sample" / "logs" / "broker-2026-11-18.log.gz")
+TUNE = ("tune", "--log", LOG, "--index", "inverted")
+STAGE = ("stage", "collect_segment_metadata", "--run-date", "2026-11-18", "--config")
+
+
+@pytest.mark.parametrize("command", ["parse-log", "tune", "stage"])
+@pytest.mark.parametrize("option", ["--help", "-h"])
+def test_help_shows_examples_one_a_line(command: str, option: str, call: Call) -> None:
+    result = call(command, option)
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    examples = lines[lines.index("  Examples:") + 1 :]
+    examples = examples[: examples.index("")]
+    assert len(examples) >= 3
+    assert all(text.startswith(f"    starskip {command} ") for text in examples)
+    assert "\\b" not in result.stdout
+
+
+def test_the_commands_are_listed_with_an_example_each(call: Call) -> None:
+    result = call("--help")
+    assert result.exit_code == 0
+    for command in ("parse-log", "tune", "stage"):
+        assert f"\n  starskip {command} " in result.stdout
+    assert "Exit codes: 0 done, 2 wrong arguments, 3 wrong input" in result.stdout
+
+
+def test_help_behind_an_option_of_several_values(call: Call) -> None:
+    result = call("tune", "--log", "a", "b", "-h")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "Examples:" in result.stdout
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of bad things, which is the current one."""
+    files = {
+        "noise.bin": bytes(range(256)) * 9,
+        "list.yaml": b"- a\n",
+        "unknown.yaml": b"artefacts: a\nsegment_root: b\n",
+        "settings.yaml": b"artefacts: a\nsegments_root: b\nsettings: [1]\n",
+        "setting.yaml": b"artefacts: a\nsegments_root: b\nsettings: {max_indexes: many}\n",
+        "logs.yaml": b"artefacts: a\nsegments_root: b\nlog_paths: 5\n",
+        "s3.yaml": b"artefacts: s3://bucket/a\nsegments_root: b\n",
+        "open.yaml": b"artefacts: [a\nsegments_root: b\n",
+        "deep.yaml": b"[" * 5_000,
+        "deep.json": b"[" * 100_000,
+        "list.json": b"[]",
+        "good.yaml": b"artefacts: a\nsegments_root: nowhere\n",
+        "store.yaml": b"artefacts: noise.bin\nsegments_root: .\n",
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "none" / "lineitem").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+BAD_INPUTS: list[tuple[Sequence[str], str]] = [
+    (["parse-log", "missing.log"], "no log file at missing.log"),
+    (["parse-log", "missing*.log"], "no log file at missing*.log"),
+    (["parse-log", "noise.bin/x"], "no log file at noise.bin/x"),
+    (["parse-log", "a\n\x1b[2Jb"], "no log file at a\\n\\x1b[2Jb"),
+    (["parse-log", "n" * 5_000], "cannot read nnn"),
+    (["parse-log", "/dev/null"], "/dev/null is neither a file nor a folder"),
+    ([*TUNE, "--segments", "nowhere"], "segment directory nowhere does not exist"),
+    ([*TUNE, "--segments", "noise.bin"], "segment directory noise.bin does not exist or is no folder"),
+    ([*TUNE, "--segments", "none", "--tables", "lineitem"], "table lineitem has no segments"),
+    ([*TUNE, "--segments", "none", "--table-config", "no.json"], "no.json: cannot be read"),
+    ([*TUNE, "--segments", "none", "--table-config", "noise.bin"], "noise.bin: is no JSON table config"),
+    ([*TUNE, "--segments", "none", "--table-config", "list.json"], "list.json: is no table config"),
+    ([*TUNE, "--segments", "none", "--table-config", "deep.json"], "deep.json: is no JSON table config"),
+    ([*TUNE, "--segments", "none", "--table-config", "empty"], "empty: cannot be read"),
+    ([*STAGE, "missing.yaml"], "cannot read the configuration missing.yaml"),
+    ([*STAGE, "empty"], "cannot read the configuration empty: Is a directory"),
+    ([*STAGE, "noise.bin"], "noise.bin is not YAML"),
+    (
+        [*STAGE, "open.yaml"],
+        'open.yaml is not YAML: while parsing a flow sequence in "<unicode string>", line 1',
+    ),
+    ([*STAGE, "deep.yaml"], "deep.yaml is not YAML"),
+    ([*STAGE, "list.yaml"], "list.yaml must map keys to values"),
+    ([*STAGE, "unknown.yaml"], "unknown.yaml: key 'segment_root' is not known: use artefacts, "),
+    ([*STAGE, "settings.yaml"], "settings.yaml: settings must map names to values"),
+    ([*STAGE, "setting.yaml"], "setting.yaml: max_indexes takes a value of type int, not 'many'"),
+    ([*STAGE, "logs.yaml"], "logs.yaml: log_paths must be a list of texts"),
+    ([*STAGE, "s3.yaml"], "s3://bucket/a: artefacts cannot be kept behind s3:"),
+    ([*STAGE, "good.yaml"], "nowhere does not exist"),
+    ([*STAGE, "store.yaml", "--tables", "x"], "unknown table x: "),
+    ([*STAGE, "good.yaml", "--set", "max_index=1"], "arguments: setting 'max_index' is not known"),
+    ([*STAGE, "good.yaml", "--set", "max_indexes=-1"], "max_indexes must be at least 1, not -1"),
+    ([*STAGE, "good.yaml", "--set", "min_gain_ratio=nan"], "min_gain_ratio is a share between 0 and 1"),
+    ([*STAGE, "good.yaml", "--set", "strategy=best"], "strategy 'best' is not known: use one of leapfrog"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD_INPUTS, ids=lambda item: " ".join(item)[-40:])
+def test_bad_input_is_one_line_and_exit_code_3(
+    arguments: Sequence[str], message: str, place: Path, call: Call
+) -> None:
+    result = call(*arguments)
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert result.stderr.startswith("starskip: ")
+    assert result.stderr.count("\n") == 1
+    assert message in result.stderr
+    assert len(result.stderr) < 600
+
+
+BAD_ARGUMENTS: list[tuple[Sequence[str], str]] = [
+    ([], "Usage: starskip"),
+    (["parselog"], "No such command 'parselog'"),
+    (["parse-log"], "Missing argument 'PATH...'"),
+    (["parse-log", LOG, "--format", "xml"], "'xml' is not one of 'text', 'json'"),
+    (["parse-log", LOG, "--rejected", "-1"], "-1 is not in the range x>=0"),
+    (["tune"], "Missing option"),
+    ([*TUNE, "--segments", "none", "--max-indexes", "-1"], "'--max-indexes': -1"),
+    ([*TUNE, "--segments", "none", "--max-indexes", "0"], "'--max-indexes': 0"),
+    ([*TUNE, "--segments", "none", "--min-gain", "2"], "'--min-gain': 2.0"),
+    ([*TUNE, "--segments", "none", "--strategy", "best"], "'--strategy': 'best'"),
+    ([*TUNE, "--segments", "none", "--bogus"], "No such option '--bogus'"),
+    (["tune", "--log", LOG, "--index", "bitmap", "--segments", "none"], "'--index': 'bitmap'"),
+    (["stage", "sleep", "--config", "good.yaml", "--run-date", "2026-11-18"], "'sleep' is not one of"),
+    (["stage", "all", "--config", "good.yaml"], "Missing option '--run-date'"),
+    (["stage", "all", "--config", "good.yaml", "--run-date", "2026-13-18"], "'2026-13-18'"),
+    ([*STAGE, "good.yaml", "--set", "max_indexes"], "'max_indexes' is not NAME=VALUE"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD_ARGUMENTS, ids=lambda item: " ".join(item)[-40:])
+def test_wrong_arguments_are_exit_code_2(
+    arguments: Sequence[str], message: str, place: Path, call: Call
+) -> None:
+    result = call(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert message in result.stderr
+
+
+def test_a_folder_that_may_not_be_read(place: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def iterdir(path: Path) -> Any:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "iterdir", iterdir)
+    for arguments in (["parse-log", "empty"], [*TUNE, "--segments", "none"]):
+        result = call(*arguments)
+        assert (result.exit_code, result.stdout) == (3, "")
+        assert result.stderr.count("\n") == 1
+        assert arguments[-1] in result.stderr
+        assert "Permission denied" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["deep.yaml", "settings.yaml"])
+def test_the_installed_command_shows_no_stack_trace(name: str, place: Path, installed: Call) -> None:
+    done = installed(*STAGE, name, cwd=place)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith(f"starskip: {name}")
+    assert done.stderr.count("\n") == 1

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import gzip
+import os
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starskip.artefacts.artefact_store import ArtefactStore
+from starskip.artefacts.storage_for import storage_for
+from starskip.stages.gate_verdicts import STAGES
+
+Call = Callable[..., Any]
+
+DATE = ("--run-date", "2026-11-20")
+
+
+@pytest.fixture
+def config(tmp_path: Path, deep_store: Path, logs: Path) -> Path:
+    path = tmp_path / "night.yaml"
+    path.write_text(
+        f"artefacts: store\nlog_paths: '{logs}/broker-{{run_date}}.log.gz'\nsegments_root: {deep_store}\n"
+        "settings: {window_rows_per_table: 2048, max_simulations_per_table: 300}\n"
+    )
+    return path
+
+
+def recommendations(config: Path) -> list[str]:
+    store = ArtefactStore(storage_for(str(config.parent / "store")))
+    snapshot = store.snapshot("recommendations", "2026-11-20")
+    assert snapshot is not None
+    return [str(row) for row in snapshot.read_table().to_pylist()]
+
+
+def test_each_stage_by_hand_in_order_gives_what_all_gives(call: Call, config: Path) -> None:
+    for name in STAGES:
+        result = call("stage", name, "--config", config, *DATE)
+        assert (result.exit_code, result.stderr) == (0, "")
+        assert result.stdout.startswith(f"{name}: ")
+    by_hand = recommendations(config)
+    assert len(by_hand) > 10
+    result = call("stage", "all", "--config", config, *DATE)
+    assert result.exit_code == 0
+    assert [text.partition(":")[0] for text in result.stdout.splitlines()] == list(STAGES)
+    assert recommendations(config) == by_hand
+
+
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [
+        ("fit_latency_model", "parse_query_logs"),
+        ("score_votes", "collect_segment_metadata"),
+        ("select_indexes", "score_votes"),
+        ("write_report", "select_indexes"),
+    ],
+)
+def test_out_of_order_the_stage_to_run_first_is_named(
+    name: str, first: str, call: Call, config: Path
+) -> None:
+    if name == "fit_latency_model":
+        call("stage", "collect_segment_metadata", "--config", config, *DATE)
+    result = call("stage", name, "--config", config, *DATE)
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert result.stderr.endswith(f" of 2026-11-20: run {first} of that night first\n")
+    assert result.stderr.count("\n") == 1
+
+
+def test_tables_and_settings_of_the_command_line(call: Call, config: Path) -> None:
+    result = call("stage", "all", "--config", config, *DATE, "--tables", "lineitem", "--set", "max_indexes=1")
+    assert result.exit_code == 0
+    assert "select_indexes: tables 1, chosen indexes 1\n" in result.stdout
+
+
+def test_a_setting_of_the_environment_lies_between_file_and_arguments(
+    call: Call, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STARSKIP_MAX_INDEXES", "2")
+    arguments = ("stage", "all", "--config", config, *DATE, "--tables", "lineitem")
+    assert "select_indexes: tables 1, chosen indexes 2\n" in call(*arguments).stdout
+    assert "select_indexes: tables 1, chosen indexes 1\n" in call(*arguments, "--set", "max_indexes=1").stdout
+
+
+def test_warnings_are_one_line_each(call: Call, config: Path, tmp_path: Path, deep_store: Path) -> None:
+    segments = tmp_path / "segments"
+    (segments / "lineitem").mkdir(parents=True)
+    (segments / "lineitem" / "lineitem_0.tar.gz").symlink_to(deep_store / "lineitem" / "lineitem_0.tar.gz")
+    (segments / "lineitem" / "evil\n\x1b[2Jstarskip: all is well.tar.gz").write_bytes(b"x")
+    config.write_text(config.read_text().replace(str(deep_store), str(segments)))
+    result = call("stage", "collect_segment_metadata", "--config", config, *DATE)
+    assert result.exit_code == 0
+    (warning,) = result.stderr.splitlines()
+    assert warning.startswith("collect_segment_metadata: warning: damaged segment ")
+    assert warning.isprintable()
+
+
+def test_a_bomb_costs_neither_memory_nor_disk(config: Path, tmp_path: Path, deep_store: Path) -> None:
+    (tmp_path / "segments" / "bomb").mkdir(parents=True)
+    head = tarfile.TarInfo("s/columns.psf")
+    head.size = 8 << 30
+    bomb = tmp_path / "segments" / "bomb" / "bomb_0.tar.gz"
+    bomb.write_bytes(gzip.compress(head.tobuf()) + gzip.compress(bytes(64 << 20)) * 128)
+    config.write_text(config.read_text().replace(str(deep_store), str(tmp_path / "segments")))
+    command = [str(Path(sys.executable).with_name("starskip")), "stage", "collect_segment_metadata"]
+    process = subprocess.Popen([*command, "--config", str(config), *DATE], stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    message = process.stderr.read()
+    process.stderr.close()
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    assert "bomb_0.tar.gz: too_large (unpacks to more than 250 times its size" in message
+    assert used.ru_maxrss < 600 * 1024
+    assert sum(path.stat().st_size for path in (tmp_path / "store").rglob("*.*")) < 100_000
