@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +82,7 @@ def line(logs: Path) -> Callable[..., str]:
 def tune(call: Call, deep_store: Path) -> Callable[..., dict[str, Any]]:
     """Return the tables of ``tune --format json``; answers of equal calls are kept."""
 
-    @lru_cache(maxsize=None)
+    @cache
     def run(*arguments: str) -> dict[str, Any]:
         result = call("tune", "--segments", deep_store, "--format", "json", *arguments)
         assert result.exit_code == 0, result.stderr

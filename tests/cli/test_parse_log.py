@@ -3,6 +3,8 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -115,9 +117,7 @@ def test_a_truncated_log_counts_what_came_before(keep: int, call: Call, logs: Pa
     assert (found["queries"] > 500) == (keep > 1_000)
 
 
-def test_a_reader_that_goes_away_is_no_error(logs: Path, installed: Call) -> None:
-    import subprocess
-
-    from_command = f"'{Path(__import__('sys').executable).with_name('starskip')}' parse-log '{logs}' | true"
-    done = subprocess.run(["sh", "-c", from_command], capture_output=True, text=True, check=False)
+def test_a_reader_that_goes_away_is_no_error(logs: Path) -> None:
+    pipe = f"'{Path(sys.executable).with_name('starskip')}' parse-log '{logs}' | true"
+    done = subprocess.run(["sh", "-c", pipe], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

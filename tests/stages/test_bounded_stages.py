@@ -13,6 +13,7 @@ from starskip.pinot.segments.segment_files import list_segments
 from starskip.settings import Settings
 from starskip.stages.gate_verdicts import STAGES
 from starskip.stages.local_engine import LocalEngine, LocalRows
+from starskip.stages.planned_votes import sampled_files
 
 NUMBERS = pa.schema([("n", pa.int64())])
 
@@ -94,11 +95,9 @@ def test_simulations_are_shared_out_over_segments_the_same_at_every_run(lab: Any
     assert lab.published("votes") != first
 
 
-def test_fewer_segments_are_sampled_than_there_are(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from starskip.stages import planned_votes
-
+def test_fewer_segments_are_sampled_than_there_are(lab: Any) -> None:
     files = list_segments(lab.segments)
-    some = planned_votes.sampled_files(
+    some = sampled_files(
         str(lab.segments), ["lineitem", "airlineStats"], replace(lab.settings, max_sampled_segments=2)
     )
     assert [file.segment for file in some] == [files[0].segment, files[1].segment, files[3].segment]

@@ -138,7 +138,7 @@ def test_a_table_folder_that_may_not_be_read(
 def test_no_table_has_segments(lab: Any) -> None:
     for path in lab.segments.rglob("*.tar.gz"):
         path.unlink()
-    with pytest.raises(SourceError, match="no table below .*segments has segments"):
+    with pytest.raises(SourceError, match=r"no table below .*segments has segments"):
         lab.run()
 
 
@@ -232,7 +232,7 @@ def test_an_empty_log_file_beside_a_good_one(lab: Any, sound: Mapping[str, bytes
 def test_a_log_path_that_names_nothing_ends_the_night_and_keeps_what_was_published(lab: Any) -> None:
     lab.run()
     before = {name: lab.published(name) for name in ("queries", "recommendations", "reports")}
-    with pytest.raises(SourceError, match="no log file at /nowhere/x.log: check the path"):
+    with pytest.raises(SourceError, match=r"no log file at /nowhere/x\.log: check the path"):
         lab.run(lab.night(log_paths=["/nowhere/x.log"]))
     assert {name: lab.published(name) for name in before} == before
 
@@ -242,13 +242,13 @@ HOSTILE_QUERIES = {
     "chained NOT": "SELECT COUNT(*) FROM lineitem WHERE " + "NOT " * 2_000 + "l_suppkey = 1",
     "10,000 ORs": "SELECT COUNT(*) FROM lineitem WHERE "
     + " OR ".join(f"l_suppkey + {number} = 1" for number in range(10_000)),
-    "100,000 literals": f"SELECT COUNT(*) FROM lineitem WHERE l_tax IN ({','.join(map(str, range(100_000)))})",
+    "100,000 literals": "SELECT COUNT(*) FROM lineitem WHERE l_tax IN (0" + ", 1" * 100_000 + ")",
     "unterminated string": "SELECT COUNT(*) FROM lineitem WHERE l_comment = 'unterminated",
     "unterminated name": 'SELECT COUNT(*) FROM lineitem WHERE "unterminated = 1',
     "NUL in a literal": "SELECT COUNT(*) FROM lineitem WHERE l_comment = 'a\x00b'",
     "NUL in a name": "SELECT COUNT(*) FROM line\x00item WHERE \x00 = 1",
     "nested quantifiers": "SELECT COUNT(*) FROM lineitem WHERE REGEXP_LIKE(l_comment, '((([a-z ]*)*)*)*X')",
-    "counted quantifiers": "SELECT COUNT(*) FROM lineitem WHERE REGEXP_LIKE(l_comment, '((a{1000}){1000}){1000}')",
+    "counted quantifiers": "SELECT 1 FROM lineitem WHERE REGEXP_LIKE(l_comment, '((a{1000}){1000}){1000}')",
     "broken pattern": "SELECT COUNT(*) FROM lineitem WHERE REGEXP_LIKE(l_comment, '[')",
     "wildcards": "SELECT COUNT(*) FROM lineitem WHERE l_comment LIKE '" + "%a" * 2_000 + "'",
     "huge number": f"SELECT COUNT(*) FROM lineitem WHERE l_suppkey = {'9' * 5_000} AND l_tax > 1e999",

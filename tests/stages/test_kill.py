@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,8 @@ KILL_COUNT = int(os.environ.get("STARSKIP_KILL_COUNT", "6"))
 
 def _started(lab: Any) -> subprocess.Popen[bytes]:
     config = lab.root / "night.yaml"
-    settings = {name: getattr(lab.settings, name) for name in ("window_rows_per_table",)}
     document = {"artefacts": "artefacts", "log_paths": ["logs"], "segments_root": "segments"}
-    config.write_text(json.dumps({**document, "settings": {**settings, "max_simulations_per_table": 300}}))
+    config.write_text(json.dumps({**document, "settings": asdict(lab.settings)}))
     command = [sys.executable, "-c", "from starskip.cli.main import main; main()", "stage", "all"]
     return subprocess.Popen(
         [*command, "--config", str(config), "--run-date", "2026-11-20"],

@@ -104,7 +104,7 @@ def test_a_night_of_some_tables_touches_their_parts_alone(lab: Any) -> None:
 def test_an_unknown_table_ends_the_night_by_name_and_nothing_is_lost(lab: Any) -> None:
     lab.run(stages=STAGES[:-1])
     before = lab.published("table_facts")
-    with pytest.raises(SourceError, match="unknown table nope: .* has segments of airlineStats, lineitem"):
+    with pytest.raises(SourceError, match=r"unknown table nope: .* has segments of airlineStats, lineitem"):
         lab.run(lab.night(tables=frozenset({"lineitem", "nope"})))
     assert lab.published("table_facts") == before
 
@@ -213,9 +213,12 @@ def test_the_runs_date_in_a_log_path(lab: Any) -> None:
     assert lab.results["parse_query_logs"].counts["queries"] == 1481
 
 
-@pytest.mark.parametrize("number", range(1, len(STAGES)))
-def test_a_stage_out_of_order_names_the_one_to_run_first(lab: Any, number: int) -> None:
-    if STAGES[number] == "parse_query_logs":
-        return  # logs can be read before segments
+@pytest.mark.parametrize("name", STAGES[2:])
+def test_a_stage_out_of_order_names_the_one_to_run_first(name: str, lab: Any) -> None:
     with pytest.raises(SourceError, match=r"of 2026-11-20: run [a-z_]+ of that night first"):
-        lab.run(stages=[STAGES[number]])
+        lab.run(stages=[name])
+
+
+def test_logs_can_be_read_before_segments(lab: Any) -> None:
+    lab.run(stages=STAGES[1:2])
+    assert sorted(lab.published("queries")) == ["airlineStats", "lineitem"]
