@@ -10,7 +10,7 @@ import click
 
 from starskip.cli.progress import progress
 from starskip.cli.several_values import SeveralValues
-from starskip.errors import printable
+from starskip.errors import ConfigError, printable
 from starskip.pinot.table_config import read_table_configs
 from starskip.settings import STRATEGIES, Settings, with_overrides
 from starskip.stages.select_indexes import TableAdvice
@@ -73,7 +73,10 @@ def tune(
         "min_gain_ratio": min_gain,
         "pinot_version": pinot_version,
     }
-    settings = with_overrides(_DEFAULTS, overrides, origin="arguments")
+    try:
+        settings = with_overrides(_DEFAULTS, overrides, origin="arguments")
+    except ConfigError as error:
+        raise click.UsageError(str(error)) from error
     wanted = tuple(dict.fromkeys(name.strip() for name in tables.split(",") if name.strip()))
     configured = {
         table: tuple(dict.fromkeys(c for config in of_table for c in config.inverted_index_columns))

@@ -18,6 +18,7 @@ from starskip.orchestration.airflow_environment import airflow_environment
 
 _START_SECONDS = 180
 _STOP_SECONDS = 30
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @click.command()
@@ -30,7 +31,8 @@ def airflow_ui(port: int, home: Path) -> None:
         raise click.ClickException(f"port {port} is taken: choose another, make ui PORT={port + 1}")
     log = home / "logs" / "ui.log"
     log.parent.mkdir(parents=True, exist_ok=True)
-    for name in (signal.SIGTERM, signal.SIGHUP):
+    # A shell that starts this in the background has it ignore Ctrl-C.
+    for name in _SIGNALS:
         signal.signal(name, _interrupt)
     with log.open("a", encoding="utf-8") as full:
         # A session of its own, since a signal to the parent alone would leave its children running.
@@ -77,6 +79,8 @@ def _password(home: Path) -> str:
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
     """End every process of the session that ``process`` leads."""
+    for name in _SIGNALS:
+        signal.signal(name, signal.SIG_IGN)  # a second Ctrl-C must not leave half of them behind
     for name in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
             os.killpg(process.pid, name)
