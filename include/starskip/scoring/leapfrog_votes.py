@@ -8,6 +8,7 @@ the model does not know, such as segments that the broker pruned.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -37,22 +38,34 @@ def leapfrog_votes(
     rows: list[tuple[object, ...]] = []
     for workload in shapes:
         legs = leg_alternatives(parsed_shape(workload.skeleton), candidates[workload.table], index_kind)
-        ratios = _saved_ratios(
+        saved = _saved(
             list(workload.instances.values()), legs, found.get((workload.table, workload.shape_id), [])
         )
         for number, leg in enumerate(legs):
-            rows.extend(_leg_votes(workload, number, leg, ratios[number]))
+            rows.extend(_leg_votes(workload, number, leg, saved[number]))
     columns = list(zip(*rows, strict=True)) or [()] * len(VOTES)
     arrays = [pa.array(list(column), item.type) for column, item in zip(columns, VOTES, strict=True)]
     return pa.table(arrays, schema=VOTES)
 
 
-def _saved_ratios(
+@dataclass(frozen=True, slots=True)
+class _Saved:
+    """Of one leg, [instances, alternatives].
+
+    ``ratios``: share of the query's entries that is saved. ``lost``: entries a query that reads nothing
+    today would read, as those answered by the present sorted column would after another sorting; there
+    is nothing observed to scale.
+    """
+
+    ratios: Ratios
+    lost: Ratios
+
+
+def _saved(
     instances: list[Instance],
     legs: Sequence[LegAlternatives],
     estimates: list[tuple[int, int, list[float], list[float], int]],
-) -> list[Ratios]:
-    """Return one array a leg, [instances, alternatives]: share of the query's entries that is saved."""
+) -> list[_Saved]:
     read = [np.zeros((len(instances), len(leg.alternatives))) for leg in legs]
     eager = [np.full((len(instances), len(leg.alternatives)), np.nan) for leg in legs]
     live = np.zeros(len(instances))
@@ -62,13 +75,15 @@ def _saved_ratios(
         if eager_of_leg:
             eager[leg][instance] = eager_of_leg
     without = np.sum([of_leg[:, 0] for of_leg in read], axis=0)
-    ratios = []
+    legs_saved = []
+    reads = without[:, None] > 0
     for with_indexes, whole_segments in zip(read, eager, strict=True):
         with np.errstate(divide="ignore", invalid="ignore"):
             saved = (with_indexes[:, :1] - with_indexes) / without[:, None]
             early = _early_stop_ratios(instances, without, live, whole_segments)
-        ratios.append(np.where(without[:, None] > 0, np.where(np.isnan(early), saved, early), 0.0))
-    return ratios
+        ratios = np.where(reads, np.where(np.isnan(early), saved, early), 0.0)
+        legs_saved.append(_Saved(ratios, np.where(reads, 0.0, with_indexes)))
+    return legs_saved
 
 
 def _early_stop_ratios(instances: list[Instance], without: Ratios, live: Ratios, eager: Ratios) -> Ratios:
@@ -88,30 +103,33 @@ def _early_stop_ratios(instances: list[Instance], without: Ratios, live: Ratios,
 
 
 def _leg_votes(
-    workload: ShapeWorkload, number: int, leg: LegAlternatives, ratios: Ratios
+    workload: ShapeWorkload, number: int, leg: LegAlternatives, of_leg: _Saved
 ) -> list[tuple[object, ...]]:
     entries = np.array([i.entries_scanned_in_filter for i in workload.instances.values()], dtype=float)
     squared = np.array(
         [i.entries_scanned_in_filter_squared for i in workload.instances.values()], dtype=float
     )
+    queries = np.array([i.queries for i in workload.instances.values()], dtype=float)
     sampled = entries.sum()
-    if sampled <= 0:
+    if sampled <= 0 and not of_leg.lost.any():
         return []
     succeeded = workload.entries_scanned_in_filter - workload.failed_entries_scanned_in_filter
-    scale = succeeded / sampled
+    scale = succeeded / sampled if sampled > 0 else 0.0
+    # Where literals are a sample, both sums are scaled to all queries of the shape.
+    query_scale = (workload.queries - workload.failed) / max(queries.sum(), 1.0)
     rows: list[tuple[object, ...]] = []
     for position, alternative in enumerate(leg.alternatives):
         if not alternative:
             continue
-        saved = ratios[:, position]
+        saved, lost = of_leg.ratios[:, position], of_leg.lost[:, position]
         rows.append(
             (
                 workload.table,
                 workload.shape_id,
                 number,
                 sorted(map(str, alternative)),
-                float(saved @ entries) * scale,
-                float(saved**2 @ squared) * scale,
+                float(saved @ entries) * scale - float(lost @ queries) * query_scale,
+                float(saved**2 @ squared) * scale + float(lost**2 @ queries) * query_scale,
                 float(saved @ squared) * scale,
                 leg.is_complete,
             )

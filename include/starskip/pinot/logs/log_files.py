@@ -54,6 +54,8 @@ def log_splits(files: Iterable[str], split_bytes: int) -> tuple[LogSplit, ...]:
 
 
 def _expanded(path: str) -> list[Path]:
+    if not path.strip():
+        raise SourceError("an empty path names no log: give a file, a folder or a glob", source=path)
     try:
         # Path.glob takes no absolute pattern.
         matches = [path] if Path(path).exists() else glob.glob(path, recursive=True)  # noqa: PTH207
