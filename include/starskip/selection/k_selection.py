@@ -60,11 +60,17 @@ def k_selection(
         programme.at_most(sizes, float(budget_bytes))
     values, gap = programme.solve(np.full(len(structures), upkeep_entries / scale), scale)
     chosen = frozenset(item for item, value in zip(structures, values, strict=True) if value > 0.5)
+    chosen = _without_idle(lists, chosen, upkeep_entries)
+    return Selection(chosen, total_saving(lists, chosen), gap)
+
+
+def _without_idle(lists: Sequence[VoteList], chosen: StructureSet, upkeep_entries: float) -> StructureSet:
+    """Leave out, one after the other, what pays for nothing: leaving one out may make another idle."""
     for item in sorted(chosen, reverse=True):
         rest = chosen - {item}
         if total_saving(lists, rest) >= total_saving(lists, chosen) - upkeep_entries:
-            chosen = rest
-    return Selection(chosen, total_saving(lists, chosen), gap)
+            return _without_idle(lists, rest, upkeep_entries)
+    return chosen
 
 
 class _Programme:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -30,7 +31,7 @@ def stage_job(stage: Callable[[Engine, Night], StageResult], arguments: Sequence
         session = SparkSession.builder.appName(f"{stage.__name__}:{parsed.run_date}").getOrCreate()
         try:
             result = stage(SparkEngine(session), night)
-        except PySparkException as error:
+        except (PySparkException, Py4JError) as error:
             raise _understood(error) from error
         finally:
             session.stop()
@@ -69,8 +70,11 @@ def _night_arguments(parsed: argparse.Namespace) -> NightArguments:
     )
 
 
-def _understood(error: PySparkException) -> Exception:
-    """Return our own error where Spark only reports it: raised on an executor, or a result over its cap."""
+def _understood(error: Exception) -> Exception:
+    """Return our own error where Spark only reports it: raised on an executor, or a result over its cap.
+
+    Spark tells of a failed Arrow result through Py4J, of other failures through its own exceptions.
+    """
     text = str(error)
     if "spark.driver.maxResultSize" in text:
         return CapExceeded("the stage's result is larger than spark.driver.maxResultSize: narrow the tables")
