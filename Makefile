@@ -25,8 +25,8 @@ night: java $(INSTALLED) ## Run the night on the sample and print the advice (RU
 test: java $(INSTALLED) ## Run all tests (ARGS="tests/sql -k name")
 	@$(PYTHON) -m pytest $(ARGS)
 
-test-fast: $(INSTALLED) ## Run the tests that need no Spark, Airflow or Great Expectations (ARGS=)
-	@$(PYTHON) -m pytest -m "not spark and not dags and not quality" $(ARGS)
+test-fast: $(INSTALLED) ## Run the tests that need no Spark, Airflow, browser or Great Expectations (ARGS=)
+	@$(PYTHON) -m pytest -m "not spark and not dags and not quality and not ui" $(ARGS)
 
 lint: $(INSTALLED) ## Check style, format and types
 	@.venv/bin/ruff check .

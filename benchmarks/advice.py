@@ -2,7 +2,8 @@
 
 For each table of benchmarks/data/truth: the share of the best set's saving that each strategy's set
 of K = 1, 2, 3 columns reaches, and the predicted against the real saving of all measured sets.
-Two workloads each: the one the truth was measured with, and the broker logs of other days.
+Two workloads each: the one the truth was measured with, and the broker logs of other days. Then the
+predicted against the real size of each index, and the sets chosen under a budget of bytes.
 
     python benchmarks/advice.py [--table NAME]
 """
@@ -18,11 +19,13 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.compute as pc
-from starskip.scoring.structure import Structure
+from index_sizes import BUDGET_RATIOS, MOST, Sizes, budget_cells, predictions, report_sizes
+from starskip.scoring.index_sizes import sizes_of
+from starskip.scoring.structure import Structure, parse_structure
 from starskip.selection.saving_interval import saving_interval
-from starskip.selection.vote_list import VoteList, vote_lists
+from starskip.selection.vote_list import VoteList, building_lists, vote_lists
 from starskip.settings import STRATEGIES, Settings
-from starskip.stages.select_indexes import advise_table
+from starskip.stages.advise_table import advise_table
 from starskip.stages.tune_tables import ScoredTables, TuneRequest, scored_tables
 
 HERE = Path(__file__).parent
@@ -40,15 +43,25 @@ class Truth:
 
     name: str
     table: str
-    cost: Mapping[frozenset[str], float]
-    stable_cost: Mapping[frozenset[str], float]
+    cost: Mapping[frozenset[Structure], float]
+    stable_cost: Mapping[frozenset[Structure], float]
     templates: Sequence[tuple[str, float, int]]
+    sizes: Sizes
 
-    def saving(self, columns: frozenset[str], cost: Mapping[frozenset[str], float]) -> float:
-        return 1 - cost[columns] / cost[frozenset()]
+    @property
+    def structures(self) -> frozenset[Structure]:
+        return frozenset().union(*self.cost)
 
-    def best(self, size: int, cost: Mapping[frozenset[str], float]) -> float:
-        return max(self.saving(columns, cost) for columns in cost if len(columns) == size)
+    @property
+    def settings(self) -> Settings:
+        """The night's settings, with the kinds of index that were measured."""
+        return Settings(index_kinds=",".join(sorted({structure.kind for structure in self.structures})))
+
+    def saving(self, chosen: frozenset[Structure], cost: Mapping[frozenset[Structure], float]) -> float:
+        return 1 - cost[chosen] / cost[frozenset()]
+
+    def best(self, size: int, cost: Mapping[frozenset[Structure], float]) -> float:
+        return max(self.saving(chosen, cost) for chosen in cost if len(chosen) == size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +73,18 @@ class Predictions:
     lists: Sequence[VoteList]
     entries: float
     squared: float
-    sets: Sequence[frozenset[str]]
+    sets: Sequence[frozenset[Structure]]
 
     def interval(self, model_error_ratio: float) -> tuple[np.ndarray, np.ndarray]:
         bounds = [
             saving_interval(
                 self.lists,
-                [Structure("inverted", c) for c in columns],
+                chosen,
                 entries=self.entries,
                 entries_squared=self.squared,
                 model_error_ratio=model_error_ratio,
             )
-            for columns in self.sets
+            for chosen in self.sets
         ]
         return np.array([b.low for b in bounds]), np.array([b.high for b in bounds])
 
@@ -80,7 +93,10 @@ def read_truth(path: Path) -> Truth:
     document = json.loads(path.read_text(encoding="utf-8"))
     weights = np.array([weight for _, weight in document["templates"]])
     stable = np.array([i not in set(document.get("unstable_ids", [])) for i in document["ids"]])
-    entries = {frozenset(s["columns"]): np.array(s["entries_in_filter"]) for s in document["subsets"]}
+    entries = {
+        frozenset(map(structure_of, s["columns"])): np.array(s["entries_in_filter"])
+        for s in document["subsets"]
+    }
     baseline = entries[frozenset()]
     return Truth(
         name=path.stem,
@@ -88,7 +104,13 @@ def read_truth(path: Path) -> Truth:
         cost={columns: float(weights @ scanned) for columns, scanned in entries.items()},
         stable_cost={c: float((weights * stable) @ scanned) for c, scanned in entries.items()},
         templates=[(sql, w, int(e)) for (sql, w), e in zip(document["templates"], baseline, strict=True)],
+        sizes={structure_of(name): size for name, size in document["index_bytes_all_segments"].items()},
     )
+
+
+def structure_of(name: str) -> Structure:
+    """Return the structure that a truth file names: a column is an inverted index on it."""
+    return parse_structure(name) if ":" in name else Structure("inverted", name)
 
 
 def write_log(truth: Truth, path: Path) -> None:
@@ -109,20 +131,27 @@ def write_log(truth: Truth, path: Path) -> None:
 
 def sources(truth: Truth, folder: Path) -> Iterator[tuple[str, list[str], str]]:
     """Yield (name, log paths, segment folder) of the workloads to try."""
-    is_sample = (SAMPLE / "segments" / truth.table).is_dir()
-    root = SAMPLE if is_sample else HELDOUT
+    segments = segments_of(truth)
+    root = Path(segments).parent
     own = folder / f"{truth.name}.log"
     write_log(truth, own)
-    yield "its own workload", [str(own)], str(root / "segments")
+    yield "its own workload", [str(own)], segments
     logs = sorted((root / "logs").glob("*.log.gz"))
-    days = [p for p in logs if is_sample or truth.table in p.name or "mixed" in p.name]
+    days = [p for p in logs if root == SAMPLE or truth.table in p.name or "mixed" in p.name]
     for day in days:
-        yield day.name.removesuffix(".log.gz"), [str(day)], str(root / "segments")
-    yield "all days together", [str(p) for p in days], str(root / "segments")
+        yield day.name.removesuffix(".log.gz"), [str(day)], segments
+    yield "all days together", [str(p) for p in days], segments
 
 
-def score(truth: Truth, logs: list[str], segments: str) -> ScoredTables:
-    request = TuneRequest(logs, segments, (truth.table,), {}, "inverted", Settings())
+def segments_of(truth: Truth) -> str:
+    """Return the folder that holds the segments of the truth's table."""
+    root = SAMPLE if (SAMPLE / "segments" / truth.table).is_dir() else HELDOUT
+    return str(root / "segments")
+
+
+def score(truth: Truth, logs: list[str], segments: str, strategy: str) -> ScoredTables:
+    settings = replace(truth.settings, strategy=strategy)
+    request = TuneRequest(logs, segments, (truth.table,), {}, "all", settings)
     return scored_tables(request, lambda _, items: items)
 
 
@@ -133,14 +162,15 @@ def shares(truth: Truth, scored: ScoredTables, strategy: str) -> tuple[list[str]
     """
     shown, numbers = [], []
     for size in (1, 2, 3):
-        settings = replace(Settings(), strategy=strategy, max_indexes=size, min_gain_ratio=0.0)
+        settings = replace(truth.settings, strategy=strategy, max_indexes=size, min_gain_ratio=0.0)
         shapes = scored.workload[truth.table]
-        advice = advise_table(truth.table, shapes, scored.votes, scored.overviews[truth.table], settings)
-        columns = frozenset(item.structure.column for item in advice.recommendation.chosen)
-        measured = frozenset().union(*truth.cost)
-        mark = "*" if columns - measured else ""
+        advice = advise_table(
+            truth.table, shapes, scored.votes, scored.overviews[truth.table], settings, "all"
+        )
+        chosen = frozenset(item.structure for item in advice.recommendation.chosen)
+        mark = "*" if chosen - truth.structures else ""
         found = [
-            truth.saving(columns & measured, cost) / truth.best(size, cost)
+            truth.saving(chosen & truth.structures, cost) / truth.best(size, cost)
             for cost in (truth.cost, truth.stable_cost)
         ]
         numbers.append(found[0])
@@ -149,15 +179,47 @@ def shares(truth: Truth, scored: ScoredTables, strategy: str) -> tuple[list[str]
     return shown, numbers
 
 
+def under_budgets(
+    truth: Truth, scored: ScoredTables, lists: Sequence[VoteList]
+) -> tuple[list[str], list[float]]:
+    sizes = scored.index_sizes.filter(pc.equal(scored.index_sizes["table"], truth.table))
+    savings = {chosen: truth.saving(chosen, truth.stable_cost) for chosen in truth.cost}
+    return budget_cells(building_lists(lists), sizes_of(sizes), truth.sizes, savings)
+
+
+def report_budgets(found: Mapping[tuple[str, str], tuple[list[str], list[float]]]) -> None:
+    """Print the share of the best measured set's saving under each budget of bytes."""
+    print(
+        f"\nshare of the saving of the best set of at most {MOST} that fits a budget of bytes\n"
+        f"(budget: share of the real bytes of the best set of {MOST}; chosen with predicted sizes among "
+        "measured indexes, judged with real ones; over: by how much it does not fit)"
+    )
+    print(f"{'table':19} {'workload':32} " + " ".join(f"{ratio:>12.0%}" for ratio in BUDGET_RATIOS))
+    for (table, source), (shown, _) in found.items():
+        print(f"{table:19} {source:32} " + " ".join(f"{cell:>12}" for cell in shown))
+    for is_own in (True, False):
+        cells = [
+            cell
+            for key, (_, row) in found.items()
+            if (key[1] == "its own workload") is is_own
+            for cell in row
+        ]
+        print(
+            f"{'own workload' if is_own else 'logs of days':19} "
+            f"fits in {np.mean(~np.isnan(cells)):.0%} of cases, "
+            f"lowest {np.nanmin(cells):.1%}, mean {np.nanmean(cells):.1%}"
+        )
+
+
 def predict(truth: Truth, scored: ScoredTables) -> Predictions:
     lists = vote_lists(scored.votes.filter(pc.equal(scored.votes["table"], truth.table)))
     shapes = scored.workload[truth.table]
     entries = float(sum(s.entries_scanned_in_filter for s in shapes))
     squared = sum(s.entries_scanned_in_filter_squared for s in shapes)
-    sets = [columns for columns in truth.cost if columns]
+    sets = [chosen for chosen in truth.cost if chosen]
     whole = Predictions(np.array([]), np.array([]), lists, entries, squared, sets)
     low, high = whole.interval(0.0)
-    real = np.array([truth.saving(columns, truth.stable_cost) for columns in sets])
+    real = np.array([truth.saving(chosen, truth.stable_cost) for chosen in sets])
     return replace(whole, real=real, predicted=(low + high) / 2)
 
 
@@ -172,7 +234,7 @@ def report_predictions(found: Mapping[tuple[str, str], Predictions]) -> None:
     print("\npredicted against real saving over all measured sets")
     ratio = Settings().model_error_ratio
     print(
-        f"{'table':17} {'workload':32} {'median error':>16} {'of the saving':>14} "
+        f"{'table':19} {'workload':32} {'median error':>16} {'of the saving':>14} "
         f"{'inside 90 %':>12} {'half width':>11}"
     )
     for (table, source), prediction in found.items():
@@ -180,7 +242,7 @@ def report_predictions(found: Mapping[tuple[str, str], Predictions]) -> None:
         relative = error / np.maximum(prediction.real, RATIO_FLOOR)
         inside, half = coverage(prediction, ratio)
         print(
-            f"{table:17} {source:32} {np.median(error):10.2%} points {np.median(relative):13.1%} "
+            f"{table:19} {source:32} {np.median(error):10.2%} points {np.median(relative):13.1%} "
             f"{inside:12.0%} {half:10.1%}"
         )
 
@@ -196,7 +258,7 @@ def report_left_out(found: Mapping[tuple[str, str], Predictions]) -> None:
     print(
         f"\nmodel_error_ratio fitted without one table (to {WANTED_COVERAGE:.0%} of sets inside), tried on it"
     )
-    print(f"{'left out':17} {'fitted':>7} {'inside 90 %':>12} {'half width':>11}")
+    print(f"{'left out':19} {'fitted':>7} {'inside 90 %':>12} {'half width':>11}")
     families = {table: table.removesuffix("_mv") for table in tables}
     for left_out in sorted(set(families.values())):
         others = [key for key in measured if families[key[0]] != left_out]
@@ -205,7 +267,7 @@ def report_left_out(found: Mapping[tuple[str, str], Predictions]) -> None:
         ratio = next((r for r in ERROR_RATIOS if reached[r] >= WANTED_COVERAGE), ERROR_RATIOS[-1])
         inside = np.mean([measured[key][ratio][0] for key in own])
         half = np.mean([measured[key][ratio][1] for key in own])
-        print(f"{left_out:17} {ratio:7.3f} {inside:12.0%} {half:10.1%}")
+        print(f"{left_out:19} {ratio:7.3f} {inside:12.0%} {half:10.1%}")
 
 
 def main() -> None:
@@ -215,33 +277,43 @@ def main() -> None:
     parser.add_argument("--table", help="only this file of benchmarks/data/truth")
     wanted = parser.parse_args().table
     paths = [p for p in sorted((HERE / "data" / "truth").glob("*.json")) if wanted in (None, p.stem)]
-    predictions: dict[tuple[str, str], Predictions] = {}
+    predicted: dict[tuple[str, str], Predictions] = {}
     everything: dict[tuple[str, str], list[float]] = {}
+    budgets: dict[tuple[str, str], tuple[list[str], list[float]]] = {}
+    sizes: dict[str, tuple[Sizes, Mapping[int, Sequence[Sizes]]]] = {}
     print("share of the best set's saving reached with K = 1, 2, 3 indexes")
     print(
         "(brackets: without queries that scan differently at each run; *: a chosen column was not measured)"
     )
-    print(f"{'table':17} {'workload':32} {'strategy':10} {'K=1':>16} {'K=2':>16} {'K=3':>16}")
+    print(f"{'table':19} {'workload':32} {'strategy':10} {'K=1':>16} {'K=2':>16} {'K=3':>16}")
     with tempfile.TemporaryDirectory() as folder:
         for path in paths:
             truth = read_truth(path)
+            sizes[truth.name] = truth.sizes, predictions(truth.table, segments_of(truth), truth.sizes)
             for source, logs, segments in sources(truth, Path(folder)):
-                scored = score(truth, logs, segments)
-                predictions[truth.name, source] = predict(truth, scored)
+                scored = score(truth, logs, segments, "leapfrog")
+                estimated = score(truth, logs, segments, "estimation")
+                predicted[truth.name, source] = predict(truth, scored)
+                budgets[truth.name, source] = under_budgets(
+                    truth, scored, predicted[truth.name, source].lists
+                )
                 for strategy in STRATEGIES:
-                    shown, numbers = shares(truth, scored, strategy)
+                    of_strategy = estimated if strategy == "estimation" else scored
+                    shown, numbers = shares(truth, of_strategy, strategy)
                     everything.setdefault((source == "its own workload", strategy), []).extend(numbers)
                     print(
-                        f"{truth.name:17} {source:32} {strategy:10} " + " ".join(f"{s:>16}" for s in shown),
+                        f"{truth.name:19} {source:32} {strategy:10} " + " ".join(f"{s:>16}" for s in shown),
                         flush=True,
                     )
     print("\nover all tables and K")
     for (is_own, strategy), numbers in sorted(everything.items(), reverse=True):
         source = "own workload" if is_own else "logs of days"
         print(f"{source:13} {strategy:10} lowest {min(numbers):6.1%}  mean {np.mean(numbers):6.1%}")
-    report_predictions(predictions)
+    report_predictions(predicted)
     if len(paths) > 1:
-        report_left_out(predictions)
+        report_left_out(predicted)
+    report_sizes(sizes)
+    report_budgets(budgets)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS = [
     {"errors", "settings"},
+    {"files"},
     {"artefacts"},
     {"tables"},
     {"sql"},

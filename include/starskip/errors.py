@@ -23,6 +23,10 @@ class SourceError(StarskipError):
         self.source = source
 
 
+class MissingSource(SourceError):
+    """A path that names nothing at all."""
+
+
 class UnsupportedQuery(StarskipError):
     """A query text that cannot be turned into a predicate tree; ``reason`` is a short code."""
 

@@ -6,14 +6,20 @@ arguments: the later one wins if it is present, so that 0 and false survive.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from math import inf
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from starskip.errors import ConfigError
 
-STRATEGIES = ("leapfrog", "frequency", "parser")
+STRATEGIES = ("leapfrog", "estimation", "parser", "frequency")
+STRATEGY_ALIASES = {"freq": "frequency"}
+"""The name that Pinot's own tuner has for it."""
+INDEX_KINDS = ("inverted", "range", "sorted")
 _PREFIX = "STARSKIP_"
 _VERSION = re.compile(r"\d+(?:\.\d+){1,2}(?:-\w+)?")
 _BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
@@ -25,8 +31,24 @@ class Settings:
 
     strategy: str = "leapfrog"  # scores votes; design.md, "The mathematics"
     max_indexes: int = 8  # K, indexes a table; an upper bound, min_gain_ratio stops earlier
+    selectivity_threshold: float = 1.0  # S; columns at or below it get no vote; seed 000, III.5; 1 is the least
+    entries_scanned_threshold: int = 0  # entries a query; queries at or below it cast no vote; seed 000, III.5
+    num_queries_threshold: int = 0  # voting queries a table; with fewer there is no advice; seed 000, III.5
+    untracked_inverted_index: str = ""  # JSON, {"table": ["column"]}: indexes that no metadata shows; seed 000, III.5
+    query_weights: str = ""  # JSON, {"table or query": weight}: what a query's entries count; seed 000, II.3 C
+    exclusive_vote_ratio: float = 0.8  # g0, share of the best saving that makes an alternative; seed 000, II.3 B
+    sufficient_column_scans: float = 1.0  # C0, scans of a column left at which one index is enough; seed 000, II.3 B
+    incremental_column_scans: float = 0.05  # scans of a column that a further index must save a query, beside C0
     min_gain_ratio: float = 0.005  # share of all entries that one more index must save; seed 000 calls it G0
     pinot_version: str = "0.11"  # which index serves which predicate; the rules are measured on 0.11
+    index_kinds: str = "inverted,range,sorted"  # what a night considers, by commas
+    index_budget_bytes: int | None = None  # bytes that a table's new indexes may take together; none: no limit
+    desirable_entries_scanned_in_filter: int | None = None  # entries a query that are few enough (seed 000, III.1)
+    desirable_query_ratio: float = 0.9  # share of the queries that must stay within them
+    look_back_nights: int = 7  # nights that vote, this one included
+    look_back_decay_ratio: float = 0.8  # weight of a night against that of the next
+    switch_gain_ratio: float = 0.01  # share of all entries that a swap in last night's advice must save
+    max_drop_loss_ratio: float = 0.001  # share of all entries that dropping an index may cost
     model_error_ratio: float = 0.015  # standard deviation; calibrated by benchmarks/advice.py
     latency_r2_threshold: float = 0.7  # centred, out of sample; the seed's tool uses 0.7 too
     instances_per_shape: int = 64  # literals kept a shape; more change no advice on the samples
@@ -35,10 +57,13 @@ class Settings:
     max_sampled_segments: int = 32  # segments a table that rows are taken from
     max_simulations_per_table: int = 20_000  # instances times segments
     log_split_bytes: int = 32 * 1024 * 1024  # bytes of a plain log file a task
+    log_time_zone: str = "UTC"  # IANA name; whose clock the log shows, and whose day a night is
+    read_neighbouring_logs: bool = True  # {run_date} in log_paths stands for the days beside it too
     max_rejected_ratio: float = 0.05  # share of log records that no format explains
     max_unparsed_ratio: float = 0.5  # share of a table's queries that no shape was found for
     max_damaged_ratio: float = 0.2  # share of a table's segments that cannot be read
     show_literals: bool = False  # literals of queries in reports; they may be personal data
+    retention_nights: int = 90  # nights that each table keeps of every artefact; its newest one always stays
     vacuum_grace_hours: int = (
         24  # how long files stay that no manifest names: readers and writers may be slow
     )
@@ -50,17 +75,33 @@ class Settings:
                 f"strategy {self.strategy!r} is not known: use one of {', '.join(STRATEGIES)}",
                 setting="strategy",
             )
+        unknown = set(self.index_kinds.split(",")) - set(INDEX_KINDS)
+        if unknown:
+            raise ConfigError(
+                f"index_kinds {self.index_kinds!r}: use some of {', '.join(INDEX_KINDS)}, with commas between",
+                setting="index_kinds",
+            )
         if not _VERSION.fullmatch(self.pinot_version):
             raise ConfigError(
                 f"pinot_version {self.pinot_version!r} is no version such as 0.11 or 1.2.0",
                 setting="pinot_version",
             )
+        try:
+            ZoneInfo(self.log_time_zone)
+        except (KeyError, ValueError, OSError):
+            raise ConfigError(
+                f"log_time_zone {self.log_time_zone!r} is no time zone such as UTC or Europe/Berlin",
+                setting="log_time_zone",
+            ) from None
         for item in fields(self):
             value = getattr(self, item.name)
             if item.name.endswith("_ratio") and not 0 <= value <= 1:
                 raise ConfigError(f"{item.name} is a share between 0 and 1, not {value}", setting=item.name)
-            if item.type == "int" and value < 1:
-                raise ConfigError(f"{item.name} must be at least 1, not {value}", setting=item.name)
+            least = 0 if item.name.endswith("_threshold") else 1
+            if str(item.type).startswith("int") and value is not None and value < least:
+                raise ConfigError(f"{item.name} must be at least {least}, not {value}", setting=item.name)
+            if item.type == "float" and not 0 <= value < inf:
+                raise ConfigError(f"{item.name} must be a number of at least 0, not {value}", setting=item.name)
 
 
 def with_overrides(settings: Settings, overrides: Mapping[str, Any], *, origin: str) -> Settings:
@@ -91,12 +132,18 @@ def _converted(name: str, kind: str, value: Any, origin: str) -> Any:
     try:
         if kind == "bool":
             return value if isinstance(value, bool) else _BOOLEANS[str(value).lower()]
-        if kind == "int":
+        if kind == "int | None" and str(value).lower() == "none":
+            return None
+        if kind.startswith("int"):
             number = float(value)
             if number != int(number):
                 raise ValueError(value)
             return int(number)
-        return float(value) if kind == "float" else str(value)
+        if kind == "float":
+            return float(value)
+        if name == "strategy":
+            return STRATEGY_ALIASES.get(str(value), str(value))
+        return json.dumps(value) if isinstance(value, Mapping) else str(value)
     except (ValueError, KeyError, TypeError, OverflowError):
         raise ConfigError(
             f"{origin}: {name} takes a value of type {kind}, not {value!r}", setting=name

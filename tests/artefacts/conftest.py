@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import obstore
 import pyarrow as pa
 import pyarrow.fs as pafs
 import pytest
@@ -17,6 +18,7 @@ from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.local_storage import LocalStorage
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.storage import PutVerdict, Storage, StoredObject
+from starskip.artefacts.storage_for import storage_for
 from starskip.errors import StorageError
 
 NUMBERS = pa.schema([("table", pa.string()), ("generation", pa.int64())])
@@ -79,7 +81,7 @@ WRITES = ("put_if_absent", "delete")
 class FaultyStorage:
     """Counts the calls to ``inner`` and lets number ``fault_at`` (from 1) fail."""
 
-    inner: LocalStorage
+    inner: Storage
     fault: Fault = Fault.BEFORE
     fault_at: int = 0
     calls: list[str] = field(default_factory=list)
@@ -100,7 +102,8 @@ class FaultyStorage:
             effect()
         if self.fault is Fault.LATE and method in WRITES:
             self.late = effect
-        if self.fault is Fault.PARTIAL and method == "put_if_absent":
+        # An object store takes a request whole or not at all.
+        if self.fault is Fault.PARTIAL and method == "put_if_absent" and isinstance(self.inner, LocalStorage):
             name, content = arguments
             path = self.inner.root / f"{name}.0.partial"
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -181,10 +184,41 @@ def support() -> SimpleNamespace:
 
 
 @pytest.fixture
-def storage(tmp_path: Path) -> LocalStorage:
+def local_storage(tmp_path: Path) -> LocalStorage:
     return LocalStorage(tmp_path / "artefacts")
 
 
 @pytest.fixture
-def store(storage: LocalStorage) -> ArtefactStore:
+def fresh_s3_storage(s3: Any) -> Callable[[], Storage]:
+    """Give a function for folders of the S3 server in which a former process has proved conditional puts.
+
+    Proving it in a new one takes this server seconds, since racing writers wait for a lock there.
+    """
+
+    def fresh() -> Storage:
+        url: str = s3.fresh_url()
+        obstore.put(s3.store(), f"{url.removeprefix(s3.url())}/_conditional_put_probe", b"")
+        return storage_for(url)
+
+    return fresh
+
+
+@pytest.fixture
+def s3_storage(fresh_s3_storage: Callable[[], Storage]) -> Storage:
+    return fresh_s3_storage()
+
+
+@pytest.fixture(params=["local", "s3"])
+def storage(request: pytest.FixtureRequest) -> Storage:
+    chosen: Storage = request.getfixturevalue(f"{request.param}_storage")
+    return chosen
+
+
+@pytest.fixture
+def store(storage: Storage) -> ArtefactStore:
     return store_on(storage)
+
+
+@pytest.fixture
+def local_store(local_storage: LocalStorage) -> ArtefactStore:
+    return store_on(local_storage)

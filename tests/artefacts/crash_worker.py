@@ -1,7 +1,8 @@
 """Run as a script: forks writers, kills them, and prints as JSON what readers saw; see ``test_kill.py``.
 
 A script of its own, so that it forks from a process without threads; a child costs milliseconds then,
-where a fresh interpreter costs half a second.
+where a fresh interpreter costs half a second. The client of an object store has threads: with a URL for a
+place, only children ask the store.
 """
 
 from __future__ import annotations
@@ -15,19 +16,20 @@ import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet
-from starskip.artefacts import chain, local_storage
+from starskip.artefacts import chain, local_storage, object_storage
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.chain import Chain
 from starskip.artefacts.local_storage import LocalStorage
 from starskip.artefacts.manifest import Part
+from starskip.artefacts.object_storage import ObjectStorage
 from starskip.artefacts.storage import PutVerdict
+from starskip.artefacts.storage_for import storage_for
 from starskip.artefacts.vacuum import vacuum
 from starskip.errors import StorageError
 
@@ -41,8 +43,38 @@ pa.set_io_thread_count(1)
 os.fsync = lambda _: None
 
 
-def store_at(root: Path) -> ArtefactStore:
-    return ArtefactStore(LocalStorage(root), {"numbers": NUMBERS})
+def store_at(place: str) -> ArtefactStore:
+    return ArtefactStore(storage_for(place), {"numbers": NUMBERS})
+
+
+def is_url(place: str) -> bool:
+    return "://" in place
+
+
+def copied(place: str, target: str) -> None:
+    """Make ``target`` hold what ``place`` holds, and nothing else; a URL must be new."""
+    if not is_url(place):
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(place, target)
+        return
+    source, copy = storage_for(place), storage_for(target)
+    for found in source.objects_below(""):
+        content = source.read(found.name)
+        assert content is not None
+        copy.put_if_absent(found.name, content)
+
+
+def answer_of(place: str, work: Callable[[], Any]) -> Any:
+    """Return what ``work`` returns; of an object store from a child, as JSON."""
+    if not is_url(place):
+        return work()
+    read_end, write_end = os.pipe()
+    child = forked(lambda: os.write(write_end, json.dumps(work()).encode()))
+    os.close(write_end)
+    with os.fdopen(read_end, "rb") as answer:
+        content = answer.read()
+    assert ended(child) == 0
+    return json.loads(content)
 
 
 def generation_seen(store: ArtefactStore) -> int:
@@ -94,7 +126,7 @@ def ended(child: int) -> int:
 
 def kill_at_line(number: int) -> Callable[[FrameType, str, Any], Any]:
     """Trace the two modules that touch the store; kill -9 this process before their line ``number``."""
-    watched = {local_storage.__file__, chain.__file__}
+    watched = {local_storage.__file__, object_storage.__file__, chain.__file__}
     passed = 0
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
@@ -110,42 +142,49 @@ def kill_at_line(number: int) -> Callable[[FrameType, str, Any], Any]:
     return trace
 
 
-def kill_before_every_line(root: Path) -> dict[str, Any]:
-    """Publish over generation 1, then vacuum: each killed before line 1, 2, 3 ... until it gets through."""
+def kill_before_lines(root: str, every: int) -> dict[str, Any]:
+    """Publish over generation 1, then vacuum: each killed before every so many lines until it gets through."""
     counts = {"killed": 0, "old": 0, "new": 0, "wrong": 0, "stuck": 0}
-    template = root / "template"
-    publish(store_at(template), 1)
+    template = f"{root}/template"
+    answer_of(root, lambda: publish(store_at(template), 1))
     for step, seen_before in ((lambda store: publish(store, 2), 1), (sweep, 2)):
         line, exit_code = 1, -9
         while exit_code == -9:
-            scratch = root / "scratch"
-            shutil.rmtree(scratch, ignore_errors=True)
-            shutil.copytree(template, scratch)
+            scratch = f"{root}/scratch-{seen_before}-{line}" if is_url(root) else f"{root}/scratch"
+            answer_of(root, lambda scratch=scratch: copied(template, scratch))
             store = store_at(scratch)
 
             def work(store: ArtefactStore = store, line: int = line, step: Any = step) -> None:
                 sys.settrace(kill_at_line(line))
                 step(store)
 
+            def mended(store: ArtefactStore = store, step: Any = step) -> tuple[int, int, int]:
+                seen = generation_seen(store)
+                step(store)
+                sweep(store)
+                return seen, generation_seen(store), len(list(store.storage.objects_below("")))
+
             exit_code = ended(forked(work))
             counts["killed"] += exit_code == -9
-            seen = generation_seen(store)
+            seen, seen_after, left = answer_of(root, mended)
             counts["old" if seen == seen_before else "new" if seen == 2 else "wrong"] += 1
-            step(store)
-            sweep(store)
-            left = list(store.storage.objects_below(""))
-            counts["stuck"] += generation_seen(store) != 2 or len(left) != 3
-            line += 1
+            counts["stuck"] += seen_after != 2 or left != 3
+            line += every
         if step is not sweep:  # the vacuum starts from what a published second generation leaves
-            publish(store_at(template), 2)
-            store_at(template).write_aside("numbers", NIGHT).write_file("a", "orphan", b"x")
+
+            def second() -> None:
+                publish(store_at(template), 2)
+                store_at(template).write_aside("numbers", NIGHT).write_file("a", "orphan", b"x")
+
+            answer_of(root, second)
     return counts
 
 
-def kill_at_random(root: Path, kills: int, seed: int) -> dict[str, Any]:
+def kill_at_random(root: str, kills: int, seed: int) -> dict[str, Any]:
     """Let a child publish and vacuum in a loop and kill -9 it at a random moment, ``kills`` times."""
     chance = random.Random(seed)
-    store = store_at(root / "random")
+    store = store_at(f"{root}/random")
+    longest_s = 0.4 if is_url(root) else 0.08  # a child needs that long to reach the store
     counts = {"killed": 0, "wrong": 0, "published": 0}
 
     def loop() -> None:
@@ -155,36 +194,27 @@ def kill_at_random(root: Path, kills: int, seed: int) -> dict[str, Any]:
             if chance.random() < 0.2:
                 sweep(store)
 
+    def publish_next() -> tuple[int, int]:
+        now = generation_seen(store)
+        publish(store, now + 1)
+        return now, generation_seen(store)
+
+    def clean() -> int:
+        sweep(store)
+        return len(list(store.storage.objects_below("")))
+
     seen = 0
     for _ in range(kills):
         child = forked(loop)
-        time.sleep(chance.uniform(0.0, 0.08))
+        time.sleep(chance.uniform(0.0, longest_s))
         os.kill(child, signal.SIGKILL)
         counts["killed"] += ended(child) == -9
-        now = generation_seen(store)
-        counts["wrong"] += now < seen
-        publish(store, now + 1)
-        seen = generation_seen(store)
-        counts["wrong"] += seen != now + 1
+        now, after = answer_of(root, publish_next)
+        counts["wrong"] += (now < seen) + (after != now + 1)
+        seen = after
     counts["published"] = seen
-    sweep(store)
-    counts["left"] = len(list(store.storage.objects_below("")))
+    counts["left"] = answer_of(root, clean)
     return counts
-
-
-class LossyStorage(LocalStorage):
-    """Loses one answer to a put in four, half of them after the put took effect."""
-
-    chance = random.Random()
-
-    def put_if_absent(self, name: str, content: bytes) -> PutVerdict:
-        lost, after = self.chance.random() < 0.25, self.chance.random() < 0.5
-        if lost and not after:
-            raise StorageError("lost before", location=name)
-        verdict = super().put_if_absent(name, content)
-        if lost:
-            raise StorageError("lost after", location=name)
-        return verdict
 
 
 def race(root: Path, processes: int, commits: int) -> dict[str, Any]:
@@ -207,22 +237,27 @@ def race(root: Path, processes: int, commits: int) -> dict[str, Any]:
 
     children = [forked(lambda process=process: writer(process)) for process in range(processes)]
     failed = sum(ended(child) != 0 for child in children)
-    versions = contended.versions()
-    manifests = [contended.read(version) for version in versions]
-    return {
-        "failed": failed,
-        "versions": versions,
-        "commit_ids": [manifest.commit_id for manifest in manifests],
-        "running_counts": [manifest.parts["all"].properties["count"] for manifest in manifests],
-        "counts": {table: part.properties["count"] for table, part in manifests[-1].parts.items()},
-    }
+
+    def report() -> dict[str, Any]:
+        versions = contended.versions()
+        manifests = [contended.read(version) for version in versions]
+        return {
+            "failed": failed,
+            "versions": versions,
+            "commit_ids": [manifest.commit_id for manifest in manifests],
+            "running_counts": [manifest.parts["all"].properties["count"] for manifest in manifests],
+            "counts": {table: part.properties["count"] for table, part in manifests[-1].parts.items()},
+        }
+
+    found: dict[str, Any] = answer_of(root, report)
+    return found
 
 
 if __name__ == "__main__":
-    mode, folder, *numbers = sys.argv[1:]
+    mode, place, *numbers = sys.argv[1:]
     function = {
-        "lines": kill_before_every_line,
+        "lines": kill_before_lines,
         "random": kill_at_random,
         "race": race,
     }[mode]
-    print(json.dumps(function(Path(folder), *map(int, numbers))))
+    print(json.dumps(function(place, *map(int, numbers))))

@@ -10,6 +10,7 @@ from starskip.artefacts import schemas
 from starskip.artefacts.artefact_store import SCHEMAS, ArtefactStore
 from starskip.artefacts.local_storage import LocalStorage
 from starskip.artefacts.manifest import DataFile, Part
+from starskip.artefacts.storage import Storage
 from starskip.errors import StorageError
 
 generations = st.dictionaries(st.sampled_from("abcd"), st.integers(0, 99), max_size=4)
@@ -107,7 +108,7 @@ def test_file_that_is_not_in_the_store_is_not_published(
 
 
 def test_column_that_an_older_version_did_not_write(
-    store: ArtefactStore, storage: LocalStorage, support: SimpleNamespace
+    store: ArtefactStore, storage: Storage, support: SimpleNamespace
 ) -> None:
     support.publish(store, {"a": 1})
     newer = ArtefactStore(storage, {"numbers": support.NUMBERS.append(pa.field("added", pa.int64()))})
@@ -118,13 +119,13 @@ def test_column_that_an_older_version_did_not_write(
 
 
 def test_data_file_is_gone_or_damaged(
-    store: ArtefactStore, storage: LocalStorage, support: SimpleNamespace
+    local_store: ArtefactStore, local_storage: LocalStorage, support: SimpleNamespace
 ) -> None:
-    support.publish(store, {"a": 1})
-    snapshot = store.snapshot("numbers", support.NIGHT)
+    support.publish(local_store, {"a": 1})
+    snapshot = local_store.snapshot("numbers", support.NIGHT)
     assert snapshot is not None
     (file,) = snapshot.parts()["a"].files
-    path = storage.root / file.name
+    path = local_storage.root / file.name
     content = path.read_bytes()
     path.write_bytes(content[:-9])
     with pytest.raises(StorageError, match="is damaged; run the step that wrote it again"):
@@ -145,7 +146,7 @@ def test_every_schema_is_known_under_its_artefacts_name() -> None:
     assert all(isinstance(schema, pa.Schema) for schema in SCHEMAS.values())
 
 
-def test_rows_of_a_real_schema_come_back(storage: LocalStorage, support: SimpleNamespace) -> None:
+def test_rows_of_a_real_schema_come_back(storage: Storage, support: SimpleNamespace) -> None:
     store = ArtefactStore(storage)
     row = dict.fromkeys(schemas.TABLE_FACTS.names) | {"table": "a", "index_bytes": [("dictionary", 5)]}
     rows = pa.Table.from_pylist([row], schemas.TABLE_FACTS)

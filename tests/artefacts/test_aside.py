@@ -81,9 +81,9 @@ def test_executor_gets_the_folder_by_pickle(store: ArtefactStore, support: Simpl
 
 
 def test_files_that_spark_wrote_are_adopted(
-    store: ArtefactStore, storage: LocalStorage, support: SimpleNamespace
+    local_store: ArtefactStore, local_storage: LocalStorage, support: SimpleNamespace
 ) -> None:
-    aside = store.write_aside("numbers", support.NIGHT)
+    aside = local_store.write_aside("numbers", support.NIGHT)
     folder = Path(aside.url("a").removeprefix("file://"))
     folder.mkdir(parents=True)
     pq.write_table(support.numbers("a", 1), folder / "part-0.parquet")
@@ -92,8 +92,8 @@ def test_files_that_spark_wrote_are_adopted(
         (folder / noise).write_bytes(b"noise")
     files = aside.adopt("a")
     assert [file.rows for file in files] == [3, 3]
-    store.publish("numbers", support.NIGHT, {"a": Part(files)}, replace="all", **support.CREATED)
-    snapshot = store.snapshot("numbers", support.NIGHT)
+    local_store.publish("numbers", support.NIGHT, {"a": Part(files)}, replace="all", **support.CREATED)
+    snapshot = local_store.snapshot("numbers", support.NIGHT)
     assert snapshot is not None
     assert snapshot.read_table()["generation"].to_pylist() == [1, 1, 1, 2, 2, 2]
     pq.write_table(pa.table({"table": ["a"]}), folder / "part-2.parquet")
@@ -134,13 +134,13 @@ def test_any_table_name_gives_a_harmless_file_name_of_its_own(tables: list[str])
 
 @pytest.mark.parametrize("table", ["../../etc/passwd", "a" * 1_000_000, "", ".", "\ud800", "таблица", "a\nb"])
 def test_hostile_table_names_stay_inside(
-    table: str, store: ArtefactStore, storage: LocalStorage, support: SimpleNamespace
+    table: str, local_store: ArtefactStore, local_storage: LocalStorage, support: SimpleNamespace
 ) -> None:
-    aside = store.write_aside("numbers", support.NIGHT)
+    aside = local_store.write_aside("numbers", support.NIGHT)
     files = aside.write(table, support.numbers("x", 1))
-    store.publish("numbers", support.NIGHT, {table: Part(files)}, replace="all", **support.CREATED)
-    snapshot = store.snapshot("numbers", support.NIGHT)
+    local_store.publish("numbers", support.NIGHT, {table: Part(files)}, replace="all", **support.CREATED)
+    snapshot = local_store.snapshot("numbers", support.NIGHT)
     assert snapshot is not None
     assert snapshot.tables == (table,)
     assert snapshot.read_table([table]).num_rows == 3
-    assert list(storage.root.parent.iterdir()) == [storage.root]
+    assert list(local_storage.root.parent.iterdir()) == [local_storage.root]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from starskip.artefacts.chain import Chain
 from starskip.artefacts.local_storage import LocalStorage
 from starskip.artefacts.manifest import Part
-from starskip.artefacts.storage import PutVerdict
+from starskip.artefacts.storage import PutVerdict, Storage
 from starskip.errors import CommitConflict, StorageError
 
 
@@ -27,15 +27,13 @@ def counts(chain: Chain) -> dict[str, int]:
     return {} if latest is None else {t: part.properties["count"] for t, part in latest.parts.items()}
 
 
-def test_nothing_published_yet(storage: LocalStorage) -> None:
+def test_nothing_published_yet(storage: Storage) -> None:
     chain = Chain(storage, "queries/2026-11-18")
     assert chain.latest() is None
     assert chain.versions() == ()
 
 
-def test_versions_follow_one_another_and_stay_readable(
-    storage: LocalStorage, support: SimpleNamespace
-) -> None:
+def test_versions_follow_one_another_and_stay_readable(storage: Storage, support: SimpleNamespace) -> None:
     chain = Chain(storage, "queries/2026-11-18")
     written = [chain.commit(count_up("t"), commit_id=str(n), **support.CREATED) for n in range(3)]
     assert chain.versions() == (1, 2, 3)
@@ -44,7 +42,7 @@ def test_versions_follow_one_another_and_stay_readable(
 
 
 def test_another_writer_comes_first_and_the_change_is_applied_again(
-    storage: LocalStorage, support: SimpleNamespace
+    storage: Storage, support: SimpleNamespace
 ) -> None:
     chain = Chain(storage, "queries/2026-11-18")
     others = iter(range(3))
@@ -59,7 +57,7 @@ def test_another_writer_comes_first_and_the_change_is_applied_again(
     assert counts(chain) == {"other": 3, "mine": 1}
 
 
-def test_others_come_first_for_ever(storage: LocalStorage, support: SimpleNamespace) -> None:
+def test_others_come_first_for_ever(storage: Storage, support: SimpleNamespace) -> None:
     chain = Chain(storage, "queries/2026-11-18")
 
     def change(parts: Mapping[str, Part]) -> Mapping[str, Part]:
@@ -152,7 +150,7 @@ def test_last_attempt_took_effect_though_its_answer_was_lost(support: SimpleName
     assert chain.commit(count_up("t"), commit_id="x", max_attempts=1, **support.CREATED).version == 1
 
 
-def test_manifest_is_damaged_or_in_the_wrong_place(storage: LocalStorage, support: SimpleNamespace) -> None:
+def test_manifest_is_damaged_or_in_the_wrong_place(storage: Storage, support: SimpleNamespace) -> None:
     chain = Chain(storage, "queries/2026-11-18")
     chain.commit(count_up("t"), commit_id="1", **support.CREATED)
     content = storage.read(chain.manifest_name(1))
@@ -168,15 +166,15 @@ def test_manifest_is_damaged_or_in_the_wrong_place(storage: LocalStorage, suppor
 
 
 def test_newest_is_by_number_whatever_the_times_and_strangers_say(
-    storage: LocalStorage, support: SimpleNamespace
+    local_storage: LocalStorage, support: SimpleNamespace
 ) -> None:
     import os
 
-    chain = Chain(storage, "queries/2026-11-18")
+    chain = Chain(local_storage, "queries/2026-11-18")
     for number in range(12):
         chain.commit(count_up("t"), commit_id=str(number), **support.CREATED)
-    os.utime(storage.root / chain.manifest_name(3), (4e9, 4e9))
-    folder = storage.root / "queries/2026-11-18/manifests"
+    os.utime(local_storage.root / chain.manifest_name(3), (4e9, 4e9))
+    folder = local_storage.root / "queries/2026-11-18/manifests"
     (folder / "00000000000000000099.json.abc.partial").write_bytes(b"half")
     (folder / "notes.txt").write_bytes(b"left by a person")
     (folder / "00000000000000000098").mkdir()
@@ -186,18 +184,18 @@ def test_newest_is_by_number_whatever_the_times_and_strangers_say(
 
 
 def test_overtaken_and_vacuumed_between_listing_and_reading(
-    storage: LocalStorage, support: SimpleNamespace
+    local_storage: LocalStorage, support: SimpleNamespace
 ) -> None:
-    chain = Chain(storage, "queries/2026-11-18")
+    chain = Chain(local_storage, "queries/2026-11-18")
     chain.commit(count_up("t"), commit_id="1", **support.CREATED)
 
     class Slow(LocalStorage):
         def read(self, name: str) -> bytes | None:
             if name == chain.manifest_name(1) and len(chain.versions()) == 1:
                 chain.commit(count_up("t"), commit_id="2", **support.CREATED)
-                storage.delete(name)
+                local_storage.delete(name)
             return LocalStorage.read(self, name)
 
-    latest = Chain(Slow(storage.root), chain.key).latest()
+    latest = Chain(Slow(local_storage.root), chain.key).latest()
     assert latest is not None
     assert latest.version == 2

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.local_storage import LocalStorage
+from starskip.artefacts.storage import Storage
 from starskip.artefacts.vacuum import vacuum
 from starskip.errors import StorageError
 
@@ -23,7 +25,7 @@ def sweep(store: ArtefactStore, keep_manifests: int = 1) -> Any:
     return vacuum(store, now=LONG_AFTER, grace=timedelta(0), keep_manifests=keep_manifests)
 
 
-def names(storage: LocalStorage) -> set[str]:
+def names(storage: Storage) -> set[str]:
     return {found.name for found in storage.objects_below("")}
 
 
@@ -37,15 +39,47 @@ class Outcome:
     was_commit: bool
 
 
-def every_fault(support: SimpleNamespace, template: Path, scratch: Path, step: Step) -> list[Outcome]:
-    """Run ``step`` on copies of ``template`` with each fault at each of its calls."""
-    dry_run = support.FaultyStorage(LocalStorage(_copy(template, scratch / "dry")))
+@pytest.fixture(params=["local", "s3"])
+def copy_of(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Storage | None], Storage]:
+    """Give a function that returns a store of the kind, empty or with the objects of another."""
+    numbers = count()
+    if request.param == "local":
+
+        def copy(template: Any) -> Storage:
+            target = tmp_path / str(next(numbers))
+            if template is not None and template.root.exists():
+                shutil.copytree(template.root, target)
+            return LocalStorage(target)
+
+        return copy
+    fresh = request.getfixturevalue("fresh_s3_storage")
+
+    def copy_objects(template: Storage | None) -> Storage:
+        target: Storage = fresh()
+        for found in template.objects_below("") if template else ():
+            content = template.read(found.name) if template else None
+            assert content is not None
+            target.put_if_absent(found.name, content)
+        return target
+
+    return copy_objects
+
+
+def every_fault(
+    support: SimpleNamespace,
+    copy_of: Callable[[Storage | None], Storage],
+    template: Storage,
+    step: Step,
+    every: int = 1,
+) -> list[Outcome]:
+    """Run ``step`` on copies of ``template`` with each fault at each of its calls, or every so many."""
+    dry_run = support.FaultyStorage(copy_of(template))
     step(support.store_on(dry_run))
     commit = len(dry_run.calls) if dry_run.calls[-1] == "put_if_absent" else 0
     outcomes = []
     for fault in support.Fault:
-        for fault_at in range(1, len(dry_run.calls) + 1):
-            inner = LocalStorage(_copy(template, scratch / f"{fault.name}-{fault_at}"))
+        for fault_at in range(1, len(dry_run.calls) + 1, every):
+            inner = copy_of(template)
             storage = support.FaultyStorage(inner, fault, fault_at)
             try:
                 step(support.store_on(storage))
@@ -58,12 +92,6 @@ def every_fault(support: SimpleNamespace, template: Path, scratch: Path, step: S
                 storage.late()
             outcomes.append(Outcome(support.store_on(inner), finished, fault_at == commit))
     return outcomes
-
-
-def _copy(template: Path, target: Path) -> Path:
-    if template.exists():
-        shutil.copytree(template, target)
-    return target
 
 
 PUBLICATIONS = {
@@ -79,16 +107,18 @@ PUBLICATIONS = {
 
 
 @pytest.mark.parametrize("situation", PUBLICATIONS)
-def test_every_call_of_a_publish_fails_once(situation: str, support: SimpleNamespace, tmp_path: Path) -> None:
+def test_every_call_of_a_publish_fails_once(
+    situation: str, support: SimpleNamespace, copy_of: Callable[[Storage | None], Storage]
+) -> None:
     before, published, replace, after = PUBLICATIONS[situation]
-    template = tmp_path / "template"
+    template = copy_of(None)
     if before:
-        support.publish(support.store_on(LocalStorage(template)), before)
+        support.publish(support.store_on(template), before)
 
     def step(store: ArtefactStore) -> Any:
         return support.publish(store, published, replace)
 
-    outcomes = every_fault(support, template, tmp_path, step)
+    outcomes = every_fault(support, copy_of, template, step)
     for outcome in outcomes:
         store = outcome.store
         assert support.seen(store) in ([after] if outcome.finished else [before, after])
@@ -107,24 +137,26 @@ def test_every_call_of_a_publish_fails_once(situation: str, support: SimpleNames
     assert len(outcomes) >= 20
 
 
-def test_every_call_of_a_vacuum_fails_once(support: SimpleNamespace, tmp_path: Path) -> None:
-    template = LocalStorage(tmp_path / "template")
+def test_every_call_of_a_vacuum_fails_once(
+    support: SimpleNamespace, copy_of: Callable[[Storage | None], Storage]
+) -> None:
+    template = copy_of(None)
     store = support.store_on(template)
     for generation in range(1, 6):
         support.publish(store, {"a": generation, "b": generation})
         support.publish(store, {"a": generation}, night="2026-11-19")
     store.write_aside("numbers", support.NIGHT).write("a", support.numbers("a", 99))
-    kill_left_this = (
-        template.root / "numbers" / support.NIGHT / "manifests" / "00000000000000000009.json.1.partial"
-    )
-    kill_left_this.write_bytes(b'{"body"')
-    clean = support.store_on(LocalStorage(_copy(template.root, tmp_path / "clean")))
+    kill_left_this = f"numbers/{support.NIGHT}/manifests/00000000000000000009.json.1.partial"
+    template.put_if_absent(kill_left_this, b'{"body"')
+    clean = support.store_on(copy_of(template))
     # of each night three manifests, their data files, and what the two killed writers left
     assert len(sweep(clean, keep_manifests=2).removed) == (3 + 6) + (3 + 3) + 2
     end = names(clean.storage)
     assert names(template) > end
 
-    outcomes = every_fault(support, template.root, tmp_path, lambda store: sweep(store, keep_manifests=2))
+    # A copy of this store is 50 requests, where a disk copies a folder.
+    every = 1 if isinstance(template, LocalStorage) else 5
+    outcomes = every_fault(support, copy_of, template, lambda store: sweep(store, keep_manifests=2), every)
     for store in (outcome.store for outcome in outcomes):
         assert names(store.storage) >= end
         assert support.seen(store) == {"a": 5, "b": 5}
@@ -137,4 +169,4 @@ def test_every_call_of_a_vacuum_fails_once(support: SimpleNamespace, tmp_path: P
         sweep(store, keep_manifests=2)
         assert names(store.storage) == end
     print(f"vacuum: {len(outcomes)} faults")
-    assert len(outcomes) >= 100
+    assert len(outcomes) >= 100 / every

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pytest
 from starskip.artefacts.local_storage import LocalStorage
+from starskip.artefacts.object_storage import ObjectStorage
 from starskip.artefacts.storage_for import storage_for
 from starskip.errors import StorageError
+from starskip.files.object_url import ObjectUrl
 
 
 def test_folder_and_file_url_are_local(tmp_path: Path) -> None:
@@ -21,14 +24,42 @@ def test_url_of_a_store_leads_back_to_it(tmp_path: Path) -> None:
     assert storage_for(storage.url("")) == storage
 
 
-@pytest.mark.parametrize("url", ["s3://bucket/x", "gs://b", "hdfs://host/x", "S3A://b/x", "abfs:x"])
+@pytest.mark.parametrize(
+    ("url", "root"),
+    [
+        ("s3://bucket/some/folder/", ObjectUrl("s3", "bucket", "some/folder")),
+        ("S3A://bucket", ObjectUrl("s3", "bucket", "")),
+        ("gs://bucket/a b%20c", ObjectUrl("gs", "bucket", "a b%20c")),
+        ("az://container/x", ObjectUrl("az", "container", "x")),
+    ],
+)
+def test_buckets_are_named_by_url_and_travel_by_it(url: str, root: ObjectUrl) -> None:
+    storage = storage_for(url)
+    assert storage == ObjectStorage(root)
+    assert storage_for(storage.url("")) == storage
+    assert pickle.loads(pickle.dumps(storage)) == storage
+
+
+@pytest.mark.parametrize("url", ["hdfs://host/x", "abfs:x", "https://host/bucket"])
 def test_unknown_scheme_is_refused_by_name(url: str) -> None:
-    with pytest.raises(StorageError, match=f"behind {url.split(':')[0]}:") as caught:
+    with pytest.raises(StorageError, match=f"{url.split(':')[0]}:"):
         storage_for(url)
-    assert caught.value.location == url
 
 
-@pytest.mark.parametrize("url", ["", "file://host/folder", "file:relative"])
+@pytest.mark.parametrize("url", ["s3://id:SECRET@bucket/x", "s3://id:SEC/RET@bucket/x", "s3://SECRET@bucket"])
+def test_url_with_a_password_is_refused_and_not_repeated(url: str) -> None:
+    with pytest.raises(StorageError, match="user, password or port") as caught:
+        storage_for(url)
+    assert "SEC" not in f"{caught.value} {caught.value.location} {caught.value!r}"
+
+
+@pytest.mark.parametrize("url", ["", "file://host/folder", "file:relative", "s3://", "s3:///key"])
 def test_url_that_names_no_folder(url: str) -> None:
     with pytest.raises(StorageError):
+        storage_for(url)
+
+
+@pytest.mark.parametrize("url", ["s3://bucket/a/../b", "s3://bucket/a//b", "s3://bucket/./a"])
+def test_folder_of_a_bucket_that_climbs_or_misleads(url: str) -> None:
+    with pytest.raises(StorageError, match="no name that a store may hold"):
         storage_for(url)

@@ -74,12 +74,13 @@ def refused_twice(lab):
 
 
 def unknown_column_chosen(lab):
-    def rename(name):
-        return "ghost" if name == first else name
+    def rename(structure):
+        kind, _, name = structure.partition(":")
+        return f"{kind}:ghost" if name == first else structure
 
     first = chosen(lab.rows("recommendations"))[0]["column"]
     curve = lab.properties("recommendations")["curve"]
-    advice_says({"curve": [{**p, "columns": [rename(c) for c in p["columns"]]} for p in curve]}, lab)
+    advice_says({"curve": [{**p, "structures": [rename(s) for s in p["structures"]]} for p in curve]}, lab)
     first_says(chosen, {"column": "ghost"}, lab)
 
 

@@ -65,6 +65,7 @@ def _empty(shape):
 def shape_twice(lab):
     def split(shape, rows):
         shape["queries"] -= 1
+        shape["failed"] = min(shape["failed"], shape["queries"])
         rows.append({**_empty(shape), "queries": 1})
 
     shapes_say(lab, split)
@@ -184,11 +185,8 @@ def test_every_expectation_has_a_case(assert_all_covered):
 
 
 def test_votes_for_a_sorted_column_and_for_any_other_order(lab):
-    def sort(leg, rows):
-        _incomplete(leg)[0]["structures"] = ["sorted:l_shipdate"]
-        rows.append({**leg[0], "structures": ["sorted:"], "saving_entries": -5.0})
-
-    leg_says(lab, 1, sort)
+    voted = {text for row in lab.rows("votes") for text in row["structures"]}
+    assert {"sorted:", "sorted:l_shipdate"} <= voted
     assert lab.failed(STAGE) == []
 
 

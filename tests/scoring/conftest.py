@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from hypothesis import settings
-from starskip.pinot.index_rules import serves
+from starskip.pinot.index_rules import IndexRules
 from starskip.pinot.segments.segment_files import list_segments
 from starskip.pinot.segments.segment_reader import read_row_window, read_segment_facts
 from starskip.scoring.bound_filter import FilterBinder, filter_binder, is_served_by_sorting
@@ -28,6 +28,8 @@ settings.load_profile("no_deadline")
 TRUTH = Path(__file__).parents[1] / "data" / "truth"
 SAMPLE = Path(__file__).parents[2] / "include" / "sample" / "segments"
 HELD_OUT = Path(__file__).parents[2] / "benchmarks" / "data" / "heldout" / "segments"
+
+RULES = IndexRules()
 
 Scanned = Callable[..., float]
 
@@ -49,12 +51,13 @@ def scanned() -> Scanned:
         cut = fingerprint(sql)
         shape = query_shape(cut.skeleton)
 
-        def is_indexed(leaf: Leaf) -> bool:
-            by_inverted = leaf.column in inverted and serves("inverted", leaf)
-            return by_inverted or (leaf.column in ranges and serves("range", leaf))
+        def answers(leaf: Leaf) -> float | None:
+            by_inverted = leaf.column in inverted and RULES.serves("inverted", leaf)
+            is_answered = by_inverted or (leaf.column in ranges and RULES.serves("range", leaf))
+            return 0.0 if is_answered else None
 
         return sum(
-            filter_cost(binder.bind(shape.filter, cut.literals), is_indexed) * binder.window.segment_rows
+            filter_cost(binder.bind(shape.filter, cut.literals), answers) * binder.window.segment_rows
             for binder in binders(table)
         )
 
@@ -68,7 +71,9 @@ def _segment_binders(root: Path, table: str) -> list[FilterBinder]:
         window = read_row_window(file, [column.name for column in facts.columns], max_rows=facts.rows)
         assert not window.unreadable
         sorted_columns = frozenset(column.name for column in facts.columns if column.is_sorted)
-        binders.append(filter_binder(window, partial(is_served_by_sorting, sorted_columns=sorted_columns)))
+        binders.append(
+            filter_binder(window, partial(is_served_by_sorting, sorted_columns=sorted_columns, rules=RULES))
+        )
     return binders
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from starskip.pinot.index_rules import IndexRules
 from starskip.scoring.bound_filter import (
     BoundAnd,
     BoundFilter,
@@ -137,4 +138,4 @@ def test_kept_masks_do_not_fill_the_memory(window_of: Windows, monkeypatch: pyte
 def test_sorting_serves_equalities_and_ranges(where: str, is_served: bool) -> None:
     (leaf,) = leaves(query_shape(fingerprint(f"select a from t where {where}").skeleton).filter)
     assert isinstance(leaf, Leaf)
-    assert is_served_by_sorting(leaf, frozenset({"n"})) is is_served
+    assert is_served_by_sorting(leaf, frozenset({"n"}), IndexRules()) is is_served

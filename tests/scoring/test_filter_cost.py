@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from starskip.pinot.index_rules import serves
+from starskip.pinot.index_rules import IndexRules
 from starskip.scoring.bound_filter import filter_binder
 from starskip.scoring.filter_cost import filter_cost, survivors_of_indexes
 from starskip.sql.fingerprint import fingerprint
@@ -130,15 +130,15 @@ def test_known_costs(window_of: Callable[..., Any], where: str, indexed: str, en
     binder = filter_binder(window_of(**BINDER_COLUMNS), lambda leaf: False)
     bound = binder.bind(query_shape(cut.skeleton).filter, cut.literals)
 
-    def is_indexed(leaf: Leaf) -> bool:
-        return leaf.column in indexed and serves("inverted", leaf)
+    def answers(leaf: Leaf) -> float | None:
+        return 0.0 if leaf.column in indexed and IndexRules().serves("inverted", leaf) else None
 
-    assert filter_cost(bound, is_indexed) == pytest.approx(entries_per_row)
+    assert filter_cost(bound, answers) == pytest.approx(entries_per_row)
 
 
 def test_only_an_and_with_an_index_is_evaluated_eagerly(window_of: Callable[..., Any]) -> None:
     cut = fingerprint("select a from t where a = 1 AND b = 1")
     binder = filter_binder(window_of(**BINDER_COLUMNS), lambda leaf: False)
     bound = binder.bind(query_shape(cut.skeleton).filter, cut.literals)
-    assert survivors_of_indexes(bound, lambda leaf: False) is None
-    assert survivors_of_indexes(bound, lambda leaf: leaf.column == "a") == pytest.approx(0.1)
+    assert survivors_of_indexes(bound, lambda leaf: None) is None
+    assert survivors_of_indexes(bound, lambda leaf: 0.0 if leaf.column == "a" else None) == pytest.approx(0.1)

@@ -9,15 +9,19 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from starskip.pinot.index_rules import IndexRules, index_rules
+from starskip.scoring.alternatives import Candidates
 from starskip.scoring.leapfrog_votes import leapfrog_votes
 from starskip.scoring.segment_estimates import SegmentState, estimate_segment, merge_estimates
+from starskip.scoring.structure import Structure, by_column, removal
 from starskip.sql.fingerprint import fingerprint
 from starskip.tables.row_window import RowWindow
 from starskip.workload.shape_workload import Instance, ShapeWorkload
 
 Windows = Callable[..., RowWindow]
-PLAIN = SegmentState(frozenset(), frozenset())
-CANDIDATES = frozenset("abc")
+RULES = IndexRules()
+PLAIN = SegmentState(RULES)
+CANDIDATES = by_column({Structure("inverted", name) for name in "abc"})
 
 
 def workload(sql: str, entries: int, **fields: Any) -> ShapeWorkload:
@@ -28,14 +32,17 @@ def workload(sql: str, entries: int, **fields: Any) -> ShapeWorkload:
 
 
 def savings(
-    shape: ShapeWorkload, windows: list[RowWindow], states: list[SegmentState] | None = None
+    shape: ShapeWorkload,
+    windows: list[RowWindow],
+    states: list[SegmentState] | None = None,
+    candidates: Candidates = CANDIDATES,
 ) -> dict[str, float]:
     rows = sum(window.rows for window in windows)
     estimates = [
-        estimate_segment(window, state, [shape], CANDIDATES, rows)
+        estimate_segment(window, state, [shape], candidates, rows)
         for window, state in zip(windows, states or [PLAIN] * len(windows), strict=True)
     ]
-    votes = leapfrog_votes([shape], merge_estimates(estimates), {"t": CANDIDATES})
+    votes = leapfrog_votes([shape], merge_estimates(estimates), candidates, (states or [PLAIN])[0].rules)
     return {
         "+".join(text.removeprefix("inverted:") for text in row["structures"]): round(
             row["saving_entries"], 6
@@ -63,8 +70,8 @@ def test_an_index_leaves_its_survivors_to_the_next_scan(windows: list[RowWindow]
 
 
 def test_what_is_answered_already_saves_nothing(windows: list[RowWindow]) -> None:
-    indexed = SegmentState(frozenset(), frozenset("a"))
-    ordered = SegmentState(frozenset("a"), frozenset())
+    indexed = SegmentState(RULES, in_force=frozenset({Structure("inverted", "a")}))
+    ordered = SegmentState(RULES, sorted_columns=frozenset("a"))
     shape = workload("select count(*) from t where a = 1", 0)
     assert savings(shape, windows, [indexed, ordered]) == {}
     shape = workload("select count(*) from t where a = 5", 100)
@@ -146,4 +153,31 @@ def assert_close(found: pa.Table, expected: pa.Table) -> None:
 def test_no_shapes_no_votes(windows: list[RowWindow]) -> None:
     estimates = merge_estimates([estimate_segment(windows[0], PLAIN, [], CANDIDATES, 100)])
     assert len(estimates) == 0
-    assert len(leapfrog_votes([], estimates, {"t": CANDIDATES})) == 0
+    assert len(leapfrog_votes([], estimates, CANDIDATES, RULES)) == 0
+
+
+def test_a_range_index_answers_ranges(windows: list[RowWindow]) -> None:
+    candidates = by_column({Structure("range", "c"), Structure("inverted", "a")})
+    shape = workload("select count(*) from t where a = 5 and c < 10", 110)
+    found = savings(shape, windows[:1], candidates=candidates)
+    assert found == {"a": pytest.approx(100, abs=1), "range:c": pytest.approx(100, abs=1), "a+range:c": 110.0}
+
+
+def test_before_0_10_a_range_index_reads_the_ends_of_a_range(windows: list[RowWindow]) -> None:
+    candidates = by_column({Structure("range", "c")})
+    old = SegmentState(index_rules("0.9"))
+    shape = workload("select count(*) from t where c < 10", 100)
+    assert savings(shape, windows[:1], [old], candidates) == {"range:c": 90.0}
+    assert savings(shape, windows[:1], [SegmentState(index_rules("0.10"))], candidates) == {"range:c": 100.0}
+
+
+def test_dropping_an_index_costs_what_it_saved(windows: list[RowWindow]) -> None:
+    indexed = SegmentState(RULES, in_force=frozenset({Structure("inverted", "a")}))
+    candidates = by_column({removal(Structure("inverted", "a"))})
+    # Today nothing is read; without the index the first segment's 100 rows and the second's are.
+    shape = workload("select count(*) from t where a = 5", 0)
+    assert savings(shape, windows, [indexed, indexed], candidates) == {"without_inverted:a": -200.0}
+    # b is scanned behind the index today: 50 rows of a = 5; without it the scans leapfrog.
+    shape = workload("select count(*) from t where a = 5 and b <> 0", 10)
+    found = savings(shape, windows[:1], [indexed], candidates)
+    assert found["without_inverted:a"] < -50

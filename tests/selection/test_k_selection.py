@@ -20,10 +20,14 @@ def subsets(bits: int) -> frozenset[Structure]:
     return frozenset(item for rank, item in enumerate(STRUCTURES) if bits >> rank & 1)
 
 
+def paid(upkeep: Mapping[Structure, float] | None, chosen: frozenset[Structure]) -> float:
+    return sum((upkeep or {}).get(item, 0.0) for item in chosen)
+
+
 def enumerated_best(
     lists: Sequence[VoteList],
     max_structures: int,
-    upkeep: float = 0.0,
+    upkeep: Mapping[Structure, float] | None = None,
     sizes: Mapping[Structure, int] | None = None,
     budget: int | None = None,
 ) -> float:
@@ -33,7 +37,7 @@ def enumerated_best(
         chosen = subsets(bits)
         size = sum((sizes or {}).get(item, 0) for item in chosen)
         if len(chosen) <= max_structures and (budget is None or size <= budget):
-            best = max(best, total_saving(lists, chosen) - upkeep * len(chosen))
+            best = max(best, total_saving(lists, chosen) - paid(upkeep, chosen))
     return best
 
 
@@ -61,6 +65,7 @@ def incomplete_lists(draw: st.DrawFn) -> VoteList:
 
 
 vote_lists = st.lists(st.one_of(complete_lists(), incomplete_lists()), max_size=6)
+upkeeps = st.fixed_dictionaries({item: st.integers(0, 40).map(float) for item in STRUCTURES})
 sizes_of = st.fixed_dictionaries({item: st.integers(0, 100) for item in STRUCTURES})
 
 
@@ -68,15 +73,19 @@ sizes_of = st.fixed_dictionaries({item: st.integers(0, 100) for item in STRUCTUR
 @given(
     lists=vote_lists,
     k=st.integers(0, 7),
-    upkeep=st.integers(0, 40),
+    upkeep=upkeeps,
     sizes=sizes_of,
     budget=st.none() | st.integers(0, 300),
 )
 def test_programme_finds_what_enumeration_finds_and_keeps_every_limit(
-    lists: list[VoteList], k: int, upkeep: int, sizes: dict[Structure, int], budget: int | None
+    lists: list[VoteList],
+    k: int,
+    upkeep: dict[Structure, float],
+    sizes: dict[Structure, int],
+    budget: int | None,
 ) -> None:
     found = k_selection(lists, k, upkeep_entries=upkeep, size_bytes=sizes, budget_bytes=budget)
-    net = found.saving_entries - upkeep * len(found.chosen)
+    net = found.saving_entries - paid(upkeep, found.chosen)
     assert net == pytest.approx(enumerated_best(lists, k, upkeep, sizes, budget), **CLOSE)
     assert found.saving_entries == pytest.approx(total_saving(lists, found.chosen))
     assert len(found.chosen) <= k
@@ -94,13 +103,13 @@ def test_a_larger_budget_never_saves_less(
     assert more >= less - 1e-6
 
 
-@given(lists=vote_lists, upkeep=st.integers(0, 40))
-def test_a_larger_k_never_saves_less(lists: list[VoteList], upkeep: int) -> None:
+@given(lists=vote_lists, upkeep=upkeeps)
+def test_a_larger_k_never_saves_less(lists: list[VoteList], upkeep: dict[Structure, float]) -> None:
     # "At most K": the same reason. With upkeep it is the saving less upkeep that never falls.
     nets = []
     for k in range(7):
         found = k_selection(lists, k, upkeep_entries=upkeep)
-        nets.append(found.saving_entries - upkeep * len(found.chosen))
+        nets.append(found.saving_entries - paid(upkeep, found.chosen))
     assert all(later >= earlier - 1e-6 for earlier, later in itertools.pairwise(nets))
 
 

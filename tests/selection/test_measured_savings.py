@@ -9,11 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from starskip.pinot.index_rules import IndexRules
 from starskip.pinot.segments.segment_files import list_segments
 from starskip.pinot.segments.segment_reader import read_row_window, read_segment_facts
 from starskip.scoring.leapfrog_votes import leapfrog_votes
 from starskip.scoring.segment_estimates import SegmentState, estimate_segment, merge_estimates, parsed_shape
-from starskip.scoring.structure import Structure
+from starskip.scoring.structure import Structure, by_column, parse_structure
 from starskip.selection.k_selection import k_selection
 from starskip.selection.saving_interval import saving_interval
 from starskip.selection.vote_list import VoteList, vote_lists
@@ -24,11 +25,12 @@ from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
 TRUTH = Path(__file__).parents[1] / "data" / "truth"
 SEGMENTS = Path(__file__).parents[2] / "include" / "sample" / "segments"
 WINDOW_ROWS = 16_384
+RULES = IndexRules()
 
 Advised = tuple[dict[str, Any], list[ShapeWorkload], list[VoteList]]
 
 
-@pytest.fixture(scope="module", params=["lineitem", "airlineStats"])
+@pytest.fixture(scope="module", params=["lineitem", "lineitem_with_range", "airlineStats"])
 def advised(request: pytest.FixtureRequest) -> Iterator[Advised]:
     truth = json.loads((TRUTH / f"{request.param}.json").read_text())
     shapes = _shapes(truth)
@@ -47,6 +49,8 @@ def _shapes(truth: dict[str, Any]) -> list[ShapeWorkload]:
             "entries_scanned_in_filter": query["entries"],
             "entries_scanned_post_filter": 0,
             "exceptions": 0,
+            "weight": 1.0,
+            "line_format": "0.11.0",
         }
         records.extend([record] * max(1, round(query["weight"] * 10)))
     batches = count_shapes([pa.RecordBatch.from_pylist(records)], instances_per_shape=64)
@@ -58,17 +62,22 @@ def _votes(truth: dict[str, Any], shapes: list[ShapeWorkload]) -> list[VoteList]
     facts = [read_segment_facts(file, whole=False) for file in files]
     rows = sum(segment.rows for segment in facts)
     asked = {leaf.column for shape in shapes for leaf in leaves(parsed_shape(shape.skeleton).filter)} - {""}
-    candidates = frozenset(column for subset in truth["subsets"] for column in subset["columns"])
+    candidates = by_column({_structure(name) for subset in truth["subsets"] for name in subset["columns"]})
     estimates = []
     for file, segment in zip(files, facts, strict=True):
         window = read_row_window(file, asked, max_rows=WINDOW_ROWS)
-        state = SegmentState(frozenset(c.name for c in segment.columns if c.is_sorted), frozenset())
+        state = SegmentState(RULES, frozenset(c.name for c in segment.columns if c.is_sorted))
         estimates.append(estimate_segment(window, state, shapes, candidates, rows))
-    return vote_lists(leapfrog_votes(shapes, merge_estimates(estimates), {truth["table"]: candidates}))
+    return vote_lists(leapfrog_votes(shapes, merge_estimates(estimates), candidates, RULES))
 
 
-def _real_savings(truth: dict[str, Any]) -> dict[frozenset[str], float]:
-    entries = {frozenset(s["columns"]): s["weighted_entries"] for s in truth["subsets"]}
+def _structure(name: str) -> Structure:
+    """``range:COLUMN`` is a range index, a column alone an inverted one."""
+    return parse_structure(name) if name.startswith("range:") else Structure("inverted", name)
+
+
+def _real_savings(truth: dict[str, Any]) -> dict[frozenset[Structure], float]:
+    entries = {frozenset(map(_structure, s["columns"])): s["weighted_entries"] for s in truth["subsets"]}
     return {columns: 1 - read / entries[frozenset()] for columns, read in entries.items()}
 
 
@@ -76,7 +85,7 @@ def _real_savings(truth: dict[str, Any]) -> dict[frozenset[str], float]:
 def test_chosen_set_saves_at_least_99_percent_of_the_best(advised: Advised, k: int) -> None:
     truth, _, lists = advised
     real = _real_savings(truth)
-    chosen = frozenset(item.column for item in k_selection(lists, k).chosen)
+    chosen = k_selection(lists, k).chosen
     best = max(saving for columns, saving in real.items() if len(columns) <= k)
     assert real[chosen] >= 0.99 * best
 
@@ -88,14 +97,14 @@ def test_predictions_for_all_measured_sets(advised: Advised) -> None:
     for columns, saving in real.items():
         predicted = saving_interval(
             lists,
-            [Structure("inverted", column) for column in columns],
+            columns,
             entries=sum(shape.entries_scanned_in_filter for shape in shapes),
             entries_squared=sum(shape.entries_scanned_in_filter_squared for shape in shapes),
             model_error_ratio=0.02,
         )
         errors.append(abs(predicted.ratio - saving))
         held.append(predicted.low - 1e-9 <= saving <= predicted.high + 1e-9)
-    assert len(errors) == 130
-    assert sorted(errors)[65] < 0.005, "median, as a share of all entries"
+    assert len(errors) >= 130
+    assert sorted(errors)[len(errors) // 2] < 0.005, "median, as a share of all entries"
     assert max(errors) < 0.02
     assert sum(held) >= 0.9 * len(held)

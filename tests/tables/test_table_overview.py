@@ -60,8 +60,10 @@ def test_overview_of_two_tables() -> None:
 
 
 def test_the_current_config_says_which_indexes_are_in_force() -> None:
-    found = table_overviews(column_sums([batch(FACTS)]), {"t": ["many"], "u": []})
+    found = table_overviews(column_sums([batch(FACTS)]), {"t": {"inverted": ["many"], "range": ["a"]}, "u": {}})
     assert found["t"].inverted_index_columns == {"many"}
+    assert found["t"].range_index_columns == {"a"}
+    assert found["u"].inverted_index_columns == frozenset()
 
 
 @given(order=st.permutations(FACTS), cuts=st.lists(st.integers(0, len(FACTS)), max_size=4))

@@ -28,6 +28,8 @@ def record() -> Callable[..., dict[str, Any]]:
             "entries_scanned_in_filter": 100,
             "entries_scanned_post_filter": 7,
             "exceptions": 0,
+            "weight": 1.0,
+            "line_format": "0.11.0",
         }
         return {**plain, "query_text": query_text, **fields}
 
@@ -49,5 +51,6 @@ def batch() -> Callable[[list[dict[str, Any]]], pa.RecordBatch]:
                 "exceptions",
             )
         ]
+        + [("weight", pa.float64()), ("line_format", pa.string())]
     )
     return lambda records: pa.RecordBatch.from_pylist(records, schema=schema)

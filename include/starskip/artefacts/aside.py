@@ -108,7 +108,9 @@ class Aside:
     def _put(self, name: str, content: bytes, rows: int | None) -> DataFile:
         # A lost answer is not read again here, since nothing depends on it: the run fails and the next
         # one writes aside anew, under other names.
-        if self.storage.put_if_absent(name, content) is PutVerdict.ALREADY_EXISTS:
+        verdict = self.storage.put_if_absent(name, content)
+        # A client that repeats a request whose answer was lost meets the object that it has itself stored.
+        if verdict is PutVerdict.ALREADY_EXISTS and self.storage.read(name) != content:
             raise StorageError(f"{name}: a file that must be new is already there", location=name)
         return DataFile(name, len(content), rows)
 

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pyarrow.fs as pafs
 
-from starskip.artefacts.storage import PutVerdict, StoredObject
+from starskip.artefacts.storage import PutVerdict, StoredObject, name_components
 from starskip.errors import StorageError
 
 # Of these, EPERM is what Linux answers for a file system that has no links (vfat, exfat, some mounts).
@@ -108,10 +108,7 @@ class LocalStorage:
         return pafs.SubTreeFileSystem(str(self.root), pafs.LocalFileSystem())
 
     def _path(self, name: str) -> Path:
-        components = name.split("/") if name else []
-        if "\0" in name or any(component in ("", ".", "..") for component in components):
-            raise StorageError(f"{name}: no name that a store may hold", location=name)
-        return self.root.joinpath(*components)
+        return self.root.joinpath(*name_components(name))
 
     def _link(self, partial: Path, path: Path) -> PutVerdict:
         try:

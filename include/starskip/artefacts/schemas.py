@@ -48,6 +48,8 @@ LOG_RECORDS = pa.schema(
         ("segments_processed", pa.int64()),
         ("segments_matched", pa.int64()),
         ("exceptions", pa.int64()),
+        ("group_limit_reached", pa.bool_()),
+        ("weight", pa.float64()),
         ("query_text", pa.string()),
         ("line_format", pa.string()),
         ("source_file", pa.string()),
@@ -58,10 +60,11 @@ LOG_RECORDS = pa.schema(
 """One row a record of a broker log.
 
 ``kind`` is "query", "other" (known to carry no counters) or "rejected"; ``reason`` is null for
-queries. ``table`` has no type suffix. ``logged_at`` is the log's own wall-clock time. A counter
-that the record's format does not carry is null. ``query_text`` of a rejected record holds the
-record's first 2,000 characters. ``source_position`` is the byte in the decompressed file where
-the record starts, ``source_lines`` the physical lines that it spans.
+queries. ``table`` has no type suffix. ``logged_at`` is wall-clock time in the log's time zone. A counter
+that the record's format does not carry is null. ``weight``: how many queries the record stands for, 1
+unless the broker dropped log lines around it (pinot.logs.sampling_weights). ``query_text`` of a rejected
+record holds the record's first 2,000 characters. ``source_position`` is the byte in the decompressed file
+where the record starts, ``source_lines`` the physical lines that it spans.
 """
 
 QUERIES = pa.schema([f for f in LOG_RECORDS if f.name not in ("kind", "reason")])
@@ -81,6 +84,9 @@ _INSTANCE = pa.struct(
         ("entries_scanned_in_filter_squared", pa.float64()),
         ("rows_scanned", pa.int64()),
         ("segments_matched", pa.int64()),
+        ("unlogged_queries", pa.float64()),
+        ("unlogged_entries_scanned_in_filter", pa.float64()),
+        ("unlogged_entries_scanned_in_filter_squared", pa.float64()),
     ]
 )
 
@@ -97,11 +103,19 @@ WORKLOAD = pa.schema(
         ("entries_scanned_post_filter", pa.int64()),
         ("failed_entries_scanned_in_filter", pa.int64()),
         ("latency_ms_sum", pa.int64()),
+        ("unlogged_queries", pa.float64()),
+        ("unlogged_entries_scanned_in_filter", pa.float64()),
+        ("unlogged_entries_scanned_in_filter_squared", pa.float64()),
+        ("unlogged_latency_ms_sum", pa.float64()),
         ("kept_below", pa.int64()),
         ("instances", pa.list_(_INSTANCE)),
     ]
 )
-"""One row a table and shape; ``instances``: its literals, or a sample (workload.shape_workload)."""
+"""One row a table and shape; ``instances``: its literals, or a sample (workload.shape_workload).
+
+Counts and sums are those of the log's records. ``unlogged_…`` is what queries that the broker dropped from
+its log are estimated to add, 0 where it dropped none.
+"""
 
 ESTIMATES = pa.schema(
     [
@@ -167,8 +181,37 @@ COLUMN_SUMS = pa.schema(
 )
 """TABLE_FACTS summed over segments: a row a column (``index`` empty), and one an index with its bytes."""
 
+INDEX_SIZES = pa.schema(
+    [
+        ("table", pa.string()),
+        ("kind", pa.string()),
+        ("column", pa.string()),
+        ("segments", pa.int64()),
+        ("known_bytes", pa.float64()),
+        ("uniform_bytes", pa.float64()),
+        ("sampled_segments", pa.int64()),
+        ("sampled_uniform_bytes", pa.float64()),
+        ("sampled_bytes", pa.float64()),
+    ]
+)
+"""One row a structure: what it takes in the segments of its table (scoring.index_sizes).
+
+``known_bytes``: in segments that have it already. ``uniform_bytes``: in the others, from their
+metadata alone; the last three are sums over segments whose rows were read as well.
+"""
+
 QUANTILE_SKETCHES = pa.schema([("table", pa.string()), ("measure", pa.string()), ("sketch", pa.binary())])
 """One KLL sketch a table and measure (latency.quantiles); never published."""
+
+QUANTILES = pa.schema(
+    [
+        ("table", pa.string()),
+        ("measure", pa.string()),
+        ("values", pa.list_(pa.float64())),
+        ("n", pa.int64()),
+    ]
+)
+"""A row a table and measure: the values at latency.quantiles.RANKS (none of no queries), and how many queries."""
 
 RECOMMENDATIONS = pa.schema(
     [
@@ -180,6 +223,7 @@ RECOMMENDATIONS = pa.schema(
         ("individual_saving_ratio", pa.float64()),
         ("progressive_saving_ratio", pa.float64()),
         ("shapes_helped", pa.int64()),
+        ("size_bytes", pa.int64()),
         ("reason", pa.string()),
         ("detail", pa.string()),
     ]

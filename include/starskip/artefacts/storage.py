@@ -13,6 +13,8 @@ from typing import Protocol
 
 import pyarrow.fs as pafs
 
+from starskip.errors import StorageError
+
 
 class PutVerdict(Enum):
     """What became of a conditional put; an answer that never came is an error instead."""
@@ -28,6 +30,14 @@ class StoredObject:
     name: str
     size_bytes: int
     modified_ns: int
+
+
+def name_components(name: str) -> list[str]:
+    """Return the components of a name, none for ""; ``StorageError`` for one that climbs or misleads."""
+    components = name.split("/") if name else []
+    if "\0" in name or any(component in ("", ".", "..") for component in components):
+        raise StorageError(f"{name}: no name that a store may hold", location=name)
+    return components
 
 
 class Storage(Protocol):
@@ -53,7 +63,10 @@ class Storage(Protocol):
         ...
 
     def folders_in(self, folder: str) -> tuple[str, ...]:
-        """Return the sorted last components of the folders directly in ``folder``."""
+        """Return the sorted last components of the folders directly in ``folder``.
+
+        Some object stores go on naming a folder for a while after its last object is gone.
+        """
         ...
 
     def make_durable(self, names: Iterable[str]) -> None:

@@ -6,30 +6,37 @@ import re
 from pathlib import Path
 
 from starskip.artefacts.local_storage import LocalStorage
-from starskip.artefacts.storage import Storage
-from starskip.errors import StorageError
+from starskip.artefacts.object_storage import ObjectStorage
+from starskip.artefacts.storage import Storage, name_components
+from starskip.errors import SourceError, StorageError
+from starskip.files.object_url import object_url
 
 # One letter before a colon would be a drive, not a scheme.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
 
 
 def storage_for(url: str) -> Storage:
-    """Return the store at ``url``: a folder, or ``file:///folder`` (taken literally, as Spark takes it).
+    """Return the store at ``url``: a folder, ``file:///folder``, or ``s3://bucket/folder``.
 
-    Raises ``StorageError`` for a scheme that is not known to keep a put-if-absent promise.
+    A ``file:`` URL is taken literally, as Spark takes it; nothing is asked of a bucket yet. Raises
+    ``StorageError`` for a scheme that is not known to keep a put-if-absent promise, and for a URL that
+    holds a user or password.
     """
+    if not url:
+        raise StorageError("no folder is given for the artefacts", location=url)
+    try:
+        root = object_url(url)
+    except SourceError as error:
+        raise StorageError(f"no place for artefacts: {error}", location=error.source) from None
+    if root is not None:
+        name_components(root.key)
+        return ObjectStorage(root)
     scheme = _SCHEME.match(url)
     if scheme is None:
-        if not url:
-            raise StorageError("no folder is given for the artefacts", location=url)
         return LocalStorage(Path(url).absolute())
-    rest = url[scheme.end() :]
-    folder = rest.removeprefix("//")
     if scheme[1].lower() != "file":
-        raise StorageError(
-            f"{url}: artefacts cannot be kept behind {scheme[1]}:, only in a folder or behind file:",
-            location=url,
-        )
+        raise StorageError(f"{url}: artefacts cannot be kept behind {scheme[1]}:", location=url)
+    folder = url[scheme.end() :].removeprefix("//")
     if not folder.startswith("/"):
         raise StorageError(f"{url}: write file:///folder, with no host", location=url)
     return LocalStorage(Path(folder))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -22,12 +22,18 @@ class VacuumReport:
 
 
 def vacuum(
-    store: ArtefactStore, *, now: datetime, grace: timedelta, keep_manifests: int = 10
+    store: ArtefactStore,
+    *,
+    now: datetime,
+    grace: timedelta,
+    keep_manifests: int = 10,
+    settled: Collection[str] = (),
 ) -> VacuumReport:
     """Vacuum every night of every artefact; a chain that gives rise to a doubt is left alone with its reason.
 
     ``now`` has a time zone and is compared with the store's own modification times. Of each chain the
-    newest ``keep_manifests`` stay, and every one that was the newest at any time within ``grace``.
+    newest ``keep_manifests`` stay, and every one that was the newest at any time within ``grace``. Of
+    ``settled`` chains, by their keys, one stays, and none if it is empty and nothing came within ``grace``.
 
     A reader is safe for ``grace`` after its snapshot was overtaken, a writer if it publishes within
     ``grace`` of writing its first file, and a commit if it takes less than ``grace`` itself: all three
@@ -42,7 +48,9 @@ def vacuum(
         for run_date in store.run_dates(artefact):
             chain = store.chain(artefact, run_date)
             try:
-                doomed = _unneeded(chain, oldest_kept_ns, keep_manifests)
+                is_settled = chain.key in settled
+                keep = 1 if is_settled else keep_manifests
+                doomed = _unneeded(chain, oldest_kept_ns, keep, may_end=is_settled)
                 for stored in doomed:
                     chain.storage.delete(stored.name)
                     removed.append(stored)
@@ -55,7 +63,9 @@ def vacuum(
     )
 
 
-def _unneeded(chain: Chain, oldest_kept_ns: int, keep_manifests: int) -> Sequence[StoredObject]:
+def _unneeded(
+    chain: Chain, oldest_kept_ns: int, keep_manifests: int, *, may_end: bool
+) -> Sequence[StoredObject]:
     # One listing comes before every reading: a commit that comes later can name, beside files that its
     # writer wrote within the grace, only files of a manifest that this listing shows and that is kept.
     listed = sorted(chain.storage.objects_below(chain.key), key=lambda stored: stored.name)
@@ -65,6 +75,10 @@ def _unneeded(chain: Chain, oldest_kept_ns: int, keep_manifests: int) -> Sequenc
     if not manifests:
         return ()
     newest = max(manifests)
+    if may_end and all(stored.modified_ns < oldest_kept_ns for stored in listed):
+        if not chain.read(newest).parts:
+            # The last manifest goes last: data without any manifest would be a doubt for ever.
+            return sorted(listed, key=lambda s: (s is manifests[newest], chain.version_of(s.name) is None))
     # A manifest was the newest until its successor came, which may be long after it was written.
     in_use = [
         version

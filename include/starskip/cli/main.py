@@ -16,9 +16,19 @@ BAD_INPUT = 3
 _COMMANDS = {
     "parse-log": ("starskip.cli.parse_log", "parse_log"),
     "tune": ("starskip.cli.tune", "tune"),
+    "quantile-report": ("starskip.cli.quantile_report", "quantile_report"),
+    "collect-metadata": ("starskip.cli.collect_metadata", "collect_metadata"),
     "stage": ("starskip.cli.stage", "stage"),
+    "retain": ("starskip.cli.retain", "retain"),
 }
 """Imported when they are called, so that ``--help`` and a mistyped option answer at once."""
+
+_PINOT_NAMES = {
+    "IndexTuner": "tune",
+    "EntriesScannedQuantileReport": "quantile-report",
+    "CollectMetadataForIndexTuning": "collect-metadata",
+}
+"""What pinot-admin.sh called these commands: its users' scripts work on."""
 
 
 class _Commands(click.Group):
@@ -32,6 +42,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return the command."""
         del ctx
+        cmd_name = _PINOT_NAMES.get(cmd_name, cmd_name)
         if cmd_name not in _COMMANDS:
             return None
         module, name = _COMMANDS[cmd_name]
@@ -61,8 +72,12 @@ def main() -> None:
     starskip parse-log broker.log.gz               what a log holds
     starskip tune --log broker.log.gz --segments /deep/store --index inverted
                                                    which indexes to add, and why
+    starskip quantile-report --log broker.log.gz   entries scanned, latency, and what indexes could win
+    starskip collect-metadata --segments /deep/store --out metadata.json
+                                                   what the segments say, in one file
     starskip stage select_indexes --config night.yaml --run-date 2026-11-18
                                                    one stage of the night by hand
+    starskip retain --config night.yaml --dry-run  which old nights would go
 
     Exit codes: 0 done, 2 wrong arguments, 3 wrong input (one line on stderr says what).
     """  # noqa: D301 - click reads the character \b as "keep these lines"

@@ -11,6 +11,7 @@ from starskip.cli.progress import progress
 from starskip.pinot.logs.log_files import log_files, log_splits
 from starskip.pinot.logs.log_summary import LogSummary, log_summary
 from starskip.pinot.logs.parse_records import parse_split
+from starskip.pinot.logs.sampling_summary import SamplingSummary, sampling_summary
 
 SPLIT_BYTES = 64 * 1024 * 1024
 
@@ -26,7 +27,7 @@ SPLIT_BYTES = 64 * 1024 * 1024
     help="Show the first N rejected records with their reasons.",
 )
 def parse_log(paths: Sequence[str], output: str, rejected: int) -> None:
-    """Count the records of Pinot broker logs.
+    """Count the records of Pinot broker logs and of JSON events.
 
     PATH is a file (plain, .gz or .zst), a folder, or a glob in quotes.
 
@@ -36,11 +37,12 @@ def parse_log(paths: Sequence[str], output: str, rejected: int) -> None:
       starskip parse-log 'logs/*.log.gz' --format json
       starskip parse-log broker.log --rejected 5
     """  # noqa: D301 - click reads the character \b as "keep these lines"
-    summary = LogSummary()
+    summary, sampling = LogSummary(), SamplingSummary()
     examples: list[str] = []
     for split in progress("reading", log_splits(log_files(paths), SPLIT_BYTES)):
         for batch in parse_split(split):
             summary += log_summary(batch)
+            sampling += sampling_summary(batch)
             if len(examples) < rejected:
                 wanted = rejected - len(examples)
                 rows = (row for row in batch.to_pylist() if row["kind"] == "rejected")
@@ -48,7 +50,7 @@ def parse_log(paths: Sequence[str], output: str, rejected: int) -> None:
     if output == "json":
         click.echo(json.dumps(summary.to_json()))
     else:
-        click.echo(_text(summary))
+        click.echo(_text(summary, sampling))
     for example in examples:
         click.echo(example, err=True)
 
@@ -61,11 +63,13 @@ def _example(row: dict[str, object]) -> str:
     return printable(f"{row['source_file']} at byte {row['source_position']}: {row['reason']}: {text}")
 
 
-def _text(summary: LogSummary) -> str:
+def _text(summary: LogSummary, sampling: SamplingSummary) -> str:
     lines = [
         f"{summary.records:,} records on {summary.lines:,} lines",
         f"{summary.queries:>12,} queries with counters",
     ]
     lines += [f"{n:>12,} without counters: {reason}" for reason, n in summary.other.items()]
     lines += [f"{n:>12,} rejected: {reason}" for reason, n in summary.rejected.items()]
+    if sampling.dropped_lines:
+        lines.append(sampling.words)
     return "\n".join(lines)

@@ -1,24 +1,38 @@
-"""Options that take several values behind one name: ``--log a b c``, as shells expand globs."""
+"""Options with several values behind one name, ``--log a b c``, or with another spelling.
+
+The other spelling, such as ``-entriesScannedThreshold``, is what users of Pinot's own tuner know.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import click
 
 
 class SeveralValues(click.Command):
-    """A command whose options in ``several`` take all values up to the next option."""
+    """A command whose options in ``several`` take all values up to the next option.
 
-    def __init__(self, *arguments: Any, several: Collection[str] = (), **options: Any) -> None:
+    ``spellings`` maps other names of options to those that the command declares.
+    """
+
+    def __init__(
+        self,
+        *arguments: Any,
+        several: Collection[str] = (),
+        spellings: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> None:
         """Keep the names; all else is click's."""
         super().__init__(*arguments, **options)
         self._several = frozenset(several)
+        self._spellings = dict(spellings or {})
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Repeat the option's name before each of its values, which is what click understands."""
-        return super().parse_args(ctx, list(self._repeated(args)))
+        declared = [self._spellings.get(argument, argument) for argument in args]
+        return super().parse_args(ctx, list(self._repeated(declared)))
 
     def _repeated(self, args: Sequence[str]) -> Iterator[str]:
         current = None

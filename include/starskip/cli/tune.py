@@ -4,35 +4,106 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 
+from starskip.cli.column_weights import column_weights as parsed_weights
 from starskip.cli.progress import progress
 from starskip.cli.several_values import SeveralValues
 from starskip.errors import ConfigError, printable
-from starskip.pinot.table_config import read_table_configs
-from starskip.settings import STRATEGIES, Settings, with_overrides
-from starskip.stages.select_indexes import TableAdvice
+from starskip.pinot.table_config import configured_indexes, read_table_configs
+from starskip.scoring.structure import Structure
+from starskip.settings import STRATEGIES, STRATEGY_ALIASES, Settings, with_overrides
+from starskip.stages.advise_table import TableAdvice
 from starskip.stages.tune_tables import TuneRequest, tune_tables
+from starskip.tables.untracked_indexes import untracked_indexes
+from starskip.workload.query_weights import query_weights as parsed_query_weights
 
 _DEFAULTS = Settings()
 
 
-@click.command(name="tune", cls=SeveralValues, several=("--log", "--table-config"))
+SPELLINGS = {
+    "-metadata": "--metadata",
+    "-log": "--log",
+    "-index": "--index",
+    "-strategy": "--strategy",
+    "-selectivityThreshold": "--selectivity-threshold",
+    "-entriesScannedThreshold": "--entries-scanned-threshold",
+    "-numQueriesThreshold": "--num-queries-threshold",
+    "-tables": "--tables",
+    "-untrackedInvertedIndex": "--untracked-inverted-index",
+    "-help": "--help",
+}
+"""The options of Pinot's own IndexTuner."""
+
+_LARGEST_FILE_BYTES = 16 << 20
+
+
+@click.command(name="tune", cls=SeveralValues, several=("--log", "--table-config"), spellings=SPELLINGS)
 @click.option(
     "--log",
     "logs",
-    required=True,
     multiple=True,
     metavar="PATH...",
-    help="Log files, folders or globs.",
+    help="Log files, folders or globs. Left out: a guess from cardinalities.",
 )
-@click.option("--segments", required=True, metavar="DIR", help="Folder of tableNameWithoutType/*.tar.gz.")
+@click.option("--segments", default="", metavar="DIR", help="Folder of tableNameWithoutType/*.tar.gz.")
+@click.option(
+    "--metadata", default="", metavar="FILE", help="Packed metadata (collect-metadata) instead of segments."
+)
 @click.option("--tables", default="", help="Comma separated tables; all of the log if left out.")
 @click.option("--table-config", "configs", multiple=True, metavar="FILE...", help="Current table configs.")
-@click.option("--index", "index_kind", required=True, type=click.Choice(["inverted", "sorted"]))
-@click.option("--strategy", type=click.Choice(STRATEGIES), default=_DEFAULTS.strategy, show_default=True)
+@click.option(
+    "--index", "index_kind", required=True, type=click.Choice(["inverted", "range", "sorted", "all"])
+)
+@click.option(
+    "--strategy",
+    type=click.Choice([*STRATEGIES, *STRATEGY_ALIASES]),
+    default=_DEFAULTS.strategy,
+    show_default=True,
+)
+@click.option(
+    "--selectivity-threshold",
+    type=click.FloatRange(0),
+    default=None,
+    metavar="S",
+    help="Only columns of a selectivity (about their cardinality) above S get votes. [default: 1]",
+)
+@click.option(
+    "--entries-scanned-threshold",
+    type=click.IntRange(0),
+    default=None,
+    metavar="N",
+    help="Only queries that scanned more than N entries in filter vote. [default: 0]",
+)
+@click.option(
+    "--num-queries-threshold",
+    type=click.IntRange(0),
+    default=None,
+    metavar="N",
+    help="No advice for a table with fewer than N such queries. [default: 0]",
+)
+@click.option(
+    "--untracked-inverted-index",
+    default=None,
+    metavar="JSON",
+    help='Inverted indexes that no metadata shows: \'{"table": ["column"]}\'.',
+)
+@click.option(
+    "--query-weights",
+    type=click.Path(exists=True, dir_okay=False),
+    default=None,
+    metavar="FILE",
+    help='JSON: {"table": weight, "SELECT …": weight}; what the entries of these queries count.',
+)
+@click.option(
+    "--column-weights",
+    default="",
+    metavar="C=W,…|FILE.json",
+    help="Without --log: how often columns are queried; others never are. [default: all equally]",
+)
 @click.option(
     "--max-indexes", type=click.IntRange(1), default=None, metavar="K", help="At most K indexes a table."
 )
@@ -50,10 +121,17 @@ _DEFAULTS = Settings()
 def tune(
     logs: Sequence[str],
     segments: str,
+    metadata: str,
     tables: str,
     configs: Sequence[str],
     index_kind: str,
     strategy: str,
+    selectivity_threshold: float | None,
+    entries_scanned_threshold: int | None,
+    num_queries_threshold: int | None,
+    untracked_inverted_index: str | None,
+    query_weights: str | None,
+    column_weights: str,
     max_indexes: int | None,
     min_gain: float | None,
     pinot_version: str,
@@ -61,81 +139,145 @@ def tune(
 ) -> None:
     """Recommend indexes for Pinot tables from a broker log and the tables' segments.
 
+    With --metadata instead of --segments strategy leapfrog, which needs rows, gives way to estimation.
+    Without --log the advice is a guess from cardinalities alone. The options of Pinot's own IndexTuner
+    are understood in its spelling too: -log, -metadata, -entriesScannedThreshold and so on.
+
     \b
     Examples:
       starskip tune --log broker.log.gz --segments /deep/store --index inverted
       starskip tune --log a.log b.log --segments /deep/store --index inverted --max-indexes 3
       starskip tune --log logs/ --segments /deep/store --index sorted --format json
+      starskip tune --log broker.log --metadata metadata.json --index inverted --strategy parser
+      starskip tune --segments /deep/store --index inverted --column-weights Carrier=3,Origin=1
     """  # noqa: D301 - click reads the character \b as "keep these lines"
     overrides = {
         "strategy": strategy,
+        "selectivity_threshold": selectivity_threshold,
+        "entries_scanned_threshold": entries_scanned_threshold,
+        "num_queries_threshold": num_queries_threshold,
+        "untracked_inverted_index": untracked_inverted_index,
+        "query_weights": _text_of(query_weights) if query_weights else None,
         "max_indexes": max_indexes,
         "min_gain_ratio": min_gain,
         "pinot_version": pinot_version,
     }
+    if bool(segments) == bool(metadata):
+        raise click.UsageError("give either --segments DIR or --metadata FILE")
+    if column_weights and logs:
+        raise click.UsageError("--column-weights stands for a log: give it without --log")
+    weights = parsed_weights(column_weights)
     try:
         settings = with_overrides(_DEFAULTS, overrides, origin="arguments")
+        untracked_indexes(settings.untracked_inverted_index)
+        parsed_query_weights(settings.query_weights)
     except ConfigError as error:
         raise click.UsageError(str(error)) from error
     wanted = tuple(dict.fromkeys(name.strip() for name in tables.split(",") if name.strip()))
-    configured = {
-        table: tuple(dict.fromkeys(c for config in of_table for c in config.inverted_index_columns))
-        for table, of_table in read_table_configs(configs).items()
-    }
-    request = TuneRequest(logs, segments, wanted, configured, index_kind, settings)
+    configured = configured_indexes(read_table_configs(configs))
+    request = TuneRequest(logs, segments, wanted, configured, index_kind, settings, metadata, weights)
     answer = tune_tables(request, progress)
     for warning in answer.warnings:
         click.echo(f"starskip: warning: {printable(warning)}", err=True)
+    basis = _basis(request)
+    if basis and output == "json":
+        click.echo(f"starskip: note: {basis}", err=True)
     if output == "json":
         click.echo(json.dumps({"tables": {a.table: _document(a, index_kind) for a in answer.tables}}))
     else:
-        click.echo("\n\n".join(_text(a, index_kind) for a in answer.tables) or "the log holds no queries")
+        text = "\n\n".join(_text(a, index_kind, is_guess=not logs) for a in answer.tables)
+        click.echo((f"{basis}\n\n" if basis else "") + (text or "the log holds no queries"))
+
+
+def _text_of(path: str) -> str:
+    if Path(path).stat().st_size > _LARGEST_FILE_BYTES:
+        raise click.BadParameter(
+            f"{path} is over {_LARGEST_FILE_BYTES >> 20} MB", param_hint="--query-weights"
+        )
+    return Path(path).read_text(encoding="utf-8", errors="replace")
+
+
+def _basis(request: TuneRequest) -> str:
+    """Return what the advice rests on, where it is not what was asked for or less than all."""
+    if not request.log_paths:
+        asked = "weighted as given" if request.column_weights else "every column queried equally"
+        return f"A guess without a log, from cardinalities alone: {asked}."
+    if not request.metadata_path:
+        return ""
+    if request.settings.strategy == "leapfrog":
+        return "Strategy estimation: leapfrog needs rows of segments, and the metadata has none."
+    return f"Strategy {request.settings.strategy}; savings are estimated from the metadata."
 
 
 def _document(advice: TableAdvice, index_kind: str) -> dict[str, Any]:
     recommendation = advice.recommendation
-    columns = [item.structure.column for item in recommendation.chosen]
+    chosen = [item.structure for item in recommendation.chosen]
+    order = recommendation if index_kind == "sorted" else advice.sort_order
     return {
-        "inverted_index_columns": columns if index_kind == "inverted" else [],
-        "sorted_column": columns[0] if index_kind == "sorted" and columns else None,
+        "inverted_index_columns": [item.column for item in chosen if item.kind == "inverted"],
+        "range_index_columns": [item.column for item in chosen if item.kind == "range"],
+        "sorted_column": order.chosen[0].structure.column if order and order.chosen else None,
         "predicted_saving_ratio": recommendation.saving.ratio,
         "predicted_interval": [recommendation.saving.low, recommendation.saving.high],
         "queries": advice.queries,
         "unparsed": advice.unparsed,
         "refused": [
-            {"columns": [item.structure.column], "reason": item.reason.value, "detail": item.detail}
+            {
+                "columns": [item.structure.column],
+                "kind": item.structure.kind,
+                "reason": item.reason.value,
+                "detail": item.detail,
+            }
             for item in advice.refused
         ],
-        "drops": [{"columns": [name], "kind": "inverted", "reason": "unused"} for name in advice.drops],
+        "drops": [
+            {
+                "columns": [drop.structure.column],
+                "kind": drop.structure.kind,
+                "reason": "unused",
+                "detail": drop.detail,
+            }
+            for drop in advice.drops
+        ],
     }
 
 
-def _text(advice: TableAdvice, index_kind: str) -> str:
+def _text(advice: TableAdvice, index_kind: str, *, is_guess: bool) -> str:
     saving = advice.recommendation.saving
-    columns = [printable(item.structure.column, 80) for item in advice.recommendation.chosen]
+    columns = [_named(item.structure, index_kind) for item in advice.recommendation.chosen]
     lines = [
         f"{printable(advice.table, 200)}: "
-        f"{advice.queries:,} queries scanned {advice.entries:,} entries in filters"
+        + (
+            "no log"
+            if is_guess
+            else f"{advice.queries:,} queries scanned {advice.entries:,} entries in filters"
+        )
         + (f" ({advice.unparsed:,} not understood)" if advice.unparsed else "")
     ]
     if columns:
-        what = "inverted indexes on" if index_kind == "inverted" else "sort by"
+        what = {"sorted": "sort by", "all": "indexes on"}.get(index_kind, f"{index_kind} indexes on")
         lines.append(
             f"  {what} {', '.join(columns)}: {saving.ratio:.1%} fewer entries scanned"
             f" (90 % interval {saving.low:.0%} to {saving.high:.0%})"
         )
         lines.extend(
-            f"    {rank}. {printable(item.structure.column, 80)}: alone {item.individual_saving_ratio:.1%},"
+            f"    {rank}. {_named(item.structure, index_kind)}: alone {item.individual_saving_ratio:.1%},"
             f" adds {item.progressive_saving_ratio:.1%}"
             for rank, item in enumerate(advice.recommendation.chosen, start=1)
         )
     else:
         lines.append("  nothing to recommend: no index saves enough")
     lines.extend(
-        f"  refused {printable(item.structure.column, 80)}: {item.reason.value} ({printable(item.detail)})"
+        f"  refused {_named(item.structure, index_kind)}: {item.reason.value} ({printable(item.detail)})"
         for item in advice.refused
     )
     lines.extend(
-        f"  drop the inverted index on {printable(name, 80)}: no query needs it" for name in advice.drops
+        f"  drop the {drop.structure.kind} index on {printable(drop.structure.column, 80)}: {drop.detail}"
+        for drop in advice.drops
     )
     return "\n".join(lines)
+
+
+def _named(structure: Structure, index_kind: str) -> str:
+    column = printable(structure.column, 80)
+    return f"{column} ({structure.kind})" if index_kind == "all" else column

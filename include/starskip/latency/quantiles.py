@@ -1,7 +1,7 @@
 """Quantiles of entries scanned and of latency over all queries, from mergeable sketches.
 
 KLL sketches of Apache DataSketches: of k values or fewer they are exact, beyond that a quantile's
-rank is off by about 0.7 % (k = 400).
+rank is off by about 0.07 % (k = 4,096), in 93 kB a million queries.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.artefacts.schemas import QUANTILE_SKETCHES
+from starskip.artefacts.schemas import QUANTILE_SKETCHES, QUANTILES
 
 RANKS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 """The percentiles of the seed's EntriesScannedQuantileReport (10 to 95), and 99."""
 
 MEASURES = ("latency_ms", "entries_scanned_in_filter", "entries_scanned_post_filter")
-_K = 400
+_K = 4096
 
 
 def sketch_queries(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -47,16 +47,17 @@ def merge_sketches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
     yield _rows(sketches)
 
 
-def quantiles(sketches: pa.Table) -> dict[str, dict[str, dict[str, float]]]:
-    """Return table to measure to rank ("0.95") to value, of merged QUANTILE_SKETCHES."""
-    found: dict[str, dict[str, dict[str, float]]] = {}
-    for row in sketches.to_pylist():
-        sketch = datasketches.kll_doubles_sketch.deserialize(row["sketch"])
-        if not sketch.is_empty():
-            values = sketch.get_quantiles(list(RANKS))
-            of_table = found.setdefault(row["table"], {})
-            of_table[row["measure"]] = {f"{r:g}": float(v) for r, v in zip(RANKS, values, strict=True)}
-    return found
+def read_sketches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Return QUANTILES of merged QUANTILE_SKETCHES: where they are merged, since they are large."""
+    for batch in batches:
+        rows = []
+        for row in batch.to_pylist():
+            sketch = datasketches.kll_doubles_sketch.deserialize(row["sketch"])
+            values = [] if sketch.is_empty() else map(float, sketch.get_quantiles(list(RANKS)))
+            rows.append(
+                {"table": row["table"], "measure": row["measure"], "values": list(values), "n": sketch.n}
+            )
+        yield pa.RecordBatch.from_pylist(rows, schema=QUANTILES)
 
 
 def _rows(sketches: dict[tuple[str, str], datasketches.kll_doubles_sketch]) -> pa.RecordBatch:

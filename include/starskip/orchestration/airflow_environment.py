@@ -19,9 +19,11 @@ _LOCAL_SPARK = json.dumps({"conn_type": "spark", "host": "local[2]", "extra": {"
 """As JSON, since a URI with brackets in it is silently taken for YARN."""
 
 # An Airflow or Spark that the caller has set up for other work must neither be used nor changed; a
-# connection, a variable and the night's own settings are what a person gives on purpose.
+# connection, a variable, a database and the night's own settings are what a person gives on purpose.
 _OTHERS = ("AIRFLOW_", "SPARK_HOME", "PYSPARK_", "PYTHONPATH")
-_GIVEN = ("AIRFLOW_CONN_", "AIRFLOW_VAR_", "PYSPARK_PYTHON")
+_SPARK = "AIRFLOW_CONN_SPARK_DEFAULT"
+_DATABASE = "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"
+_GIVEN = ("AIRFLOW_CONN_", "AIRFLOW_VAR_", "PYSPARK_PYTHON", _DATABASE)
 
 
 def airflow_environment(
@@ -30,15 +32,22 @@ def airflow_environment(
     """Return the whole environment of an Airflow process of ``checkout``.
 
     ``home`` holds its database and logs, by default ``.airflow`` in the checkout; ``port`` is that of the
-    web page, which listens on this machine only.
+    web page, which listens on this machine only. The caller may give another database by
+    ``AIRFLOW__DATABASE__SQL_ALCHEMY_CONN`` (or its ``_CMD``), unless ``AIRFLOW_HOME`` says that it is that
+    of another Airflow.
     """
     home = home or checkout / ".airflow"
     address = f"http://127.0.0.1:{port}"
     passwords = {"USERS": "admin:admin", "PASSWORDS_FILE": str(home / "passwords.json")}
     kept = {name: v for name, v in caller.items() if not name.startswith(_OTHERS) or name.startswith(_GIVEN)}
+    if caller.get("AIRFLOW_HOME", str(home)) != str(home):
+        kept = {name: v for name, v in kept.items() if not name.startswith(_DATABASE)}
+    if not kept.get(_DATABASE) and not kept.get(f"{_DATABASE}_CMD"):
+        kept[_DATABASE] = _file_database(home)
+    if _SPARK not in kept:
+        # A machine need not know its own name for a local Spark; a cluster has to find the driver by it.
+        kept = {"SPARK_LOCAL_IP": "127.0.0.1", **kept, _SPARK: _LOCAL_SPARK}
     return {
-        "AIRFLOW_CONN_SPARK_DEFAULT": _LOCAL_SPARK,
-        "SPARK_LOCAL_IP": "127.0.0.1",
         **kept,
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), caller.get("PATH", os.defpath)]),
         "PYTHONUNBUFFERED": "1",
@@ -47,7 +56,6 @@ def airflow_environment(
         "AIRFLOW__CORE__PLUGINS_FOLDER": str(checkout / "plugins"),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
         "AIRFLOW__CORE__PARALLELISM": "4",
-        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home / 'airflow.db'}",
         "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
         "AIRFLOW__LOGGING__COLORED_CONSOLE_LOG": "False",
         "AIRFLOW__API__HOST": "127.0.0.1",
@@ -56,8 +64,20 @@ def airflow_environment(
         # Without it tasks would look for the API on its default port, whatever the port is.
         "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{address}/execution/",
         "AIRFLOW__API__WORKERS": "1",
+        # Airflow's own numbers for the usual port, so that two pages on one machine do not want the same.
+        "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(port + 713),
+        "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(port + 714),
         **{f"AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_{name}": value for name, value in passwords.items()},
     }
+
+
+def has_file_database(environment: Mapping[str, str], home: Path) -> bool:
+    """Tell whether Airflow's database is the file in its home, rather than one that the caller has given."""
+    return environment.get(_DATABASE) == _file_database(home)
+
+
+def _file_database(home: Path) -> str:
+    return f"sqlite:///{home / 'airflow.db'}"
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from pathlib import Path
 import click
 
 from starskip.orchestration.airflow_environment import airflow_environment
+from starskip.orchestration.report_places import FIRST_PAGE
 
 _START_SECONDS = 180
 _STOP_SECONDS = 30
@@ -22,7 +23,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @click.command()
-@click.option("--port", type=click.IntRange(1, 65535), default=8080, show_default=True)
+@click.option("--port", type=click.IntRange(1, 64_000), default=8080, show_default=True)
 @click.option("--home", type=click.Path(path_type=Path), default=Path(".airflow"), show_default=True)
 def airflow_ui(port: int, home: Path) -> None:
     """Start ``airflow standalone`` and leave no process of it behind, however this ends."""
@@ -48,9 +49,9 @@ def airflow_ui(port: int, home: Path) -> None:
         click.echo(f"Starting Airflow; its log is {log}")
         if _wait_until(lambda: _answers(port) or process.poll() is not None, _START_SECONDS):
             if process.poll() is None:
-                click.echo(
-                    f"http://127.0.0.1:{port}  user admin, password {_password(home)}; Ctrl-C stops it"
-                )
+                address = f"http://127.0.0.1:{port}"
+                click.echo(f"{address}  user admin, password {_password(home)}; Ctrl-C stops it")
+                click.echo(f"{address}{FIRST_PAGE}  the reports of all nights")
             process.wait()
         raise click.ClickException(f"Airflow has stopped or did not start: see {log}")
     except KeyboardInterrupt:

@@ -11,6 +11,10 @@ TABLE_NAME_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_.\-]*$"
 
 SETTING_PARAMS = (
     "strategy",
+    "selectivity_threshold",
+    "entries_scanned_threshold",
+    "num_queries_threshold",
+    "untracked_inverted_index",
     "max_indexes",
     "min_gain_ratio",
     "latency_r2_threshold",
@@ -44,7 +48,35 @@ def night_params() -> dict[str, Param]:
             type=["null", "string"],
             enum=[*STRATEGIES, None],
             title="Strategy",
-            description="How candidates are scored; frequency and parser are baselines to compare with.",
+            description="How votes are scored; estimation needs no rows, parser and frequency are baselines.",
+        ),
+        "selectivity_threshold": Param(
+            None,
+            type=["null", "number"],
+            minimum=0,
+            title="Least selectivity of a column",
+            description="Only columns with more distinct values than this, about, get votes; 1 is the least.",
+        ),
+        "entries_scanned_threshold": Param(
+            None,
+            type=["null", "integer"],
+            minimum=0,
+            title="Entries scanned, threshold",
+            description="Only queries that scanned more entries in filter than this vote.",
+        ),
+        "num_queries_threshold": Param(
+            None,
+            type=["null", "integer"],
+            minimum=0,
+            title="Number of queries, threshold",
+            description="A table with fewer such queries gets no advice that night.",
+        ),
+        "untracked_inverted_index": Param(
+            None,
+            type=["null", "string"],
+            maxLength=100_000,
+            title="Untracked inverted indexes",
+            description='Indexes that neither segments nor table configs show: {"table": ["column"]}.',
         ),
         "max_indexes": Param(
             None,

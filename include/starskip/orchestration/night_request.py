@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+from starskip.errors import ConfigError, printable
 from starskip.orchestration.night_params import SETTING_PARAMS
 from starskip.orchestration.run_date import resolve_run_date
 from starskip.stages.night import Night
@@ -49,18 +50,26 @@ class NightRequest:
         return night_from_config(self.config, arguments, os.environ)
 
 
+def night_config(variable: Callable[[], str | None], checkout: Path) -> str:
+    """Return the configuration file: the environment's, else the ``variable``'s, else the sample's."""
+    return os.environ.get(CONFIG_VARIABLE.upper()) or variable() or str(checkout / SAMPLE_CONFIG)
+
+
 def night_request(context: Mapping[str, Any], checkout: Path) -> NightRequest:
     """Return what the run of a task's ``context`` asks for.
 
     The configuration is named by the environment, else by the Airflow variable, else it is the sample's
-    below ``checkout``. Raises ConfigError for a run_date that is no date.
+    below ``checkout``. Raises ConfigError for a run_date that is no date, and for a param that there is
+    not: Airflow takes any, and a misspelt ``tables`` would mean all of them.
     """
     run, params = context["dag_run"], context["params"]
-    config = (
-        os.environ.get(CONFIG_VARIABLE.upper())
-        or context["var"]["value"].get(CONFIG_VARIABLE, None)
-        or str(checkout / SAMPLE_CONFIG)
-    )
+    known = ("run_date", "tables", *SETTING_PARAMS)
+    for name in run.conf or ():
+        if name not in known:
+            raise ConfigError(
+                f"param {printable(name, 100)!r} is not known: use {', '.join(known)}", setting=name
+            )
+    config = night_config(lambda: context["var"]["value"].get(CONFIG_VARIABLE, None), checkout)
     return NightRequest(
         run_date=resolve_run_date(params["run_date"], run.data_interval_start, run.run_after),
         run_id=run.run_id,

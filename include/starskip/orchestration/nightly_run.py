@@ -20,7 +20,7 @@ from pathlib import Path
 import click
 
 from starskip.errors import StarskipError, printable
-from starskip.orchestration.airflow_environment import airflow_environment
+from starskip.orchestration.airflow_environment import airflow_environment, has_file_database
 from starskip.orchestration.night_request import CONFIG_VARIABLE, SAMPLE_CONFIG
 from starskip.orchestration.night_summary import night_summary
 from starskip.orchestration.progress_line import progress_text
@@ -86,13 +86,16 @@ def migrate_database(home: Path, environment: Mapping[str, str], log: Path) -> N
     """Make or upgrade Airflow's database where this version of Airflow has not yet done it."""
     stamp = home / "migrated-to"
     wanted = version("apache-airflow-core")
-    if (home / "airflow.db").exists() and stamp.exists() and stamp.read_text() == wanted:
+    # The stamp is about the file beside it: a database elsewhere may have been emptied since.
+    is_file = has_file_database(environment, home)
+    if is_file and (home / "airflow.db").exists() and stamp.exists() and stamp.read_text() == wanted:
         return
     click.echo("  preparing Airflow's database")
     exit_code, _ = _follow(["airflow", "db", "migrate"], environment, log)
     if exit_code:
         raise click.ClickException(f"airflow db migrate failed; its log is {log}")
-    stamp.write_text(wanted)
+    if is_file:
+        stamp.write_text(wanted)
 
 
 def _follow(command: Sequence[str], environment: Mapping[str, str], log: Path) -> tuple[int, str | None]:

@@ -17,6 +17,7 @@ from starskip.errors import ConfigError, printable
 from starskip.orchestration.night_request import night_request
 from starskip.orchestration.package_zip import package_zip
 from starskip.orchestration.progress_line import show_progress
+from starskip.orchestration.report_link import ReportLink
 from starskip.orchestration.task_failure import BAD_INPUT, failing_at_once, note_failure
 
 _EVERYWHERE = {
@@ -28,6 +29,10 @@ _EVERYWHERE = {
 _DRIVER_MEMORY = "1g"
 # A local job lives for seconds: it ends before the optimising compiler would have paid for itself.
 _LOCAL = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+# Executors that run on this machine reach the driver by no name that a network would have to know.
+_LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+_LOCAL_MASTER = re.compile(r"local(?:\[.*\])?")
+_LOOPBACK_MASTER = re.compile(r"(?:spark://)?(?:localhost|127(?:\.\d+){3})(?::\d+)?")
 _EXCEPTION = re.compile(r"^(?:[\w$]+\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)\b.*")
 
 
@@ -47,15 +52,18 @@ class SparkStageOperator(SparkSubmitOperator):
         )
         self.checkout = checkout
         self.event_log_folder = event_log_folder
+        if self.task_id == "write_report":
+            self.operator_extra_links = (ReportLink(),)
 
     def execute(self, context: Any) -> Mapping[str, int]:  # type: ignore[override]
         """Submit the job, wait for it, and return its counts."""
         with failing_at_once(context):
             request = night_request(context, self.checkout)
-            is_local = _master(self._conn_id).startswith("local")
+            master = _master(self._conn_id)
+        is_local = _LOCAL_MASTER.fullmatch(master) is not None
         self.name = f"{self.task_id}:{request.run_date.isoformat()}"
         self.application_args = request.job_arguments()
-        self.conf = {**_EVERYWHERE, **(_LOCAL if is_local else {}), **_event_log(self.event_log_folder)}
+        self.conf = {**_EVERYWHERE, **conf_of_master(master), **_event_log(self.event_log_folder)}
         with nullcontext() if is_local else package_zip() as package:
             self.py_files = str(package) if package else None
             try:
@@ -81,6 +89,13 @@ class SparkStageOperator(SparkSubmitOperator):
     def _last_lines(self) -> list[str]:
         # The provider keeps the end of the job's output for its own error message and nowhere public.
         return list(getattr(self._hook, "_last_submit_log_lines", ()))
+
+
+def conf_of_master(master: str) -> dict[str, str]:
+    """Return what a job's Spark is told because of where it runs: in one process, on this machine, elsewhere."""
+    if _LOCAL_MASTER.fullmatch(master):
+        return {**_LOCAL, **_LOOPBACK}
+    return dict(_LOOPBACK) if _LOOPBACK_MASTER.fullmatch(master) else {}
 
 
 def job_counts(lines: Iterable[str]) -> dict[str, int]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from starskip.errors import ConfigError
+from starskip.files.open_file import open_file
 
 _TYPES = ("OFFLINE", "REALTIME")
 _LARGEST_FILE_BYTES = 16 << 20
@@ -51,7 +52,7 @@ def read_table_configs(paths: Iterable[str | Path]) -> dict[str, tuple[TableConf
     """
     found: dict[str, tuple[TableConfig, ...]] = {}
     for path in paths:
-        for config in _configs_of(str(path), _document(Path(path))):
+        for config in _configs_of(str(path), _document(str(path))):
             others = found.get(config.table, ())
             if any(
                 None in (config.table_type, other.table_type) or config.table_type == other.table_type
@@ -64,12 +65,26 @@ def read_table_configs(paths: Iterable[str | Path]) -> dict[str, tuple[TableConf
     return found
 
 
+def configured_indexes(
+    configs: Mapping[str, Iterable[TableConfig]],
+) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Return the index columns that the configs of each table name, by kind of index, in their order."""
+    return {
+        table: {
+            "inverted": tuple(dict.fromkeys(c for config in of_table for c in config.inverted_index_columns)),
+            "range": tuple(dict.fromkeys(c for config in of_table for c in config.range_index_columns)),
+        }
+        for table, of_table in ((table, tuple(each)) for table, each in configs.items())
+    }
+
+
 def with_index_changes(
     config: TableConfig,
     *,
     add_inverted: Collection[str] = (),
     drop_inverted: Collection[str] = (),
     add_range: Collection[str] = (),
+    drop_range: Collection[str] = (),
     sorted_column: str | None = None,
 ) -> dict[str, Any]:
     """Return the table's configuration with the changes in Pinot's key names, the rest as it was.
@@ -80,7 +95,7 @@ def with_index_changes(
     index_config = document["tableIndexConfig"] = dict(document.get("tableIndexConfig") or {})
     for key, in_force, added, dropped in (
         ("invertedIndexColumns", config.inverted_index_columns, add_inverted, drop_inverted),
-        ("rangeIndexColumns", config.range_index_columns, add_range, ()),
+        ("rangeIndexColumns", config.range_index_columns, add_range, drop_range),
     ):
         listed = index_config.get(key) or []
         listed = [listed] if isinstance(listed, str) else listed
@@ -89,24 +104,25 @@ def with_index_changes(
         if proposed != listed:
             index_config[key] = proposed
     for entry in document.get("fieldConfigList") or []:
-        if entry.get("name") in drop_inverted:
-            _drop_inverted_field_index(entry)
+        for index, dropped in (("INVERTED", drop_inverted), ("RANGE", drop_range)):
+            if entry.get("name") in dropped:
+                _drop_field_index(entry, index)
     if sorted_column is not None:
         index_config["sortedColumn"] = [sorted_column]
     return document
 
 
-def _document(path: Path) -> Any:
+def _document(path: str) -> Any:
     try:
-        if path.stat().st_size > _LARGEST_FILE_BYTES:
-            raise ConfigError(
-                f"{path}: over {_LARGEST_FILE_BYTES} bytes, no table configuration", setting=str(path)
-            )
-        return json.loads(path.read_bytes())
+        with open_file(path) as file:
+            content = file.read(_LARGEST_FILE_BYTES + 1)
+        if len(content) > _LARGEST_FILE_BYTES:
+            raise ConfigError(f"{path}: over {_LARGEST_FILE_BYTES} bytes, no table configuration", setting=path)
+        return json.loads(content)
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror})", setting=str(path)) from error
+        raise ConfigError(f"{path}: cannot be read ({error.strerror})", setting=path) from error
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: is no JSON table configuration ({error})", setting=str(path)) from error
+        raise ConfigError(f"{path}: is no JSON table configuration ({error})", setting=path) from error
 
 
 def _configs_of(path: str, document: Any) -> list[TableConfig]:
@@ -179,13 +195,13 @@ def _is_disabled(options: Any) -> bool:
     return isinstance(options, dict) and options.get("disabled") is True
 
 
-def _drop_inverted_field_index(entry: dict[str, Any]) -> None:
-    if str(entry.get("indexType", "")).upper() == "INVERTED":
+def _drop_field_index(entry: dict[str, Any], index: str) -> None:
+    if str(entry.get("indexType", "")).upper() == index:
         del entry["indexType"]
     if entry.get("indexTypes"):
-        entry["indexTypes"] = [name for name in entry["indexTypes"] if str(name).upper() != "INVERTED"]
+        entry["indexTypes"] = [name for name in entry["indexTypes"] if str(name).upper() != index]
     if isinstance(entry.get("indexes"), dict):
-        entry["indexes"].pop("inverted", None)
+        entry["indexes"].pop(index.lower(), None)
 
 
 @dataclass(frozen=True, slots=True)

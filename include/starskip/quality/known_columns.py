@@ -1,4 +1,4 @@
-"""The columns that the facts of a table know, and those with an inverted index in force."""
+"""The columns that the facts of a table know, and the indexes in force."""
 
 from __future__ import annotations
 
@@ -13,17 +13,23 @@ from starskip.stages.night import Night
 
 @dataclass(frozen=True, slots=True)
 class KnownColumns:
-    """Names of columns."""
+    """Names of columns, and (kind, column) of each index."""
 
     columns: frozenset[str]
-    inverted_index_columns: frozenset[str]
+    indexes: frozenset[tuple[str, str]]
 
 
 def known_columns(night: Night, table: str) -> KnownColumns:
     """Return what ``table_facts`` says, and the table's config about its indexes, where there is one."""
-    size = pc.map_lookup(pc.field("index_bytes"), query_key="inverted_index", occurrence="first")
-    facts = reduce_rows(published(night, "table_facts"), table, {"size": Measure(size, "max")}, by=["column"])
-    configured = night.configured_inverted_indexes().get(table)
-    built = (row["column"] for row in facts if (row["size"] or 0) > 0)
-    indexed = built if configured is None else configured
-    return KnownColumns(frozenset(row["column"] for row in facts), frozenset(indexed))
+    sizes = {
+        kind: Measure(pc.map_lookup(pc.field("index_bytes"), query_key=index, occurrence="first"), "max")
+        for kind, index in (("inverted", "inverted_index"), ("range", "range_index"))
+    }
+    facts = list(reduce_rows(published(night, "table_facts"), table, sizes, by=["column"]))
+    configured = night.configured_indexes().get(table)
+    if configured is None:
+        configured = {
+            kind: tuple(str(row["column"]) for row in facts if (row[kind] or 0) > 0) for kind in sizes
+        }
+    indexes = {(kind, column) for kind, columns in configured.items() for column in columns}
+    return KnownColumns(frozenset(row["column"] for row in facts), frozenset(indexes))

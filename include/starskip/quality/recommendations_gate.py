@@ -21,12 +21,12 @@ from starskip.quality.expectations import (
 from starskip.quality.gate import Gate, mapping_of, number_of
 from starskip.quality.known_columns import KnownColumns, known_columns
 from starskip.quality.stream_rows import published
-from starskip.selection.recommend import Refusal, Stop
+from starskip.selection.recommendation import Refusal, Stop
 from starskip.settings import Settings
 from starskip.stages.night import Night
 
 _VERDICTS = ("chosen", "refused", "drop")
-_KINDS = ("inverted", "sorted")
+_KINDS = ("inverted", "range", "sorted")
 _REASONS = [*(reason.value for reason in Refusal), "unused"]
 _TOLERANCE = 1e-6
 
@@ -59,7 +59,8 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
         "entries": properties.get("entries"),
         "workload_queries": _sum(workload["queries"]),
         "workload_entries": _sum(workload["entries_scanned_in_filter"]),
-        "is_on_curve": not chosen or {_column(row) for row in chosen} in _curve_sets(properties),
+        "is_on_curve": not chosen
+        or {":".join(_structure(row)) for row in chosen} in _curve_sets(properties),
     }
     return {
         "advice": View([view]),
@@ -86,7 +87,7 @@ def _add_to_row(row: dict[str, Any], table: str, known: KnownColumns, rejected: 
     row["is_known"] = row["column"] in known.columns
     # A query may name a column that is none, such as a value in the wrong quotes.
     row["name"] = row["column"] if row["is_known"] else "an unknown column"
-    row["is_indexed"] = row["kind"] == "inverted" and row["column"] in known.inverted_index_columns
+    row["is_indexed"] = _structure(row) in known.indexes
     row["is_rejected_too"] = _structure(row) in rejected
 
 
@@ -98,7 +99,7 @@ def _rank_faults(chosen: Sequence[Mapping[str, Any]]) -> int:
 def _curve_sets(properties: Mapping[str, Any]) -> list[set[str]]:
     curve = properties.get("curve")
     points = curve if isinstance(curve, Sequence) else ()
-    return [set(map(str, mapping_of(point).get("columns") or ())) for point in points]
+    return [set(map(str, mapping_of(point).get("structures") or ())) for point in points]
 
 
 def _expectations(settings: Settings) -> Sequence[Expectation]:

@@ -28,7 +28,7 @@ from starskip.stages.night import Night
 from starskip.workload.fold_shapes import FOLDED
 from starskip.workload.shape_workload import UNPARSED
 
-_KINDS = ("inverted", "sorted")
+_KINDS = ("inverted", "range", "sorted", "without_inverted", "without_range")
 _TOLERANCE_RATIO = 1e-6
 """Savings are sums of floats."""
 _GREATEST = 1e300
@@ -43,6 +43,10 @@ _SHAPE_COLUMNS = [
     f"failed_{_ENTRIES}",
     "entries_scanned_post_filter",
     "latency_ms_sum",
+    "unlogged_queries",
+    f"unlogged_{_ENTRIES}",
+    f"unlogged_{_ENTRIES}_squared",
+    "unlogged_latency_ms_sum",
 ]
 _COUNTS = [name for name in _SHAPE_COLUMNS if name not in ("table", "shape_id")]
 _VOTE_VALUES = ("leg", "saving_entries", "saving_entries_squared", "saving_entries_cross", "is_complete")
@@ -52,7 +56,7 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
     # Without the literals: a shape may hold 64 samples of any length.
     shapes = published(night, "workload").read_table([table], _SHAPE_COLUMNS).to_pylist()
     votes = published(night, "votes").read_table([table]).to_pylist()
-    entries = {row["shape_id"]: row[_ENTRIES] or 0 for row in shapes}
+    entries = {row["shape_id"]: (row[_ENTRIES] or 0) + (row[f"unlogged_{_ENTRIES}"] or 0) for row in shapes}
     columns = known_columns(night, table).columns
     for row in shapes:
         row["is_of_table"] = row["table"] == table
@@ -114,24 +118,30 @@ def _legs(votes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         is_complete = any(row["is_complete"] for row in of_leg)
         wanted = 2 ** min(len(structures), 62) - 1 if is_complete else len(of_leg)
         best = max(0.0, *(row["saving_entries"] or 0.0 for row in of_leg))
+        reorders = any(text.startswith("sorted:") for text in structures)
         rows.append(
             {"shape_id": shape_id, "leg": leg, "sets": len(of_leg), "wanted_sets": wanted, "best": best}
+            | {"reorders": reorders}
         )
     return rows
 
 
-def _voters(votes: Sequence[Mapping[str, Any]], entries: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Return a row a shape: what the best sets of all its legs save, and what there is to save."""
-    saved: dict[str, float] = {}
+def _voters(votes: Sequence[Mapping[str, Any]], entries: Mapping[str, float]) -> list[dict[str, Any]]:
+    """Return a row a shape: what the best sets of all its legs save, and what there is to save.
+
+    Sort orders vote for the same legs once more, so a shape has up to two rows.
+    """
+    saved: dict[tuple[str, bool], float] = {}
     for leg in _legs(votes):
-        saved[leg["shape_id"]] = saved.get(leg["shape_id"], 0.0) + leg["best"]
+        key = (leg["shape_id"], leg["reorders"])
+        saved[key] = saved.get(key, 0.0) + leg["best"]
     return [
         {
             "shape_id": shape_id,
             "saving_entries": saving,
             "saving_limit": entries.get(shape_id, 0) * (1 + _TOLERANCE_RATIO) + _TOLERANCE_RATIO,
         }
-        for shape_id, saving in saved.items()
+        for (shape_id, _), saving in saved.items()
     ]
 
 

@@ -50,6 +50,7 @@ class Summary:
 
     ``workload``: where the weights come from, the log, or without one "equal_columns" or "given_weights".
     The saving is a share of all entries scanned in filter, failed and unparsed queries included.
+    ``table_bytes``: all columns and indexes in the table's segments, null where none are known.
     """
 
     queries: int
@@ -61,6 +62,7 @@ class Summary:
     predicted_interval: Interval
     saving_ms: float | None = None
     workload: Literal["log", "equal_columns", "given_weights"] = "log"
+    table_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +75,16 @@ class Structure:
 
 @dataclass(frozen=True, slots=True)
 class ReasonedStructure:
-    """A structure that was refused or should go: ``reason`` is a code, ``detail`` a sentence with figures."""
+    """A structure that was refused or should go: ``reason`` is a code, ``detail`` a sentence with figures.
+
+    ``size_bytes``: what it would take or takes, over all segments; null where that is not known.
+    """
 
     kind: str
     columns: tuple[str, ...]
     reason: str
     detail: str
+    size_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,19 @@ class KeyChange:
 
     current: ConfigValue
     proposed: ConfigValue
+
+
+@dataclass(frozen=True, slots=True)
+class SortOrder:
+    """What sorting the table otherwise would save, beside the indexes that it has and without the chosen ones.
+
+    ``column``: the best one, or None if no order saves enough; ``current``: what its segments are sorted by.
+    """
+
+    column: str | None
+    current: tuple[str, ...]
+    saving_ratio: float
+    interval: Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,11 +195,15 @@ class LatencyBin:
 
 @dataclass(frozen=True, slots=True)
 class Quantile:
-    """Entries scanned in filter and latency at one ``probability`` in [0, 1]."""
+    """Entries scanned in filter and latency at one ``probability`` in [0, 1].
+
+    ``maximum_saving_ms``: the time of these entries, which indexes could win at most; null without a model.
+    """
 
     probability: float
     entries_scanned_in_filter: float
     latency_ms: float
+    maximum_saving_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +262,11 @@ class GateCheck:
 
 @dataclass(frozen=True, slots=True)
 class DataQuality:
-    """What was read and what was set aside; ``other`` and ``rejected`` count records by reason code."""
+    """What was read and what was set aside; ``other`` and ``rejected`` count records by reason code.
+
+    ``dropped_log_lines``: those that the broker says it did not write. ``sampled_queries`` of the log stand
+    for ``unlogged_queries`` beside themselves.
+    """
 
     lines: int
     records: int
@@ -251,6 +278,9 @@ class DataQuality:
     segments: int = 0
     damaged_segments: tuple[DamagedSegment, ...] = ()
     gates: tuple[GateCheck, ...] = ()
+    dropped_log_lines: int = 0
+    sampled_queries: int = 0
+    unlogged_queries: float = 0.0
 
     def __post_init__(self) -> None:
         if len(self.rejected_examples) > MAX_REJECTED_EXAMPLES:
@@ -266,7 +296,8 @@ class DataQuality:
 class Evidence:
     """Everything the report of ``table`` for the night of ``run_date`` says. ``created_at`` is in UTC.
 
-    ``unit``: what the optimiser maximised. ``show_literals``: the setting that lets literals through.
+    ``unit``: what the optimiser maximised. ``nights``: how many nights voted, this one included; the saving
+    is that of the window, older nights counting less. ``show_literals``: the setting that lets literals through.
     """
 
     table: str
@@ -286,6 +317,8 @@ class Evidence:
     drops: tuple[ReasonedStructure, ...]
     data_quality: DataQuality
     show_literals: bool = False
+    sort_order: SortOrder | None = None
+    nights: int = 1
     schema_version: int = SCHEMA_VERSION
 
     def __post_init__(self) -> None:

@@ -20,6 +20,13 @@ def size(size_bytes: int | None) -> str:
     )
 
 
+def size_share(size_bytes: int | None, table_bytes: int | None) -> str:
+    """Return a size with its share of the table where both are known, ``1.59 MB (8.1 %)``."""
+    if size_bytes is None or not table_bytes:
+        return size(size_bytes)
+    return f"{size(size_bytes)} ({percent(size_bytes / table_bytes)})"
+
+
 def percent(ratio: float, decimals: int = 1) -> str:
     """Return a ratio as ``59.6 %``; never ``-0.0 %``, and never ``100.0 %`` for less than all."""
     shown = ratio * 100

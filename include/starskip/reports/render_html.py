@@ -6,7 +6,7 @@ import base64
 import hashlib
 import re
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from starskip.reports.charts import Chart, k_curve_chart, latency_chart, shapes_chart
 from starskip.reports.config_block import config_block
@@ -30,7 +30,7 @@ SECTIONS = (
 def render_html(evidence: Evidence) -> str:
     """Return the page; safe to serve or to open from a file under ``content_security_policy``."""
     environment = template_environment(autoescape=True)
-    environment.filters |= {"data_url": _data_url, "with_units": _with_units}
+    environment.filters |= {"with_units": _with_units}
     evidence = masked_evidence(evidence)
     return environment.get_template("report.html.j2").render(
         evidence=evidence,
@@ -52,6 +52,11 @@ def content_security_policy() -> str:
     )
 
 
+def keeps_policy(page: bytes) -> bool:
+    """Tell whether a stored page carries today's policy; one of another version has another style."""
+    return str(escape(content_security_policy())).encode() in page[:4_000]
+
+
 def _style() -> str:
     return template_text("report.css")
 
@@ -62,10 +67,6 @@ def _charts(evidence: Evidence) -> dict[str, Chart | None]:
         "shapes": shapes_chart(evidence),
         "latency": latency_chart(evidence),
     }
-
-
-def _data_url(svg: str) -> str:
-    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
 
 
 def _with_units(text: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from starskip.errors import printable
-from starskip.reports.evidence import Evidence, ReasonedStructure, Structure
+from starskip.reports.evidence import DataQuality, Evidence, ReasonedStructure, Structure
 from starskip.reports.number_text import milliseconds, percent, percent_range
 
 MAX_NAMES_IN_HEADLINE = 6
@@ -63,6 +63,17 @@ def headline(evidence: Evidence) -> tuple[Piece, ...]:
             Piece(" that no query needs"),
         ]
     return (*pieces, Piece("."))
+
+
+def sampling_words(quality: DataQuality) -> str:
+    """Return how the advice was corrected for log lines that the broker dropped, empty if it dropped none."""
+    if not quality.dropped_log_lines:
+        return ""
+    told = f"Corrected for {quality.dropped_log_lines:,} dropped log lines"
+    if not quality.sampled_queries:
+        return f"{told}: no query was logged that could stand for them."
+    weight = 1.0 + quality.unlogged_queries / quality.sampled_queries
+    return f"{told}: {quality.sampled_queries:,} queries of at most 1 s have weight {weight:.1f} on average."
 
 
 def refusals_by_reason(refused: Iterable[ReasonedStructure]) -> Mapping[str, tuple[ReasonedStructure, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from importlib import resources
 
 import jinja2
@@ -26,13 +27,16 @@ def template_environment(*, autoescape: bool) -> jinja2.Environment:
         "count": number_text.count,
         "compact_count": number_text.compact_count,
         "size": number_text.size,
+        "size_share": number_text.size_share,
         "percent": number_text.percent,
         "milliseconds": number_text.milliseconds,
         "decimal": number_text.decimal,
         "code_words": sentences.code_words,
         "stop_words": sentences.stop_words,
+        "sampling_words": sentences.sampling_words,
         "kind_words": sentences.kind_words,
         "shown": shown,
+        "data_url": data_url,
     }
     environment.globals |= {
         "percent_range": number_text.percent_range,
@@ -44,6 +48,11 @@ def template_environment(*, autoescape: bool) -> jinja2.Environment:
 def template_text(name: str) -> str:
     """Return the text of one file of the templates folder."""
     return (resources.files("starskip.reports") / "templates" / name).read_text(encoding="utf-8")
+
+
+def data_url(svg: str) -> str:
+    """Return a picture as an address that needs nothing loaded."""
+    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
 
 
 def shown(text: object, limit: int = MAX_NAME) -> str:

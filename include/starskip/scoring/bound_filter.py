@@ -15,7 +15,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from starskip.pinot.index_rules import serves
+from starskip.pinot.index_rules import IndexRules
 from starskip.sql.predicate import And, Bound, Constant, Leaf, Not, Operator, Or, Predicate, Slot
 from starskip.tables.row_window import ColumnWindow, RowWindow
 from starskip.tables.value_positions import Positions, ValuePositions
@@ -48,7 +48,7 @@ class Fixed(Enum):
 class BoundLeaf:
     """``mask``: rows that match. ``entries_per_row``: values that a scan reads a row, 1 if single-value.
 
-    ``is_free``: answered by a sorted column or an index that exists. ``leaf``: what it asks.
+    ``is_free``: answered by a sorted column. ``leaf``: what it asks.
     """
 
     leaf: Leaf
@@ -86,7 +86,7 @@ BoundFilter = BoundLeaf | BoundAnd | BoundOr | BoundNot | Fixed
 
 @dataclass(frozen=True, slots=True)
 class FilterBinder:
-    """Binds filters to one window; ``is_free(leaf)`` tells what sorting or an existing index answers.
+    """Binds filters to one window; ``is_free(leaf)`` tells what the order of the rows answers.
 
     Masks of leaves are kept by literal, since hot literals return in many queries.
     """
@@ -136,9 +136,9 @@ def filter_binder(window: RowWindow, is_free: Callable[[Leaf], bool]) -> FilterB
     return FilterBinder(window, is_free, {})
 
 
-def is_served_by_sorting(leaf: Leaf, sorted_columns: frozenset[str]) -> bool:
+def is_served_by_sorting(leaf: Leaf, sorted_columns: frozenset[str], rules: IndexRules) -> bool:
     """Tell whether a sorted column answers ``leaf`` without a scan."""
-    return leaf.column in sorted_columns and serves("sorted", leaf)
+    return leaf.column in sorted_columns and rules.serves("sorted", leaf)
 
 
 def _slots(leaf: Leaf) -> tuple[Slot, ...]:

@@ -1,4 +1,4 @@
-"""Entries scanned in filter by one segment under a set of inverted indexes.
+"""Entries scanned in filter by one segment under a set of indexes.
 
 How Pinot 0.11 runs a filter, as measured in the samples' model_check: a lone scan reads every row;
 an OR is the sum of its parts; an AND with an index reads exactly the survivors, then the next scan
@@ -34,56 +34,64 @@ from starskip.scoring.walk_cost import (
 from starskip.sql.predicate import Leaf, Operator
 
 Mask = npt.NDArray[np.bool_]
-Serves = Callable[[Leaf], bool]
-"""Tells whether one of the indexes considered answers a leaf."""
+Answers = Callable[[Leaf], float | None]
+"""Entries a row that the best of the indexes considered reads to answer a leaf; None if none answers it."""
 
 
-def filter_cost(bound: BoundFilter, serves: Serves) -> float:
+def filter_cost(bound: BoundFilter, answers: Answers) -> float:
     """Return entries scanned a row of the segment (0 where everything is answered by indexes)."""
     match bound:
         case Fixed():
             return 0.0
         case BoundLeaf():
-            return 0.0 if _is_bitmap(bound, serves) else bound.entries_per_row
+            return _leaf_cost(bound, answers)
         case BoundNot(child):
-            return filter_cost(child, serves)
+            return filter_cost(child, answers)
         case BoundOr(children):
-            return sum(filter_cost(child, serves) for child in children)
-    return _and_cost(bound, serves)
+            return sum(filter_cost(child, answers) for child in children)
+    return _and_cost(bound, answers)
 
 
-def survivors_of_indexes(bound: BoundFilter, serves: Serves) -> float | None:
+def survivors_of_indexes(bound: BoundFilter, answers: Answers) -> float | None:
     """Return entries a row that an AND reads eagerly on a whole segment, or None without an index in it.
 
     With an index in an AND, Pinot evaluates the scans on all survivors at once, also where a LIMIT
     would have stopped the plain scans after a few rows (samples README, limit_check).
     """
-    if isinstance(bound, BoundAnd) and any(_is_bitmap(child, serves) for child in bound.children):
-        return _and_cost(bound, serves)
+    if isinstance(bound, BoundAnd) and any(_is_bitmap(child, answers) for child in bound.children):
+        return _and_cost(bound, answers)
     # What the segment answers without rows tells nothing of the segments that it has to read.
-    return 0.0 if not isinstance(bound, Fixed) and _is_bitmap(bound, serves) else None
+    is_bitmap = not isinstance(bound, Fixed) and _is_bitmap(bound, answers)
+    return filter_cost(bound, answers) if is_bitmap else None
 
 
-def _is_bitmap(bound: BoundFilter, serves: Serves) -> bool:
+def _leaf_cost(bound: BoundLeaf, answers: Answers) -> float:
+    if bound.is_free:
+        return 0.0
+    reads = answers(bound.leaf)
+    return bound.entries_per_row * (1.0 if reads is None else reads)
+
+
+def _is_bitmap(bound: BoundFilter, answers: Answers) -> bool:
     """Tell whether the part reaches its parent as a bitmap: an index, or an OR of nothing but indexes."""
     match bound:
         case BoundLeaf(leaf):
-            return bound.is_free or serves(leaf)
+            return bound.is_free or answers(leaf) is not None
         case BoundOr(children):
-            return all(_is_bitmap(child, serves) for child in children)
+            return all(_is_bitmap(child, answers) for child in children)
         case Fixed():
             return True
     return False
 
 
-def _and_cost(bound: BoundAnd, serves: Serves) -> float:
-    bitmaps = [child for child in bound.children if _is_bitmap(child, serves)]
+def _and_cost(bound: BoundAnd, answers: Answers) -> float:
+    bitmaps = [child for child in bound.children if _is_bitmap(child, answers)]
     rest = [child for child in bound.children if child not in bitmaps]
     rest.sort(key=_priority)
     if not bitmaps:
-        return _leapfrog(None, rest, serves)
+        return _leapfrog(None, rest, answers)
     survivors = np.logical_and.reduce([child.mask for child in bitmaps if not isinstance(child, Fixed)])
-    entries = 0.0
+    entries = sum(filter_cost(child, answers) for child in bitmaps)
     walked = []
     for child in rest:
         if isinstance(child, BoundLeaf):
@@ -91,33 +99,33 @@ def _and_cost(bound: BoundAnd, serves: Serves) -> float:
             survivors = survivors & child.mask
         else:
             walked.append(child)
-    return entries + (_leapfrog(survivors, walked, serves) if walked else 0.0)
+    return entries + (_leapfrog(survivors, walked, answers) if walked else 0.0)
 
 
-def _leapfrog(leader: Mask | None, children: Sequence[BoundFilter], serves: Serves) -> float:
+def _leapfrog(leader: Mask | None, children: Sequence[BoundFilter], answers: Answers) -> float:
     """Cost of children that are walked together, behind the bitmap ``leader`` if there is one."""
     parts = [child for child in children if not isinstance(child, Fixed)]
     if leader is None and len(parts) == 1:
-        return filter_cost(parts[0], serves)
+        return filter_cost(parts[0], answers)
     if all(isinstance(part, BoundLeaf) for part in parts):
         cost = leapfrog_cost([part.mask for part in parts])
         weights = [part.entries_per_row for part in parts if isinstance(part, BoundLeaf)]
         return sum(read * weight for read, weight in zip(cost.entries_per_row, weights, strict=True))
     rows = min(len(parts[0].mask), MAX_WALKED_ROWS)
     walks: list[Walk] = [] if leader is None else [ScanWalk(leader[:rows], 0.0)]
-    walks.extend(_walk(part, serves, rows) for part in parts)
+    walks.extend(_walk(part, answers, rows) for part in parts)
     return walk_cost(AndWalk(walks, rows), rows)
 
 
-def _walk(bound: BoundFilter, serves: Serves, rows: int) -> Walk:
+def _walk(bound: BoundFilter, answers: Answers, rows: int) -> Walk:
     match bound:
-        case BoundOr(children) if not _is_bitmap(bound, serves):
-            return OrWalk([_walk(child, serves, rows) for child in children], rows)
+        case BoundOr(children) if not _is_bitmap(bound, answers):
+            return OrWalk([_walk(child, answers, rows) for child in children], rows)
         case BoundNot(child):
-            return NotWalk(_walk(child, serves, rows), rows)
+            return NotWalk(_walk(child, answers, rows), rows)
     assert not isinstance(bound, Fixed)
     # An AND below an OR is charged by what it reads in all, spread over the rows that it passes.
-    return ScanWalk(bound.mask[:rows], filter_cost(bound, serves))
+    return ScanWalk(bound.mask[:rows], filter_cost(bound, answers))
 
 
 def _priority(bound: BoundFilter) -> int:

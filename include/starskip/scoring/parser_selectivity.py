@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import exp, lgamma
 
 from starskip.sql.predicate import And, Leaf, Not, Operator, Or, Predicate
 from starskip.tables.table_overview import ColumnOverview, TableOverview
@@ -78,8 +79,15 @@ def surviving_ratio(column: ColumnOverview, literals: int, *, negated: bool) -> 
     if column.cardinality is None:
         return 1.0
     values = column.cardinality * (1.0 - column.sorted_ratio)
-    if values <= 1.0:
-        return 1.0
+    return _surviving(column, values, literals, negated=negated) if values > 1.0 else 1.0
+
+
+def equality_ratio(column: ColumnOverview, literals: int, *, negated: bool) -> float:
+    """Return the share of rows that hold one of ``literals`` distinct values, whatever the sort order."""
+    return _surviving(column, max(column.cardinality or 1.0, 1.0), literals, negated=negated)
+
+
+def _surviving(column: ColumnOverview, values: float, literals: int, *, negated: bool) -> float:
     kept = min(1.0, literals / values)
     if not column.is_single_value and literals > 0:
         kept = _multi_value_ratio(values, max(column.entries_per_row, 1.0), literals)
@@ -90,16 +98,20 @@ def _multi_value_ratio(values: float, values_per_row: float, literals: int) -> f
     """Chance that a row with r of n values holds one of k: 1 - prod_{i<k} (n-r-i)/(n-i)."""
     if literals + values_per_row > values:
         return 1.0
-    missed = 1.0
-    for drawn in range(literals):
-        missed *= (values - values_per_row - drawn) / (values - drawn)
-    return 1.0 - missed
+    # The product as a ratio of factorials: lists of literals may be long.
+    logarithm = (
+        lgamma(values - values_per_row + 1)
+        - lgamma(values - values_per_row - literals + 1)
+        - lgamma(values + 1)
+        + lgamma(values - literals + 1)
+    )
+    return min(max(1.0 - exp(logarithm), 0.0), 1.0)
 
 
-def best_keys(keys: Sequence[Key]) -> dict[str, float]:
-    """Return each column with the surviving ratio of the first key that names it: it votes once a query."""
-    ratios: dict[str, float] = {}
+def best_keys(keys: Sequence[Key]) -> dict[str, Key]:
+    """Return each column with the first key that names it: it votes once a query."""
+    first: dict[str, Key] = {}
     for key in keys:
         for column in sorted(key.columns):
-            ratios.setdefault(column, key.surviving_ratio)
-    return ratios
+            first.setdefault(column, key)
+    return first

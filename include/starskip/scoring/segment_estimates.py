@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from starskip.artefacts.schemas import ESTIMATES
-from starskip.pinot.index_rules import serves
-from starskip.scoring.alternatives import leg_alternatives
+from starskip.pinot.index_rules import IndexRules
+from starskip.scoring.alternatives import Candidates, leg_alternatives
 from starskip.scoring.bound_filter import FilterBinder, Fixed, filter_binder, is_served_by_sorting
-from starskip.scoring.filter_cost import Serves, filter_cost, survivors_of_indexes
-from starskip.scoring.structure import Structure
+from starskip.scoring.filter_cost import Answers, filter_cost, survivors_of_indexes
+from starskip.scoring.structure import Structure, by_column
 from starskip.sql.predicate import And, Leaf, Or
 from starskip.sql.query_shape import QueryShape, query_shape
 from starskip.tables.row_window import RowWindow
@@ -27,24 +27,35 @@ from starskip.workload.shape_workload import Instance, Literals, ShapeWorkload
 
 @dataclass(frozen=True, slots=True)
 class SegmentState:
-    """What answers predicates in this segment today: its sorted columns and its inverted indexes.
+    """What answers predicates in this segment today: its sorted columns and the indexes in force.
 
     ``constant_columns``: those with one value, which are sorted whatever the order of the rows.
     """
 
-    sorted_columns: frozenset[str]
-    inverted_index_columns: frozenset[str]
+    rules: IndexRules
+    sorted_columns: frozenset[str] = frozenset()
+    in_force: frozenset[Structure] = frozenset()
     constant_columns: frozenset[str] = frozenset()
 
-    def answers(self, leaf: Leaf) -> bool:
-        """Tell whether ``leaf`` is answered without a scan today."""
-        if is_served_by_sorting(leaf, self.sorted_columns):
-            return True
-        return leaf.column in self.inverted_index_columns and serves("inverted", leaf)
+    def is_free(self, leaf: Leaf) -> bool:
+        """Tell whether the order of the rows answers ``leaf``."""
+        return is_served_by_sorting(leaf, self.sorted_columns, self.rules)
 
     def in_another_order(self) -> SegmentState:
         """Return the state of the same rows sorted by another column."""
         return replace(self, sorted_columns=self.sorted_columns & self.constant_columns)
+
+    def answers(self, alternative: frozenset[Structure]) -> Answers:
+        """Return what is answered once ``alternative`` is built and dropped, beside what is in force."""
+        dropped = {structure.removed for structure in alternative}
+        built = {structure for structure in alternative if structure.removed is None}
+        structures = by_column((self.in_force - dropped) | built)
+
+        def answers(leaf: Leaf) -> float | None:
+            kinds = (s.kind for s in structures.get(leaf.column, ()) if self.rules.serves(s.kind, leaf))
+            return min(map(self.rules.reads_ratio, kinds), default=None)
+
+        return answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +78,8 @@ def estimate_segment(
     window: RowWindow,
     state: SegmentState,
     shapes: Sequence[ShapeWorkload],
-    candidates: frozenset[str],
+    candidates: Candidates,
     table_rows: int,
-    index_kind: str = "inverted",
     share: InstanceShare | None = None,
 ) -> pa.RecordBatch:
     """Return ESTIMATES rows of one segment for the instances of ``shapes`` (all of the window's table).
@@ -77,22 +87,25 @@ def estimate_segment(
     ``entries`` holds entries scanned in filter by the whole segment, one number an alternative of
     scoring.alternatives in its order.
     """
-    binder = filter_binder(window, state.answers)
-    reordered = filter_binder(window, state.in_another_order().answers)
+    binder = filter_binder(window, state.is_free)
+    reordered = filter_binder(window, state.in_another_order().is_free)
+    answers: dict[frozenset[Structure], Answers] = {}
     rows: list[tuple[object, ...]] = []
     for workload in shapes:
         shape = parsed_shape(workload.skeleton)
-        for number, leg in enumerate(leg_alternatives(shape, candidates, index_kind)):
+        for number, leg in enumerate(leg_alternatives(shape, candidates, state.rules)):
             for position, (literals, instance) in enumerate(workload.instances.items()):
                 if share is not None and not share.includes(position):
                     continue
                 unknown = _unknown_ratio(binder, shape, literals, instance, table_rows)
                 bound = binder.bind(leg.leg, literals, unknown)
-                resorted = reordered.bind(leg.leg, literals, unknown) if index_kind == "sorted" else bound
+                resorted = reordered.bind(leg.leg, literals, unknown) if leg.reorders else bound
                 entries: list[float] = []
                 eager: list[float] = []
                 for alternative in leg.alternatives:
-                    ask = _serves(alternative)
+                    if alternative not in answers:
+                        answers[alternative] = state.answers(alternative)
+                    ask = answers[alternative]
                     here = resorted if alternative else bound
                     entries.append(filter_cost(here, ask) * window.segment_rows)
                     # An OR never runs eagerly as a whole, though a leg without its sibling's literal may.
@@ -151,11 +164,3 @@ def _estimate_rows(rows: Sequence[Sequence[object]]) -> pa.Table:
 def parsed_shape(skeleton: str) -> QueryShape:
     """Return the shape of a skeleton that is known to parse."""
     return query_shape(skeleton)
-
-
-@lru_cache(maxsize=100_000)
-def _serves(structures: frozenset[Structure]) -> Serves:
-    def ask(leaf: Leaf) -> bool:
-        return any(s.column == leaf.column and serves(s.kind, leaf) for s in structures)
-
-    return ask

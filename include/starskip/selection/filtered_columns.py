@@ -1,21 +1,24 @@
-"""Columns that queries filter on without a vote, each with the reason; and indexes that nobody needs."""
+"""Columns that queries filter on without a vote, each with the reason; and indexes that answer queries."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from starskip.pinot.index_rules import serves
+from starskip.pinot.index_rules import IndexRules
 from starskip.scoring.structure import Structure
-from starskip.selection.recommend import Refusal, Refused
+from starskip.selection.recommendation import Refusal, Refused
 from starskip.sql.predicate import Operator, leaves
 from starskip.sql.query_shape import QueryShape
 from starskip.tables.table_overview import TableOverview
 
+Uses = Iterable[tuple[QueryShape, int]]
+"""Each shape with its number of queries."""
+
 
 @dataclass(slots=True)
 class _Use:
-    """How queries filter on a column: how many, and how many by a predicate that an inverted index serves."""
+    """How queries filter on a column: how many, how many of them an index would serve, and by what."""
 
     queries: int = 0
     served_queries: int = 0
@@ -23,40 +26,56 @@ class _Use:
 
 
 def columns_without_votes(
-    shapes: Iterable[tuple[QueryShape, int]],
+    shapes: Uses,
     overview: TableOverview,
     voted: Collection[Structure],
-    index_kind: str = "inverted",
+    index_kinds: Sequence[str],
+    rules: IndexRules,
 ) -> tuple[Refused, ...]:
     """Return a refusal for each filtered column that has no vote, by number of queries.
 
-    ``shapes``: each shape with its number of queries.
+    ``index_kinds``: those that were considered; a refusal names the first of them.
     """
     voted_columns = {structure.column for structure in voted}
-    uses = _uses(shapes, index_kind)
+    uses = _uses(shapes, index_kinds, rules)
     return tuple(
-        _refused(name, use, index_kind, *_why(name, use, overview, index_kind))
+        _refused(name, use, index_kinds[0], *_why(name, use, overview, index_kinds))
         for name, use in _most_asked_first(uses)
         if name not in voted_columns
     )
 
 
-def without_segments(shapes: Iterable[tuple[QueryShape, int]]) -> tuple[Refused, ...]:
+def without_segments(shapes: Uses, rules: IndexRules) -> tuple[Refused, ...]:
     """Return a refusal for each filtered column of a table that has no segments."""
     detail = "the table has no segments to read facts from"
     return tuple(
         _refused(name, use, "inverted", Refusal.NO_SEGMENTS, detail)
-        for name, use in _most_asked_first(_uses(shapes, "inverted"))
+        for name, use in _most_asked_first(_uses(shapes, ["inverted"], rules))
     )
 
 
-def unused_indexes(shapes: Iterable[tuple[QueryShape, int]], overview: TableOverview) -> tuple[str, ...]:
-    """Return the columns whose inverted index exists and served no query, sorted."""
-    uses = _uses(shapes, "inverted")
+def without_enough_queries(
+    shapes: Uses, index_kind: str, rules: IndexRules, queries: float, least: int
+) -> tuple[Refused, ...]:
+    """Return a refusal for each filtered column of a table that too few queries ask for any advice."""
+    detail = (
+        f"not enough data for this table: {queries:,.0f} queries may vote, at least {least:,} are asked for"
+    )
     return tuple(
-        name
-        for name in sorted(overview.inverted_index_columns)
-        if name not in uses or not uses[name].served_queries
+        _refused(name, use, index_kind, Refusal.NOT_ENOUGH_QUERIES, detail)
+        for name, use in _most_asked_first(_uses(shapes, [index_kind], rules))
+    )
+
+
+def answering_indexes(
+    shapes: Uses, indexes: Collection[Structure], rules: IndexRules
+) -> frozenset[Structure]:
+    """Return those of ``indexes`` that answer a predicate of some query."""
+    asked = {leaf for shape, _ in shapes for leaf in leaves(shape.filter)}
+    return frozenset(
+        item
+        for item in indexes
+        if any(leaf.column == item.column and rules.serves(item.kind, leaf) for leaf in asked)
     )
 
 
@@ -64,7 +83,7 @@ def _most_asked_first(uses: Mapping[str, _Use]) -> list[tuple[str, _Use]]:
     return sorted(uses.items(), key=lambda item: (-item[1].queries, item[0]))
 
 
-def _uses(shapes: Iterable[tuple[QueryShape, int]], index_kind: str) -> Mapping[str, _Use]:
+def _uses(shapes: Uses, index_kinds: Sequence[str], rules: IndexRules) -> Mapping[str, _Use]:
     uses: dict[str, _Use] = {}
     for shape, queries in shapes:
         counted: set[tuple[str, bool]] = set()
@@ -73,7 +92,7 @@ def _uses(shapes: Iterable[tuple[QueryShape, int]], index_kind: str) -> Mapping[
                 use = uses.setdefault(name, _Use())
                 use.operators.add(leaf.operator)
                 use.queries += queries if not {(name, True), (name, False)} & counted else 0
-                is_served = serves(index_kind, leaf)
+                is_served = any(rules.serves(kind, leaf) for kind in index_kinds)
                 use.served_queries += queries if is_served and (name, True) not in counted else 0
                 counted.add((name, is_served))
     return uses
@@ -83,19 +102,21 @@ def _refused(name: str, use: _Use, index_kind: str, reason: Refusal, detail: str
     return Refused(Structure(index_kind, name), reason, f"{detail}; {use.queries} queries filter on it")
 
 
-def _why(name: str, use: _Use, overview: TableOverview, index_kind: str) -> tuple[Refusal, str]:
+def _why(name: str, use: _Use, overview: TableOverview, index_kinds: Sequence[str]) -> tuple[Refusal, str]:
     column = overview.columns.get(name)
     if column is None:
         return Refusal.UNKNOWN_COLUMN, "no segment of the table has this column"
-    if index_kind == "inverted" and name in overview.inverted_index_columns:
+    if "inverted" in index_kinds and name in overview.inverted_index_columns:
         return Refusal.ALREADY_INDEXED, "an inverted index on it is in force"
+    if "range" in index_kinds and name in overview.range_index_columns:
+        return Refusal.ALREADY_INDEXED, "a range index on it is in force"
     if column.sorted_ratio == 1:
         return Refusal.ALREADY_SORTED, "it is sorted in every segment, which answers these predicates already"
-    if column.dictionary_ratio == 0:
-        return Refusal.NO_DICTIONARY, "it is stored without a dictionary, which the index needs"
-    if index_kind == "sorted" and not column.is_single_value:
-        return Refusal.MULTI_VALUE, "a table cannot be sorted by a multi-value column"
     if not use.served_queries:
         asked = ", ".join(sorted(operator.value for operator in use.operators))
         return Refusal.PREDICATE_NOT_SERVED, f"asked only by {asked}, which the index does not answer"
+    if column.dictionary_ratio == 0:
+        return Refusal.NO_DICTIONARY, "it is stored without a dictionary, which the index needs"
+    if not column.is_single_value and "inverted" not in index_kinds:
+        return Refusal.MULTI_VALUE, "no such index or order is built on a multi-value column"
     return Refusal.SAVES_NOTHING, "its queries scanned no entries that an index would save"

@@ -39,11 +39,11 @@ def k_selection(
     lists: Sequence[VoteList],
     max_structures: int,
     *,
-    upkeep_entries: float = 0.0,
+    upkeep_entries: Mapping[Structure, float] | None = None,
     size_bytes: Mapping[Structure, int] | None = None,
     budget_bytes: int | None = None,
 ) -> Selection:
-    """Return the best set of at most ``max_structures``; ``upkeep_entries`` is what each one must pay back.
+    """Return the best set of at most ``max_structures``; ``upkeep_entries`` is what each must pay back.
 
     Of equal sets the solver takes one, the same for the same lists; nothing is in it that adds nothing.
     """
@@ -56,20 +56,26 @@ def k_selection(
     scale = max(max(programme.gains, default=0.0), 1.0)
     programme.at_most(dict.fromkeys(range(len(structures)), 1.0), float(max_structures))
     if budget_bytes is not None and size_bytes is not None:
-        sizes = {rank: float(size_bytes.get(item, 0)) for rank, item in enumerate(structures)}
+        # What is of unknown size cannot be promised to fit.
+        too_large = budget_bytes + 1
+        sizes = {rank: float(size_bytes.get(item, too_large)) for rank, item in enumerate(structures)}
         programme.at_most(sizes, float(budget_bytes))
-    values, gap = programme.solve(np.full(len(structures), upkeep_entries / scale), scale)
+    upkeep = upkeep_entries or {}
+    costs = np.array([upkeep.get(item, 0.0) / scale for item in structures])
+    values, gap = programme.solve(costs, scale)
     chosen = frozenset(item for item, value in zip(structures, values, strict=True) if value > 0.5)
-    chosen = _without_idle(lists, chosen, upkeep_entries)
+    chosen = _without_idle(lists, chosen, upkeep)
     return Selection(chosen, total_saving(lists, chosen), gap)
 
 
-def _without_idle(lists: Sequence[VoteList], chosen: StructureSet, upkeep_entries: float) -> StructureSet:
+def _without_idle(
+    lists: Sequence[VoteList], chosen: StructureSet, upkeep: Mapping[Structure, float]
+) -> StructureSet:
     """Leave out, one after the other, what pays for nothing: leaving one out may make another idle."""
     for item in sorted(chosen, reverse=True):
         rest = chosen - {item}
-        if total_saving(lists, rest) >= total_saving(lists, chosen) - upkeep_entries:
-            return _without_idle(lists, rest, upkeep_entries)
+        if total_saving(lists, rest) >= total_saving(lists, chosen) - upkeep.get(item, 0.0):
+            return _without_idle(lists, rest, upkeep)
     return chosen
 
 

@@ -3,102 +3,33 @@
 Adaptive K (seed 000, II.3 C: "when the marginal gain is smaller than a portion G0 … we will stop"):
 of all K up to the limit the one is taken where the saving, less ``min_gain_ratio`` an index, is
 largest. Where gains shrink from index to index that is the seed's rule; where two indexes only
-help together it does not stop before the pair.
+help together it does not stop before the pair. It stops earlier where the queries scan as few entries
+as desired (III.1).
+
+Advice does not flap: a structure of the last advice stays until another one saves
+``switch_gain_ratio`` more, so that near-equal sets do not take turns from night to night.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 
 from starskip.scoring.structure import Structure
+from starskip.selection.entries_percentile import entries_percentile
 from starskip.selection.k_selection import k_selection
+from starskip.selection.recommendation import (
+    Budget,
+    Chosen,
+    CurvePoint,
+    Entries,
+    Recommendation,
+    Refusal,
+    Refused,
+    Stop,
+)
 from starskip.selection.saving_interval import SavingInterval, saving_interval
 from starskip.selection.vote_list import StructureSet, VoteList, total_saving
-
-
-class Refusal(Enum):
-    """Why a structure is not recommended."""
-
-    NO_SEGMENTS = "no_segments"
-    NO_DICTIONARY = "no_dictionary"
-    MULTI_VALUE = "multi_value"
-    ALREADY_INDEXED = "already_indexed"
-    ALREADY_SORTED = "already_sorted"
-    UNKNOWN_COLUMN = "unknown_column"
-    PREDICATE_NOT_SERVED = "predicate_not_served"
-    SAVES_NOTHING = "saves_nothing"
-    MAKES_QUERIES_SLOWER = "makes_queries_slower"
-    BELOW_MIN_GAIN = "below_min_gain"
-    COVERED_BY_CHOSEN = "covered_by_chosen"
-    OVER_MAX_INDEXES = "over_max_indexes"
-
-
-class Stop(Enum):
-    """Why the curve over K ends where it does."""
-
-    BELOW_MIN_GAIN = "below_min_gain"
-    MAX_INDEXES = "max_indexes"
-    NO_MORE_CANDIDATES = "no_more_candidates"
-    NOTHING_TO_SAVE = "nothing_to_save"
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """``max_indexes``: K, an upper bound; ``min_gain_ratio``: share of all entries an index must add."""
-
-    max_indexes: int
-    min_gain_ratio: float
-    model_error_ratio: float
-
-
-@dataclass(frozen=True, slots=True)
-class Entries:
-    """Entries scanned in filter by all of a table's queries, and the sum over queries of their squares."""
-
-    total: float
-    squared: float
-
-
-@dataclass(frozen=True, slots=True)
-class CurvePoint:
-    """The best set of at most ``k`` structures, ranked, with its saving."""
-
-    k: int
-    structures: tuple[Structure, ...]
-    saving: SavingInterval
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """A chosen structure; ratios of all entries: what it saves alone, and beyond those ranked before it."""
-
-    structure: Structure
-    individual_saving_ratio: float
-    progressive_saving_ratio: float
-    shapes_helped: int
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A structure that is not recommended, why, and a sentence with the figures."""
-
-    structure: Structure
-    reason: Refusal
-    detail: str
-    individual_saving_ratio: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Recommendation:
-    """The advice for one table."""
-
-    chosen: tuple[Chosen, ...]
-    saving: SavingInterval
-    curve: tuple[CurvePoint, ...]
-    stop: Stop
-    refused: tuple[Refused, ...]
 
 
 def recommend(
@@ -107,64 +38,138 @@ def recommend(
     budget: Budget,
     *,
     ranked: Sequence[Structure] | None = None,
+    size_bytes: Mapping[Structure, int] | None = None,
+    kept: StructureSet = frozenset(),
 ) -> Recommendation:
     """Choose among the structures that ``lists`` vote for.
 
     ``ranked``: a baseline's order, best first; its first K are the set of size K, instead of the best one.
+    ``size_bytes``: what each structure takes; one without a size fits no budget.
+    ``kept``: the structures of the last advice.
     """
-    curve = _curve(lists, entries, budget, ranked)
-    best = _best_point(curve, budget.min_gain_ratio)
+    task = _Task(lists, entries, budget, size_bytes or {}, kept)
+    curve = _ranked_curve(task, ranked) if ranked is not None else _curve(task)
+    best = _best_point(curve, task)
+    enough = _enough(curve, task)
+    if best is not None and enough is not None and enough.k < best.k:
+        best = enough
+    else:
+        enough = None
     structures = best.structures if best else ()
-    chosen = _chosen(lists, structures, entries)
     return Recommendation(
-        chosen=chosen,
-        saving=_saving(lists, structures, entries, budget),
+        chosen=_chosen(task, structures),
+        saving=_saving(task, structures),
         curve=tuple(curve),
-        stop=_stop(curve, best, budget),
-        refused=_refused(lists, frozenset(structures), entries, budget),
+        stop=Stop.DESIRABLE_ENTRIES if enough else _stop(curve, best, task),
+        refused=_refused(task, frozenset(structures), is_enough=enough is not None),
     )
 
 
-def _curve(
-    lists: Sequence[VoteList], entries: Entries, budget: Budget, ranked: Sequence[Structure] | None
-) -> list[CurvePoint]:
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What one recommendation is made from."""
+
+    lists: Sequence[VoteList]
+    entries: Entries
+    budget: Budget
+    size_bytes: Mapping[Structure, int]
+    kept: StructureSet
+
+    @property
+    def candidates(self) -> StructureSet:
+        return frozenset().union(*(votes.structures for votes in self.lists)) if self.lists else frozenset()
+
+    def saving_ratio(self, chosen: Collection[Structure]) -> float:
+        return total_saving(self.lists, chosen) / max(self.entries.total, 1.0)
+
+    def best_set(self, k: int, *, is_steady: bool = True) -> StructureSet:
+        """Return the best set of at most ``k``; a steady one prefers the structures of the last advice."""
+        switch = self.budget.switch_gain_ratio * self.entries.total if self.kept and is_steady else 0.0
+        upkeep = dict.fromkeys(self.candidates - self.kept, switch) if switch else None
+        return k_selection(
+            self.lists,
+            k,
+            upkeep_entries=upkeep,
+            size_bytes=self.size_bytes,
+            budget_bytes=self.budget.storage_bytes,
+        ).chosen
+
+    def fits(self, chosen: Collection[Structure]) -> bool:
+        limit = self.budget.storage_bytes
+        return limit is None or sum(self.size_bytes.get(item, limit + 1) for item in chosen) <= limit
+
+
+def _curve(task: _Task) -> list[CurvePoint]:
     points: list[CurvePoint] = []
-    for k in range(1, budget.max_indexes + 1):
-        best = frozenset(ranked[:k]) if ranked is not None else k_selection(lists, k).chosen
+    for k in range(1, task.budget.max_indexes + 1):
+        best = task.best_set(k)
         if len(best) < k:
             # No set of this size beats the smaller ones; a larger one still may, if two only help together.
             continue
-        structures = tuple(ranked[:k]) if ranked is not None else _ranked(lists, best)
-        points.append(CurvePoint(k, structures, _saving(lists, structures, entries, budget)))
+        structures = _ranked(task.lists, best)
+        points.append(CurvePoint(k, structures, _saving(task, structures)))
     return points
 
 
-def _best_point(curve: Sequence[CurvePoint], min_gain_ratio: float) -> CurvePoint | None:
+def _ranked_curve(task: _Task, ranked: Sequence[Structure]) -> list[CurvePoint]:
+    """Take a baseline's columns in its order, but for those that do not fit the storage budget any more."""
+    points: list[CurvePoint] = []
+    taken: list[Structure] = []
+    for item in ranked:
+        if len(taken) == task.budget.max_indexes:
+            break
+        if task.fits([*taken, item]):
+            taken.append(item)
+            points.append(CurvePoint(len(taken), tuple(taken), _saving(task, taken)))
+    return points
+
+
+def _best_point(curve: Sequence[CurvePoint], task: _Task) -> CurvePoint | None:
     best, best_net = None, 0.0
     for point in curve:
-        net = point.saving.ratio - min_gain_ratio * point.k
+        stay = sum(item in task.kept for item in point.structures)
+        net = point.saving.ratio - task.budget.min_gain_ratio * point.k + task.budget.switch_gain_ratio * stay
         if net > best_net + 1e-12:
             best, best_net = point, net
     return best
 
 
-def _stop(curve: Sequence[CurvePoint], best: CurvePoint | None, budget: Budget) -> Stop:
+def _enough(curve: Sequence[CurvePoint], task: _Task) -> CurvePoint | None:
+    """Return the smallest set with which the queries scan as few entries as desired."""
+    wanted = task.budget.desirable
+    if wanted is None:
+        return None
+    for point in curve:
+        scanned = entries_percentile(task.lists, point.structures, wanted.shapes, wanted.probability)
+        if scanned <= wanted.entries:
+            return point
+    return None
+
+
+def _stop(curve: Sequence[CurvePoint], best: CurvePoint | None, task: _Task) -> Stop:
+    structures = best.structures if best else ()
+    if task.budget.storage_bytes is not None:
+        left = task.candidates - frozenset(structures)
+        gains = {
+            item: task.saving_ratio({*structures, item}) - task.saving_ratio(structures) for item in left
+        }
+        worth = {item for item, gain in gains.items() if gain >= task.budget.min_gain_ratio and gain > 0}
+        if worth and not any(task.fits({*structures, item}) for item in worth):
+            return Stop.STORAGE_BUDGET
     if best is None:
         return Stop.BELOW_MIN_GAIN if curve else Stop.NOTHING_TO_SAVE
     if best.k < curve[-1].k:
         return Stop.BELOW_MIN_GAIN
-    return Stop.MAX_INDEXES if best.k == budget.max_indexes else Stop.NO_MORE_CANDIDATES
+    return Stop.MAX_INDEXES if best.k == task.budget.max_indexes else Stop.NO_MORE_CANDIDATES
 
 
-def _saving(
-    lists: Sequence[VoteList], structures: Sequence[Structure], entries: Entries, budget: Budget
-) -> SavingInterval:
+def _saving(task: _Task, structures: Sequence[Structure]) -> SavingInterval:
     return saving_interval(
-        lists,
+        task.lists,
         structures,
-        entries=entries.total,
-        entries_squared=entries.squared,
-        model_error_ratio=budget.model_error_ratio,
+        entries=task.entries.total,
+        entries_squared=task.entries.squared,
+        model_error_ratio=task.budget.model_error_ratio,
     )
 
 
@@ -179,42 +184,46 @@ def _ranked(lists: Sequence[VoteList], structures: StructureSet) -> tuple[Struct
     return tuple(order)
 
 
-def _chosen(
-    lists: Sequence[VoteList], structures: Sequence[Structure], entries: Entries
-) -> tuple[Chosen, ...]:
-    total = max(entries.total, 1.0)
+def _chosen(task: _Task, structures: Sequence[Structure]) -> tuple[Chosen, ...]:
     chosen, before = [], 0.0
     for position, item in enumerate(structures):
-        after = total_saving(lists, structures[: position + 1])
-        helped = {votes.shape_id for votes in lists if votes.saving(frozenset([item])).entries > 0}
-        chosen.append(
-            Chosen(item, total_saving(lists, [item]) / total, (after - before) / total, len(helped))
-        )
+        after = task.saving_ratio(structures[: position + 1])
+        helped = {votes.shape_id for votes in task.lists if votes.saving(frozenset([item])).entries > 0}
+        alone = task.saving_ratio([item])
+        chosen.append(Chosen(item, alone, after - before, len(helped), task.size_bytes.get(item)))
         before = after
     return tuple(chosen)
 
 
-def _refused(
-    lists: Sequence[VoteList], chosen: StructureSet, entries: Entries, budget: Budget
-) -> tuple[Refused, ...]:
-    candidates = frozenset().union(*(votes.structures for votes in lists)) - chosen if lists else frozenset()
-    total = max(entries.total, 1.0)
-    base = total_saving(lists, chosen)
+def _refused(task: _Task, chosen: StructureSet, *, is_enough: bool) -> tuple[Refused, ...]:
+    base = task.saving_ratio(chosen)
+    # What would be chosen if there were no last advice to stay with.
+    unsteady = task.best_set(len(chosen), is_steady=False) if task.kept & chosen else frozenset()
     refused = []
-    for item in sorted(candidates):
-        alone = total_saving(lists, [item]) / total
-        added = (total_saving(lists, chosen | {item}) - base) / total
-        reason = _reason(alone, added, chosen, budget)
+    for item in sorted(task.candidates - chosen):
+        alone = task.saving_ratio([item])
+        added = task.saving_ratio(chosen | {item}) - base
+        if task.budget.storage_bytes is not None and item not in task.size_bytes:
+            reason = Refusal.SIZE_UNKNOWN
+        elif item in unsteady:
+            reason = Refusal.NEAR_EQUAL
+        elif is_enough and added >= task.budget.min_gain_ratio and added > 0:
+            reason = Refusal.BEYOND_DESIRABLE
+        else:
+            reason = _reason(alone, added, chosen, task.budget, fits=task.fits(chosen | {item}))
         detail = f"saves {alone:.2%} of the entries scanned by itself, {added:+.2%} beside the chosen indexes"
-        refused.append(Refused(item, reason, detail, alone))
+        refused.append(Refused(item, reason, detail, alone, task.size_bytes.get(item)))
     return tuple(sorted(refused, key=lambda r: (-r.individual_saving_ratio, r.structure)))
 
 
-def _reason(alone: float, added: float, chosen: StructureSet, budget: Budget) -> Refusal:
+def _reason(alone: float, added: float, chosen: StructureSet, budget: Budget, *, fits: bool) -> Refusal:
     if alone < 0:
         return Refusal.MAKES_QUERIES_SLOWER
     if alone == 0 and added <= 0:
         return Refusal.SAVES_NOTHING
-    if added >= budget.min_gain_ratio and len(chosen) >= budget.max_indexes and added > 0:
-        return Refusal.OVER_MAX_INDEXES
+    if added >= budget.min_gain_ratio and added > 0:
+        if len(chosen) >= budget.max_indexes:
+            return Refusal.OVER_MAX_INDEXES
+        if not fits:
+            return Refusal.OVER_STORAGE_BUDGET
     return Refusal.COVERED_BY_CHOSEN if alone >= budget.min_gain_ratio > added else Refusal.BELOW_MIN_GAIN

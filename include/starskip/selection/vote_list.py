@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -62,6 +62,25 @@ def vote_lists(votes: pa.Table) -> list[VoteList]:
         grouped.setdefault(key, {})[needed] = saving
         complete[key] = row["is_complete"]
     return [VoteList(*key, alternatives, complete[key]) for key, alternatives in grouped.items()]
+
+
+def building_lists(lists: Sequence[VoteList]) -> list[VoteList]:
+    """Return what the lists say of indexes to build: without sort orders and the dropping of indexes."""
+    found = []
+    for votes in lists:
+        built = {
+            needed: saving
+            for needed, saving in votes.alternatives.items()
+            if all(item.removed is None and item.kind != "sorted" for item in needed)
+        }
+        if built:
+            found.append(replace(votes, alternatives=built))
+    return found
+
+
+def order_lists(lists: Sequence[VoteList]) -> list[VoteList]:
+    """Return the lists that vote for sort orders."""
+    return [votes for votes in lists if any(item.kind == "sorted" for item in votes.structures)]
 
 
 def total_saving(lists: Sequence[VoteList], chosen: Collection[Structure]) -> float:

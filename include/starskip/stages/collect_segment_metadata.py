@@ -1,7 +1,7 @@
 """Stage collect_segment_metadata: tarred segments to ``table_facts`` (seed 000, III.2-3).
 
-Facts of a segment file that a former night has read, with the same size and modification time, are
-taken over from there: the work grows with changed files, not with all files.
+Facts of a segment file that a former night has read, with the same size and modification time (of
+an object: the same ETag), are taken over from there: the work grows with changed files, not with all files.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from starskip.artefacts.aside import Aside
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.snapshot import Snapshot
 from starskip.errors import SourceError, StorageError, printable
+from starskip.files.file_identity import FileIdentity, is_racy
 from starskip.pinot.segments.facts_table import collect_facts, source_identity
 from starskip.pinot.segments.segment_files import SegmentFile, list_segments, segment_tables
 from starskip.stages.engine import Engine, Rows
@@ -26,7 +27,6 @@ from starskip.stages.receipts import MAX_RECEIPTS, RECEIPTS, TableWriter, note_r
 
 _ARTEFACT = "table_facts"
 _DAMAGED = "damaged_segments"
-_RACY_NS = 2_000_000_000
 _MAX_KNOWN_FILES = 5_000_000
 
 
@@ -110,12 +110,10 @@ def _known_files(engine: Engine, night: Night, former: Snapshot) -> dict[str, st
         zip(found["source_file"].to_pylist(), found["source_identity"].to_pylist(), strict=True)
     )
     return {
-        p: identity for p, identity in identities.items() if _modified_ns(identity) < started_ns - _RACY_NS
+        path: identity
+        for path, identity in identities.items()
+        if not is_racy(FileIdentity.from_text(identity), observed_at_ns=started_ns)
     }
-
-
-def _modified_ns(identity: str) -> int:
-    return int(identity.partition(":")[2])
 
 
 def _distinct(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.artefacts.manifest import Part
-from starskip.artefacts.schemas import LATENCY_BINS, QUANTILE_SKETCHES
-from starskip.latency.latency_model import fit_latency_model as fit_table
+from starskip.artefacts.schemas import LATENCY_BINS, QUANTILE_SKETCHES, QUANTILES
+from starskip.latency.latency_report import latency_reports
 from starskip.latency.pooled_bins import merge_bins, pool_latencies
-from starskip.latency.quantiles import merge_sketches, quantiles, sketch_queries
+from starskip.latency.quantiles import merge_sketches, read_sketches, sketch_queries
 from starskip.stages.engine import Engine
 from starskip.stages.gate_verdicts import usable_tables
 from starskip.stages.night import Night, StageResult
@@ -28,7 +27,7 @@ _MAX_BINS = 500_000
 
 
 def fit_latency_model(engine: Engine, night: Night) -> StageResult:
-    """Publish ``latency_bins``, and ``latency_model`` with the fit and the quantiles as properties."""
+    """Publish ``latency_bins``, and ``latency_model`` with each table's latency_report as properties."""
     known = set(usable_tables(night, "table_facts", "fit_latency_model"))
     tables = [table for table in usable_tables(night, "queries", "fit_latency_model") if table in known]
     snapshot = night.store.snapshot("queries", night.date_text)
@@ -39,17 +38,12 @@ def fit_latency_model(engine: Engine, night: Night) -> StageResult:
     sketches = queries.map(sketch_queries, QUANTILE_SKETCHES).merge(
         ["table"], merge_sketches, QUANTILE_SKETCHES
     )
-    spread = quantiles(sketches.gather("quantile sketches", 10 * max(len(tables), 1)))
+    spread = sketches.map(read_sketches, QUANTILES).gather("quantiles", 10 * max(len(tables), 1))
+    reports = latency_reports(pooled, spread, tables, r2_threshold=night.settings.latency_r2_threshold)
     aside = night.store.write_aside("latency_bins", night.date_text)
-    bin_parts, model_parts = {}, {}
-    fitted = 0
-    for table in tables:
-        of_table = pooled.filter(pc.equal(pooled["table"], table))
-        model = fit_table(of_table, table, r2_threshold=night.settings.latency_r2_threshold)
-        fitted += model.no_fit is None
-        fit = {**asdict(model), "no_fit": model.no_fit.value if model.no_fit else None}
-        bin_parts[table] = Part(aside.write(table, of_table))
-        model_parts[table] = Part((), {"model": fit, "quantiles": spread.get(table, {})})
+    bin_parts = {t: Part(aside.write(t, pooled.filter(pc.equal(pooled["table"], t)))) for t in tables}
+    model_parts = {table: Part((), report.properties()) for table, report in reports.items()}
+    fitted = sum(report.model.no_fit is None for report in reports.values())
     night.publish("latency_bins", bin_parts)
     night.publish("latency_model", model_parts)
     return StageResult({"tables": len(tables), "models_that_fit": fitted, "latency_bins": len(pooled)})

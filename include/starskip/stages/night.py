@@ -8,7 +8,7 @@ from datetime import date, datetime
 
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.manifest import Manifest, Part
-from starskip.pinot.table_config import TableConfig, read_table_configs
+from starskip.pinot.table_config import TableConfig, configured_indexes, read_table_configs
 from starskip.settings import Settings
 
 
@@ -50,14 +50,9 @@ class Night:
         """Tell whether the night works on ``table``."""
         return self.tables is None or table in self.tables
 
-    def configured_inverted_indexes(self) -> dict[str, tuple[str, ...]]:
-        """Return the inverted index columns that the given table configs name, by table."""
-        return {
-            table: tuple(
-                dict.fromkeys(column for config in configs for column in config.inverted_index_columns)
-            )
-            for table, configs in self.table_configs().items()
-        }
+    def configured_indexes(self) -> dict[str, dict[str, tuple[str, ...]]]:
+        """Return the index columns that the given table configs name, by table and kind of index."""
+        return configured_indexes(self.table_configs())
 
     def table_configs(self) -> dict[str, tuple[TableConfig, ...]]:
         """Return the current configs of the tables that have one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -14,6 +15,8 @@ import yaml
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.storage_for import storage_for
 from starskip.errors import ConfigError
+from starskip.files.object_url import local_path, object_url
+from starskip.files.open_file import open_file
 from starskip.settings import Settings, environment_overrides, with_overrides
 from starskip.stages.night import Night
 
@@ -32,12 +35,12 @@ class NightArguments:
 
 
 def night_from_config(path: str | Path, arguments: NightArguments, environment: Mapping[str, str]) -> Night:
-    """Return the night; paths in the file are relative to its folder.
+    """Return the night; paths in the file are relative to its folder, which may be one of an object store.
 
     Raises ConfigError naming the file and the key that is missing, unknown or wrong.
     """
-    document = _document(Path(path))
-    folder = Path(path).resolve().parent
+    document = _document(str(path))
+    folder = _folder_of(str(path))
     settings = with_overrides(Settings(), _mapping(path, document, "settings"), origin=str(path))
     settings = with_overrides(settings, environment_overrides(environment), origin="environment")
     settings = with_overrides(settings, arguments.settings, origin="arguments")
@@ -55,9 +58,10 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
     )
 
 
-def _document(path: Path) -> Mapping[str, Any]:
+def _document(path: str) -> Mapping[str, Any]:
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        with open_file(path) as file:
+            document = yaml.safe_load(file.read().decode("utf-8"))
     except OSError as error:
         raise ConfigError(
             f"cannot read the configuration {path}: {error.strerror}", setting=str(path)
@@ -97,6 +101,18 @@ def _mapping(path: str | Path, document: Mapping[str, Any], key: str) -> Mapping
     return value
 
 
-def _beside(folder: Path, text: str) -> str:
+def _folder_of(path: str) -> str:
+    url = object_url(path)
+    if url is None:
+        return str(local_path(path).resolve().parent)
+    return str(url._replace(key=url.key.rpartition("/")[0]))
+
+
+def _beside(folder: str, text: str) -> str:
     """Return an absolute path for a relative one; URLs stay as they are."""
-    return text if "://" in text else os.path.normpath(folder / text)
+    if "://" in text:
+        return text
+    url = object_url(folder)
+    if url is None:
+        return os.path.normpath(Path(folder, text))
+    return str(url._replace(key=posixpath.normpath(posixpath.join(url.key, text)).strip("/")))

@@ -1,6 +1,7 @@
 """Stage parse_query_logs: broker logs to ``queries`` and ``rejected_records`` (seed 000, III.1).
 
-Which records belong to a night is decided by their own time, not by the name of their file.
+Which records belong to a night is decided by their own time, in the log's time zone, not by the name of their
+file. A record without a time belongs to the day that its file's path names, or to each night that reads it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from datetime import date, datetime, time, timedelta
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,12 +19,15 @@ import pyarrow.compute as pc
 from starskip.artefacts.aside import Aside
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.schemas import QUERIES, REJECTED_RECORDS
-from starskip.errors import printable
-from starskip.pinot.logs.log_files import LogSplit, log_files, log_splits
+from starskip.errors import SourceError, printable
+from starskip.pinot.logs.file_day import file_day
+from starskip.pinot.logs.log_files import LogSplit, log_splits
 from starskip.pinot.logs.log_summary import LogSummary, log_summary
 from starskip.pinot.logs.parse_records import parse_split
+from starskip.pinot.logs.sampling_summary import SamplingSummary, sampling_summary
 from starskip.stages.engine import Engine
 from starskip.stages.night import Night, StageResult
+from starskip.stages.night_logs import night_logs
 from starskip.stages.receipts import MAX_RECEIPTS, RECEIPTS, TableWriter, note_receipt, notes_of, parts_of
 
 _QUERIES = "queries"
@@ -38,32 +43,44 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     """Publish ``queries`` and ``rejected_records`` of the night's tables.
 
     Queries of tables that have no segments are counted and left out: a log may name any number of tables.
+    Raises SourceError, and publishes nothing, if the log holds no record at all of that night.
     """
-    paths = [path.replace("{run_date}", night.date_text) for path in night.log_paths]
-    splits = log_splits(log_files(paths), night.settings.log_split_bytes)
+    logs = night_logs(night.log_paths, night.run_date, neighbours=night.settings.read_neighbouring_logs)
+    splits = log_splits(logs.files, night.settings.log_split_bytes)
     asides = (
         night.store.write_aside(_QUERIES, night.date_text),
         night.store.write_aside(_REJECTED, night.date_text),
     )
     expected = _expected_tables(night)
     wanted = night.tables if expected is None else expected
-    map_splits = partial(_write_records, asides, night.run_date, wanted)
+    map_splits = partial(_write_records, asides, night.run_date, night.settings.log_time_zone, wanted)
     receipts = engine.rows_of_items(splits, map_splits, RECEIPTS).gather("log receipts", MAX_RECEIPTS)
-    summary, outside, strangers = LogSummary(), 0, set[str]()
+    summary, sampling, outside, strangers = LogSummary(), SamplingSummary(), 0, set[str]()
     for note in map(json.loads, notes_of(receipts, _QUERIES)):
         outside += note.pop("outside_run_date")
         strangers.update(note.pop("strangers"))
+        sampling += SamplingSummary(**note.pop("sampling"))
         summary += LogSummary(**note)
+    if not summary.records:
+        # Published, it would be advice from nothing; so what an earlier run of this night published stays.
+        raise SourceError(
+            f"no log of {night.date_text}: {len(logs.files)} log files hold no record of that day and "
+            f"{outside} of other days; run the night again when its log is there",
+            source=night.date_text,
+        )
     # A table that nobody asked that night has an empty part, which the stages behind can tell from no run.
     parts = {table: Part(()) for table in expected or ()} | parts_of(receipts, _QUERIES)
     left_out = summary.queries - sum(file.rows or 0 for part in parts.values() for file in part.files)
     if night.tables is None and left_out:
         summary += LogSummary(queries=-left_out, other={"table_without_segments": left_out})
-    log = {**summary.to_json(), "outside_run_date": outside}
+    log: dict[str, Any] = {**summary.to_json(), "outside_run_date": outside}
+    if sampling.dropped_lines:
+        log["sampling"] = asdict(sampling)
     night.publish(_REJECTED, {NO_TABLE: Part(()), **parts_of(receipts, _REJECTED)})
     night.publish(_QUERIES, {table: Part(part.files, {"log": log}) for table, part in parts.items()})
     counts = {name: value for name, value in log.items() if isinstance(value, int)}
-    warnings = [f"{n} log records rejected: {reason}" for reason, n in summary.rejected.items()]
+    warnings = [*logs.warnings, *([sampling.words] if sampling.dropped_lines else [])]
+    warnings += [f"{n} log records rejected: {reason}" for reason, n in summary.rejected.items()]
     if night.tables is None and left_out:
         named = ", ".join(sorted(strangers)[:_NAMED_STRANGERS])
         warnings.append(f"{left_out} queries of tables without segments are left out, such as {named}")
@@ -77,15 +94,21 @@ def _expected_tables(night: Night) -> frozenset[str] | None:
 
 
 def _write_records(
-    asides: tuple[Aside, Aside], run_date: date, tables: frozenset[str] | None, splits: Iterable[LogSplit]
+    asides: tuple[Aside, Aside],
+    run_date: date,
+    log_time_zone: str,
+    tables: frozenset[str] | None,
+    splits: Iterable[LogSplit],
 ) -> Iterator[pa.RecordBatch]:
     queries, rejected = TableWriter(asides[0]), TableWriter(asides[1])
     for split in splits:
-        summary, outside, strangers = LogSummary(), 0, set[str]()
-        for batch in parse_split(split):
-            tonight = batch.filter(_is_tonight(batch, run_date))
+        summary, sampling, outside, strangers = LogSummary(), SamplingSummary(), 0, set[str]()
+        untimed = file_day(split.path) in (None, run_date)
+        for batch in parse_split(split, log_time_zone):
+            tonight = batch.filter(_is_tonight(batch, run_date, untimed=untimed))
             outside += batch.num_rows - tonight.num_rows
             summary += log_summary(tonight)
+            sampling += sampling_summary(tonight)
             is_query = pc.equal(tonight.column("kind"), "query")
             asked = tonight.filter(is_query)
             is_wanted = _is_wanted(asked, tables)
@@ -96,21 +119,26 @@ def _write_records(
             )
             kept_aside = tonight.filter(pc.invert(is_query)).select(REJECTED_RECORDS.names)
             yield from rejected.add(_named(kept_aside))
-        note = {**asdict(summary), "outside_run_date": outside, "strangers": sorted(strangers)}
+        note = {
+            **asdict(summary),
+            "outside_run_date": outside,
+            "strangers": sorted(strangers),
+            "sampling": asdict(sampling),
+        }
         yield note_receipt(_QUERIES, NO_TABLE, json.dumps(note))
     yield from queries.finish()
     yield from rejected.finish()
 
 
-def _is_tonight(batch: pa.RecordBatch, run_date: date) -> pa.Array:
-    """Rows of the night; a record without a readable time counts too, no other night would have it."""
+def _is_tonight(batch: pa.RecordBatch, run_date: date, *, untimed: bool) -> pa.Array:
+    """Rows of the night; ``untimed``: whether those without a readable time are."""
     start = datetime.combine(run_date, time())
     stamps = batch.column("logged_at")
     inside = pc.and_(
         pc.greater_equal(stamps, pa.scalar(start, stamps.type)),
         pc.less(stamps, pa.scalar(start + timedelta(days=1), stamps.type)),
     )
-    return pc.fill_null(inside, True)
+    return pc.fill_null(inside, untimed)
 
 
 def _is_wanted(batch: pa.RecordBatch, tables: frozenset[str] | None) -> pa.Array:

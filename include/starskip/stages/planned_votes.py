@@ -11,10 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.artefacts.schemas import ESTIMATES, VOTES
+from starskip.pinot.index_rules import REGEXP_DICTIONARY_VALUES, IndexRules, index_rules
 from starskip.pinot.segments.damaged_segment import DamagedSegment
 from starskip.pinot.segments.segment_files import SegmentFile, list_segments
 from starskip.pinot.segments.segment_reader import read_row_window, read_segment_facts
+from starskip.scoring.alternatives import Candidates
+from starskip.scoring.estimation_votes import estimation_votes
 from starskip.scoring.leapfrog_votes import leapfrog_votes
+from starskip.scoring.proposed_sets import VoteRules
 from starskip.scoring.segment_estimates import (
     InstanceShare,
     SegmentState,
@@ -22,6 +26,8 @@ from starskip.scoring.segment_estimates import (
     merge_estimates,
     parsed_shape,
 )
+from starskip.scoring.structure import Structure, by_column, removal
+from starskip.scoring.voting_shapes import is_selective, voting_shapes
 from starskip.settings import Settings
 from starskip.sql.predicate import leaves
 from starskip.stages.engine import Engine, Rows
@@ -32,6 +38,8 @@ from starskip.workload.shape_workload import ShapeWorkload
 _MIN_WINDOW_ROWS = 256
 _MAX_READ_ROWS = 1_000_000
 """Rows decoded of a segment before they are thinned: 4 bytes a row and column."""
+
+_NUMBERS = ("INT", "LONG", "FLOAT", "DOUBLE", "BIG_DECIMAL", "TIMESTAMP")
 
 ShapeSource = Callable[[str], Sequence[ShapeWorkload]]
 """Gives the shapes of a table, on whichever machine it is called."""
@@ -44,45 +52,85 @@ class TablePlan:
     table: str
     rows: int
     columns: frozenset[str]
-    candidates: frozenset[str]
-    inverted_index_columns: frozenset[str]
-    index_kind: str
+    candidates: Candidates
+    in_force: frozenset[Structure]
+    rules: IndexRules
     shapes_of: ShapeSource
+    overview: TableOverview
+    entries_scanned_threshold: int = 0
 
     def shapes(self) -> tuple[ShapeWorkload, ...]:
-        """Return the shapes whose text was understood."""
-        return tuple(shape for shape in self.shapes_of(self.table) if shape.is_parsed)
+        """Return the shapes whose text was understood, with the queries that may vote."""
+        parsed = [shape for shape in self.shapes_of(self.table) if shape.is_parsed]
+        return tuple(voting_shapes(parsed, self.entries_scanned_threshold))
 
 
 def candidate_columns(overview: TableOverview, index_kind: str = "inverted") -> frozenset[str]:
     """Return the columns that an index of that kind could be built on.
 
-    An inverted index needs a dictionary; a table can be sorted by a single-value column.
+    An inverted index needs a dictionary, a range index a dictionary or numbers (and, to be exact, one
+    value a row); a table can be sorted by a single-value column with a dictionary.
     """
+    built = overview.range_index_columns if index_kind == "range" else overview.inverted_index_columns
     return frozenset(
         name
         for name, column in overview.columns.items()
-        if column.dictionary_ratio > 0
-        and column.sorted_ratio < 1
-        and (
-            column.is_single_value if index_kind == "sorted" else name not in overview.inverted_index_columns
-        )
+        if column.sorted_ratio < 1
+        and (column.dictionary_ratio > 0 or (index_kind == "range" and column.data_type in _NUMBERS))
+        and (column.is_single_value or index_kind == "inverted")
+        and (index_kind == "sorted" or name not in built)
     )
 
 
+def candidate_structures(overview: TableOverview, index_kind: str, settings: Settings) -> Candidates:
+    """Return what could be built on each column and which of its indexes could go, by column.
+
+    ``index_kind``: one kind, or "all" for those of the settings.
+    """
+    kinds = settings.index_kinds.split(",") if index_kind == "all" else [index_kind]
+    found = {
+        Structure(kind, name)
+        for kind in kinds
+        for name in candidate_columns(overview, kind)
+        if is_selective(overview.columns[name], settings.selectivity_threshold)
+    }
+    dropped = {removal(item) for item in indexes_in_force(overview) if item.kind in kinds}
+    return by_column(found | dropped)
+
+
+def indexes_in_force(overview: TableOverview) -> frozenset[Structure]:
+    """Return the inverted and range indexes that the table has."""
+    inverted = {Structure("inverted", name) for name in overview.inverted_index_columns}
+    return frozenset(inverted | {Structure("range", name) for name in overview.range_index_columns})
+
+
+def rules_of(overview: TableOverview, settings: Settings) -> IndexRules:
+    """Return what indexes answer in the target version, for this table."""
+    short = (
+        name
+        for name, column in overview.columns.items()
+        if column.dictionary_ratio > 0
+        and column.cardinality is not None
+        and column.cardinality < REGEXP_DICTIONARY_VALUES
+    )
+    return index_rules(settings.pinot_version, frozenset(short))
+
+
 def table_plans(
-    overviews: Mapping[str, TableOverview], shapes_of: ShapeSource, index_kind: str = "inverted"
+    overviews: Mapping[str, TableOverview], shapes_of: ShapeSource, index_kind: str, settings: Settings
 ) -> dict[str, TablePlan]:
-    """Return a plan for each table."""
+    """Return a plan for each table; ``index_kind`` as in candidate_structures."""
     return {
         table: TablePlan(
             table,
             overview.rows,
             frozenset(overview.columns),
-            candidate_columns(overview, index_kind),
-            overview.inverted_index_columns,
-            index_kind,
+            candidate_structures(overview, index_kind, settings),
+            indexes_in_force(overview),
+            rules_of(overview, settings),
             shapes_of,
+            overview,
+            settings.entries_scanned_threshold,
         )
         for table, overview in overviews.items()
     }
@@ -91,11 +139,33 @@ def table_plans(
 def planned_votes(
     engine: Engine, plans: Mapping[str, TablePlan], segments_root: str, settings: Settings
 ) -> Rows:
-    """Return VOTES of all plans, from evenly spread segments and rows of each table."""
+    """Return VOTES of all plans, from evenly spread segments and rows of each table.
+
+    Strategy estimation, and any other where there are no segments (``segments_root`` empty), takes them
+    from cardinalities.
+    """
+    if settings.strategy == "estimation" or not segments_root:
+        return engine.rows_of_items(sorted(plans), partial(_estimation, plans, _vote_rules(settings)), VOTES)
     files = sampled_files(segments_root, plans, settings)
     samples = list(_samples(files, settings))
     estimates = engine.rows_of_items(samples, partial(_estimate, plans), ESTIMATES)
     return estimates.merge(["table", "shape_id"], partial(_votes, plans), VOTES)
+
+
+def _vote_rules(settings: Settings) -> VoteRules:
+    return VoteRules(
+        settings.exclusive_vote_ratio, settings.sufficient_column_scans, settings.incremental_column_scans
+    )
+
+
+def _estimation(
+    plans: Mapping[str, TablePlan], vote_rules: VoteRules, tables: Iterable[str]
+) -> Iterator[pa.RecordBatch]:
+    for plan in map(plans.__getitem__, tables):
+        votes = estimation_votes(
+            plan.shapes(), plan.overview, plan.candidates, plan.in_force, plan.rules, vote_rules
+        )
+        yield from votes.to_batches()
 
 
 def sampled_files(segments_root: str, tables: Iterable[str], settings: Settings) -> list[SegmentFile]:
@@ -153,12 +223,13 @@ def _estimate_sample(sample: _Sample, plan: TablePlan, shapes: Sequence[ShapeWor
     whole = read_row_window(sample.file, sorted(asked & plan.columns), max_rows=_MAX_READ_ROWS)
     window = thin_window(whole, sample.rows)
     state = SegmentState(
+        rules=plan.rules,
         sorted_columns=frozenset(c.name for c in facts.columns if c.is_sorted),
-        inverted_index_columns=plan.inverted_index_columns,
+        in_force=plan.in_force,
         constant_columns=frozenset(c.name for c in facts.columns if c.cardinality == 1),
     )
     share = sample.share(shapes)
-    return estimate_segment(window, state, shapes, plan.candidates, plan.rows, plan.index_kind, share)
+    return estimate_segment(window, state, shapes, plan.candidates, plan.rows, share)
 
 
 def _votes(plans: Mapping[str, TablePlan], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -171,4 +242,4 @@ def _votes(plans: Mapping[str, TablePlan], batches: Iterable[pa.RecordBatch]) ->
         plan = plans[table]
         shapes = [shape for shape in plan.shapes() if shape.shape_id in shape_ids]
         of_table = estimates.filter(pc.equal(estimates["table"], table))
-        yield from leapfrog_votes(shapes, of_table, {table: plan.candidates}, plan.index_kind).to_batches()
+        yield from leapfrog_votes(shapes, of_table, plan.candidates, plan.rules).to_batches()

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from starskip.artefacts.manifest import Part
-from starskip.artefacts.schemas import COLUMN_SUMS, WORKLOAD
+from starskip.artefacts.schemas import COLUMN_SUMS, INDEX_SIZES, WORKLOAD
 from starskip.artefacts.snapshot import Snapshot
+from starskip.pinot.index_sizes.index_format import IndexFormat, index_format
+from starskip.scoring.index_sizes import merge_index_sizes, metadata_sizes
 from starskip.stages.engine import Engine, Rows
 from starskip.stages.gate_verdicts import usable_tables
 from starskip.stages.night import Night, StageResult
-from starskip.stages.planned_votes import planned_votes, table_plans
+from starskip.stages.planned_votes import TablePlan, planned_votes, table_plans
 from starskip.stages.receipts import MAX_RECEIPTS, RECEIPTS, parts_of, write_tables
+from starskip.stages.sampled_index_sizes import sampled_index_sizes
 from starskip.tables.table_overview import TableOverview, column_sums, merge_column_sums, table_overviews
+from starskip.tables.untracked_indexes import with_untracked_indexes
 from starskip.workload.count_shapes import QUERY_COLUMNS, count_shapes, merge_shapes
 from starskip.workload.fold_shapes import fold_shapes
+from starskip.workload.query_weights import query_weights, weighted_shapes
 from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
 
 _MAX_COLUMNS = 2_000_000
 
 
 def score_votes(engine: Engine, night: Night) -> StageResult:
-    """Publish ``workload`` and ``votes`` of the night's tables.
+    """Publish ``workload``, ``index_sizes`` and ``votes`` of the night's tables.
 
     Both stay with the executors: they write the workload, read back the shapes of the table whose
     segments they simulate, and write the votes.
@@ -35,7 +41,8 @@ def score_votes(engine: Engine, night: Night) -> StageResult:
     overviews = read_overviews(engine, night, tables)
     workload = night.store.snapshot("workload", night.date_text)
     assert workload is not None
-    plans = table_plans(overviews, partial(published_shapes, workload))
+    plans = table_plans(overviews, partial(published_shapes, workload), "all", night.settings)
+    _publish_index_sizes(engine, night, plans, tables)
     votes = planned_votes(engine, plans, night.segments_root, night.settings)
     written = _publish(night, "votes", votes, tables)
     return StageResult({"tables": len(tables), "shapes": shapes, "votes": written})
@@ -52,7 +59,8 @@ def read_overviews(engine: Engine, night: Night, tables: Sequence[str]) -> dict[
     assert snapshot is not None
     rows = engine.rows_of_snapshot(snapshot, tables).map(_column_sums, COLUMN_SUMS)
     sums = rows.merge(["table", "column"], _merge_column_sums, COLUMN_SUMS).gather("columns", _MAX_COLUMNS)
-    return table_overviews(sums, night.configured_inverted_indexes())
+    overviews = table_overviews(sums, night.configured_indexes())
+    return with_untracked_indexes(overviews, night.settings.untracked_inverted_index)
 
 
 def _publish_workload(engine: Engine, night: Night, tables: Sequence[str]) -> int:
@@ -64,7 +72,32 @@ def _publish_workload(engine: Engine, night: Night, tables: Sequence[str]) -> in
     fold = partial(fold_shapes, max_shapes=settings.max_shapes_per_table)
     counted = engine.rows_of_snapshot(snapshot, tables, QUERY_COLUMNS).map(count, WORKLOAD)
     merged = counted.merge(["table", "shape_id"], merge, WORKLOAD).merge(["table"], fold, WORKLOAD)
+    if settings.query_weights:
+        weights = query_weights(settings.query_weights)
+        merged = merged.map(partial(weighted_shapes, weights=weights), WORKLOAD)
     return _publish(night, "workload", merged, tables)
+
+
+def _publish_index_sizes(
+    engine: Engine, night: Night, plans: Mapping[str, TablePlan], tables: Sequence[str]
+) -> None:
+    snapshot = night.store.snapshot("table_facts", night.date_text)
+    assert snapshot is not None
+    sampled = sampled_index_sizes(engine, plans, night.segments_root, night.settings)
+    of_metadata = partial(_metadata_sizes, index_format(night.settings.pinot_version))
+    rows = engine.rows_of_snapshot(snapshot, tables).map(of_metadata, INDEX_SIZES)
+    sizes = rows.merge(["table"], partial(_with_samples, sampled), INDEX_SIZES)
+    _publish(night, "index_sizes", sizes, tables)
+
+
+def _metadata_sizes(index_format: IndexFormat, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield from merge_index_sizes(metadata_sizes(batch, index_format) for batch in batches)
+
+
+def _with_samples(sampled: pa.Table, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    rows = pa.Table.from_batches(batches, INDEX_SIZES)
+    here = sampled.filter(pc.is_in(sampled["table"], value_set=rows["table"].unique()))
+    yield from merge_index_sizes([*rows.to_batches(), *here.to_batches()])
 
 
 def _merge_and_fold(

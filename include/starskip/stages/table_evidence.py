@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 
 from starskip.artefacts.snapshot import Snapshot
 from starskip.errors import SourceError
-from starskip.pinot.table_config import TableConfig
+from starskip.latency.latency_model import NoFit
+from starskip.latency.latency_report import NO_FIT_SENTENCES
 from starskip.reports.evidence import (
     MAX_REJECTED_EXAMPLES,
     ChosenIndex,
@@ -33,22 +34,21 @@ from starskip.reports.evidence import (
     RejectedExample,
     Setting,
     ShapeEvidence,
+    SortOrder,
     Structure,
     Summary,
 )
 from starskip.reports.evidence_bounds import thinned_bins, top_shapes
 from starskip.reports.masking import mask_literals
-from starskip.selection.vote_list import VoteList, vote_lists
+from starskip.scoring.structure import Structure as Candidate
+from starskip.scoring.structure import parse_structure
+from starskip.selection.vote_list import StructureSet, VoteList, building_lists, vote_lists
 from starskip.settings import Settings
 from starskip.stages.gate_verdicts import read_verdicts
 from starskip.stages.night import Night
 from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
 
-_NO_FIT = {
-    "too_few_bins": "too few different queries to fit a model on",
-    "no_variation": "all queries took the same time or scanned the same entries",
-    "poor_fit": "entries scanned explain too little of the latency of queries that the fit had not seen",
-}
+_CONFIG_KEYS = {"inverted": "invertedIndexColumns", "range": "rangeIndexColumns"}
 _UNITS = {"_ratio": "share", "_bytes": "bytes", "_indexes": "indexes", "_hours": "hours", "_rows": "rows"}
 
 
@@ -61,9 +61,10 @@ def table_evidence(night: Night, table: str) -> Evidence:
     rows = _snapshot(night, "recommendations").read_table([table]).to_pylist()
     chosen = sorted((row for row in rows if row["verdict"] == "chosen"), key=lambda row: row["rank"])
     latency = _latency(night, table)
-    saved_entries = properties["saving"]["ratio"] * properties["entries"]
+    saved_entries = properties["saving"]["ratio"] * (
+        properties["entries"] + properties.get("unlogged_entries", 0.0)
+    )
     model = _properties(night, "latency_model", table).get("model") or {}
-    configs = night.table_configs().get(table, ())
     return Evidence(
         table=table,
         run_date=night.run_date,
@@ -82,16 +83,19 @@ def table_evidence(night: Night, table: str) -> Evidence:
             predicted_saving_ratio=properties["saving"]["ratio"],
             predicted_interval=Interval(properties["saving"]["low"], properties["saving"]["high"]),
             saving_ms=saved_entries * model["alpha_ms"] if latency.accepted else None,
+            table_bytes=properties["table_bytes"],
         ),
-        change=_change(configs, [row["column"] for row in chosen], rows, night, table),
+        change=_change(chosen, rows, night.configured_indexes().get(table), properties),
         chosen=tuple(_chosen(row) for row in chosen),
         k_curve=_curve(properties, len(chosen)),
-        shapes=top_shapes(tuple(_shapes(night, table, frozenset(row["column"] for row in chosen)))),
+        shapes=top_shapes(tuple(_shapes(night, table, frozenset(map(_structure, chosen))))),
         latency=latency,
         refused=tuple(_reasoned(row) for row in rows if row["verdict"] == "refused"),
         drops=tuple(_reasoned(row) for row in rows if row["verdict"] == "drop"),
         data_quality=_data_quality(night, table),
         show_literals=night.settings.show_literals,
+        sort_order=_sort_order(properties),
+        nights=properties.get("nights", 1),
     )
 
 
@@ -122,23 +126,53 @@ def _settings(settings: Settings) -> tuple[Setting, ...]:
 
 
 def _change(
-    configs: Sequence[TableConfig],
-    chosen: Sequence[str],
+    chosen: Sequence[Mapping[str, Any]],
     rows: Sequence[Mapping[str, Any]],
-    night: Night,
-    table: str,
+    configured: Mapping[str, Sequence[str]] | None,
+    properties: Mapping[str, Any],
 ) -> ConfigChange:
-    drops = [row["column"] for row in rows if row["verdict"] == "drop"]
-    current = night.configured_inverted_indexes().get(table)
-    if current is None:
+    drops = [row for row in rows if row["verdict"] == "drop"]
+    in_force = [parse_structure(text) for text in properties.get("in_force", ())]
+    keys: dict[str, KeyChange] = {}
+    for kind, key in _CONFIG_KEYS.items():
         # Without a config the indexes that segments were built with are what is known.
-        current = tuple(row["column"] for row in rows if row["reason"] == "already_indexed") + tuple(drops)
-    kept = [column for column in current if column not in drops]
-    proposed = tuple(dict.fromkeys([*kept, *chosen]))
+        known = configured.get(kind, ()) if configured is not None else _columns(in_force, kind)
+        dropped = {row["column"] for row in drops if row["kind"] == kind}
+        added = [row["column"] for row in chosen if row["kind"] == kind]
+        proposed = tuple(dict.fromkeys([*(column for column in known if column not in dropped), *added]))
+        if kind == "inverted" or known or proposed:
+            current = tuple(known) if configured is not None or known else None
+            keys[key] = KeyChange(current, proposed)
     return ConfigChange(
-        keys={"invertedIndexColumns": KeyChange(tuple(current) if configs or current else None, proposed)},
-        add=tuple(Structure("inverted", (column,)) for column in chosen),
-        drop=tuple(Structure("inverted", (column,)) for column in drops),
+        keys=keys,
+        add=tuple(Structure(row["kind"], (row["column"],)) for row in chosen),
+        drop=tuple(Structure(row["kind"], (row["column"],)) for row in drops),
+    )
+
+
+def _columns(structures: Sequence[Candidate], kind: str) -> tuple[str, ...]:
+    return tuple(item.column for item in structures if item.kind == kind)
+
+
+def _structure(row: Mapping[str, Any]) -> Candidate:
+    return Candidate(row["kind"], row["column"])
+
+
+def _label(structure: Candidate) -> str:
+    """Return the column; the kind stands behind it where it is not the usual one."""
+    return structure.column if structure.kind == "inverted" else f"{structure.column} ({structure.kind})"
+
+
+def _sort_order(properties: Mapping[str, Any]) -> SortOrder | None:
+    order = properties.get("sort_order")
+    if order is None:
+        return None
+    saving = order["saving"]
+    return SortOrder(
+        column=order["column"],
+        current=tuple(properties.get("sorted_columns", ())),
+        saving_ratio=saving["ratio"],
+        interval=Interval(saving["low"], saving["high"]),
     )
 
 
@@ -148,20 +182,22 @@ def _chosen(row: Mapping[str, Any]) -> ChosenIndex:
         columns=(row["column"],),
         individual_saving_ratio=row["individual_saving_ratio"],
         progressive_saving_ratio=row["progressive_saving_ratio"],
-        size_bytes=None,
+        size_bytes=row["size_bytes"],
         shapes_helped=row["shapes_helped"],
     )
 
 
 def _reasoned(row: Mapping[str, Any]) -> ReasonedStructure:
-    return ReasonedStructure(row["kind"], (row["column"],), row["reason"], row["detail"])
+    return ReasonedStructure(
+        row["kind"], (row["column"],), row["reason"], row["detail"], row["size_bytes"]
+    )
 
 
 def _curve(properties: Mapping[str, Any], chosen_k: int) -> KCurve:
     points = tuple(
         KPoint(
             point["k"],
-            tuple(point["columns"]),
+            tuple(map(_label, map(parse_structure, point["structures"]))),
             point["saving"]["ratio"],
             Interval(point["saving"]["low"], point["saving"]["high"]),
         )
@@ -170,32 +206,32 @@ def _curve(properties: Mapping[str, Any], chosen_k: int) -> KCurve:
     return KCurve(points, chosen_k, properties["stop"])
 
 
-def _shapes(night: Night, table: str, chosen: frozenset[str]) -> list[ShapeEvidence]:
+def _shapes(night: Night, table: str, chosen: StructureSet) -> list[ShapeEvidence]:
     workload = list(workload_shapes(_snapshot(night, "workload").read_table([table])))
-    total = max(sum(shape.entries_scanned_in_filter for shape in workload), 1)
+    total = max(sum(shape.estimated_entries for shape in workload), 1.0)
     votes: dict[str, list[VoteList]] = {}
-    for item in vote_lists(_snapshot(night, "votes").read_table([table])):
+    for item in building_lists(vote_lists(_snapshot(night, "votes").read_table([table]))):
         votes.setdefault(item.shape_id, []).append(item)
     return [_shape(shape, votes.get(shape.shape_id, []), chosen, total, night.settings) for shape in workload]
 
 
 def _shape(
-    shape: ShapeWorkload, lists: Sequence[VoteList], chosen: frozenset[str], total: int, settings: Settings
+    shape: ShapeWorkload, lists: Sequence[VoteList], chosen: StructureSet, total: float, settings: Settings
 ) -> ShapeEvidence:
-    built = frozenset(s for item in lists for s in item.structures if s.column in chosen)
+    built = frozenset(s for item in lists for s in item.structures if s in chosen)
     saved = sum(item.saving(built).entries for item in lists)
-    entries = shape.entries_scanned_in_filter
+    entries = shape.estimated_entries
     example = next(iter(shape.instances), None)
     show = settings.show_literals and shape.is_parsed and example is not None
     return ShapeEvidence(
         shape_id=shape.shape_id,
         masked_text=mask_literals(shape.text, quoted_names=shape.is_parsed),
         queries=shape.queries,
-        entries_scanned_in_filter=entries,
+        entries_scanned_in_filter=shape.entries_scanned_in_filter,
         entries_ratio=entries / total,
         predicted_saving_ratio=saved / entries if entries else 0.0,
-        columns=tuple(sorted(structure.column for structure in built)),
-        latency_ms=shape.latency_ms_sum / shape.queries if shape.queries else None,
+        columns=tuple(sorted(map(_label, built))),
+        latency_ms=shape.latency_ms_mean,
         full_text=with_literals(shape.skeleton, example) if show and example is not None else None,
     )
 
@@ -221,17 +257,20 @@ def _latency(night: Night, table: str) -> LatencyEvidence:
         )
     spread = properties.get("quantiles", {})
     entries, latencies = spread.get("entries_scanned_in_filter", {}), spread.get("latency_ms", {})
+    most_saved = properties.get("maximum_saving_ms") or {}
     is_fitted = model["alpha_ms"] is not None
     return LatencyEvidence(
         accepted=model["no_fit"] is None,
-        reason=_NO_FIT.get(model["no_fit"]) if model["no_fit"] else None,
+        reason=NO_FIT_SENTENCES[NoFit(model["no_fit"])] if model["no_fit"] else None,
         intercept_ms=model["intercept_ms"],
         alpha_ms_per_million_entries=model["alpha_ms"] * 1e6 if is_fitted else None,
         beta_ms_per_million_entries=model["beta_ms"] * 1e6 if is_fitted else None,
         r2_out_of_sample=model["r2_out_of_sample"],
         r2_threshold=threshold,
         bins=thinned_bins(_bins(night, table, model)),
-        quantiles=tuple(Quantile(float(p), entries[p], latencies[p]) for p in entries if p in latencies),
+        quantiles=tuple(
+            Quantile(float(p), entries[p], latencies[p], most_saved.get(p)) for p in entries if p in latencies
+        ),
     )
 
 
@@ -251,6 +290,7 @@ def _bins(night: Night, table: str, model: Mapping[str, Any]) -> tuple[LatencyBi
 
 def _data_quality(night: Night, table: str) -> DataQuality:
     log = _properties(night, "queries", table).get("log", {})
+    sampling = log.get("sampling", {})
     facts = night.store.snapshot("table_facts", night.date_text)
     segments = 0
     if facts is not None and table in facts.tables:
@@ -263,6 +303,9 @@ def _data_quality(night: Night, table: str) -> DataQuality:
         rejected=log.get("rejected", {}),
         rejected_examples=_rejected_examples(night),
         outside_run_date=log.get("outside_run_date", 0),
+        dropped_log_lines=sampling.get("dropped_lines", 0),
+        sampled_queries=sampling.get("sampled_queries", 0),
+        unlogged_queries=sampling.get("unlogged_queries", 0.0),
         segments=segments,
         damaged_segments=_damaged_segments(night, table),
         gates=tuple(

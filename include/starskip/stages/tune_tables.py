@@ -5,28 +5,32 @@ The functions are those of the night's stages; all records of the log count, wha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.artefacts.schemas import COLUMN_SUMS
-from starskip.errors import SourceError
+from starskip.artefacts.schemas import INDEX_SIZES
 from starskip.pinot.logs.log_files import LogSplit, log_files, log_splits
 from starskip.pinot.logs.log_summary import log_summary
 from starskip.pinot.logs.parse_records import parse_split
-from starskip.pinot.segments.facts_table import collect_facts
-from starskip.pinot.segments.segment_files import SegmentFile, list_segments, segment_tables
+from starskip.pinot.logs.sampling_summary import SamplingSummary, sampling_summary
+from starskip.scoring.index_sizes import merge_index_sizes, sizes_of
 from starskip.settings import Settings
+from starskip.stages.advise_table import TableAdvice, advise_table
+from starskip.stages.guessed_advice import ColumnWeights, guessed_advice
 from starskip.stages.local_engine import LocalEngine
-from starskip.stages.planned_votes import planned_votes, table_plans
-from starskip.stages.select_indexes import TableAdvice, advise_table
-from starskip.tables.table_overview import TableOverview, column_sums, merge_column_sums, table_overviews
+from starskip.stages.planned_votes import TablePlan, planned_votes, table_plans
+from starskip.stages.sampled_index_sizes import sampled_index_sizes
+from starskip.stages.table_source import FoundFacts, TableSource
+from starskip.tables.table_overview import IndexColumns, TableOverview
+from starskip.tables.untracked_indexes import untracked_indexes
 from starskip.workload.count_shapes import QUERY_COLUMNS, count_shapes
 from starskip.workload.fold_shapes import fold_shapes
+from starskip.workload.query_weights import query_weights, weighted_shapes
 from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
 
 Progress = Callable[[str, Sequence[Any]], Iterable[Any]]
@@ -35,14 +39,25 @@ _MAX_VOTES = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class TuneRequest:
-    """``tables`` empty means all of the log; ``configured``: inverted indexes in force, by table."""
+    """``tables`` empty means all of the log; ``configured``: index columns in force, by table.
+
+    Facts come from ``segments_root``, or where that is empty from the packed ``metadata_path``. Without
+    ``log_paths`` the advice is a guess from cardinalities, with ``column_weights`` if they are given.
+    """
 
     log_paths: Sequence[str]
     segments_root: str
     tables: Sequence[str]
-    configured: Mapping[str, Collection[str]]
+    configured: Mapping[str, IndexColumns]
     index_kind: str
     settings: Settings
+    metadata_path: str = ""
+    column_weights: ColumnWeights = field(default_factory=dict)
+
+    @property
+    def source(self) -> TableSource:
+        """Where the facts of tables come from."""
+        return TableSource(self.segments_root, self.metadata_path, self.configured, self.settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +70,22 @@ class TuneAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ScoredTables:
-    """What is known before anything is chosen: shapes and overviews by table, votes of all tables."""
+    """What is known before anything is chosen: shapes and overviews by table, votes and sizes of all."""
 
     tables: tuple[str, ...]
     workload: Mapping[str, Sequence[ShapeWorkload]]
     overviews: Mapping[str, TableOverview]
     votes: pa.Table
+    index_sizes: pa.Table
     warnings: tuple[str, ...]
 
 
 def tune_tables(request: TuneRequest, progress: Progress) -> TuneAnswer:
     """Return the advice for each table asked for; raises SourceError for one that has no segments."""
+    if not request.log_paths:
+        return _guessed(request, progress)
     scored = scored_tables(request, progress)
-    votes = scored.votes
+    votes, sizes = scored.votes, scored.index_sizes
     advice = tuple(
         advise_table(
             table,
@@ -76,6 +94,7 @@ def tune_tables(request: TuneRequest, progress: Progress) -> TuneAnswer:
             scored.overviews.get(table),
             request.settings,
             request.index_kind,
+            size_bytes=sizes_of(sizes.filter(pc.equal(sizes["table"], table))),
         )
         for table in scored.tables
     )
@@ -84,35 +103,49 @@ def tune_tables(request: TuneRequest, progress: Progress) -> TuneAnswer:
 
 def scored_tables(request: TuneRequest, progress: Progress) -> ScoredTables:
     """Return shapes, overviews and votes; raises SourceError for a table asked for without segments."""
-    known = segment_tables(request.segments_root)
-    for table in request.tables:
-        if table not in known:
-            listing = ", ".join(known) or "none"
-            raise SourceError(
-                f"unknown table {table}: {request.segments_root} has segments of {listing}", source=table
-            )
+    untracked_indexes(request.settings.untracked_inverted_index)
     workload, warnings = _workload(request, progress)
     tables = tuple(request.tables or sorted(workload))
-    overviews: dict[str, TableOverview] = {}
-    for table in tables:
-        if table not in known:
-            warnings.append(f"table {table} of the log has no segments below {request.segments_root}")
-            continue
-        try:
-            overview, damaged = _overview(table, request, progress)
-        except SourceError as error:
-            if table in request.tables:
-                raise
-            warnings.append(str(error))  # one table of the log must not end the advice for the others
-            continue
-        overviews.update(overview)
-        warnings.extend(damaged)
+    found = request.source.facts(request.tables, tables, progress)
+    warnings.extend(found.warnings)
+    overviews = found.overviews
     shapes_of = partial(_shapes_of, workload)
-    plans = table_plans(overviews, shapes_of, request.index_kind)
+    plans = table_plans(overviews, shapes_of, request.index_kind, request.settings)
     engine = LocalEngine(partial(progress, "simulating"))
     rows = planned_votes(engine, plans, request.segments_root, request.settings)
     votes = rows.gather("votes", _MAX_VOTES)
-    return ScoredTables(tables, workload, overviews, votes, tuple(warnings))
+    sizes = _index_sizes(request, found, plans, progress)
+    return ScoredTables(tables, workload, overviews, votes, sizes, tuple(warnings))
+
+
+def _guessed(request: TuneRequest, progress: Progress) -> TuneAnswer:
+    found = request.source.facts(request.tables, None, progress)
+    plans = table_plans(found.overviews, partial(_shapes_of, {}), request.index_kind, request.settings)
+    sizes = _index_sizes(request, found, plans, progress)
+    advice = tuple(
+        guessed_advice(
+            overview,
+            request.column_weights,
+            request.index_kind,
+            request.settings,
+            size_bytes=sizes_of(sizes.filter(pc.equal(sizes["table"], table))),
+        )
+        for table, overview in found.overviews.items()
+    )
+    return TuneAnswer(advice, tuple(found.warnings))
+
+
+def _index_sizes(
+    request: TuneRequest, found: FoundFacts, plans: Mapping[str, TablePlan], progress: Progress
+) -> pa.Table:
+    sampled = (
+        sampled_index_sizes(
+            LocalEngine(partial(progress, "sizing")), plans, request.segments_root, request.settings
+        ).to_batches()
+        if request.segments_root
+        else []
+    )
+    return pa.Table.from_batches(merge_index_sizes([*found.index_sizes, *sampled]), INDEX_SIZES)
 
 
 def _shapes_of(workload: Mapping[str, Sequence[ShapeWorkload]], table: str) -> Sequence[ShapeWorkload]:
@@ -123,13 +156,17 @@ def _workload(request: TuneRequest, progress: Progress) -> tuple[dict[str, list[
     settings = request.settings
     splits = log_splits(log_files(request.log_paths), settings.log_split_bytes)
     rejected: dict[str, _Rejected] = {}
-    queries = _queries(progress("reading the log", splits), request.tables, rejected)
+    sampling: list[SamplingSummary] = []
+    queries = _queries(progress("reading the log", splits), request.tables, rejected, sampling)
     counted = count_shapes(queries, instances_per_shape=settings.instances_per_shape)
     workload: dict[str, list[ShapeWorkload]] = {}
-    for batch in fold_shapes(counted, max_shapes=settings.max_shapes_per_table):
+    folded = fold_shapes(counted, max_shapes=settings.max_shapes_per_table)
+    for batch in weighted_shapes(folded, query_weights(settings.query_weights)):
         for shape in workload_shapes(batch):
             workload.setdefault(shape.table, []).append(shape)
-    return workload, [
+    sampled = sum(sampling, start=SamplingSummary())
+    warnings = [sampled.words] if sampled.dropped_lines else []
+    return workload, warnings + [
         f"{found.records} log records rejected: {reason}, the first in {found.first_file}"
         for reason, found in sorted(rejected.items())
     ]
@@ -144,38 +181,18 @@ class _Rejected:
 
 
 def _queries(
-    splits: Iterable[LogSplit], tables: Sequence[str], rejected: dict[str, _Rejected]
+    splits: Iterable[LogSplit],
+    tables: Sequence[str],
+    rejected: dict[str, _Rejected],
+    sampling: list[SamplingSummary],
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the queries of the tables, and count what was rejected."""
+    """Yield the queries of the tables, and count what was rejected and what the broker dropped."""
     for split in splits:
         for batch in parse_split(split):
             for reason, records in log_summary(batch).rejected.items():
                 rejected.setdefault(reason, _Rejected(split.path)).records += records
+            sampling[:] = [sum(sampling, start=sampling_summary(batch))]
             queries = batch.filter(pc.equal(batch.column("kind"), "query")).select(QUERY_COLUMNS)
             if tables:
                 queries = queries.filter(pc.is_in(queries.column("table"), value_set=pa.array(tables)))
             yield queries
-
-
-def _overview(
-    table: str, request: TuneRequest, progress: Progress
-) -> tuple[dict[str, TableOverview], list[str]]:
-    warnings: list[str] = []
-
-    def sums(files: Iterable[SegmentFile]) -> Iterator[pa.RecordBatch]:
-        for facts, damaged in collect_facts(files):
-            yield from column_sums(facts.to_batches()).to_batches()
-            warnings.extend(
-                f"damaged segment {row['source_file']}: {row['reason']}: {row['detail']}"
-                for row in damaged.to_pylist()
-            )
-
-    files = list_segments(request.segments_root, [table])
-    engine = LocalEngine(partial(progress, f"segments of {table}"))
-    rows = engine.rows_of_items(files, sums, COLUMN_SUMS)
-    merged = merge_column_sums(rows.batches())
-    if not len(merged):
-        raise SourceError(
-            f"table {table}: none of its {len(files)} segments can be read: {warnings[0]}", source=table
-        )
-    return table_overviews(merged, request.configured), warnings

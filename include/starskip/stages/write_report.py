@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import timedelta
 from functools import partial
 
 import pyarrow as pa
 
 from starskip.artefacts.aside import Aside
-from starskip.artefacts.vacuum import vacuum
 from starskip.reports.report_files import report_files
 from starskip.stages.engine import Engine
 from starskip.stages.gate_verdicts import flagged_tables, usable_tables
 from starskip.stages.night import Night, StageResult
 from starskip.stages.receipts import MAX_RECEIPTS, RECEIPTS, parts_of, receipts
 from starskip.stages.table_evidence import table_evidence
+from starskip.stages.tidy_artefacts import tidy_artefacts
 
 
 def write_report(engine: Engine, night: Night) -> StageResult:
@@ -28,11 +27,11 @@ def write_report(engine: Engine, night: Night) -> StageResult:
     former = night.store.snapshot("reports", night.date_text)
     kept = former.parts(flagged_tables(night, "write_report")) if former else {}
     night.publish("reports", {**kept, **parts})
-    # The night's last stage also removes what killed or repeated runs of former nights have left behind.
-    grace = timedelta(hours=night.settings.vacuum_grace_hours)
-    vacuumed = vacuum(night.store, now=night.started_at, grace=grace)
-    warnings = tuple(f"not vacuumed: {reason}" for _, reason in vacuumed.left_alone)
-    return StageResult({"reports": len(parts), "files_vacuumed": len(vacuumed.removed)}, warnings)
+    # The night's last stage also takes away old nights, and what killed or repeated runs have left behind.
+    tidied = tidy_artefacts(night)
+    counts = {"reports": len(parts), "nights_retired": len(tidied.retired.nights)}
+    vacuumed = len(tidied.vacuumed.removed) if tidied.vacuumed else 0
+    return StageResult({**counts, "files_vacuumed": vacuumed}, tuple(tidied.warnings))
 
 
 def _write(night: Night, aside: Aside, tables: Iterable[str]) -> Iterator[pa.RecordBatch]:

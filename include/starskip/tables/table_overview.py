@@ -11,6 +11,9 @@ import pyarrow.compute as pc
 
 from starskip.artefacts.schemas import COLUMN_SUMS
 
+IndexColumns = Mapping[str, Collection[str]]
+"""Columns by the kind of index that they have: "inverted", "range"."""
+
 
 @dataclass(frozen=True, slots=True)
 class ColumnOverview:
@@ -33,13 +36,19 @@ class ColumnOverview:
 
 @dataclass(frozen=True, slots=True)
 class TableOverview:
-    """A table: its segments, rows and columns, and the columns with an inverted index in force."""
+    """A table: its segments, rows and columns, and the columns with an index of a kind in force."""
 
     table: str
     segments: int
     rows: int
     columns: Mapping[str, ColumnOverview]
     inverted_index_columns: frozenset[str]
+    range_index_columns: frozenset[str] = frozenset()
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes of all columns and indexes in the segments as they were collected."""
+        return sum(size for column in self.columns.values() for size in column.index_bytes.values())
 
 
 def column_sums(batches: Iterable[pa.RecordBatch]) -> pa.Table:
@@ -53,12 +62,12 @@ def merge_column_sums(tables: Iterable[pa.Table | pa.RecordBatch]) -> pa.Table:
 
 
 def table_overviews(
-    sums: pa.Table, configured: Mapping[str, Collection[str]] | None = None
+    sums: pa.Table, configured: Mapping[str, IndexColumns] | None = None
 ) -> dict[str, TableOverview]:
     """Return the overview of each table in ``sums``.
 
-    ``configured`` maps tables to the inverted index columns of their current config, which counts
-    where it is given: deep-store tars do not show indexes that a reload has built since.
+    ``configured`` maps tables to the index columns of their current config, which counts where it is
+    given: deep-store tars do not show indexes that a reload has built since.
     """
     configured = configured or {}
     tables: dict[str, list[dict[str, object]]] = {}
@@ -124,7 +133,7 @@ def _summed(tables: list[pa.Table]) -> pa.Table:
     return renamed.select(COLUMN_SUMS.names).cast(COLUMN_SUMS).sort_by([(name, "ascending") for name in keys])
 
 
-def _overview(table: str, rows: list[dict[str, object]], configured: Collection[str] | None) -> TableOverview:
+def _overview(table: str, rows: list[dict[str, object]], configured: IndexColumns | None) -> TableOverview:
     sizes: dict[str, dict[str, int]] = {}
     for row in rows:
         if row["index"]:
@@ -134,7 +143,12 @@ def _overview(table: str, rows: list[dict[str, object]], configured: Collection[
         for row in rows
         if not row["index"]
     }
-    built = {name for name, column in columns.items() if column.index_bytes.get("inverted_index", 0) > 0}
+    in_force = {
+        kind: frozenset(n for n, c in columns.items() if c.index_bytes.get(index, 0) > 0)
+        if configured is None
+        else frozenset(configured.get(kind, ()))
+        for kind, index in (("inverted", "inverted_index"), ("range", "range_index"))
+    }
     whole = max(
         (row for row in rows if not row["index"]), key=lambda row: int(str(row["segments"])), default=None
     )
@@ -143,7 +157,8 @@ def _overview(table: str, rows: list[dict[str, object]], configured: Collection[
         segments=int(str(whole["segments"])) if whole else 0,
         rows=int(str(whole["rows"])) if whole else 0,
         columns=columns,
-        inverted_index_columns=frozenset(configured if configured is not None else built),
+        inverted_index_columns=in_force["inverted"],
+        range_index_columns=in_force["range"],
     )
 
 

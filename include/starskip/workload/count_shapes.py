@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import Any
 
 import pyarrow as pa
 
@@ -17,6 +18,7 @@ from starskip.workload.shape_workload import (
     workload_shapes,
     workload_table,
 )
+from starskip.workload.sql_text import sql_text
 
 QUERY_COLUMNS = (
     "table",
@@ -27,6 +29,8 @@ QUERY_COLUMNS = (
     "entries_scanned_in_filter",
     "entries_scanned_post_filter",
     "exceptions",
+    "weight",
+    "line_format",
 )
 _MAX_LITERAL_CHARACTERS = 100_000
 """Literals beyond this stay out of the sample: one IN list must not outgrow all other shapes."""
@@ -64,9 +68,9 @@ def _batches(workload: Workload, instances_per_shape: int) -> Iterator[pa.Record
     yield from workload_table(ordered).to_batches()
 
 
-def _count(workload: Workload, record: tuple[str, str, int, int, int, int, int, int], cap: int) -> None:
-    table, text, latency_ms, rows_scanned, segments_matched, entries, post, exceptions = record
-    cut, shape = _recognised(text or "")
+def _count(workload: Workload, record: tuple[Any, ...], cap: int) -> None:
+    table, text, latency_ms, rows_scanned, segments_matched, entries, post, exceptions, weight, form = record
+    cut, shape = _recognised(text or "", form)
     shape_id = shape if isinstance(shape, str) else shape.shape_id
     counts = workload.get((table, shape_id))
     if counts is None:
@@ -81,6 +85,12 @@ def _count(workload: Workload, record: tuple[str, str, int, int, int, int, int, 
     counts.entries_scanned_in_filter_squared += float(entries) * entries
     counts.entries_scanned_post_filter += post or 0
     counts.latency_ms_sum += latency_ms or 0
+    unlogged = _unlogged(weight, entries)
+    if any(unlogged):
+        counts.unlogged_queries += unlogged[0]
+        counts.unlogged_entries_scanned_in_filter += unlogged[1]
+        counts.unlogged_entries_scanned_in_filter_squared += unlogged[2]
+        counts.unlogged_latency_ms_sum += unlogged[0] * (latency_ms or 0)
     if exceptions:
         counts.failed += 1
         counts.failed_entries_scanned_in_filter += entries
@@ -88,12 +98,20 @@ def _count(workload: Workload, record: tuple[str, str, int, int, int, int, int, 
         not isinstance(shape, str)
         and sum(len(v) for vs in cut.literals for v in vs) < _MAX_LITERAL_CHARACTERS
     ):
-        instance = Instance(1, entries, float(entries) * entries, rows_scanned or 0, segments_matched or 0)
+        squared = float(entries) * entries
+        instance = Instance(1, entries, squared, rows_scanned or 0, segments_matched or 0, *unlogged)
         counts.add_instance(cut.literals, instance, cap)
 
 
-def _recognised(text: str) -> tuple[Fingerprint, QueryShape | str]:
-    cut = fingerprint(text)
+def _unlogged(weight: float, entries: int) -> tuple[float, float, float]:
+    """Return queries, entries and entries squared that a record of ``weight`` tells of beside itself."""
+    if weight == 1.0:
+        return 0.0, 0.0, 0.0
+    return weight - 1.0, (weight - 1.0) * entries, (weight * weight - 1.0) * entries * entries
+
+
+def _recognised(text: str, line_format: str | None) -> tuple[Fingerprint, QueryShape | str]:
+    cut = fingerprint(sql_text(text, line_format))
     if len(cut.skeleton) > MAX_SKELETON_CHARACTERS:
         # Refused before it is kept: thousands of them in the cache would fill the memory.
         return cut, UNPARSED + "too_long"

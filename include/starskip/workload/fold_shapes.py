@@ -23,7 +23,7 @@ def fold_shapes(batches: Iterable[pa.RecordBatch], *, max_shapes: int) -> Iterat
             tables.setdefault(shape.table, []).append(shape)
     for table, shapes in sorted(tables.items()):
         named = [shape for shape in shapes if shape.shape_id != FOLDED]
-        named.sort(key=lambda shape: (-shape.entries_scanned_in_filter, shape.shape_id))
+        named.sort(key=lambda shape: (-shape.estimated_entries, shape.shape_id))
         folded = ShapeWorkload(table, FOLDED, FOLDED, FOLDED)
         for shape in [s for s in shapes if s.shape_id == FOLDED] + named[max_shapes:]:
             shape.instances.clear()

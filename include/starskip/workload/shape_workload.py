@@ -20,13 +20,34 @@ UNPARSED = "unparsed:"
 
 @dataclass(slots=True)
 class Instance:
-    """All successful queries of a shape with the same literals; sums over these queries."""
+    """All successful queries of a shape with the same literals; sums over these queries.
+
+    ``unlogged_…``: what queries that the log's records stand for add (ShapeWorkload).
+    """
 
     queries: int = 0
     entries_scanned_in_filter: int = 0
     entries_scanned_in_filter_squared: float = 0.0
     rows_scanned: int = 0
     segments_matched: int = 0
+    unlogged_queries: float = 0.0
+    unlogged_entries_scanned_in_filter: float = 0.0
+    unlogged_entries_scanned_in_filter_squared: float = 0.0
+
+    @property
+    def estimated_queries(self) -> float:
+        """Return the queries that ran, logged or not."""
+        return self.queries + self.unlogged_queries
+
+    @property
+    def estimated_entries(self) -> float:
+        """Return the entries that they scanned in filter."""
+        return self.entries_scanned_in_filter + self.unlogged_entries_scanned_in_filter
+
+    @property
+    def estimated_entries_squared(self) -> float:
+        """Return the sum over logged queries of (weight * entries)², for intervals."""
+        return self.entries_scanned_in_filter_squared + self.unlogged_entries_scanned_in_filter_squared
 
     def add(self, other: Instance) -> None:
         """Add the sums of ``other``."""
@@ -38,10 +59,14 @@ class Instance:
 class ShapeWorkload:
     """One shape of one table over one night.
 
-    Sums cover all queries; ``failed`` ones (with exceptions) are in them but never in ``instances``.
-    ``instances`` holds all literals seen, or, past the cap, those with the smallest hashes: a sample
-    that does not depend on the order of the log and merges exactly, since a literal kept at the end
+    Sums cover all queries of the log; ``failed`` ones (with exceptions) are in them, but never in
+    ``instances``. ``instances`` holds all literals seen, or, past the cap, those with the smallest hashes: a
+    sample that does not depend on the order of the log and merges exactly, since a literal kept at the end
     was kept everywhere (bottom-k, KMV). ``kept_below``: literals of greater hash are not kept.
+
+    A query of weight w stands for w - 1 others that the broker did not log; ``unlogged_…`` sums those, so
+    that it is 0 and changes nothing where no line was dropped. One query told w times has w² of its variance,
+    so the squares sum w² - 1. Failed queries are always logged.
     """
 
     table: str
@@ -55,6 +80,10 @@ class ShapeWorkload:
     entries_scanned_post_filter: int = 0
     failed_entries_scanned_in_filter: int = 0
     latency_ms_sum: int = 0
+    unlogged_queries: float = 0.0
+    unlogged_entries_scanned_in_filter: float = 0.0
+    unlogged_entries_scanned_in_filter_squared: float = 0.0
+    unlogged_latency_ms_sum: float = 0.0
     kept_below: int = 1 << 62
     instances: dict[Literals, Instance] = field(default_factory=dict)
 
@@ -62,6 +91,28 @@ class ShapeWorkload:
     def is_parsed(self) -> bool:
         """Whether the shape's text was understood."""
         return not self.shape_id.startswith(UNPARSED)
+
+    @property
+    def estimated_queries(self) -> float:
+        """Return the queries that ran, logged or not."""
+        return self.queries + self.unlogged_queries
+
+    @property
+    def estimated_entries(self) -> float:
+        """Return the entries that they scanned in filter."""
+        return self.entries_scanned_in_filter + self.unlogged_entries_scanned_in_filter
+
+    @property
+    def estimated_entries_squared(self) -> float:
+        """Return the sum over logged queries of (weight * entries)², for intervals."""
+        return self.entries_scanned_in_filter_squared + self.unlogged_entries_scanned_in_filter_squared
+
+    @property
+    def latency_ms_mean(self) -> float | None:
+        """Return the mean latency of the queries that ran; None of no query."""
+        if not self.queries:
+            return None
+        return (self.latency_ms_sum + self.unlogged_latency_ms_sum) / self.estimated_queries
 
     def add_instance(self, literals: Literals, instance: Instance, cap: int) -> None:
         """Add ``instance`` if its literals belong to the sample."""
@@ -102,6 +153,10 @@ _SUMS = (
     "entries_scanned_post_filter",
     "failed_entries_scanned_in_filter",
     "latency_ms_sum",
+    "unlogged_queries",
+    "unlogged_entries_scanned_in_filter",
+    "unlogged_entries_scanned_in_filter_squared",
+    "unlogged_latency_ms_sum",
 )
 
 

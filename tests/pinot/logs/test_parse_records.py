@@ -137,7 +137,7 @@ def test_table_type_is_taken_from_the_end_of_the_name_only(written, table):
     [
         (b"2026/11/18 08:45:08.326", datetime.datetime(2026, 11, 18, 8, 45, 8, 326000)),
         (b"[2026-11-18 08:45:08.326]", datetime.datetime(2026, 11, 18, 8, 45, 8, 326000)),
-        (b"2026-11-18T08:45:08,326+01:00", datetime.datetime(2026, 11, 18, 8, 45, 8, 326000)),
+        (b"2026-11-18T08:45:08,326+01:00", datetime.datetime(2026, 11, 18, 7, 45, 8, 326000)),
         (b"2026-11-18T08:45:08.326999999Z", datetime.datetime(2026, 11, 18, 8, 45, 8, 326000)),
         (b"2026-11-18 08:45:08", datetime.datetime(2026, 11, 18, 8, 45, 8)),
         (b"pinot-broker_1      | 2026-11-18 08:45:08", datetime.datetime(2026, 11, 18, 8, 45, 8)),

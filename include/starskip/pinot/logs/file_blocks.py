@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import BinaryIO
 
 import zstandard
 
+from starskip.files.open_file import open_file
 from starskip.pinot.logs.log_files import LogSplit
 
 _GZIP_PORTION_BYTES = 64 << 10
@@ -37,7 +37,7 @@ def file_blocks(split: LogSplit, first_byte: int, block_bytes: int) -> Iterator[
     Raises DamagedFileError after the last good byte: "truncated_file", "damaged_file" or "unreadable_file".
     """
     try:
-        with Path(split.path).open("rb") as file:
+        with open_file(split.path) as file:
             if split.compression == "gzip":
                 yield from _gzip_blocks(file, block_bytes)
             elif split.compression == "zstd":

@@ -1,7 +1,7 @@
 """Which files a log consists of, and the pieces in which they are read.
 
-A path is a file, a folder (its files, not those of folders in it; names that begin with ``.`` or ``_`` are
-left out, as Spark does) or a glob. Plain files are cut by byte range, compressed ones are read whole. What
+A path or URL is a file, a folder (its files, not those of folders in it; names that begin with ``.`` or ``_``
+are left out, as Spark does) or a glob. Plain files are cut by byte range, compressed ones are read whole. What
 a file is compressed with is told from its first bytes, not from its name.
 """
 
@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from starskip.errors import SourceError
+from starskip.errors import MissingSource, SourceError
+from starskip.files.object_files import object_files
+from starskip.files.object_url import ObjectUrl, local_path, object_url
+from starskip.files.open_file import file_head
 from starskip.pinot.logs.line_formats.record_start import SNIFFED_BYTES, is_binary
 
 Compression = Literal["none", "gzip", "zstd"]
@@ -36,10 +39,14 @@ def log_files(paths: Sequence[str]) -> tuple[str, ...]:
     Raises SourceError for a path that names nothing, or something that is no file and no folder. A folder
     without files is an empty log, not an error.
     """
-    found: dict[Path, str] = {}
+    found: dict[Path | str, str] = {}
     for path in paths:
-        for file in _expanded(path):
-            found.setdefault(file.resolve(), str(file))
+        url = object_url(path)
+        if url is not None:
+            found.update((file, file) for file in _objects(url))
+        else:
+            for local in _expanded(path):
+                found.setdefault(local.resolve(), str(local))
     return tuple(sorted(found.values()))
 
 
@@ -53,16 +60,24 @@ def log_splits(files: Iterable[str], split_bytes: int) -> tuple[LogSplit, ...]:
     return tuple(split for file in files for split in _file_splits(file, split_bytes))
 
 
+def _objects(url: ObjectUrl) -> list[str]:
+    files = object_files(url)
+    if not files:
+        raise MissingSource(f"no log file at {url}: check the URL", source=str(url))
+    return files
+
+
 def _expanded(path: str) -> list[Path]:
     if not path.strip():
         raise SourceError("an empty path names no log: give a file, a folder or a glob", source=path)
+    path = str(local_path(path))
     try:
         # Path.glob takes no absolute pattern.
         matches = [path] if Path(path).exists() else glob.glob(path, recursive=True)  # noqa: PTH207
     except OSError as error:
         raise SourceError(f"cannot read {path}: {error.strerror}", source=path) from error
     if not matches:
-        raise SourceError(f"no log file at {path}: check the path", source=path)
+        raise MissingSource(f"no log file at {path}: check the path", source=path)
     return [file for match in matches for file in _files_of(Path(match))]
 
 
@@ -79,9 +94,7 @@ def _files_of(path: Path) -> list[Path]:
 
 def _file_splits(file: str, split_bytes: int) -> list[LogSplit]:
     try:
-        with Path(file).open("rb") as stream:
-            head = stream.read(SNIFFED_BYTES)
-            size = stream.seek(0, 2)
+        head, size = file_head(file, SNIFFED_BYTES)
     except OSError:
         return [LogSplit(file, 0, None, "none")]  # reading it will say why, beside the other files' records
     for magic, compression in _MAGIC:

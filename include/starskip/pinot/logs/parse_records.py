@@ -10,17 +10,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import date, datetime
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
+from starskip.pinot.logs.event_row import event_rows
+from starskip.pinot.logs.file_day import file_day
 from starskip.pinot.logs.line_formats.line_format import LineFormat
 from starskip.pinot.logs.line_formats.log_prefix import CONTAINER, PREFIX
+from starskip.pinot.logs.line_formats.record_start import EVENT_START
 from starskip.pinot.logs.line_formats.registry import FORMATS, LATER_RELEASE
 from starskip.pinot.logs.log_files import LogSplit
 from starskip.pinot.logs.record_columns import CAPTURED, Row, record_batch
 from starskip.pinot.logs.record_reader import LogRecord, read_records
+from starskip.pinot.logs.sampling_weights import with_sampling_weights
 from starskip.pinot.logs.unexplained_record import unexplained
 
 BATCH_ROWS = 8_192
@@ -51,30 +58,47 @@ _EXACT = tuple(_reader(form) for form in FORMATS)
 _LATER = _reader(LATER_RELEASE)
 
 
-def parse_split(split: LogSplit) -> Iterator[pa.RecordBatch]:
-    """Yield the records of a split as batches of LOG_RECORDS; nothing that the file holds is an error."""
-    return parse_records(read_records(split), split.path)
+def parse_split(split: LogSplit, log_time_zone: str = "UTC") -> Iterator[pa.RecordBatch]:
+    """Yield the records of a split as batches of LOG_RECORDS; nothing that the file holds is an error.
+
+    ``log_time_zone``: the IANA name of the zone whose clock the broker's lines show. JSON events without a
+    time belong to the day that the file's path names, else to that of the local file's last change.
+    """
+    day = file_day(split.path) or _last_change(split.path, log_time_zone)
+    records = parse_records(read_records(split), split.path, log_time_zone, event_day=day)
+    return with_sampling_weights(records)
 
 
 def parse_records(
     records: Iterable[LogRecord],
     source_file: str,
+    log_time_zone: str = "UTC",
     *,
+    event_day: date | None = None,
     batch_rows: int = BATCH_ROWS,
     batch_bytes: int = BATCH_BYTES,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield records as batches of LOG_RECORDS, in order, of at most ``batch_rows`` rows."""
+    """Yield records as batches of LOG_RECORDS, in order, closed when they have ``batch_rows`` rows."""
     readers = list(_EXACT)
     rows: list[Row] = []
     size_bytes = 0
     for record in records:
-        rows.append(_row(record, readers))
+        is_event = record.flaw is None and EVENT_START.match(record.text)
+        rows += event_rows(record, event_day) if is_event else [_row(record, readers)]
         size_bytes += len(record.text)
         if len(rows) >= batch_rows or size_bytes >= batch_bytes:
-            yield record_batch(rows, source_file)
+            yield record_batch(rows, source_file, log_time_zone)
             rows, size_bytes = [], 0
     if rows:
-        yield record_batch(rows, source_file)
+        yield record_batch(rows, source_file, log_time_zone)
+
+
+def _last_change(path: str, log_time_zone: str) -> date | None:
+    try:
+        changed = Path(path).stat().st_mtime
+    except (OSError, ValueError):
+        return None  # not on this machine's file system
+    return datetime.fromtimestamp(changed, ZoneInfo(log_time_zone)).date()
 
 
 def _row(record: LogRecord, readers: list[_Reader]) -> Row:
@@ -92,6 +116,7 @@ def _row(record: LogRecord, readers: list[_Reader]) -> Row:
     return (
         *("query", None, reader.form.name, record.position, record.lines),
         prefix["logged_at"],
+        prefix["utc_offset"],
         *reader.captured((*match.groups(), None)),
     )
 
@@ -110,7 +135,13 @@ def _first_match(text: bytes, start: int, readers: list[_Reader]) -> tuple[_Read
 def _row_without_counters(record: LogRecord, prefix: re.Match[bytes], kind: str, reason: str) -> Row:
     text = record.text[: 4 * KEPT_CHARACTERS].decode("utf-8", "replace")[:KEPT_CHARACTERS]
     nothing = (None,) * (len(CAPTURED) - 1)
-    return (kind, reason, None, record.position, record.lines, prefix["logged_at"], *nothing, text.encode())
+    return (
+        *(kind, reason, None, record.position, record.lines),
+        prefix["logged_at"],
+        prefix["utc_offset"],
+        *nothing,
+        text.encode(),
+    )
 
 
 def _without_container(text: bytes) -> bytes:

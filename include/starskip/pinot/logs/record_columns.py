@@ -6,17 +6,22 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.artefacts.schemas import LOG_RECORDS
 from starskip.pinot.logs.line_formats.line_format import COUNTERS
+from starskip.pinot.logs.wall_clock import wall_clock
 
-CAPTURED = ("table", *COUNTERS, "query_text")
+CAPTURED = ("table", *COUNTERS, "group_limit_reached", "query_text")
 """What is taken from a record's message, as bytes or None."""
 
-ROW = ("kind", "reason", "line_format", "source_position", "source_lines", "logged_at", *CAPTURED)
-"""The values of a row, in order."""
+ROW = (
+    *("kind", "reason", "line_format", "source_position", "source_lines", "logged_at", "utc_offset"),
+    *CAPTURED,
+)
+"""The values of a row, in order; ``utc_offset`` is that of ``logged_at``, if the record says one."""
 
 Row = tuple[Any, ...]
 
@@ -26,8 +31,8 @@ _TABLE_TYPE = r"(?s)(.)_(OFFLINE|REALTIME|HYBRID)$"
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
-def record_batch(rows: Sequence[Row], source_file: str) -> pa.RecordBatch:
-    """Return the rows as a batch of LOG_RECORDS.
+def record_batch(rows: Sequence[Row], source_file: str, log_time_zone: str = "UTC") -> pa.RecordBatch:
+    """Return the rows as a batch of LOG_RECORDS, all of weight 1.
 
     Bytes that are not UTF-8 become the replacement character, a time that no calendar has becomes null, and
     a row with a counter past 64 bits is turned into a rejected one ("bad_counter").
@@ -36,13 +41,15 @@ def record_batch(rows: Sequence[Row], source_file: str) -> pa.RecordBatch:
     try:
         counters = {name: _strings(columns[name]).cast(pa.int64()) for name in COUNTERS}
     except pa.ArrowInvalid:
-        return record_batch([_rejected_if_too_large(row) for row in rows], source_file)
+        return record_batch([_rejected_if_too_large(row) for row in rows], source_file, log_time_zone)
     file_name = os.fsencode(source_file).decode("utf-8", "replace")
     arrays: dict[str, Any] = {
         **{name: pa.array(columns[name], pa.string()) for name in ("kind", "reason", "line_format")},
         **counters,
         "table": pc.replace_substring_regex(_strings(columns["table"]), _TABLE_TYPE, r"\1"),
-        "logged_at": _times(_strings(columns["logged_at"])),
+        "logged_at": _in_zone(_times(_strings(columns["logged_at"])), columns["utc_offset"], log_time_zone),
+        "group_limit_reached": pc.equal(_strings(columns["group_limit_reached"]), "true"),
+        "weight": pa.repeat(pa.scalar(1.0), len(rows)),
         "query_text": _strings(columns["query_text"]),
         "source_file": pa.repeat(pa.scalar(file_name), len(rows)),
         "source_position": pa.array(columns["source_position"], pa.int64()),
@@ -64,6 +71,15 @@ def _times(texts: Any) -> Any:
         return iso.cast(pa.timestamp("ms"))
     except pa.ArrowInvalid:
         return pa.array([_time(text) for text in iso.to_pylist()], pa.timestamp("ms"))
+
+
+def _in_zone(times: Any, utc_offsets: Sequence[bytes | None], zone: str) -> Any:
+    if not any(utc_offsets):
+        return times
+    milliseconds = times.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    told = wall_clock(milliseconds, utc_offsets, zone)
+    missing = times.is_null().to_numpy(zero_copy_only=False)
+    return pa.array(told.astype(np.int64), pa.int64(), mask=missing).cast(pa.timestamp("ms"))
 
 
 def _time(iso: str | None) -> Any:

@@ -17,6 +17,8 @@ _COUNTERS = re.compile(
 )
 _WHOLE_NUMBERS = re.compile(rb"-?\d++(?:/-?\d++)*+\Z")
 _NEEDED = {b"timeMs", b"docs", b"entries"}
+_BRACKETS = b" \t\r\n[],"
+"""What an array of JSON events has beside them."""
 _INT64 = range(-(1 << 63), 1 << 63)
 _LONGEST_INT64 = 20
 
@@ -29,7 +31,7 @@ def unexplained(text: bytes, prefix: re.Match[bytes]) -> tuple[str, str]:
     its fields, as a cut log has), "no_record_start" (text before the first record of a file) and
     "unknown_format".
     """
-    if not text.strip():
+    if not text.strip(_BRACKETS):
         return "other", "not_a_query"
     if not RECORD_START.match(text):
         return "rejected", "no_record_start"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 
 from starskip.artefacts.schemas import DAMAGED_SEGMENTS, TABLE_FACTS
+from starskip.files.file_identity import FileIdentity
 from starskip.pinot.segments.damaged_segment import DamagedSegment
 from starskip.pinot.segments.segment_files import SegmentFile
 from starskip.pinot.segments.segment_reader import read_segment_facts
@@ -62,5 +63,5 @@ def damaged_segment_row(file: SegmentFile, error: DamagedSegment) -> pa.Table:
 
 
 def source_identity(file: SegmentFile) -> str:
-    """Return what tells a changed file from a known one: size and modification time."""
-    return f"{file.size_bytes}:{file.modified_ns}"
+    """Return what tells a changed file from a known one, as ``FileIdentity.to_text`` writes it."""
+    return FileIdentity(file.path, file.size_bytes, file.modified_ns, file.etag).to_text()

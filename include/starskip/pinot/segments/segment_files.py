@@ -1,13 +1,18 @@
-"""Find the tarred segments of tables under ``segmentDirectory/tableNameWithoutType`` (seed 000, III.2)."""
+"""Find the tarred segments of tables under ``segmentDirectory/tableNameWithoutType`` (seed 000, III.2).
+
+The directory is a path or the URL of a folder of an object store.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from starskip.errors import SourceError
+from starskip.files.file_identity import FileIdentity
+from starskip.files.list_folder import list_folder
+from starskip.files.open_file import file_head
 
 SEGMENT_SUFFIXES = (".tar.gz", ".tgz", ".tar")
 DELETED_SEGMENTS = "Deleted_Segments"
@@ -16,13 +21,17 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 @dataclass(frozen=True, slots=True)
 class SegmentFile:
-    """One tarred segment on disk; ``segment`` is the file's name without its suffix."""
+    """One tarred segment; ``segment`` is the file's name without its suffix.
+
+    ``path`` is a path or URL. An object has an ``etag``, a local file a ``modified_ns``.
+    """
 
     table: str
     segment: str
     path: str
     size_bytes: int
-    modified_ns: int
+    modified_ns: int | None = None
+    etag: str | None = None
 
 
 def list_segments(root: str | Path, tables: Iterable[str] | None = None) -> tuple[SegmentFile, ...]:
@@ -30,7 +39,6 @@ def list_segments(root: str | Path, tables: Iterable[str] | None = None) -> tupl
 
     Raises SourceError when the root, an asked-for table or a table's segments are missing.
     """
-    folder = Path(root)
     known = segment_tables(root)
     wanted = known if tables is None else tuple(sorted(set(tables)))
     if not wanted:
@@ -39,26 +47,28 @@ def list_segments(root: str | Path, tables: Iterable[str] | None = None) -> tupl
         if table not in known:
             listing = ", ".join(known) or "none"
             raise SourceError(f"unknown table {table}: {root} has segments of {listing}", source=table)
-    return tuple(file for table in wanted for file in _segments_of(table, folder / table))
+    return tuple(file for table in wanted for file in _segments_of(table, f"{str(root).rstrip('/')}/{table}"))
 
 
 def segment_tables(root: str | Path) -> tuple[str, ...]:
     """Return the names of the table folders under ``root``, sorted; raises SourceError if it is no folder."""
-    folder = Path(root)
-    if not folder.is_dir():
-        raise SourceError(f"segment directory {root} does not exist or is no folder", source=str(root))
-    return tuple(sorted(f.name for f in _visible(folder) if f.is_dir() and f.name != DELETED_SEGMENTS))
+    try:
+        listing = list_folder(str(root))
+    except OSError as error:
+        raise SourceError(
+            f"segment directory {root} does not exist or is no folder ({error.strerror})", source=str(root)
+        ) from error
+    return tuple(name for name in listing.folders if name[0] != "." and name != DELETED_SEGMENTS)
 
 
-def _segments_of(table: str, folder: Path) -> list[SegmentFile]:
+def _segments_of(table: str, folder: str) -> list[SegmentFile]:
     files = []
     try:
-        for path in _visible(folder):
-            with suppress(FileNotFoundError):  # removed since it was listed
-                segment = _segment_name(path)
-                if segment is not None:
-                    status = path.stat()
-                    files.append(SegmentFile(table, segment, str(path), status.st_size, status.st_mtime_ns))
+        for found in list_folder(folder).files:
+            segment = _segment_name(found)
+            if segment is not None:
+                stamp = (found.modified_ns, found.etag)
+                files.append(SegmentFile(table, segment, found.path, found.size_bytes, *stamp))
     except OSError as error:
         raise SourceError(f"table {table}: cannot read {folder}: {error.strerror}", source=table) from error
     if not files:
@@ -69,19 +79,19 @@ def _segments_of(table: str, folder: Path) -> list[SegmentFile]:
     return files
 
 
-def _visible(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
-
-
-def _segment_name(path: Path) -> str | None:
-    if not path.is_file():
+def _segment_name(file: FileIdentity) -> str | None:
+    name = file.path.rpartition("/")[2]
+    if name.startswith("."):
         return None
     for suffix in SEGMENT_SUFFIXES:
-        if path.name.endswith(suffix):
-            return path.name.removesuffix(suffix)
+        if name.endswith(suffix):
+            return name.removesuffix(suffix)
     # Pinot's own deep store keeps a segment under its bare name.
-    if "." not in path.name:
-        with path.open("rb") as file:
-            if file.read(2) == _GZIP_MAGIC:
-                return path.name
-    return None
+    return name if "." not in name and _is_gzip(file.path) else None
+
+
+def _is_gzip(path: str) -> bool:
+    try:
+        return file_head(path, len(_GZIP_MAGIC))[0] == _GZIP_MAGIC
+    except FileNotFoundError:  # removed since it was listed
+        return False

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import tarfile
 from collections.abc import Generator
-from pathlib import Path
 
+from starskip.files.open_file import open_file
 from starskip.pinot.segments.damaged_segment import DamagedSegment
 from starskip.pinot.segments.decompressed_stream import DecompressedStream
 from starskip.pinot.segments.tar_limits import TarLimits
@@ -59,7 +59,7 @@ def tar_members(path: str, limits: TarLimits) -> Generator[TarMember, None, None
     the whole file has been checked.
     """
     try:
-        with Path(path).open("rb") as file:
+        with open_file(path) as file:
             yield from _members(DecompressedStream(file, path, limits), path, limits)
     except OSError as error:
         raise DamagedSegment(path, "unreadable_file", f"cannot be read: {error.strerror}") from error

@@ -16,7 +16,7 @@ FORMAT = line_format(
     "segments(queried/processed/matched/consumingQueried/consumingProcessed/consumingMatched/unavailable):"
     "<segments_queried>/<segments_processed>/<segments_matched>/<number>/<number>/<number>/<number>,"
     "consumingFreshnessTimeMs=<number>,servers=<number>/<number>,groupsTrimmed=<word>,"
-    "groupLimitReached=<word>,groupWarningLimitReached=<word>,brokerReduceTimeMs=<number>,"
+    "groupLimitReached=<group_limit_reached>,groupWarningLimitReached=<word>,brokerReduceTimeMs=<number>,"
     "exceptions=<exceptions>,serverStats=<text>,"
     "offlineThreadCpuTimeNs(total/thread/sysActivity/resSer):<number>/<number>/<number>/<number>,"
     "realtimeThreadCpuTimeNs(total/thread/sysActivity/resSer):<number>/<number>/<number>/<number>,"

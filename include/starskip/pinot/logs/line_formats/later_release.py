@@ -51,6 +51,8 @@ FORMAT = LineFormat(
         + b"/"
         + _integer("segments_matched")
         + rb"(?:/-?\d++)*+,)?+(?:"
+        + _skip_to(b"groupLimitReached=")
+        + rb"(?P<group_limit_reached>\w*+),)?+(?:"
         + _skip_to(b"exceptions=")
         + _integer("exceptions")
         + b",)?+"

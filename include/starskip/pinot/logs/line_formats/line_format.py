@@ -32,6 +32,7 @@ _FIELDS: dict[str, bytes] = {
     **{name: b"(?P<%s>-?\\d{1,19}+)" % name.encode() for name in COUNTERS},
     # `[a]` is a multi-stage query of one table: its counters are that table's.
     "table": rb"(?:\[(?=[^,\[\]\n]++\]))?+(?P<table>[^,\[\]\n]++)\]?+",
+    "group_limit_reached": rb"(?P<group_limit_reached>\w*+)",
     "number": rb"-?\d{1,40}+",
     "word": rb"\w*+",
     "words": rb"[A-Za-z ]{0,80}?",
@@ -63,10 +64,11 @@ def line_format(
 ) -> LineFormat:
     """Return the format that ``template`` describes.
 
-    Fields are the names of COUNTERS, ``<table>``, ``<query_text>`` (the rest, any bytes), and what is not
-    kept: ``<number>``, ``<word>``, ``<words>``, ``<text>`` (free text up to the next field's name), ``<any>``
-    (all up to the next occurrence of the literal behind it) and ``<any_text>`` (the rest). An unknown name is
-    a KeyError. A record that ends in the template ``unless_behind_query`` is another shape's.
+    Fields are the names of COUNTERS, ``<table>``, ``<group_limit_reached>``, ``<query_text>`` (the rest, any
+    bytes), and what is not kept: ``<number>``, ``<word>``, ``<words>``, ``<text>`` (free text up to the next
+    field's name), ``<any>`` (all up to the next occurrence of the literal behind it) and ``<any_text>`` (the
+    rest). An unknown name is a KeyError. A record that ends in the template ``unless_behind_query`` is
+    another shape's.
     """
     body, opening = _expression(template)
     if unless_behind_query:

@@ -16,7 +16,7 @@ _LEVEL = rb"(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b"
 _TIME = rb"\[?\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9}+)?+(?:Z|[+-]\d\d:?\d\d)?+\]?"
 _CAPTURED_TIME = (
     rb"\[?(?P<logged_at>\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,3}+)?+)"
-    rb"\d{0,6}+(?:Z|[+-]\d\d:?\d\d)?+\]?"
+    rb"\d{0,6}+(?P<utc_offset>Z|[+-]\d\d:?\d\d)?+\]?"
 )
 _TOKEN = rb"\[[^\]\n]{0,300}+\]|" + _LEVEL + rb"|[\w$]++(?:\.[\w$]++)++(?::\d++)?+|-(?= )"
 
@@ -35,7 +35,7 @@ MAX_START_BYTES = 512
 PREFIX = re.compile(
     START_OF_LINE + rb"(?:" + _CAPTURED_TIME + rb")?+(?P<logger>(?: *+(?:" + _TOKEN + rb"))*+):?+ *+"
 )
-"""Everything up to the message: the group ``logged_at``, and in ``logger`` the level, class and thread.
+"""Everything up to the message: ``logged_at``, ``utc_offset``, and in ``logger`` level, class and thread.
 
 It matches any record, if only with nothing. What it takes it keeps: no message is searched for in the text.
 """

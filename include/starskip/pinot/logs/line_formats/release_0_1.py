@@ -14,7 +14,8 @@ FORMAT = line_format(
     "entries:<entries_scanned_in_filter>/<entries_scanned_post_filter>, "
     "segments(queried/processed/matched):"
     "<segments_queried>/<segments_processed>/<segments_matched> servers:<number>/<number>, "
-    "groupLimitReached:<word>, exceptions:<exceptions>, serverStats:<text>, query:<query_text>",
+    "groupLimitReached:<group_limit_reached>, exceptions:<exceptions>, "
+    "serverStats:<text>, query:<query_text>",
     sample=(
         "RequestId:4, table:airlineStats_OFFLINE, timeMs:2, docs:35/9746, entries:10050/35, "
         "segments(queried/processed/matched):31/31/20 servers:1/1, groupLimitReached:false, "

@@ -14,7 +14,7 @@ FORMAT = line_format(
     "entries=<entries_scanned_in_filter>/<entries_scanned_post_filter>,"
     "segments(queried/processed/matched/consumingQueried/consumingProcessed/consumingMatched/unavailable):"
     "<segments_queried>/<segments_processed>/<segments_matched>/<number>/<number>/<number>/<number>,"
-    "consumingFreshnessTimeMs=<number>,servers=<number>/<number>,groupLimitReached=<word>,"
+    "consumingFreshnessTimeMs=<number>,servers=<number>/<number>,groupLimitReached=<group_limit_reached>,"
     "brokerReduceTimeMs=<number>,exceptions=<exceptions>,serverStats=<text>,"
     "offlineThreadCpuTimeNs(total/thread/sysActivity/resSer):<number>/<number>/<number>/<number>,"
     "realtimeThreadCpuTimeNs(total/thread/sysActivity/resSer):<number>/<number>/<number>/<number>,"

@@ -14,7 +14,7 @@ FORMAT = line_format(
     "entries=<entries_scanned_in_filter>/<entries_scanned_post_filter>,"
     "segments(queried/processed/matched/consuming/unavailable):"
     "<segments_queried>/<segments_processed>/<segments_matched>/<number>/<number>,"
-    "consumingFreshnessTimeMs=<number>,servers=<number>/<number>,groupLimitReached=<word>,"
+    "consumingFreshnessTimeMs=<number>,servers=<number>/<number>,groupLimitReached=<group_limit_reached>,"
     "exceptions=<exceptions>,serverStats=<text>,query=<query_text>",
     sample=(
         "requestId=4,table=airlineStats_OFFLINE,timeMs=2,docs=35/9746,entries=10050/35,"

@@ -14,7 +14,7 @@ FORMAT = line_format(
     "entries=<entries_scanned_in_filter>/<entries_scanned_post_filter>,"
     "segments(queried/processed/matched/consuming/unavailable):"
     "<segments_queried>/<segments_processed>/<segments_matched>/<number>/<number>,"
-    "consumingFreshnessTimeMs=<number>,servers=<number>/<number>,groupLimitReached=<word>,"
+    "consumingFreshnessTimeMs=<number>,servers=<number>/<number>,groupLimitReached=<group_limit_reached>,"
     "brokerReduceTimeMs=<number>,exceptions=<exceptions>,serverStats=<text>,query=<query_text>,"
     "offlineThreadCpuTimeNs=<number>,realtimeThreadCpuTimeNs=<number>",
     sample=(

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starskip.artefacts.file_identity import RACY_NS, FileIdentity, file_identity, is_racy
 from starskip.errors import SourceError
+from starskip.files.file_identity import RACY_NS, FileIdentity, file_identity, is_racy
 
 identities = st.builds(
     FileIdentity,

@@ -1,0 +1,68 @@
+"""``--column-weights``: how often columns are queried, told by a person for want of a log."""
+
+from __future__ import annotations
+
+import json
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import click
+
+from starskip.errors import printable
+from starskip.stages.guessed_advice import ColumnWeights
+
+_LARGEST_FILE_BYTES = 16 << 20
+
+
+def column_weights(text: str) -> ColumnWeights:
+    """Return the weights that ``a=3,b=1`` or a JSON file names: ``{"a": 3}``, or ``{"table": {"a": 3}}``.
+
+    Raises click.BadParameter naming what is wrong.
+    """
+    if not text.strip():
+        return {}
+    document = _file(Path(text)) if text.endswith(".json") else _pairs(text)
+    by_table: dict[str, dict[str, float]] = {}
+    for name, value in document.items():
+        if isinstance(value, dict):
+            by_table[name] = {column: _weight(column, weight) for column, weight in value.items()}
+        else:
+            by_table.setdefault("", {})[name] = _weight(name, value)
+    return by_table
+
+
+def _pairs(text: str) -> dict[str, Any]:
+    pairs = [part.rpartition("=") for part in text.split(",") if part.strip()]
+    for name, equals, value in pairs:
+        if not equals or not name.strip():
+            raise _wrong(f"{printable(name + equals + value, 60)!r} is not COLUMN=WEIGHT")
+    return {name.strip(): value for name, _, value in pairs}
+
+
+def _file(path: Path) -> dict[str, Any]:
+    try:
+        if path.stat().st_size > _LARGEST_FILE_BYTES:
+            raise _wrong(f"{path} is over {_LARGEST_FILE_BYTES >> 20} MB")
+        document = json.loads(path.read_bytes())
+    except OSError as error:
+        raise _wrong(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise _wrong(f"{path} is no JSON: {printable(str(error), 100)}") from error
+    if not isinstance(document, dict):
+        raise _wrong(f"{path} must hold an object such as {{'column': 3}}")
+    return document
+
+
+def _weight(column: str, value: Any) -> float:
+    try:
+        weight = float(value)
+    except (TypeError, ValueError):
+        weight = -1.0
+    if isinstance(value, bool) or not isfinite(weight) or weight < 0:
+        raise _wrong(f"the weight of {printable(column, 60)} is no number of at least 0")
+    return weight
+
+
+def _wrong(problem: str) -> click.BadParameter:
+    return click.BadParameter(problem, param_hint="--column-weights")

@@ -1,0 +1,56 @@
+"""``starskip retain``: take away old nights now, or see which ones would go."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+
+import click
+
+from starskip.artefacts.retention import OldParts
+from starskip.errors import printable
+from starskip.stages.night_from_config import NightArguments, night_from_config
+from starskip.stages.tidy_artefacts import tidy_artefacts
+
+_MAX_TABLES = 5
+
+
+@click.command(name="retain")
+@click.option("--config", required=True, type=click.Path(), help="Configuration file of the night (YAML).")
+@click.option(
+    "--nights", type=click.IntRange(min=1), help="Nights to keep; the setting retention_nights if left out."
+)
+@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+def retain(config: str, nights: int | None, dry_run: bool) -> None:
+    """Keep the newest nights of every table and take the older ones away.
+
+    The end of each night does the same. Whoever reads an older night can finish: its files go only after
+    the setting vacuum_grace_hours, with the next night or the next call. A night that was run within that
+    time is left alone, and so is the newest one of each table, however old.
+
+    \b
+    Examples:
+      starskip retain --config night.yaml --dry-run
+      starskip retain --config night.yaml --nights 30
+    """  # noqa: D301 - click reads the character \b as "keep these lines"
+    now = datetime.now(UTC)
+    arguments = NightArguments(now.date(), "by hand", now, settings={"retention_nights": nights})
+    night = night_from_config(config, arguments, os.environ)
+    tidied = tidy_artefacts(night, dry_run=dry_run)
+    for warning in tidied.warnings:
+        click.echo(f"retain: warning: {warning}", err=True)
+    for run_date in tidied.retired.nights:
+        click.echo(f"{run_date}  {_tables([o for o in tidied.retired.old if o.run_date == run_date])}")
+    count, size = len(tidied.retired.nights), tidied.retired.size_bytes
+    went = "would go" if dry_run else "went"
+    click.echo(f"retain: {count:,} nights {went}, {size:,} bytes; {night.settings.retention_nights:,} are kept")
+    if tidied.vacuumed is not None:
+        removed = tidied.vacuumed
+        click.echo(f"retain: {len(removed.removed):,} files removed, {removed.removed_bytes:,} bytes freed")
+
+
+def _tables(old: list[OldParts]) -> str:
+    names = sorted({table for each in old for table in each.parts})
+    more = f" and {len(names) - _MAX_TABLES} more" if len(names) > _MAX_TABLES else ""
+    shown = ", ".join(printable(name, 60) for name in names[:_MAX_TABLES])
+    return f"{shown}{more}: {sum(each.size_bytes for each in old):,} bytes"

@@ -1,0 +1,1 @@
+"""The report pages that Airflow's API server shows; nothing else imports this."""

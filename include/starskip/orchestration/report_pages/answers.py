@@ -1,0 +1,81 @@
+"""The responses of the report pages: pages, messages for errors, files; each with its policy."""
+
+from __future__ import annotations
+
+import logging
+
+from fastapi import FastAPI, HTTPException, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse
+from starlette.exceptions import HTTPException as StarletteHTTPException
+
+from starskip.errors import SourceError, StarskipError
+from starskip.orchestration.report_pages.strict_headers import POLICY
+from starskip.reports.page_links import PageLinks
+from starskip.reports.render_html import content_security_policy
+from starskip.reports.render_pages import Message, page_content_security_policy, render_message
+
+_LOG = logging.getLogger(__name__)
+_MEDIA_TYPES = {".json": "application/json", ".md": "text/markdown; charset=utf-8"}
+_REFUSALS = {
+    401: Message("Not logged in", "Log in to Airflow, then open the reports again."),
+    403: Message("Not permitted", "Whoever may read the nightly DAG may read its reports."),
+    404: Message("No such page", "There is no such page among the reports."),
+    405: Message("Reading only", "The report pages can be read and nothing else."),
+    422: Message("Not understood", "The address asks for something that these pages do not know."),
+}
+
+
+def page_answer(page: str, status: int = 200) -> Response:
+    """Return one of our own pages."""
+    return HTMLResponse(page, status, headers={POLICY: page_content_security_policy()})
+
+
+def message_answer(request: Request, message: Message, status: int = 200) -> Response:
+    """Return a page that says only ``message``."""
+    return page_answer(render_message(links_of(request), message), status)
+
+
+def report_answer(page: bytes) -> Response:
+    """Return a published report under the policy that it was made for, in our own frames only."""
+    policy = f"{content_security_policy()}; frame-ancestors 'self'"
+    return HTMLResponse(page, headers={POLICY: policy})
+
+
+def download_answer(content: bytes, file_name: str) -> Response:
+    """Return a file to keep; ``file_name`` is made of page names and ours."""
+    media_type = _MEDIA_TYPES[file_name[file_name.rindex(".") :]]
+    return Response(
+        content,
+        media_type=media_type,
+        headers={"Content-Disposition": f'attachment; filename="{file_name}"'},
+    )
+
+
+def links_of(request: Request) -> PageLinks:
+    """Return the links of all pages, below where Airflow has put them."""
+    return PageLinks(request.scope.get("root_path", ""))
+
+
+def answer_errors(app: FastAPI) -> None:
+    """Have ``app`` answer each error with a page that says what is wrong, and never with a stack trace."""
+
+    async def refused(request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, StarletteHTTPException) else 422
+        otherwise = Message("Not possible", "The page cannot be shown.")
+        return message_answer(request, _REFUSALS.get(status, otherwise), status)
+
+    async def unreadable(request: Request, error: Exception) -> Response:
+        if isinstance(error, SourceError):
+            return message_answer(request, Message("No such report", f"{error}."), 404)
+        return message_answer(request, Message("The reports cannot be read", f"{error}."), 503)
+
+    async def broken(request: Request, error: Exception) -> Response:
+        _LOG.error("a report page failed: %s", request.url.path, exc_info=error)
+        text = "This is a fault of Starskip; the log of Airflow's API server says where."
+        return message_answer(request, Message("Something went wrong", text), 500)
+
+    for kind in (HTTPException, StarletteHTTPException, RequestValidationError):
+        app.add_exception_handler(kind, refused)
+    app.add_exception_handler(StarskipError, unreadable)
+    app.add_exception_handler(Exception, broken)

@@ -1,0 +1,21 @@
+"""Where the report pages stand inside Airflow's own; light, since every Airflow process imports it."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+DAG_ID = "index_advisor_nightly"
+"""The DAG whose readers may read its reports."""
+
+URL_PREFIX = "/starskip"
+NAV_ROUTE = "starskip"
+RUN_ROUTE = "starskip-run"
+
+FIRST_PAGE = f"/plugin/{NAV_ROUTE}"
+"""The list of reports inside Airflow's page."""
+
+
+def run_reports(base_url: str, dag_id: str, run_id: str) -> str:
+    """Return the address of the tab of a run that shows its reports; ``base_url`` is that of Airflow's UI."""
+    run = f"dags/{quote(dag_id, safe='')}/runs/{quote(run_id, safe='')}"
+    return f"{base_url.rstrip('/')}/{run}/plugin/{RUN_ROUTE}"

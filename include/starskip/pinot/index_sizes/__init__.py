@@ -1,0 +1,1 @@
+"""Sizes of Pinot's indexes before they are built."""

@@ -1,0 +1,27 @@
+"""How a version of Pinot writes its indexes, as far as it decides their size.
+
+Read in the source of the release tags: run containers are allowed in inverted indexes from 0.9 on
+(commit a3f17fe2332); range indexes are bit-sliced by default from 0.10 on
+(IndexingConfig.DEFAULT_RANGE_INDEX_VERSION), and those of multi-value columns in no version.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MAGIC_BYTES = 8
+"""Stands before every index in a v3 segment's columns.psf and counts as part of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFormat:
+    """``has_run_containers``: in inverted indexes; ``has_bit_slices``: in range indexes."""
+
+    has_run_containers: bool = True
+    has_bit_slices: bool = True
+
+
+def index_format(pinot_version: str) -> IndexFormat:
+    """Return the format of ``pinot_version`` (such as 0.11 or 1.2.0)."""
+    version = tuple(int(part) for part in pinot_version.partition("-")[0].split(".")[:2])
+    return IndexFormat(has_run_containers=version >= (0, 9), has_bit_slices=version >= (0, 10))

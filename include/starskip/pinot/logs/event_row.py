@@ -1,0 +1,192 @@
+"""JSON events of queries -> rows of LOG_RECORDS (seed 000, III.1).
+
+An event is an object with the seed's four fields, one a line or in an array with a line or more for each.
+Other fields are kept where they have Pinot's own names. The table is read from the query where no field
+names it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from starskip.pinot.logs.line_formats.line_format import COUNTERS
+from starskip.pinot.logs.record_columns import CAPTURED, ROW, Row
+from starskip.pinot.logs.record_reader import LogRecord
+from starskip.sql.table_names import table_names
+
+LINE_FORMAT = "json-event"
+KEPT_CHARACTERS = 2_000
+
+_REQUIRED = {
+    "latency_ms": ("queryProcessingDuration",),
+    "entries_scanned_in_filter": ("scannedEntriesInFilterCount",),
+    "entries_scanned_post_filter": ("scannedEntriesPostFilterCount",),
+}
+_OPTIONAL = {
+    "request_id": ("requestId",),
+    "rows_scanned": ("numDocsScanned",),
+    "rows_total": ("totalDocs",),
+    "segments_queried": ("numSegmentsQueried",),
+    "segments_processed": ("numSegmentsProcessed",),
+    "segments_matched": ("numSegmentsMatched",),
+    "exceptions": ("exceptions", "numExceptions"),
+}
+_TABLE = ("table", "tableName")
+_TIME = ("time", "timestamp", "eventTime", "@timestamp", "requestArrivalTimeMillis")
+_FIELDS = frozenset(("query", *(name for names in _REQUIRED.values() for name in names)))
+
+_SIGNS = " \t\r\n,[]"
+_ARRAY_SIGNS = _SIGNS.encode() + b"\xef\xbb\xbf"
+_END_OF_LINE = re.compile(r"[ \t\r,\]]*+\n")
+_DECODER = json.JSONDecoder()
+_INT64 = range(-(1 << 63), 1 << 63)
+_WHOLE_NUMBER = re.compile(r"-?\d{1,19}")
+_ISO_TIME = re.compile(
+    r"(\d{4}[-/]\d\d[-/]\d\d(?:[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,3})?)?)\d{0,6}(Z|[+-]\d\d:?\d\d)?", re.ASCII
+)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class _Fault(Exception):
+    """Why an object is no event; the message is the reason code."""
+
+
+def event_rows(record: LogRecord, day: date | None) -> list[Row]:
+    """Return the row of a record that begins like a JSON object; ``day`` is that of events without a time.
+
+    Lines behind the object that belong to no event are a row of their own ("rejected", "no_record_start").
+    "other" is an object with none of the four fields ("not_a_query") and a query of several tables
+    ("multi_stage"), whose counters are nobody's alone. "rejected": "bad_json", "several_events" (on one
+    line), "incomplete_event" (a field is missing), "bad_counter" (no whole number of 64 bits), "no_table".
+    """
+    event, rest = _without_rest(record)
+    rows = [_row(event, day)]
+    if rest is not None:
+        rows.append(_set_aside(rest, "rejected", "no_record_start"))
+    return rows
+
+
+def _without_rest(record: LogRecord) -> tuple[LogRecord, LogRecord | None]:
+    """Cut off the lines behind the record's object, if there are any."""
+    if record.lines == 1:
+        return record, None
+    before = len(record.text) - len(record.text.lstrip(_ARRAY_SIGNS))
+    try:
+        _, end = _DECODER.raw_decode(text := record.text[before:].decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return record, None
+    if not text[end:].strip(_SIGNS) or not _END_OF_LINE.match(text, end):
+        return record, None
+    lines = record.text[:before].count(b"\n") + text[:end].count("\n") + 1
+    cut = len(b"\n".join(record.text.split(b"\n", lines)[:lines]))
+    rest = LogRecord(record.position + cut + 1, record.lines - lines, record.text[cut + 1 :], None)
+    return LogRecord(record.position, lines, record.text[:cut], None), rest
+
+
+def _row(record: LogRecord, day: date | None) -> Row:
+    try:
+        event = _event(record.text)
+        if not _FIELDS & event.keys():
+            return _set_aside(record, "other", "not_a_query")
+        fields = {**_REQUIRED, **_OPTIONAL}
+        values = {name: _counter(_first(event, names)) for name, names in fields.items()}
+        query = event.get("query")
+        if not isinstance(query, str) or not query.strip() or None in (values[name] for name in _REQUIRED):
+            raise _Fault("incomplete_event")
+        tables = _tables(event, query)
+        if len(tables) > 1:
+            return _set_aside(record, "other", "multi_stage")
+    except _Fault as fault:
+        return _set_aside(record, "rejected", str(fault))
+    logged_at, utc_offset = _time(_first(event, _TIME), day)
+    captured: dict[str, Any] = {
+        **{name: None if values[name] is None else str(values[name]).encode() for name in COUNTERS},
+        "table": _bytes(tables[0]),
+        "group_limit_reached": b"true" if event.get("numGroupsLimitReached") is True else None,
+        "query_text": _bytes(query),
+    }
+    return (
+        *("query", None, LINE_FORMAT, record.position, record.lines, logged_at, utc_offset),
+        *(captured[name] for name in CAPTURED),
+    )
+
+
+def _event(text: bytes) -> Mapping[str, Any]:
+    try:
+        event = json.loads(text.strip(_ARRAY_SIGNS).decode("utf-8", "replace"))
+    except json.JSONDecodeError as error:
+        raise _Fault("several_events" if error.msg == "Extra data" else "bad_json") from None
+    except (ValueError, RecursionError):  # a number of thousands of digits; brackets in brackets in brackets
+        raise _Fault("bad_json") from None
+    if not isinstance(event, dict):
+        raise _Fault("bad_json")
+    return event
+
+
+def _first(event: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    return next((event[name] for name in names if event.get(name) is not None), None)
+
+
+def _counter(value: Any) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, list):  # Pinot's response lists its exceptions
+        return len(value)
+    is_whole = (
+        (isinstance(value, str) and _WHOLE_NUMBER.fullmatch(value))
+        or (isinstance(value, float) and value.is_integer())
+        or (isinstance(value, int) and not isinstance(value, bool))
+    )
+    if not is_whole or int(value) not in _INT64:
+        raise _Fault("bad_counter")
+    return int(value)
+
+
+def _tables(event: Mapping[str, Any], query: str) -> tuple[str, ...]:
+    named = _first(event, _TABLE)
+    if isinstance(named, str) and named.strip():
+        return (named.strip(),)
+    found = table_names(query)
+    if not found:
+        raise _Fault("no_table")
+    return found
+
+
+def _time(value: Any, day: date | None) -> tuple[bytes | None, bytes | None]:
+    """Return the time as a log line would have it: wall clock, and its offset if it has one."""
+    if isinstance(value, str):
+        if found := _ISO_TIME.fullmatch(value.strip()):
+            clock = found[1] if len(found[1]) > 10 else found[1] + " 00:00:00"
+            return clock.encode(), found[2].encode() if found[2] else None
+        value = int(value) if _WHOLE_NUMBER.fullmatch(value) else None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            told = _EPOCH + timedelta(milliseconds=_milliseconds(value))
+        except (OverflowError, ValueError):
+            return None, None
+        return told.replace(tzinfo=None).isoformat(" ", "milliseconds").encode(), b"Z"
+    return (f"{day} 00:00:00".encode(), None) if day else (None, None)
+
+
+def _milliseconds(value: float) -> float:
+    """Return a count of seconds, milli-, micro- or nanoseconds since 1970 as milliseconds, by its size."""
+    size = abs(value)
+    if size < 1e11:
+        return value * 1000
+    if size < 1e14:
+        return value
+    return value / 1e3 if size < 1e17 else value / 1e6
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def _set_aside(record: LogRecord, kind: str, reason: str) -> Row:
+    text = record.text[: 4 * KEPT_CHARACTERS].decode("utf-8", "replace")[:KEPT_CHARACTERS]
+    nothing = (None,) * (len(ROW) - 6)
+    return (kind, reason, None, record.position, record.lines, *nothing, text.encode())

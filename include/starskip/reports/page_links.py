@@ -1,0 +1,68 @@
+"""Where the pages of published reports lie below one root: every link of every page is made here.
+
+A table name is text from a log. A plain one stands in the address as it is; for any other its file-safe form
+does, which holds a hash, so that two names never share an address and none can climb out of its place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from starskip.artefacts.aside import file_safe
+
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,90}")
+_FILE_SAFE_NAME = re.compile(r"t-[A-Za-z0-9.-]{0,60}-[0-9a-f]{32}")
+
+DOCUMENTS = ("report.html", "report.json", "report.md")
+"""The files of a report, as ``report_files`` names them."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageLinks:
+    """The addresses of all pages; ``root`` is the path of the first one, without a slash at its end."""
+
+    root: str
+
+    def index(self, *, like: str = "", before: str = "", after: str = "") -> str:
+        """Return the list of reports, of tables ``like`` a text, from ``before`` a night on."""
+        return f"{self.root}/{_query(like=like, before=before, after=after)}"
+
+    def night(self, run_date: str) -> str:
+        """Return the reports of one night."""
+        return f"{self.root}/nights/{run_date}"
+
+    def history(self, table: str, *, before: str = "") -> str:
+        """Return one table over the nights."""
+        return f"{self.root}/tables/{page_name(table)}{_query(before=before)}"
+
+    def report(self, table: str, run_date: str) -> str:
+        """Return the report of one table and night, with the way back around it."""
+        return f"{self.root}/tables/{page_name(table)}/{run_date}"
+
+    def document(self, table: str, run_date: str, document: str) -> str:
+        """Return one of ``DOCUMENTS`` by itself."""
+        return f"{self.report(table, run_date)}/{document}"
+
+
+def page_name(table: str) -> str:
+    """Return how addresses name a table; another one for any other table."""
+    is_plain = _PLAIN_NAME.fullmatch(table) and not _FILE_SAFE_NAME.fullmatch(table)
+    return table if is_plain else file_safe(table)
+
+
+def is_page_name(text: str) -> bool:
+    """Tell whether ``page_name`` may have given this text."""
+    return bool(_PLAIN_NAME.fullmatch(text) or _FILE_SAFE_NAME.fullmatch(text))
+
+
+def table_of_page(name: str, tables: Iterable[str]) -> str | None:
+    """Return which of ``tables`` an address names, None if it is none of them."""
+    return next((table for table in tables if page_name(table) == name), None)
+
+
+def _query(**values: str) -> str:
+    given = {name: value for name, value in values.items() if value}
+    return f"?{urlencode(given, errors='replace')}" if given else ""

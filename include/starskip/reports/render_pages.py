@@ -1,0 +1,120 @@
+"""The pages around reports: lists, the history of a table, the frame of one report, and messages.
+
+Their text is escaped by Jinja as that of the reports is; they hold no script and load nothing but, in the
+frame of a report, the report itself.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from itertools import groupby
+from typing import Any
+
+from markupsafe import Markup
+
+from starskip.reports.history_chart import HistoryPoint, history_chart
+from starskip.reports.page_links import PageLinks
+from starskip.reports.report_row import ReportRow, RowPage
+from starskip.reports.sentences import Piece
+from starskip.reports.template_environment import template_environment, template_text
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What a person is told instead of a page: a title, a sentence, and commands that may help."""
+
+    title: str
+    text: str
+    commands: tuple[str, ...] = ()
+
+
+def page_content_security_policy() -> str:
+    """Return the policy of all pages of this module: our own style, our own frames, nothing else."""
+    digest = base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
+    return (
+        f"default-src 'none'; style-src 'sha256-{digest}'; frame-src 'self'; form-action 'self'; "
+        "base-uri 'none'; frame-ancestors 'self'"
+    )
+
+
+def render_index(links: PageLinks, page: RowPage, *, like: str = "", is_newest: bool = True) -> str:
+    """Return the list of reports by night, newest first."""
+    nights = [(night, tuple(rows)) for night, rows in groupby(page.rows, lambda row: row.run_date)]
+    older = page.older and links.index(like=like, before=page.older.isoformat(), after=page.older_after)
+    return _rendered(
+        "page_index.html.j2", links=links, nights=nights, like=like, is_newest=is_newest, older=older
+    )
+
+
+def render_night(links: PageLinks, run_date: date, page: RowPage, *, notes: tuple[str, ...] = ()) -> str:
+    """Return the reports of one night, with ``notes`` above them."""
+    older = page.older and f"{links.night(run_date.isoformat())}?after={page.older_after}"
+    return _rendered(
+        "page_night.html.j2", links=links, run_date=run_date, rows=page.rows, notes=notes, older=older
+    )
+
+
+def render_history(links: PageLinks, table: str, page: RowPage, *, is_newest: bool = True) -> str:
+    """Return one table over the nights: its saving as a chart, its chosen sets and how they changed."""
+    points = [_point(links, row) for row in page.rows if row.summary]
+    older = page.older and links.history(table, before=page.older.isoformat())
+    return _rendered(
+        "page_history.html.j2",
+        links=links,
+        table=table,
+        rows=[(row, _change(row, page.rows[i + 1 :])) for i, row in enumerate(page.rows)],
+        chart=history_chart(points),
+        is_newest=is_newest,
+        older=older,
+    )
+
+
+def render_report_frame(
+    links: PageLinks, table: str, run_date: date, older: date | None, newer: date | None
+) -> str:
+    """Return the page that shows one report in a frame, with the ways to others and to its files."""
+    return _rendered(
+        "page_report.html.j2", links=links, table=table, run_date=run_date, older=older, newer=newer
+    )
+
+
+def render_message(links: PageLinks, message: Message) -> str:
+    """Return a page that says only ``message``."""
+    return _rendered("page_message.html.j2", links=links, message=message)
+
+
+def _rendered(template: str, **values: Any) -> str:
+    environment = template_environment(autoescape=True)
+    # Our own files, and a style element knows no entities: to the byte of its hash.
+    environment.globals |= {"style": Markup(_style()), "sentence": _sentence}  # noqa: S704
+    return environment.get_template(template).render(values)
+
+
+def _style() -> str:
+    return template_text("report.css") + template_text("pages.css")
+
+
+def _point(links: PageLinks, row: ReportRow) -> HistoryPoint:
+    assert row.summary is not None
+    found = row.summary
+    href = links.report(row.table, row.run_date.isoformat())
+    return HistoryPoint(row.run_date, found.saving_ratio, found.interval, found.chosen, href)
+
+
+def _change(row: ReportRow, before: tuple[ReportRow, ...]) -> Mapping[str, tuple[Any, ...]] | None:
+    """Return what joined and what left the chosen set since the last report before, None without one."""
+    former = next((each.summary for each in before if each.summary), None)
+    if row.summary is None or former is None:
+        return None
+    return {
+        "joined": tuple(each for each in row.summary.chosen if each not in former.chosen),
+        "left": tuple(each for each in former.chosen if each not in row.summary.chosen),
+    }
+
+
+def _sentence(pieces: tuple[Piece, ...]) -> str:
+    return "".join(piece.text for piece in pieces)

@@ -1,0 +1,36 @@
+"""One line of a list of reports: a table and a night, and what became of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+
+from starskip.reports.evidence import GateCheck
+from starskip.reports.report_summary import ReportSummary
+
+
+@dataclass(frozen=True, slots=True)
+class ReportRow:
+    """One table and night: its report, or why there is none.
+
+    ``stopped``: the checks that failed at the first gate that stopped the table; a report beside them is
+    that of an earlier run of the same night. ``table`` is empty where a whole night cannot be read.
+    """
+
+    run_date: date
+    table: str
+    summary: ReportSummary | None = None
+    stopped: tuple[GateCheck, ...] = ()
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RowPage:
+    """Some rows, newest night first; a list goes on at the night ``older``, None where there is no more.
+
+    It goes on behind the table whose page name is ``older_after``, if that is not empty.
+    """
+
+    rows: tuple[ReportRow, ...]
+    older: date | None = None
+    older_after: str = ""

@@ -1,0 +1,40 @@
+"""What lists of reports show of one report: its headline and the figures in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from starskip.reports.evidence import Evidence, Interval, Structure
+from starskip.reports.sentences import Piece, headline
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSummary:
+    """The first look at a report; without a chosen index it has no saving and no interval."""
+
+    table: str
+    run_date: date
+    created_at: datetime
+    headline: tuple[Piece, ...]
+    queries: int
+    saving_ratio: float | None
+    interval: Interval | None
+    saving_ms: float | None
+    chosen: tuple[Structure, ...]
+
+
+def report_summary(evidence: Evidence) -> ReportSummary:
+    """Return the first look at the report that says ``evidence``."""
+    has_saving = bool(evidence.chosen)
+    return ReportSummary(
+        table=evidence.table,
+        run_date=evidence.run_date,
+        created_at=evidence.created_at,
+        headline=headline(evidence),
+        queries=evidence.summary.queries,
+        saving_ratio=evidence.summary.predicted_saving_ratio if has_saving else None,
+        interval=evidence.summary.predicted_interval if has_saving else None,
+        saving_ms=evidence.summary.saving_ms if has_saving else None,
+        chosen=tuple(Structure(each.kind, each.columns) for each in evidence.chosen),
+    )

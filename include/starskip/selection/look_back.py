@@ -1,0 +1,116 @@
+"""Votes of several nights as those of one: a window whose nights weigh less the older they are.
+
+design.md: "advice may look back over several nights (a window with weights), so that weekends and
+one odd day do not make it flap." An earlier night voted on the indexes of its day; what has been
+built since is taken as given in its votes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from starskip.scoring.structure import Structure
+from starskip.selection.entries_percentile import ShapeEntries
+from starskip.selection.recommendation import Entries
+from starskip.selection.vote_list import NOTHING, Saving, StructureSet, VoteList
+
+
+@dataclass(frozen=True, slots=True)
+class NightVotes:
+    """The votes of one table and night; ``in_force``: the indexes that the table had then.
+
+    ``order``: its sorted columns. ``shapes``: what the queries of each shape scanned.
+    """
+
+    lists: Sequence[VoteList]
+    entries: Entries
+    shapes: Mapping[str, ShapeEntries]
+    in_force: StructureSet
+    order: frozenset[str]
+
+
+def is_comparable(earlier: NightVotes, tonight: NightVotes) -> bool:
+    """Tell whether an earlier night's votes can be read with tonight's indexes.
+
+    What was built since can be taken as given; what was dropped or sorted otherwise since cannot.
+    """
+    return earlier.in_force <= tonight.in_force and earlier.order == tonight.order
+
+
+def look_back(tonight: NightVotes, earlier: Sequence[tuple[float, NightVotes]]) -> NightVotes:
+    """Return ``tonight`` with the weighted votes of earlier nights added; their weights are in (0, 1]."""
+    nights = [(1.0, tonight), *((weight, _given(night, tonight.in_force)) for weight, night in earlier)]
+    merged: dict[tuple[object, ...], VoteList] = {}
+    shapes: dict[str, ShapeEntries] = {}
+    for weight, night in nights:
+        for item in night.lists:
+            weighted = replace(
+                item, alternatives={s: _times(saving, weight) for s, saving in item.alternatives.items()}
+            )
+            key = (item.shape_id, item.leg, item.is_complete, frozenset(item.alternatives))
+            merged[key] = _added(merged[key], weighted) if key in merged else weighted
+        for shape_id, shape in night.shapes.items():
+            before = shapes.get(shape_id, ShapeEntries(0.0, 0.0))
+            shapes[shape_id] = ShapeEntries(
+                before.queries + weight * shape.queries, before.entries + weight * shape.entries
+            )
+    return NightVotes(
+        lists=list(merged.values()),
+        entries=Entries(
+            sum(weight * night.entries.total for weight, night in nights),
+            sum(weight**2 * night.entries.squared for weight, night in nights),
+        ),
+        shapes=shapes,
+        in_force=tonight.in_force,
+        order=tonight.order,
+    )
+
+
+def _times(saving: Saving, weight: float) -> Saving:
+    # A weighted query saves and scans ``weight`` times as much: products of the two take it twice.
+    return Saving(saving.entries * weight, saving.squared * weight**2, saving.cross * weight**2)
+
+
+def _plus(first: Saving, second: Saving) -> Saving:
+    return Saving(first.entries + second.entries, first.squared + second.squared, first.cross + second.cross)
+
+
+def _added(first: VoteList, second: VoteList) -> VoteList:
+    sums = {
+        needed: _plus(saving, second.alternatives[needed]) for needed, saving in first.alternatives.items()
+    }
+    return replace(first, alternatives=sums)
+
+
+def _given(night: NightVotes, in_force: StructureSet) -> NightVotes:
+    """Return the night's votes as they would be with the indexes of ``in_force``.
+
+    What the new indexes would have saved then is gone from the entries; the squares stay an upper bound.
+    """
+    new = in_force - night.in_force
+    if not new:
+        return night
+    saved_by_shape: dict[str, float] = {}
+    lists = []
+    for item in night.lists:
+        built = new & item.structures
+        lists.append(_with_built(item, built) if built else item)
+        saved_by_shape[item.shape_id] = saved_by_shape.get(item.shape_id, 0.0) + item.saving(built).entries
+    shapes = {
+        shape_id: replace(shape, entries=max(shape.entries - saved_by_shape.get(shape_id, 0.0), 0.0))
+        for shape_id, shape in night.shapes.items()
+    }
+    total = max(night.entries.total - sum(saved_by_shape.values()), 0.0)
+    return replace(night, lists=lists, shapes=shapes, entries=replace(night.entries, total=total))
+
+
+def _with_built(item: VoteList, built: frozenset[Structure]) -> VoteList:
+    base = item.saving(built)
+    alternatives: dict[StructureSet, Saving] = {}
+    for needed in item.alternatives:
+        rest = needed - built
+        if rest and rest not in alternatives:
+            gained = item.saving(rest | built)
+            alternatives[rest] = Saving(gained.entries - base.entries, gained.squared, gained.cross)
+    return replace(item, alternatives=alternatives or {frozenset(): NOTHING})

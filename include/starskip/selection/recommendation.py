@@ -1,0 +1,110 @@
+"""What the selection is asked, and what it answers: budget, chosen set, curve over K, refusals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from starskip.scoring.structure import Structure
+from starskip.selection.entries_percentile import DesirableEntries
+from starskip.selection.saving_interval import SavingInterval
+
+
+class Refusal(Enum):
+    """Why a structure is not recommended."""
+
+    NO_SEGMENTS = "no_segments"
+    NOT_ENOUGH_QUERIES = "not_enough_queries"
+    NO_DICTIONARY = "no_dictionary"
+    MULTI_VALUE = "multi_value"
+    ALREADY_INDEXED = "already_indexed"
+    ALREADY_SORTED = "already_sorted"
+    UNKNOWN_COLUMN = "unknown_column"
+    PREDICATE_NOT_SERVED = "predicate_not_served"
+    SAVES_NOTHING = "saves_nothing"
+    MAKES_QUERIES_SLOWER = "makes_queries_slower"
+    BELOW_MIN_GAIN = "below_min_gain"
+    COVERED_BY_CHOSEN = "covered_by_chosen"
+    OVER_MAX_INDEXES = "over_max_indexes"
+    OVER_STORAGE_BUDGET = "over_storage_budget"
+    SIZE_UNKNOWN = "size_unknown"
+    NEAR_EQUAL = "near_equal"
+    BEYOND_DESIRABLE = "beyond_desirable"
+
+
+class Stop(Enum):
+    """Why the curve over K ends where it does."""
+
+    BELOW_MIN_GAIN = "below_min_gain"
+    MAX_INDEXES = "max_indexes"
+    NO_MORE_CANDIDATES = "no_more_candidates"
+    NOTHING_TO_SAVE = "nothing_to_save"
+    DESIRABLE_ENTRIES = "desirable_entries"
+    STORAGE_BUDGET = "budget"
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """``max_indexes``: K, an upper bound; ``min_gain_ratio``: share of all entries an index must add.
+
+    ``storage_bytes``: what the chosen indexes may take together; None is no limit. ``switch_gain_ratio``:
+    what a structure must save beyond one of the last advice to take its place. ``desirable``: as few
+    entries a query are enough.
+    """
+
+    max_indexes: int
+    min_gain_ratio: float
+    model_error_ratio: float
+    storage_bytes: int | None = None
+    switch_gain_ratio: float = 0.0
+    desirable: DesirableEntries | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """Entries scanned in filter by all of a table's queries, and the sum over queries of their squares."""
+
+    total: float
+    squared: float
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """The best set of at most ``k`` structures, ranked, with its saving."""
+
+    k: int
+    structures: tuple[Structure, ...]
+    saving: SavingInterval
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A chosen structure; ratios of all entries: what it saves alone, and beyond those ranked before it."""
+
+    structure: Structure
+    individual_saving_ratio: float
+    progressive_saving_ratio: float
+    shapes_helped: int
+    size_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A structure that is not recommended, why, and a sentence with the figures."""
+
+    structure: Structure
+    reason: Refusal
+    detail: str
+    individual_saving_ratio: float = 0.0
+    size_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """The advice for one table."""
+
+    chosen: tuple[Chosen, ...]
+    saving: SavingInterval
+    curve: tuple[CurvePoint, ...]
+    stop: Stop
+    refused: tuple[Refused, ...]

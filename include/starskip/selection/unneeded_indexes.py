@@ -1,0 +1,66 @@
+"""Indexes that exist and help nobody (design.md: "what exists and no query needs is proposed as a drop")."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from starskip.scoring.structure import Structure, removal
+from starskip.selection.vote_list import StructureSet, VoteList
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """An index to drop, what its queries would scan more without it (a share of all entries), and why."""
+
+    structure: Structure
+    loss_ratio: float
+    detail: str
+
+
+def unneeded_indexes(
+    lists: Sequence[VoteList],
+    chosen: StructureSet,
+    entries: float,
+    in_force: Collection[Structure],
+    asked: Collection[Structure],
+    max_loss_ratio: float,
+) -> tuple[Drop, ...]:
+    """Return the indexes of ``in_force`` without which queries scan at most ``max_loss_ratio`` more.
+
+    ``asked``: those that answer some query; one of them without a vote on its dropping stays. The loss
+    is taken beside ``chosen`` and beside the drops that were found before, the least loss first.
+    """
+    voted = frozenset().union(*(votes.structures for votes in lists)) if lists else frozenset()
+    drops: list[Drop] = []
+    candidates = [item for item in sorted(in_force) if removal(item) in voted or item not in asked]
+    while candidates:
+        without = chosen | {removal(drop.structure) for drop in drops}
+        losses = {item: _loss(lists, without, removal(item)) / max(entries, 1.0) for item in candidates}
+        least = min(candidates, key=lambda item: (losses[item], item))
+        if losses[least] > max_loss_ratio:
+            break
+        drops.append(Drop(least, losses[least], _detail(losses[least], least in asked)))
+        candidates.remove(least)
+    return tuple(sorted(drops, key=lambda drop: drop.structure))
+
+
+def _loss(lists: Sequence[VoteList], beside: StructureSet, dropping: Structure) -> float:
+    loss = 0.0
+    for votes in lists:
+        if dropping not in votes.structures:
+            continue
+        if votes.is_complete:
+            loss += votes.saving(beside).entries - votes.saving(beside | {dropping}).entries
+        else:
+            # Of the sets with the dropping only some are listed: by itself it is, and loses the most.
+            loss += max(-votes.saving(frozenset({dropping})).entries, 0.0)
+    return loss
+
+
+def _detail(loss_ratio: float, is_asked: bool) -> str:
+    if not is_asked:
+        return "the index exists and no query filters by it in a way that it serves"
+    if loss_ratio < 0:
+        return f"without it queries would scan {-loss_ratio:.2%} fewer entries"
+    return f"without it queries would scan {loss_ratio:.2%} more entries, beside the other indexes"

@@ -1,0 +1,185 @@
+"""The advice for one table, from what its queries voted for (seed 000, II.3 C)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from starskip.pinot.index_rules import IndexRules, index_rules
+from starskip.scoring.baseline_scores import frequency_scores, parser_scores
+from starskip.scoring.parser_selectivity import INVERTED_ORDER, SORTED_ORDER
+from starskip.scoring.segment_estimates import parsed_shape
+from starskip.scoring.structure import Structure
+from starskip.scoring.voting_shapes import voting_queries, voting_shapes
+from starskip.selection.entries_percentile import DesirableEntries
+from starskip.selection.exclusive_orders import exclusive_orders
+from starskip.selection.filtered_columns import (
+    answering_indexes,
+    columns_without_votes,
+    without_enough_queries,
+    without_segments,
+)
+from starskip.selection.look_back import NightVotes, look_back
+from starskip.selection.recommend import recommend
+from starskip.selection.recommendation import Budget, Recommendation, Refused
+from starskip.selection.unneeded_indexes import Drop, unneeded_indexes
+from starskip.selection.vote_list import StructureSet, building_lists, order_lists
+from starskip.settings import Settings
+from starskip.sql.query_shape import QueryShape
+from starskip.stages.past_nights import NO_PAST, PastNights, night_votes
+from starskip.stages.planned_votes import candidate_columns, rules_of
+from starskip.tables.table_overview import TableOverview
+from starskip.workload.shape_workload import ShapeWorkload
+
+
+@dataclass(frozen=True, slots=True)
+class TableAdvice:
+    """The advice for one table: what to build, what is refused for other reasons, what to drop.
+
+    ``sort_order``: the one column to sort by, beside the indexes of today; None where that was not asked.
+    ``nights``: how many nights voted. ``unlogged_``: what the broker dropped from its log, as estimated.
+    """
+
+    table: str
+    recommendation: Recommendation
+    refused: tuple[Refused, ...]
+    drops: tuple[Drop, ...]
+    queries: int
+    failed: int
+    unparsed: int
+    shapes: int
+    entries: int
+    sort_order: Recommendation | None = None
+    nights: int = 1
+    in_force: StructureSet = frozenset()
+    sorted_columns: frozenset[str] = frozenset()
+    unlogged_queries: float = 0.0
+    unlogged_entries: float = 0.0
+
+
+def advise_table(
+    table: str,
+    shapes: Sequence[ShapeWorkload],
+    votes: pa.Table,
+    overview: TableOverview | None,
+    settings: Settings,
+    index_kind: str = "inverted",
+    *,
+    past: PastNights = NO_PAST,
+    size_bytes: Mapping[Structure, int] | None = None,
+) -> TableAdvice:
+    """Return the advice for one table from its WORKLOAD shapes and VOTES.
+
+    ``overview`` is None for a table without segments, which nothing can be recommended for.
+    ``index_kind``: one kind, or "all" for those of the settings, with the sort order beside them.
+    """
+    parsed = [shape for shape in shapes if shape.is_parsed]
+    queries = voting_queries(shapes, settings.entries_scanned_threshold)
+    is_enough = queries >= settings.num_queries_threshold
+    if not is_enough:
+        votes, past = votes.slice(0, 0), NO_PAST
+    tonight = night_votes(shapes, votes, overview)
+    window = look_back(tonight, past.comparable_with(tonight))
+    uses = [(parsed_shape(shape.skeleton), shape.queries) for shape in parsed]
+    kinds = settings.index_kinds.split(",") if index_kind == "all" else [index_kind]
+    ranked = _baseline_ranking(settings, parsed if is_enough else (), overview, index_kind)
+    is_order = index_kind == "sorted"
+    lists = building_lists(window.lists)
+    budget = _budget(settings, window)
+    order = _sort_order(window, budget, ranked if is_order else None) if "sorted" in kinds else None
+    if is_order:
+        assert order is not None
+        recommendation, order = order, None
+    else:
+        recommendation = recommend(
+            lists, window.entries, budget, ranked=ranked, size_bytes=size_bytes, kept=past.chosen
+        )
+    voted = frozenset().union(*(item.structures for item in window.lists)) if window.lists else frozenset()
+    rules = rules_of(overview, settings) if overview else index_rules(settings.pinot_version)
+    without_votes = (
+        columns_without_votes(uses, overview, voted, kinds, rules)
+        if overview
+        else without_segments(uses, rules)
+    )
+    if not is_enough:
+        least = settings.num_queries_threshold
+        without_votes = without_enough_queries(uses, kinds[0], rules, queries, least)
+    return TableAdvice(
+        table=table,
+        recommendation=recommendation,
+        refused=recommendation.refused + without_votes,
+        drops=_drops(window, recommendation, uses, overview, kinds, rules, settings)
+        if parsed and is_enough
+        else (),
+        queries=sum(shape.queries for shape in shapes),
+        failed=sum(shape.failed for shape in shapes),
+        unparsed=sum(shape.queries for shape in shapes if not shape.is_parsed),
+        shapes=len(parsed),
+        entries=sum(shape.entries_scanned_in_filter for shape in shapes),
+        unlogged_queries=sum((shape.unlogged_queries for shape in shapes), start=0.0),
+        unlogged_entries=sum((shape.unlogged_entries_scanned_in_filter for shape in shapes), start=0.0),
+        sort_order=order,
+        nights=1 + len(past.comparable_with(tonight)),
+        in_force=tonight.in_force,
+        sorted_columns=tonight.order,
+    )
+
+
+def _budget(settings: Settings, window: NightVotes) -> Budget:
+    wanted = settings.desirable_entries_scanned_in_filter
+    return Budget(
+        settings.max_indexes,
+        settings.min_gain_ratio,
+        settings.model_error_ratio,
+        storage_bytes=settings.index_budget_bytes,
+        switch_gain_ratio=settings.switch_gain_ratio,
+        desirable=None
+        if wanted is None
+        else DesirableEntries(wanted, settings.desirable_query_ratio, window.shapes),
+    )
+
+
+def _sort_order(window: NightVotes, budget: Budget, ranked: Sequence[Structure] | None) -> Recommendation:
+    """Return the one column to sort by; sorting needs no room and is no matter of a last advice's set."""
+    one = replace(budget, max_indexes=1, storage_bytes=None, desirable=None)
+    return recommend(exclusive_orders(order_lists(window.lists)), window.entries, one, ranked=ranked)
+
+
+def _drops(
+    window: NightVotes,
+    recommendation: Recommendation,
+    uses: Sequence[tuple[QueryShape, int]],
+    overview: TableOverview | None,
+    kinds: Sequence[str],
+    rules: IndexRules,
+    settings: Settings,
+) -> tuple[Drop, ...]:
+    if overview is None:
+        return ()
+    in_force = {item for item in window.in_force if item.kind in kinds}
+    chosen = frozenset(item.structure for item in recommendation.chosen)
+    lists = [item for item in window.lists if all(s.kind != "sorted" for s in item.structures)]
+    asked = answering_indexes(uses, in_force, rules)
+    return unneeded_indexes(
+        lists, chosen, window.entries.total, in_force, asked, settings.max_drop_loss_ratio
+    )
+
+
+def _baseline_ranking(
+    settings: Settings, shapes: Sequence[ShapeWorkload], overview: TableOverview | None, index_kind: str
+) -> list[Structure] | None:
+    if settings.strategy not in ("frequency", "parser") or overview is None:
+        return None
+    voting = voting_shapes(shapes, settings.entries_scanned_threshold, idle_vote=False)
+    threshold = settings.selectivity_threshold
+    if settings.strategy == "frequency":
+        found = frequency_scores(voting, overview, selectivity_threshold=threshold)
+    else:
+        order = SORTED_ORDER if index_kind == "sorted" else INVERTED_ORDER
+        found = parser_scores(voting, overview, order=order, selectivity_threshold=threshold)
+    scores = {name: value for name, value in found.items() if value > 0}
+    kind = "inverted" if index_kind == "all" else index_kind
+    allowed = scores.keys() & candidate_columns(overview, kind)
+    return [Structure(kind, name) for name in sorted(allowed, key=lambda name: (-scores[name], name))]

@@ -1,0 +1,56 @@
+"""The log files that may hold records of a night.
+
+A file seldom ends at midnight: logrotate names one after the day on which it was closed, a shipper after the
+day on which it was opened. So ``{run_date}`` in a path stands for the day before and the day after as well;
+which records count is decided by their own time (parse_query_logs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from starskip.errors import MissingSource
+from starskip.pinot.logs.log_files import log_files
+
+PLACE = "{run_date}"
+
+
+@dataclass(frozen=True, slots=True)
+class NightLogs:
+    """The files, each once, and what a person should know of those that are missing."""
+
+    files: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def night_logs(paths: Sequence[str], run_date: date, *, neighbours: bool) -> NightLogs:
+    """Return the files that ``paths`` name for the night, with ``neighbours`` also for the days beside it.
+
+    Raises SourceError for a path that names nothing, neither for the night nor for the days beside it.
+    """
+    found: list[str] = []
+    warnings: list[str] = []
+    for path in paths:
+        of_path = [path.replace(PLACE, day.isoformat()) for day in _days(path, run_date, neighbours)]
+        existing, missing = [], []
+        for each in of_path:
+            try:
+                log_files([each])
+            except MissingSource as error:
+                missing.append(error)
+            else:
+                existing.append(each)
+        if not existing:
+            raise missing[0]
+        if of_path[0] not in existing:
+            warnings.append(f"{missing[0]}; the logs of the days beside it are read")
+        found.extend(existing)
+    return NightLogs(log_files(found), tuple(warnings))
+
+
+def _days(path: str, run_date: date, neighbours: bool) -> list[date]:
+    if PLACE not in path or not neighbours:
+        return [run_date]
+    return [run_date, run_date - timedelta(days=1), run_date + timedelta(days=1)]

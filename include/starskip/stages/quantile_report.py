@@ -1,0 +1,57 @@
+"""Quantiles and the latency model of a log in one go, without publishing anything (seed 000, II.1).
+
+The figures are those of stage fit_latency_model over the same records: both call latency_reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from starskip.artefacts.schemas import QUANTILES
+from starskip.errors import SourceError
+from starskip.latency.latency_report import LatencyReport, latency_reports
+from starskip.latency.pooled_bins import merge_bins, pool_latencies
+from starskip.latency.quantiles import merge_sketches, read_sketches, sketch_queries
+from starskip.pinot.logs.log_files import log_files, log_splits
+from starskip.pinot.logs.parse_records import parse_split
+from starskip.settings import Settings
+
+Progress = Callable[[str, Sequence[Any]], Iterable[Any]]
+_MERGED_BATCHES = 64
+"""Batches whose bins and sketches are held before they are merged."""
+
+
+def quantile_report(
+    log_paths: Sequence[str], tables: Sequence[str], settings: Settings, progress: Progress
+) -> dict[str, LatencyReport]:
+    """Return the report of each table of the log, or of ``tables``, by name.
+
+    Raises SourceError for a path that names no log, and for a table that no query of it reads.
+    """
+    splits = log_splits(log_files(log_paths), settings.log_split_bytes)
+    bins: list[pa.Table] = []
+    sketches: list[pa.RecordBatch] = []
+    for split in progress("reading the log", splits):
+        for batch in parse_split(split):
+            is_wanted = pc.equal(batch.column("kind"), "query")
+            if tables:
+                named = pc.is_in(batch.column("table"), value_set=pa.array(tables, pa.string()))
+                is_wanted = pc.and_(is_wanted, named)
+            queries = batch.filter(is_wanted)
+            bins.append(pool_latencies([queries]))
+            sketches.extend(sketch_queries([queries]))
+            if len(bins) >= _MERGED_BATCHES:
+                bins, sketches = [merge_bins(bins)], list(merge_sketches(sketches))
+    spread = pa.Table.from_batches(read_sketches(merge_sketches(sketches)), schema=QUANTILES)
+    found = sorted(set(spread["table"].to_pylist()))
+    for table in tables:
+        if table not in found:
+            listing = ", ".join(found) or "none"
+            raise SourceError(
+                f"no query of table {table} in the log: it has those of {listing}", source=table
+            )
+    return latency_reports(merge_bins(bins), spread, found, r2_threshold=settings.latency_r2_threshold)

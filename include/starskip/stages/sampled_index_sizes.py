@@ -1,0 +1,71 @@
+"""Sizes of indexes from sampled rows of each table's segments, on any engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import groupby
+
+import pyarrow as pa
+
+from starskip.artefacts.schemas import INDEX_SIZES
+from starskip.pinot.index_sizes.index_format import IndexFormat, index_format
+from starskip.pinot.segments.damaged_segment import DamagedSegment
+from starskip.pinot.segments.facts_table import facts_rows
+from starskip.pinot.segments.segment_files import SegmentFile
+from starskip.pinot.segments.segment_reader import read_row_window, read_segment_facts
+from starskip.scoring.index_sizes import merge_index_sizes, window_sizes
+from starskip.scoring.segment_estimates import parsed_shape
+from starskip.settings import Settings
+from starskip.sql.predicate import leaves
+from starskip.stages.engine import Engine
+from starskip.stages.planned_votes import TablePlan, sampled_files
+
+_MAX_SIZES = 2_000_000
+_MAX_BYTES = 256 * 1024 * 1024
+_FEWEST_SEGMENTS = 8
+_MAX_READ_ROWS = 1 << 20
+"""Sixteen roaring containers: what a larger segment repeats."""
+
+
+def sampled_index_sizes(
+    engine: Engine, plans: Mapping[str, TablePlan], segments_root: str, settings: Settings
+) -> pa.Table:
+    """Return INDEX_SIZES of the columns that queries filter on, from evenly spread segments."""
+    files = _few_where_large(sampled_files(segments_root, plans, settings))
+    size = partial(_sizes, plans, index_format(settings.pinot_version))
+    rows = engine.rows_of_items(files, size, INDEX_SIZES)
+    return rows.merge(["table"], merge_index_sizes, INDEX_SIZES).gather("index sizes", _MAX_SIZES)
+
+
+def _few_where_large(files: Sequence[SegmentFile]) -> list[SegmentFile]:
+    """Return all files of tables whose samples are small, and evenly spread ones of the others."""
+    found: list[SegmentFile] = []
+    for _, group in groupby(files, key=lambda file: file.table):
+        of_table = list(group)
+        mean_bytes = sum(file.size_bytes for file in of_table) / len(of_table)
+        count = min(len(of_table), max(_FEWEST_SEGMENTS, int(_MAX_BYTES / max(mean_bytes, 1))))
+        found.extend(of_table[position * len(of_table) // count] for position in range(count))
+    return found
+
+
+def _sizes(
+    plans: Mapping[str, TablePlan], index_format: IndexFormat, files: Iterable[SegmentFile]
+) -> Iterator[pa.RecordBatch]:
+    asked: dict[str, list[str]] = {}
+    for file in files:
+        if file.table not in asked:
+            asked[file.table] = _asked_columns(plans[file.table])
+        try:
+            facts = read_segment_facts(file, whole=False)
+            window = read_row_window(file, asked[file.table], max_rows=_MAX_READ_ROWS)
+        except DamagedSegment:
+            # Named by collect_segment_metadata; the other segments tell enough.
+            continue
+        for batch in facts_rows(file, facts).to_batches():
+            yield window_sizes(window, batch, index_format)
+
+
+def _asked_columns(plan: TablePlan) -> list[str]:
+    filters = [parsed_shape(shape.skeleton).filter for shape in plan.shapes()]
+    return sorted({leaf.column for item in filters for leaf in leaves(item)} & plan.columns)

@@ -1,0 +1,41 @@
+"""What the end of a night takes away: nights past ``retention_nights``, and files that no reader can still need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from starskip.artefacts.retention import Retired, retire_nights
+from starskip.artefacts.vacuum import VacuumReport, vacuum
+from starskip.stages.night import Night
+
+
+@dataclass(frozen=True, slots=True)
+class Tidied:
+    """The nights that went from the store's artefacts, and what the vacuum freed (None in a dry run)."""
+
+    retired: Retired
+    vacuumed: VacuumReport | None
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What could not be tidied, with the reason."""
+        left = [*self.retired.left_alone, *(self.vacuumed.left_alone if self.vacuumed else ())]
+        return [f"{key} was not tidied: {reason}" for key, reason in dict(left).items()]
+
+
+def tidy_artefacts(night: Night, *, dry_run: bool = False) -> Tidied:
+    """Retire the old nights of all tables, whatever tables ``night`` is about, then vacuum; or only tell."""
+    grace = timedelta(hours=night.settings.vacuum_grace_hours)
+    retired = retire_nights(
+        night.store,
+        nights=night.settings.retention_nights,
+        now=night.started_at,
+        grace=grace,
+        created_by=f"retention of {night.run_id}",
+        dry_run=dry_run,
+    )
+    if dry_run:
+        return Tidied(retired, None)
+    return Tidied(retired, vacuum(night.store, now=night.started_at, grace=grace, settled=retired.settled))

@@ -1,0 +1,47 @@
+"""Inverted indexes that a person knows of and no metadata shows: the seed's ``-untrackedInvertedIndex``.
+
+Seed 000, III.5: ``{"table": ["column", …]}``. Such a column counts as indexed, as in the original.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+from starskip.errors import ConfigError, printable
+from starskip.tables.table_overview import TableOverview
+
+_SETTING = "untracked_inverted_index"
+
+
+def untracked_indexes(text: str) -> Mapping[str, frozenset[str]]:
+    """Return table to columns; empty text names none. Raises ConfigError for what is no such JSON."""
+    if not text.strip():
+        return {}
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _wrong(text, f"is no JSON: {printable(str(error), 100)}") from error
+    if not isinstance(document, dict):
+        raise _wrong(text, 'must be an object such as {"table": ["column"]}')
+    for table, columns in document.items():
+        if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
+            raise _wrong(text, f"table {table} must have a list of column names")
+    return {table: frozenset(columns) for table, columns in document.items()}
+
+
+def with_untracked_indexes(overviews: Mapping[str, TableOverview], text: str) -> dict[str, TableOverview]:
+    """Return the overviews with the untracked inverted indexes in force; other tables' are passed over."""
+    untracked = untracked_indexes(text)
+    return {
+        table: replace(
+            overview,
+            inverted_index_columns=overview.inverted_index_columns | untracked.get(table, frozenset()),
+        )
+        for table, overview in overviews.items()
+    }
+
+
+def _wrong(text: str, problem: str) -> ConfigError:
+    return ConfigError(f"{_SETTING} {printable(text, 80)}: {problem}", setting=_SETTING)

@@ -1,0 +1,102 @@
+"""Weights of queries: what the entries of a table's or of one shape's queries count (seed 000, II.3 C).
+
+``{"table or query": weight}``: a name of a table, the id of a shape, or any query text of the shape.
+"If there are weights associated with queries, we can re-scale the delta for each vote": what is saved and
+what is scanned are scaled alike, so that ratios are of the weighted entries. Counts of queries stay.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from starskip.errors import ConfigError, UnsupportedQuery, printable
+from starskip.sql.fingerprint import fingerprint
+from starskip.sql.query_shape import query_shape
+from starskip.workload.shape_workload import Instance, ShapeWorkload, workload_shapes, workload_table
+
+_SETTING = "query_weights"
+_LARGEST = 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class QueryWeights:
+    """Weights by name of table and by id of shape; one that is not named counts 1."""
+
+    by_name: Mapping[str, float]
+
+    def of(self, shape: ShapeWorkload) -> float:
+        """Return the weight of a shape: its own times its table's."""
+        return self.by_name.get(shape.table, 1.0) * self.by_name.get(shape.shape_id, 1.0)
+
+
+def query_weights(text: str) -> QueryWeights:
+    """Return the weights in JSON ``text``; empty text has none. Raises ConfigError naming what is wrong."""
+    if not text.strip():
+        return QueryWeights({})
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _wrong(f"is no JSON: {printable(str(error), 100)}") from error
+    if not isinstance(document, dict):
+        raise _wrong('must be an object such as {"table": 2, "SELECT …": 10}')
+    weights: dict[str, float] = {}
+    for name, weight in document.items():
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= _LARGEST:
+            raise _wrong(f"{printable(name, 80)} needs a weight from 0 to {_LARGEST:g}")
+        weights[_named(name)] = float(weight)
+    return QueryWeights(weights)
+
+
+def weighted_shapes(batches: Iterable[pa.RecordBatch], weights: QueryWeights) -> Iterator[pa.RecordBatch]:
+    """Return WORKLOAD rows with their entries scaled; the batches as they are where there are no weights."""
+    for batch in batches:
+        if weights.by_name:
+            scaled = (_scaled(shape, weights.of(shape)) for shape in workload_shapes(batch))
+            yield from workload_table(scaled).to_batches()
+        else:
+            yield batch
+
+
+def _named(name: str) -> str:
+    """Return the shape id of a query text, or the name itself."""
+    cut = fingerprint(name)
+    try:
+        return query_shape(cut.skeleton).shape_id
+    except UnsupportedQuery as error:
+        if error.reason == "not_a_select":
+            return name
+        raise _wrong(f"{printable(name, 80)}: {error}") from error
+
+
+def _scaled(shape: ShapeWorkload, weight: float) -> ShapeWorkload:
+    if weight == 1.0:
+        return shape
+    return replace(
+        shape,
+        entries_scanned_in_filter=round(shape.entries_scanned_in_filter * weight),
+        entries_scanned_in_filter_squared=shape.entries_scanned_in_filter_squared * weight**2,
+        failed_entries_scanned_in_filter=round(shape.failed_entries_scanned_in_filter * weight),
+        unlogged_entries_scanned_in_filter=shape.unlogged_entries_scanned_in_filter * weight,
+        unlogged_entries_scanned_in_filter_squared=shape.unlogged_entries_scanned_in_filter_squared
+        * weight**2,
+        instances={literals: _scaled_instance(item, weight) for literals, item in shape.instances.items()},
+    )
+
+
+def _scaled_instance(instance: Instance, weight: float) -> Instance:
+    return replace(
+        instance,
+        entries_scanned_in_filter=round(instance.entries_scanned_in_filter * weight),
+        entries_scanned_in_filter_squared=instance.entries_scanned_in_filter_squared * weight**2,
+        unlogged_entries_scanned_in_filter=instance.unlogged_entries_scanned_in_filter * weight,
+        unlogged_entries_scanned_in_filter_squared=instance.unlogged_entries_scanned_in_filter_squared
+        * weight**2,
+    )
+
+
+def _wrong(problem: str) -> ConfigError:
+    return ConfigError(f"{_SETTING} {problem}", setting=_SETTING)

@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from starskip.artefacts.manifest import Part
+from starskip.artefacts.retention import retire_nights
+from starskip.artefacts.vacuum import vacuum
+from starskip.errors import StorageError
+
+DAY_S = 86_400
+GRACE = timedelta(days=1)
+FIRST = date(2026, 11, 1)
+ARTEFACTS, TABLES = ("numbers", "reports"), ("a", "b", "c")
+
+nights = st.integers(0, 7).map(lambda day: (FIRST + timedelta(days=day)).isoformat())
+published = st.dictionaries(
+    st.tuples(st.sampled_from(ARTEFACTS), nights), st.sets(st.sampled_from(TABLES), min_size=1), max_size=14
+)
+
+
+def publish(store: Any, artefact: str, night: str, tables: Any, content: bytes = b"x") -> None:
+    aside = store.write_aside(artefact, night)
+    parts = {table: Part((aside.write_file(table, "f", content),)) for table in sorted(tables)}
+    created_at = datetime.fromtimestamp(store.storage.now_s, UTC)
+    store.publish(artefact, night, parts, replace="tables", created_at=created_at, created_by="test")
+
+
+def retire(store: Any, keep: int, dry_run: bool = False) -> Any:
+    now = datetime.fromtimestamp(store.storage.now_s, UTC)
+    return retire_nights(store, nights=keep, now=now, grace=GRACE, created_by="test", dry_run=dry_run)
+
+
+def sweep(store: Any, retired: Any) -> Any:
+    now = datetime.fromtimestamp(store.storage.now_s, UTC)
+    return vacuum(store, now=now, grace=GRACE, settled=retired.settled)
+
+
+def found(store: Any) -> dict[tuple[str, str], set[str]]:
+    """What readers see, every file of it read."""
+    seen = {}
+    for artefact in store.artefacts():
+        for night in store.run_dates(artefact):
+            snapshot = store.snapshot(artefact, night)
+            for part in snapshot.parts().values():
+                assert all(snapshot.read_file(file) == b"x" for file in part.files)
+            if snapshot.tables:
+                seen[artefact, night] = set(snapshot.tables)
+    return seen
+
+
+def expected(model: dict[tuple[str, str], set[str]], keep: int) -> dict[tuple[str, str], set[str]]:
+    kept = {}
+    for (artefact, night), tables in model.items():
+        newer = [n for (a, n) in model if a == artefact and n > night]
+        left = {t for t in tables if sum(t in model[artefact, n] for n in newer) < keep}
+        if left:
+            kept[artefact, night] = left
+    return kept
+
+
+@pytest.fixture
+def store(support: SimpleNamespace) -> Any:
+    return support.store_on(support.MemoryStorage())
+
+
+@settings(max_examples=300, deadline=None)
+@given(published, st.integers(1, 5))
+def test_each_table_of_each_artefact_keeps_its_newest_nights(
+    support: SimpleNamespace, model: dict[tuple[str, str], set[str]], keep: int
+) -> None:
+    store = support.store_on(support.MemoryStorage())
+    for (artefact, night), tables in model.items():
+        publish(store, artefact, night, tables)
+    store.storage.now_s += 2 * DAY_S
+    told = retire(store, keep, dry_run=True)
+    assert found(store) == model
+    retired = retire(store, keep)
+    assert retired.old == told.old
+    assert retired.left_alone == ()
+    assert found(store) == expected(model, keep)
+    for table in TABLES:
+        for artefact in ARTEFACTS:
+            of_table = [night for (a, night), tables in model.items() if a == artefact and table in tables]
+            if of_table:
+                assert table in found(store)[artefact, max(of_table)]
+    assert retire(store, keep).old == ()
+
+
+@settings(max_examples=300, deadline=None)
+@given(published, st.integers(1, 3), st.data())
+def test_whatever_call_fails_everything_stays_readable_and_the_next_nights_end_it(
+    support: SimpleNamespace, model: dict[tuple[str, str], set[str]], keep: int, data: Any
+) -> None:
+    memory = support.MemoryStorage()
+    store = support.store_on(memory)
+    for (artefact, night), tables in model.items():
+        publish(store, artefact, night, tables)
+    memory.now_s += 2 * DAY_S
+    fault = data.draw(st.sampled_from([support.Fault.BEFORE, support.Fault.AFTER, support.Fault.LATE]))
+    faulty = support.FaultyStorage(memory, fault, data.draw(st.integers(1, 120)))
+    broken = support.store_on(faulty)
+    now = datetime.fromtimestamp(memory.now_s, UTC)
+    try:
+        retired = retire_nights(broken, nights=keep, now=now, grace=GRACE, created_by="test")
+        vacuum(broken, now=now, grace=GRACE, settled=retired.settled)
+    except StorageError:
+        pass
+    wanted = expected(model, keep)
+    for place, tables in found(store).items():
+        assert wanted.get(place, set()) <= tables <= model[place]
+    for _ in range(4):
+        memory.now_s += 2 * DAY_S
+        sweep(store, retire(store, keep))
+    assert found(store) == wanted
+    # Nothing is left of a night that is gone, neither files nor manifests.
+    assert {tuple(name.split("/")[:2]) for name in memory.objects} == wanted.keys()
+
+
+def test_reader_of_a_night_that_goes_is_safe_for_the_grace(store: Any) -> None:
+    for day in ("2026-11-01", "2026-11-02"):
+        publish(store, "reports", day, {"a"})
+    store.storage.now_s += 30 * DAY_S
+    reader = store.snapshot("reports", "2026-11-01")
+    retired = retire(store, 1)
+    assert retired.nights == ("2026-11-01",)
+    store.storage.now_s += DAY_S - 1
+    sweep(store, retire(store, 1))
+    assert [reader.read_file(file) for file in reader.parts()["a"].files] == [b"x"]
+    store.storage.now_s += 2
+    removed = sweep(store, retire(store, 1)).removed
+    assert len(removed) == 3
+    assert store.run_dates("reports") == ("2026-11-02",)
+
+
+def test_night_of_which_anything_was_published_within_the_grace_is_left_alone(store: Any) -> None:
+    for day in ("2026-11-01", "2026-11-02"):
+        for artefact in ARTEFACTS:
+            publish(store, artefact, day, {"a"})
+    store.storage.now_s += 30 * DAY_S
+    publish(store, "numbers", "2026-11-01", {"a"})  # a backfill has reached its first stage
+    assert retire(store, 1).old == ()
+    store.storage.now_s += 2 * DAY_S
+    assert {each.artefact for each in retire(store, 1).old} == set(ARTEFACTS)
+
+
+def test_part_that_is_published_anew_in_between_stays(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from starskip.artefacts.chain import Chain
+
+    for day in ("2026-11-01", "2026-11-02"):
+        publish(store, "reports", day, {"a", "b"})
+    store.storage.now_s += 30 * DAY_S
+    commit = Chain.commit
+
+    def late(chain: Any, change: Any, **options: Any) -> Any:
+        monkeypatch.setattr(Chain, "commit", commit)
+        publish(store, "reports", "2026-11-01", {"a"})
+        return commit(chain, change, **options)
+
+    monkeypatch.setattr(Chain, "commit", late)
+    retire(store, 1)
+    assert found(store)["reports", "2026-11-01"] == {"a"}
+
+
+def test_last_report_of_a_table_that_is_stopped_since_long_stays(store: Any) -> None:
+    publish(store, "reports", "2026-01-01", {"stopped", "fine"})
+    for day in range(1, 10):
+        publish(store, "reports", f"2026-11-0{day}", {"fine"})
+    store.storage.now_s += 30 * DAY_S
+    retire(store, 3)
+    assert found(store)["reports", "2026-01-01"] == {"stopped"}
+    assert sorted(night for _, night in found(store)) == [
+        "2026-01-01",
+        "2026-11-07",
+        "2026-11-08",
+        "2026-11-09",
+    ]
+
+
+def test_words_of_a_log_are_no_tables_that_keep_nights(store: Any) -> None:
+    for day in range(1, 6):
+        publish(store, "rejected_records", f"2026-11-0{day}", {f"forged {day}", "-"})
+    store.storage.now_s += 30 * DAY_S
+    retire(store, 2)
+    assert sorted(night for _, night in found(store)) == ["2026-11-04", "2026-11-05"]
+
+
+def test_damaged_manifest_is_named_and_stops_its_artefact_alone(store: Any) -> None:
+    for day in range(1, 4):
+        for artefact in ARTEFACTS:
+            publish(store, artefact, f"2026-11-0{day}", {"a"})
+    name = store.chain("numbers", "2026-11-02").manifest_name(1)
+    store.storage.objects[name] = (b"{}", store.storage.objects[name][1])
+    store.storage.now_s += 30 * DAY_S
+    retired = retire(store, 1)
+    assert {each.artefact for each in retired.old} == {"reports"}
+    ((artefact, reason),) = retired.left_alone
+    assert artefact == "numbers"
+    assert "damaged" in reason
+
+
+def test_must_keep_one(store: Any) -> None:
+    with pytest.raises(ValueError, match="at least one"):
+        retire(store, 0)

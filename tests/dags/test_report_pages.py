@@ -1,0 +1,409 @@
+"""The report pages as Airflow mounts them, in one process: who may read, what leaves, what errors say."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starskip.artefacts.artefact_store import ArtefactStore
+from starskip.artefacts.manifest import Part
+from starskip.artefacts.storage_for import storage_for
+from starskip.orchestration.report_places import DAG_ID, RUN_ROUTE, URL_PREFIX, run_reports
+from starskip.reports.page_links import page_name
+from starskip.reports.report_files import report_files
+
+pytestmark = [pytest.mark.dags, pytest.mark.filterwarnings("default")]
+
+CHECKOUT = Path(__file__).parents[2]
+NIGHT = "2026-11-18"
+ODD = "<script>alert(1)</script>/../x"
+SOUND = {
+    "name": "lineitem",
+    "run_date": NIGHT,
+    "document": "report.html",
+    "dag_id": DAG_ID,
+    "run_id": "a+run",
+}
+HOSTILE = (
+    "..%2F..%2Fetc%2Fpasswd",
+    "%2e%2e",
+    "%3Cscript%3Ealert(1)%3C%2Fscript%3E",
+    "%00",
+    "%FF%FE",
+    "2026-13-40",
+    "-1",
+    "x" * 3_000,
+    "report.html%0d%0aSet-Cookie:a=b",
+    "{{7*7}}",
+    "%27%20OR%201=1--",
+)
+READERS = ("viewer", "admin")
+
+
+@dataclass
+class Server:
+    """Airflow's API server with the pages in it; ``headers`` are those of a user who has logged in."""
+
+    client: Any
+    headers: Mapping[str, Mapping[str, str]]
+
+    def get(self, path: str, user: str | None = "viewer", **more: Any) -> Any:
+        return self.ask("GET", path, user, **more)
+
+    def ask(self, method: str, path: str, user: str | None = "viewer", **more: Any) -> Any:
+        headers = self.headers[user] if user else {}
+        return self.client.request(method, f"{URL_PREFIX}{path}", headers=headers, **more)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> ArtefactStore:
+    store = ArtefactStore(storage_for(str(tmp_path_factory.mktemp("artefacts"))))
+    case = runpy.run_path(str(CHECKOUT / "tests" / "reports" / "report_cases.py"))["CASES"]["lineitem"]()
+    aside = store.write_aside("reports", NIGHT)
+    parts = {
+        table: Part(
+            tuple(
+                aside.write_file(table, name, content)
+                for name, content in report_files(replace(case, table=table)).items()
+            )
+        )
+        for table in ("lineitem", ODD)
+    }
+    now = datetime.now(UTC)
+    store.publish("reports", NIGHT, parts, replace="all", created_at=now, created_by="test")
+    return store
+
+
+@pytest.fixture(scope="module")
+def server(dag_bag: Any, store: ArtefactStore, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """``dag_bag`` has given Airflow a home of its own, in which its database is made here."""
+    from airflow.api_fastapi.app import create_app, purge_cached_app
+    from airflow.configuration import conf
+    from airflow.utils.db import initdb
+    from fastapi.testclient import TestClient
+
+    config = tmp_path_factory.mktemp("config") / "night.yaml"
+    config.write_text(f"artefacts: {store.storage.url('')}\nsegments_root: .\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STARSKIP_CONFIG", str(config))
+        patch.setenv("AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS", "admin:admin,viewer:viewer")
+        initdb()
+        add_run("a+run", {"run_date": NIGHT})
+        app = create_app(apps="core")
+        client = TestClient(app, raise_server_exceptions=False, follow_redirects=False)
+        passwords = json.loads(Path(conf.get("core", "simple_auth_manager_passwords_file")).read_text())
+        headers = {}
+        for user in READERS:
+            login = client.post("/auth/token", json={"username": user, "password": passwords[user]})
+            headers[user] = {"Authorization": f"Bearer {login.json()['access_token']}"}
+        client.cookies.clear()
+        yield Server(client, headers)
+        purge_cached_app()
+
+
+def add_run(run_id: str, conf: dict[str, Any], state: str = "success") -> None:
+    from airflow.models.dag import DagModel
+    from airflow.models.dagbundle import DagBundleModel
+    from airflow.models.dagrun import DagRun
+    from airflow.utils.session import create_session
+    from airflow.utils.types import DagRunType
+
+    day = datetime(2026, 11, 19, 2, tzinfo=UTC)
+    with create_session() as session:
+        session.merge(DagBundleModel(name="dags-folder"))
+        session.flush()
+        session.merge(DagModel(dag_id=DAG_ID, bundle_name="dags-folder", fileloc="x"))
+        run = DagRun(
+            dag_id=DAG_ID,
+            run_id=run_id,
+            run_type=DagRunType.MANUAL,
+            conf=conf,
+            state=state,
+            run_after=day,
+            data_interval=(day, day),
+        )
+        session.add(run)
+
+
+def paths() -> list[str]:
+    """Every route that there is, by its own list: a new one is asked for here without a line of test."""
+    from starskip.orchestration.report_pages.pages import pages_app
+
+    return [route.path for route in pages_app(CHECKOUT).routes]
+
+
+def filled(path: str, **values: str) -> str:
+    return re.sub(r"{(\w+)(?::\w+)?}", lambda found: {**SOUND, **values}.get(found[1], "x"), path)
+
+
+def check_headers(answer: Any) -> None:
+    policy = answer.headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; ")
+    assert "frame-ancestors 'self'" in policy and "base-uri 'none'" in policy
+    assert not re.search(r"script-src|unsafe|https?:|\*|connect-src|object-src", policy)
+    assert answer.headers["X-Frame-Options"] == "SAMEORIGIN"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.headers["Referrer-Policy"] == "no-referrer"
+    assert "Set-Cookie" not in answer.headers
+
+
+def test_there_are_routes_and_none_describes_the_others(server: Server) -> None:
+    found = paths()
+    assert len(found) == len(set(found)) >= 7
+    for name in ("/docs", "/redoc", "/openapi.json", "/docs/oauth2-redirect"):
+        assert name not in found
+        assert server.get(name).status_code == 404
+
+
+def test_every_route_takes_get_alone(server: Server) -> None:
+    from starskip.orchestration.report_pages.pages import pages_app
+
+    assert all(route.methods == {"GET"} for route in pages_app(CHECKOUT).routes)
+    for path in paths():
+        for method in ("POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"):
+            for user in (None, "admin"):
+                answer = server.ask(method, filled(path), user)
+                assert answer.status_code in (401, 405)
+                check_headers(answer)
+
+
+def test_no_route_answers_someone_who_has_not_logged_in(server: Server) -> None:
+    for path in [*map(filled, paths()), "", "/", "/no/such/page", "/tables/%3Cscript%3E"]:
+        for headers in ({}, {"Authorization": "Bearer forged"}, {"Cookie": "_token=forged"}):
+            answer = server.client.get(f"{URL_PREFIX}{path}", headers=headers)
+            # Without its slash the prefix is only sent on to where the question is asked.
+            assert answer.status_code in ((307,) if not path else (401, 403) if headers else (401,)), path
+            assert "lineitem" not in answer.text.replace(path, "")
+            if path:
+                check_headers(answer)
+
+
+def test_every_route_answers_those_who_may_read_the_dag(server: Server) -> None:
+    for user in READERS:
+        statuses = {}
+        for path in paths():
+            answer = server.get(filled(path), user)
+            check_headers(answer)
+            statuses[path] = answer.status_code
+        assert set(statuses.values()) <= {200, 404}
+        assert [path for path, status in statuses.items() if status == 404] == ["/{anything:path}"]
+
+
+def test_no_route_answers_someone_who_may_not_read_the_dag(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from airflow.api_fastapi.auth.managers.simple.simple_auth_manager import SimpleAuthManager
+
+    asked = []
+
+    def refuse(self: Any, *, method: str, details: Any, **rest: Any) -> bool:
+        asked.append((method, details.id))
+        return False
+
+    monkeypatch.setattr(SimpleAuthManager, "is_authorized_dag", refuse)
+    for path in paths():
+        answer = server.get(filled(path), "admin")
+        assert answer.status_code == 403
+        assert "lineitem" not in answer.text
+        check_headers(answer)
+    assert set(asked) == {("GET", DAG_ID)}
+
+
+def test_the_runs_of_the_dag_ask_for_runs_too(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    from airflow.api_fastapi.auth.managers.simple.simple_auth_manager import SimpleAuthManager
+
+    monkeypatch.setattr(
+        SimpleAuthManager,
+        "is_authorized_dag",
+        lambda self, *, access_entity=None, **rest: access_entity is None,
+    )
+    assert server.get("/").status_code == 200
+    assert server.get(f"/runs/{DAG_ID}/a+run").status_code == 403
+
+
+def test_hostile_addresses_are_refused_in_words(server: Server) -> None:
+    for path in paths():
+        for name in re.findall(r"{(\w+)", path):
+            for value in HOSTILE:
+                answer = server.get(filled(path, **{name: value}))
+                assert answer.status_code == 404, (path, value)
+                check_headers(answer)
+                assert "<script" not in answer.text and "Traceback" not in answer.text
+                assert "root:" not in answer.text
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["?before=yesterday", "?before=2026-11-18&after=..%2Fx", "?like=%3Cscript%3E", "?like=" + "x" * 201, "?page=1",
+     "?after=%00", "?before=2026-11-18%00"],
+)  # fmt: skip
+def test_hostile_questions_change_nothing(server: Server, query: str) -> None:
+    for path in ("/", "/tables/lineitem", f"/nights/{NIGHT}"):
+        answer = server.get(path + query)
+        assert answer.status_code in (200, 404, 422)
+        assert "<script" not in answer.text and "Traceback" not in answer.text
+        check_headers(answer)
+
+
+def test_the_report_is_the_published_page_under_its_own_policy(server: Server, store: ArtefactStore) -> None:
+    from starskip.reports.render_html import content_security_policy
+
+    snapshot = store.snapshot("reports", NIGHT)
+    assert snapshot is not None
+    published = {f.name[-11:]: snapshot.read_file(f) for f in snapshot.parts()["lineitem"].files}
+    answer = server.get(f"/tables/lineitem/{NIGHT}/report.html")
+    assert answer.content == published["report.html"]
+    policy = answer.headers["Content-Security-Policy"]
+    assert policy == f"{content_security_policy()}; frame-ancestors 'self'"
+
+    download = server.get(f"/tables/lineitem/{NIGHT}/report.json")
+    assert download.content == published["report.json"]
+    assert download.headers["Content-Type"] == "application/json"
+    assert download.headers["Content-Disposition"] == f'attachment; filename="lineitem-{NIGHT}-report.json"'
+
+
+def test_a_hostile_table_has_pages_and_files_under_a_plain_name(server: Server) -> None:
+    name = page_name(ODD)
+    index = server.get("/").text
+    assert f'href="{URL_PREFIX}/tables/{name}/{NIGHT}"' in index
+    assert "&lt;script&gt;alert(1)" in index and "<script" not in index
+    for path in (f"/tables/{name}", f"/tables/{name}/{NIGHT}", f"/tables/{name}/{NIGHT}/report.html"):
+        answer = server.get(path)
+        assert answer.status_code == 200
+        assert "<script" not in answer.text
+    disposition = server.get(f"/tables/{name}/{NIGHT}/report.md").headers["Content-Disposition"]
+    assert re.fullmatch(r'attachment; filename="[A-Za-z0-9_.-]+-report\.md"', disposition)
+
+
+def test_a_run_shows_the_night_that_it_is_about_and_its_tables(server: Server) -> None:
+    add_run("by interval", {})
+    add_run("one table", {"run_date": NIGHT, "tables": ["lineitem"]}, state="running")
+    add_run("one without", {"run_date": "2026-11-01"})
+    whole = server.get(f"/runs/{DAG_ID}/a+run").text
+    assert f'Night of <time datetime="{NIGHT}"' in whole and "lineitem" in whole and "alert(1)" in whole
+    part = server.get(f"/runs/{DAG_ID}/one%20table").text
+    assert "lineitem" in part and "alert(1)" not in part
+    assert "This run is not over" in part and "not over" not in whole
+    # Its interval starts on the 19th, of which nothing is published.
+    assert "Night of 2026-11-19" in server.get(f"/runs/{DAG_ID}/by%20interval").text
+    assert "has left no report" in server.get(f"/runs/{DAG_ID}/one%20without").text
+    assert server.get("/runs/another_dag/a+run").status_code == 404
+    assert server.get(f"/runs/{DAG_ID}/unknown").status_code == 404
+
+
+@pytest.fixture
+def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    def write(text: str) -> None:
+        (tmp_path / "night.yaml").write_text(text)
+        monkeypatch.setenv("STARSKIP_CONFIG", str(tmp_path / "night.yaml"))
+
+    return write
+
+
+def test_without_a_night_the_page_says_what_to_run(server: Server, configured: Callable[[str], None]) -> None:
+    configured("artefacts: nothing\nsegments_root: .\n")
+    answer = server.get("/")
+    assert answer.status_code == 200
+    assert "No night yet" in answer.text
+    assert "<pre>make night</pre>" in answer.text
+    assert "night.yaml" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("config", "says"),
+    [
+        ("artefacts: night.yaml\nsegments_root: .\n", "night.yaml"),
+        ("artefacts: unknown://x\nsegments_root: .\n", "cannot be kept behind unknown:"),
+        ("segments_root: .\n", "artefacts is missing"),
+        ("[", "is not YAML"),
+    ],
+)
+def test_what_cannot_be_read_is_told_and_not_shown(
+    server: Server, configured: Callable[[str], None], config: str, says: str
+) -> None:
+    configured(config)
+    for path in ("/", f"/nights/{NIGHT}", f"/tables/lineitem/{NIGHT}", f"/runs/{DAG_ID}/a+run"):
+        answer = server.get(path)
+        assert answer.status_code == 503
+        assert "The reports cannot be read" in answer.text and says in answer.text
+        assert "Traceback" not in answer.text and 'File "' not in answer.text
+        check_headers(answer)
+
+
+def test_a_fault_of_ours_is_one_sentence(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    from starskip.orchestration.report_pages import pages
+
+    def fault(*_: Any, **__: Any) -> None:
+        raise RuntimeError("secret of the server")
+
+    monkeypatch.setattr(pages, "report_rows", fault)
+    answer = server.get("/")
+    assert answer.status_code == 500
+    assert "Something went wrong" in answer.text
+    assert "secret" not in answer.text and "Traceback" not in answer.text
+    check_headers(answer)
+
+
+def test_the_variable_names_the_configuration_where_the_environment_does_not(
+    server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from airflow.models.variable import Variable
+
+    monkeypatch.delenv("STARSKIP_CONFIG")
+    (tmp_path / "of-the-variable.yaml").write_text("artefacts: nothing\nsegments_root: .\n")
+    Variable.set("starskip_config", str(tmp_path / "of-the-variable.yaml"))
+    try:
+        assert "of-the-variable.yaml" in server.get("/").text
+    finally:
+        Variable.delete("starskip_config")
+
+
+def test_the_plugin_brings_one_entry_one_tab_and_nothing_heavy() -> None:
+    script = "\n".join(
+        [
+            "import importlib.util, json, sys",
+            "import airflow.plugins_manager",
+            "before = set(sys.modules)",
+            f"spec = importlib.util.spec_from_file_location('p', {str(CHECKOUT / 'plugins/starskip_reports.py')!r})",
+            "module = importlib.util.module_from_spec(spec); spec.loader.exec_module(module)",
+            "print(json.dumps([sorted(set(sys.modules) - before), module.StarskipReports.external_views]))",
+        ]
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    imported, views = json.loads(done.stdout.splitlines()[-1])
+    assert set(imported) <= {"starskip", "starskip.orchestration", "starskip.orchestration.report_places"}
+    assert [(view["destination"], view["href"]) for view in views] == [
+        ("nav", "starskip/"),
+        ("dag_run", "starskip/runs/{DAG_ID}/{RUN_ID}"),
+    ]
+
+
+def test_the_task_that_writes_reports_leads_to_them_and_no_other_does(nightly: Any) -> None:
+    from types import SimpleNamespace
+
+    linked = {task.task_id: task.operator_extra_links for task in nightly.tasks if task.operator_extra_links}
+    assert list(linked) == ["write_report"]
+    (link,) = linked["write_report"]
+    run = SimpleNamespace(dag_id=DAG_ID, run_id="manual__2026-11-20T00:00:00+00:00")
+    assert link.get_link(nightly.get_task("write_report"), ti_key=run) == (
+        f"/dags/{DAG_ID}/runs/manual__2026-11-20T00%3A00%3A00%2B00%3A00/plugin/{RUN_ROUTE}"
+    )
+    assert nightly.dag_id == DAG_ID
+
+
+def test_a_link_stays_within_its_path_whatever_the_run_is_called() -> None:
+    assert (
+        run_reports("/airflow/", "d", "../x?y#z") == f"/airflow/dags/d/runs/..%2Fx%3Fy%23z/plugin/{RUN_ROUTE}"
+    )
+    assert date.fromisoformat(NIGHT)

@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
+from html.parser import HTMLParser
+
+import pytest
+from starskip.reports.evidence import Evidence, GateCheck
+from starskip.reports.page_links import PageLinks
+from starskip.reports.render_pages import (
+    Message,
+    page_content_security_policy,
+    render_history,
+    render_index,
+    render_message,
+    render_night,
+    render_report_frame,
+)
+from starskip.reports.report_row import ReportRow, RowPage
+from starskip.reports.report_summary import report_summary
+
+LINKS = PageLinks("/starskip")
+DAY = date(2026, 11, 20)
+PAYLOADS = (
+    "<script>alert(1)</script>",
+    "</style><script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "' autofocus onfocus=alert(1) x='",
+    "javascript:alert(1)",
+    "{{ 7 * 7 }}{% raw %}",
+    "&lt;b&gt;\u202e\u0000\x1b[2J\ud800",
+    "http://elsewhere.example/x.png",
+    "<" * 5_000,
+)
+
+
+class Parsed(HTMLParser):
+    """Tags, attributes that lead somewhere, and attributes that run something."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.places: list[str] = []
+        self.running: list[str] = []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for name, value in attrs:
+            if name in ("href", "src", "srcset", "action", "data", "formaction"):
+                self.places.append(value or "")
+            if name.startswith("on") or name == "style":
+                self.running.append(name)
+
+
+def pages_of(text: str, evidence: Evidence) -> dict[str, str]:
+    """Every page with ``text`` in every place that text from outside can reach."""
+    poisoned = replace(
+        evidence,
+        table=text,
+        chosen=tuple(replace(each, columns=(text, text)) for each in evidence.chosen),
+    )
+    checks = (GateCheck(text, text, False, text, text),) * 2
+    rows = (
+        ReportRow(DAY, text, report_summary(poisoned), stopped=checks),
+        ReportRow(DAY, text, problem=text),
+        ReportRow(date(2026, 11, 19), text, report_summary(replace(poisoned, chosen=poisoned.chosen[:1]))),
+        ReportRow(date(2026, 11, 18), "", problem=text),
+    )
+    page = RowPage(rows, DAY, "x")
+    return {
+        "index": render_index(LINKS, page, like=text, is_newest=False),
+        "nothing": render_index(LINKS, RowPage(()), like=text),
+        "night": render_night(LINKS, DAY, page, notes=(text,)),
+        "history": render_history(LINKS, text, page, is_newest=False),
+        "report": render_report_frame(LINKS, text, DAY, DAY, DAY),
+        "message": render_message(LINKS, Message("Title", text, (text,))),
+    }
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
+def test_text_from_outside_changes_no_structure(payload: str, evidence: Evidence) -> None:
+    harmless = pages_of("plain", evidence)
+    for name, page in pages_of(payload, evidence).items():
+        page.encode()
+        found, expected = Parsed(page), Parsed(harmless[name])
+        assert found.tags == expected.tags, name
+        assert found.running == []
+        assert all(place.startswith("/starskip/") for place in found.places), found.places
+        assert "script" not in found.tags
+        assert "\x1b" not in page and "\u202e" not in page
+        assert "49" not in re.findall(r"<code>(\d+)</code>", page)
+
+
+def test_the_only_frame_is_the_report_and_may_do_nothing(evidence: Evidence) -> None:
+    for name, page in pages_of("lineitem", evidence).items():
+        frames = re.findall(r"<iframe[^>]*>", page)
+        assert len(frames) == (name == "report")
+        for frame in frames:
+            assert 'src="/starskip/tables/lineitem/2026-11-20/report.html"' in frame
+            assert 'sandbox=""' in frame
+
+
+def test_the_style_is_the_one_that_the_policy_allows(evidence: Evidence) -> None:
+    (allowed,) = re.findall(r"style-src 'sha256-([^']+)'", page_content_security_policy())
+    for page in pages_of("lineitem", evidence).values():
+        (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
+        assert base64.b64encode(hashlib.sha256(style.encode()).digest()).decode() == allowed
+    assert "script-src" not in page_content_security_policy()
+    assert "unsafe" not in page_content_security_policy()
+
+
+def test_a_list_says_saving_and_indexes_of_a_sound_night(evidence: Evidence) -> None:
+    page = render_index(LINKS, RowPage((ReportRow(DAY, "lineitem", report_summary(evidence)),)))
+    assert "72.3 %" in page and "69–76 %" in page and "<code>l_suppkey</code>" in page
+    assert 'href="/starskip/tables/lineitem/2026-11-20"' in page
+    assert "Older" not in page and "Newest" not in page
+
+
+def test_a_list_says_why_a_table_has_no_report_or_an_old_one(
+    cases: dict[str, Callable[[], Evidence]],
+) -> None:
+    checks = (GateCheck("parse_query_logs", "few rejected", False, "41 %", "at most 5 %"),)
+    rows = (
+        ReportRow(DAY, "a", stopped=checks),
+        ReportRow(DAY, "b", report_summary(cases["lineitem"]()), stopped=checks),
+        ReportRow(DAY, "c", report_summary(cases["nothing_to_recommend"]())),
+        ReportRow(DAY, "d", problem="its report.json is missing"),
+    )
+    page = render_night(LINKS, DAY, RowPage(rows))
+    assert page.count("few rejected, found 41 %, expected at most 5 %") == 2
+    assert page.count("that of an earlier run of this night") == 1
+    assert "No change for" in page
+    assert "its report.json is missing" in page
+
+
+def test_a_history_says_what_joined_and_what_left(evidence: Evidence) -> None:
+    newer = replace(evidence, chosen=evidence.chosen[:1])
+    older = replace(evidence, chosen=evidence.chosen[1:2])
+    rows = (
+        ReportRow(DAY, "t", report_summary(newer)),
+        ReportRow(date(2026, 11, 19), "t", stopped=(GateCheck("s", "c", False, "o", "e"),)),
+        ReportRow(date(2026, 11, 18), "t", report_summary(older)),
+        ReportRow(date(2026, 11, 17), "t", report_summary(older)),
+    )
+    changes = re.findall(
+        r'<td class="changes">(.*?)</td>', render_history(LINKS, "t", RowPage(rows)), re.DOTALL
+    )
+    plain = [" ".join(re.sub("<[^>]+>", " ", change).split()) for change in changes]
+    assert plain == ["+ l_suppkey − l_shipmode", "", "same", ""]

@@ -1,0 +1,131 @@
+"""The chosen set of one table: K, the storage budget, enough is enough, and no flapping."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starskip.scoring.structure import Structure
+from starskip.selection.entries_percentile import DesirableEntries, ShapeEntries, entries_percentile
+from starskip.selection.recommend import recommend
+from starskip.selection.recommendation import Budget, Entries, Recommendation, Refusal, Stop
+from starskip.selection.vote_list import Saving, VoteList
+
+A, B, C = (Structure("inverted", name) for name in "abc")
+ALL = Entries(1000.0, 1e6)
+
+
+def votes(shape_id: str, savings: Mapping[Structure, float]) -> VoteList:
+    """A query that one of the indexes is enough for."""
+    alternatives = {frozenset({item}): Saving(saved) for item, saved in savings.items()}
+    return VoteList("t", shape_id, 0, alternatives, is_complete=False)
+
+
+def budget(**fields: object) -> Budget:
+    return Budget(**({"max_indexes": 3, "min_gain_ratio": 0.05, "model_error_ratio": 0.0} | fields))  # type: ignore[arg-type]
+
+
+def columns(advice: Recommendation) -> list[str]:
+    return [item.structure.column for item in advice.chosen]
+
+
+def reasons(advice: Recommendation) -> dict[str, Refusal]:
+    return {item.structure.column: item.reason for item in advice.refused}
+
+
+def test_indexes_are_added_until_the_next_one_gains_too_little() -> None:
+    lists = [votes("1", {A: 500}), votes("2", {B: 200}), votes("3", {C: 40})]
+    advice = recommend(lists, ALL, budget())
+    assert columns(advice) == ["a", "b"]
+    assert advice.stop is Stop.BELOW_MIN_GAIN
+    assert reasons(advice) == {"c": Refusal.BELOW_MIN_GAIN}
+
+
+def test_a_storage_budget_takes_two_small_ones_for_a_large_one() -> None:
+    lists = [votes("1", {A: 500}), votes("2", {B: 300}), votes("3", {C: 290})]
+    sizes = {A: 100, B: 50, C: 50}
+    advice = recommend(lists, ALL, budget(storage_bytes=100), size_bytes=sizes)
+    assert columns(advice) == ["b", "c"]
+    assert [item.size_bytes for item in advice.chosen] == [50, 50]
+    assert advice.stop is Stop.STORAGE_BUDGET
+    assert reasons(advice) == {"a": Refusal.OVER_STORAGE_BUDGET}
+    assert recommend(lists, ALL, budget(), size_bytes=sizes).stop is Stop.MAX_INDEXES
+
+
+def test_what_is_of_unknown_size_fits_no_budget() -> None:
+    lists = [votes("1", {A: 500}), votes("2", {B: 300})]
+    advice = recommend(lists, ALL, budget(storage_bytes=100), size_bytes={B: 50})
+    assert columns(advice) == ["b"]
+    assert reasons(advice) == {"a": Refusal.SIZE_UNKNOWN}
+
+
+def test_a_baselines_order_keeps_the_storage_budget_too() -> None:
+    lists = [votes("1", {A: 500}), votes("2", {B: 300}), votes("3", {C: 290})]
+    advice = recommend(
+        lists, ALL, budget(storage_bytes=100), ranked=[B, A, C], size_bytes={A: 100, B: 50, C: 50}
+    )
+    assert columns(advice) == ["b", "c"]
+
+
+def test_it_ends_where_the_queries_scan_as_few_entries_as_desired() -> None:
+    lists = [votes("1", {A: 500}), votes("2", {B: 200}), votes("3", {C: 100})]
+    shapes = {"1": ShapeEntries(5, 600.0), "2": ShapeEntries(4, 280.0), "3": ShapeEntries(1, 120.0)}
+    for most, expected in ((120.0, []), (75.0, ["a"]), (25.0, ["a", "b"])):
+        wanted = DesirableEntries(most, 0.9, shapes)
+        advice = recommend(lists, ALL, budget(desirable=wanted))
+        assert columns(advice) == (expected or ["a"]), most
+        assert advice.stop is Stop.DESIRABLE_ENTRIES
+    assert reasons(advice) == {"c": Refusal.BEYOND_DESIRABLE}
+    out_of_reach = DesirableEntries(1.0, 1.0, shapes)
+    assert columns(recommend(lists, ALL, budget(desirable=out_of_reach))) == ["a", "b", "c"]
+
+
+def test_the_percentile_counts_queries() -> None:
+    shapes = {"1": ShapeEntries(9, 90.0), "2": ShapeEntries(1, 1000.0)}
+    assert entries_percentile([], [], shapes, 0.9) == 10.0
+    assert entries_percentile([], [], shapes, 0.91) == 1000.0
+    assert entries_percentile([votes("2", {A: 950})], [A], shapes, 1.0) == 50.0
+    assert entries_percentile([], [], {}, 0.9) == 0.0
+
+
+@pytest.mark.parametrize(("gain", "expected"), [(5.0, "a"), (50.0, "b")])
+def test_last_nights_index_stays_until_another_one_saves_clearly_more(gain: float, expected: str) -> None:
+    lists = [votes("1", {A: 500, B: 500 + gain})]
+    steady = budget(max_indexes=1, switch_gain_ratio=0.01)
+    assert columns(recommend(lists, ALL, steady)) == ["b"], "without a last advice the best one wins"
+    advice = recommend(lists, ALL, steady, kept=frozenset({A}))
+    assert columns(advice) == [expected]
+    if expected == "a":
+        assert reasons(advice) == {"b": Refusal.NEAR_EQUAL}
+
+
+def test_an_index_at_the_least_gain_does_not_come_and_go() -> None:
+    seen: list[list[str]] = []
+    kept: frozenset[Structure] = frozenset()
+    for gain in (52, 48, 51, 47, 39):
+        advice = recommend(
+            [votes("1", {A: 500}), votes("2", {B: gain})], ALL, budget(switch_gain_ratio=0.01), kept=kept
+        )
+        kept = frozenset(item.structure for item in advice.chosen)
+        seen.append(columns(advice))
+    assert seen == [["a", "b"]] * 4 + [["a"]]
+
+
+@given(noise=st.lists(st.integers(-4, 4), min_size=2, max_size=12))
+def test_noise_below_half_the_switch_gain_never_changes_the_advice(noise: list[int]) -> None:
+    kept: frozenset[Structure] = frozenset()
+    advised = []
+    for shift in noise:
+        lists = [votes("1", {A: 500 + shift, B: 500 - shift}), votes("2", {C: 300})]
+        advice = recommend(lists, ALL, budget(max_indexes=2, switch_gain_ratio=0.01), kept=kept)
+        kept = frozenset(item.structure for item in advice.chosen)
+        advised.append(kept)
+    assert all(later == earlier for earlier, later in itertools.pairwise(advised))
+
+
+def test_nothing_to_save_is_said() -> None:
+    advice = recommend([], ALL, budget())
+    assert (columns(advice), advice.stop) == ([], Stop.NOTHING_TO_SAVE)

@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+import runpy
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starskip.artefacts.artefact_store import ArtefactStore
+from starskip.artefacts.manifest import Part
+from starskip.artefacts.storage_for import storage_for
+from starskip.errors import SourceError, StorageError
+from starskip.reports.page_links import page_name
+from starskip.reports.render_html import content_security_policy, keeps_policy
+from starskip.reports.report_files import report_files
+from starskip.settings import Settings
+from starskip.stages.gate_verdicts import GateCheck, GateVerdict, publish_verdicts
+from starskip.stages.night import Night
+from starskip.stages.published_reports import (
+    neighbour_nights,
+    night_rows,
+    published_document,
+    published_page,
+    published_table,
+    report_nights,
+    report_rows,
+    table_rows,
+)
+
+CASES = runpy.run_path(str(Path(__file__).parents[1] / "reports" / "report_cases.py"))["CASES"]
+FIRST = date(2026, 11, 1)
+
+
+def night_of(folder: Path, run_date: date = FIRST) -> Night:
+    store = ArtefactStore(storage_for(str(folder)))
+    return Night(run_date, store, Settings(), datetime(2026, 11, 21, tzinfo=UTC), "test")
+
+
+@pytest.fixture(scope="module")
+def files() -> dict[str, bytes]:
+    return dict(report_files(CASES["lineitem"]()))
+
+
+def publish(night: Night, tables: Collection[str], files: dict[str, bytes]) -> None:
+    aside = night.store.write_aside("reports", night.date_text)
+    night.publish(
+        "reports",
+        {
+            table: Part(tuple(aside.write_file(table, name, text) for name, text in files.items()))
+            for table in tables
+        },
+    )
+
+
+def stop(night: Night, *tables: str) -> None:
+    check = GateCheck("few rejected", False, "41 %", "at most 5 %")
+    publish_verdicts(
+        night, "parse_query_logs", [GateVerdict(table, "parse_query_logs", (check,)) for table in tables]
+    )
+
+
+@pytest.fixture(scope="module")
+def long_history(tmp_path_factory: pytest.TempPathFactory, files: dict[str, bytes]) -> Night:
+    """Seven nights, of which the sixth has no report and the seventh a stopped table only."""
+    folder = tmp_path_factory.mktemp("history")
+    tables = [["a", "b"], ["a"], ["b", "<c>", "a"], ["<c>"], ["a", "b", "A"], []]
+    for i, names in enumerate(tables):
+        if names:
+            publish(night_of(folder, FIRST + timedelta(days=i)), names, files)
+    stop(night_of(folder, FIRST + timedelta(days=2)), "d", "a")
+    stop(night_of(folder, FIRST + timedelta(days=6)), "a")
+    return night_of(folder)
+
+
+def test_nights_with_reports_or_verdicts_newest_first(long_history: Night) -> None:
+    assert [each.day for each in report_nights(long_history)] == [7, 5, 4, 3, 2, 1]
+
+
+def test_a_store_that_was_never_written_has_no_night(tmp_path: Path) -> None:
+    assert report_nights(night_of(tmp_path / "nothing")) == ()
+    assert report_rows(night_of(tmp_path / "nothing"), limit=5).rows == ()
+
+
+@given(limit=st.integers(1, 20), like=st.sampled_from(["", "a", "A", "<", "zz"]))
+def test_page_after_page_shows_each_row_once(long_history: Night, limit: int, like: str) -> None:
+    everything = report_rows(long_history, like=like, limit=1_000)
+    assert everything.older is None
+    shown: list[Any] = []
+    before, after = None, ""
+    while True:
+        page = report_rows(long_history, like=like, before=before, after=after, limit=limit)
+        assert len(page.rows) <= limit
+        shown += page.rows
+        if page.older is None:
+            break
+        before, after = page.older, page.older_after
+    assert shown == list(everything.rows)
+    assert all(like.casefold() in row.table.casefold() for row in shown)
+
+
+@given(limit=st.integers(1, 10), table=st.sampled_from(["a", "b", "<c>", "nobody"]))
+def test_a_history_goes_on_where_it_left_off(long_history: Night, limit: int, table: str) -> None:
+    everything = table_rows(long_history, page_name(table), limit=1_000)
+    shown: list[Any] = []
+    before = None
+    while True:
+        page = table_rows(long_history, page_name(table), before=before, limit=limit)
+        shown += page.rows
+        if page.older is None:
+            break
+        before = page.older
+    assert shown == list(everything.rows)
+    assert {row.table for row in shown} <= {table}
+
+
+def test_a_stopped_table_stands_with_its_check_and_the_report_that_stays(long_history: Night) -> None:
+    rows = {
+        row.table: row
+        for row in night_rows(replace(long_history, run_date=FIRST + timedelta(2)), limit=9).rows
+    }
+    assert list(rows) == ["<c>", "a", "b", "d"]
+    assert rows["a"].stopped[0].observed == "41 %"
+    assert rows["a"].summary is not None
+    assert rows["d"].stopped and rows["d"].summary is None
+    assert not rows["b"].stopped
+
+
+def test_a_night_of_some_tables_shows_those(long_history: Night) -> None:
+    some = replace(long_history, tables=frozenset({"b"}))
+    assert [row.table for row in night_rows(some, limit=9).rows] == ["b"]
+
+
+def test_a_night_of_many_tables_goes_on_behind_the_last(long_history: Night) -> None:
+    third = replace(long_history, run_date=FIRST + timedelta(days=2))
+    first = night_rows(third, limit=3)
+    assert [row.table for row in first.rows] == ["<c>", "a", "b"]
+    rest = night_rows(third, after=first.older_after, limit=3)
+    assert [row.table for row in rest.rows] == ["d"]
+    assert rest.older is None
+
+
+def test_the_neighbours_are_the_next_nights_with_a_report_of_the_table(long_history: Night) -> None:
+    third = replace(long_history, run_date=FIRST + timedelta(days=2))
+    assert neighbour_nights(third, "a") == (date(2026, 11, 2), date(2026, 11, 5))
+    assert neighbour_nights(third, "b") == (date(2026, 11, 1), date(2026, 11, 5))
+    assert neighbour_nights(third, "<c>") == (None, date(2026, 11, 4))
+
+
+def test_only_what_is_published_is_seen(tmp_path: Path, files: dict[str, bytes]) -> None:
+    night = night_of(tmp_path)
+    publish(night, ["a"], files)
+    aside = night.store.write_aside("reports", night.date_text)
+    aside.write_file("half", "report.json", files["report.json"])
+    assert [row.table for row in report_rows(night, limit=9).rows] == ["a"]
+    with pytest.raises(SourceError, match="no report of half for the night of 2026-11-01"):
+        published_table(night, "half")
+
+
+def test_a_damaged_report_is_told_and_the_others_are_shown(tmp_path: Path, files: dict[str, bytes]) -> None:
+    night = night_of(tmp_path)
+    publish(night, ["sound"], files)
+    for table, broken in (
+        ("torn", {"report.json": b"{"}),
+        ("empty", {}),
+        ("newer", {"report.json": b'{"schema_version": 99}'}),
+    ):
+        former = night.store.snapshot("reports", night.date_text)
+        assert former is not None
+        aside = night.store.write_aside("reports", night.date_text)
+        part = Part(tuple(aside.write_file(table, name, text) for name, text in broken.items()))
+        night.publish("reports", {**former.parts(), table: part})
+    rows = {row.table: row for row in report_rows(night, limit=9).rows}
+    assert rows["sound"].summary is not None
+    assert "not the JSON of a report" in str(rows["torn"].problem)
+    assert "report.json is missing" in str(rows["empty"].problem)
+    assert "update it" in str(rows["newer"].problem)
+
+
+def test_a_damaged_night_is_one_row_and_the_other_nights_are_shown(
+    tmp_path: Path, files: dict[str, bytes]
+) -> None:
+    night, next_night = night_of(tmp_path), night_of(tmp_path, FIRST + timedelta(days=1))
+    publish(night, ["a"], files)
+    publish(next_night, ["a"], files)
+    (manifest,) = (tmp_path / "reports" / next_night.date_text / "manifests").iterdir()
+    manifest.write_bytes(b"torn")
+    damaged, sound = report_rows(night, limit=9).rows
+    assert (damaged.table, sound.table) == ("", "a")
+    assert "manifest is damaged" in str(damaged.problem)
+    assert neighbour_nights(night, "a") == (None, None)
+
+
+def test_a_store_that_is_no_folder_is_an_error_that_names_it(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match="file"):
+        report_rows(night_of(tmp_path / "file"), limit=9)
+
+
+def test_the_page_is_served_as_published_and_that_of_another_version_anew(
+    tmp_path: Path, files: dict[str, bytes]
+) -> None:
+    night = night_of(tmp_path)
+    old = files["report.html"].replace(b"light dark", b"light").replace(b"sha256-", b"sha256-0")
+    publish(night, ["now"], files)
+    publish(replace(night, tables=frozenset({"then"})), ["then"], {**files, "report.html": old})
+    assert published_page(night, "now") == files["report.html"]
+    assert not keeps_policy(old)
+    anew = published_page(night, "then")
+    assert keeps_policy(anew) and b"lineitem" in anew
+    assert "sha256-" in content_security_policy()
+
+
+def test_a_file_that_is_not_of_a_report_is_refused(tmp_path: Path, files: dict[str, bytes]) -> None:
+    night = night_of(tmp_path)
+    publish(night, ["a"], files)
+    assert published_document(night, "a", "report.md") == files["report.md"]
+    for name in ("report.txt", "", "../report.md", "manifests"):
+        with pytest.raises(SourceError, match="there is no"):
+            published_document(night, "a", name)

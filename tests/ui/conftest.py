@@ -1,0 +1,218 @@
+"""A night in a house of its own, Airflow's page over it as ``make ui`` starts it, and a browser before it."""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starskip.artefacts.artefact_store import ArtefactStore
+from starskip.artefacts.manifest import Part
+from starskip.artefacts.storage_for import storage_for
+from starskip.reports.evidence import Evidence
+from starskip.reports.report_files import report_files
+
+CHECKOUT = Path(__file__).parents[2]
+NIGHT = "2026-11-20"
+DAG = "index_advisor_nightly"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+START_SECONDS = 300
+
+HOSTILE_TABLE = "<script>alert('table')</script>/../orders"
+HOSTILE_SQL = (
+    "SELECT 1 FROM t WHERE </code></td><script>top.hacked = 1; alert(2)</script>"
+    "<img src=x onerror=alert(3)><iframe src=javascript:alert(4)></iframe> = ?"
+)
+
+
+@dataclass
+class House:
+    """A checkout's night with everything of its own; ``run_id`` is that of a run that Airflow knows."""
+
+    folder: Path
+    run_id: str = ""
+
+    @property
+    def home(self) -> Path:
+        return self.folder / "airflow"
+
+    @property
+    def store(self) -> ArtefactStore:
+        return ArtefactStore(storage_for(str(self.folder / "artefacts")))
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "STARSKIP_CONFIG": str(self.folder / "night.yaml")}
+
+    def publish(self, night: str, table: str, files: dict[str, bytes]) -> None:
+        aside = self.store.write_aside("reports", night)
+        part = Part(tuple(aside.write_file(table, name, content) for name, content in files.items()))
+        now = datetime.now(UTC)
+        self.store.publish("reports", night, {table: part}, replace="tables", created_at=now, created_by="t")
+
+    def processes(self) -> list[int]:
+        """The processes that live in this house, whoever started them."""
+        mark = f"AIRFLOW_HOME={self.home}\0".encode()
+        found = []
+        for each in Path("/proc").glob("[0-9]*/environ"):
+            with suppress(OSError):
+                found += [int(each.parent.name)] if mark in each.read_bytes() else []
+        return found
+
+
+@dataclass
+class Page:
+    """Airflow's page as a person has started it: where it is and how to log in."""
+
+    address: str
+    password: str
+    process: subprocess.Popen[str]
+    house: House
+    said: list[str] = field(default_factory=list)
+
+    def stop(self, how: signal.Signals) -> int:
+        self.process.send_signal(how)
+        return self.process.wait(timeout=90)
+
+
+@pytest.fixture(scope="session")
+def house(tmp_path_factory: pytest.TempPathFactory) -> House:
+    """A night of the sample by the command line, two made-up ones, and a run of the DAG for the first."""
+    house = House(tmp_path_factory.mktemp("house"))
+    sample = CHECKOUT / "include" / "sample"
+    (house.folder / "night.yaml").write_text(
+        f"artefacts: artefacts\nlog_paths: [{sample}/logs]\nsegments_root: {sample}/segments\n"
+        f"table_configs: [{sample}/config/lineitem_table.json]\n"
+    )
+    stages = ["stage", "all", "--config", str(house.folder / "night.yaml"), "--run-date", NIGHT]
+    run([str(Path(sys.executable).with_name("starskip")), *stages], house.environment)
+    case = runpy.run_path(str(CHECKOUT / "tests" / "reports" / "report_cases.py"))["CASES"]["lineitem"]()
+    earlier = replace(case, run_date=date(2026, 11, 19))
+    house.publish("2026-11-19", "lineitem", dict(report_files(earlier)))
+    house.publish("2026-11-18", HOSTILE_TABLE, dict(report_files(hostile(case))))
+    house.run_id = a_run_of_the_dag(house)
+    return house
+
+
+@pytest.fixture(scope="session")
+def page(house: House, chromium: str) -> Iterator[Page]:
+    """Airflow with the pages, on a free port of this machine; the browser is asked for first."""
+    del chromium
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = ["-m", "starskip.orchestration.airflow_ui", "--port", str(port), "--home", str(house.home)]
+    process = subprocess.Popen(
+        [sys.executable, *command], cwd=CHECKOUT, env=house.environment, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        said = [process.stdout.readline() for _ in range(3)]
+        assert said[1].startswith(f"http://127.0.0.1:{port}  user admin, password "), said
+        password = json.loads((house.home / "passwords.json").read_text())["admin"]
+        wait_until_healthy(f"127.0.0.1:{port}")
+        yield Page(f"http://127.0.0.1:{port}", password, process, house, said)
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            process.wait(timeout=90)
+        if process.stdout:
+            process.stdout.close()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        pytest.fail("Chromium is missing: sudo apt-get install chromium", pytrace=False)
+    return str(found)
+
+
+@pytest.fixture(scope="session")
+def browser(chromium: str) -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+def hostile(case: Evidence) -> Evidence:
+    shape = replace(case.shapes.top[0], masked_text=HOSTILE_SQL, columns=(HOSTILE_TABLE,))
+    return replace(
+        case,
+        table=HOSTILE_TABLE,
+        shapes=replace(case.shapes, top=(shape,)),
+        chosen=(replace(case.chosen[0], columns=(HOSTILE_SQL,)),),
+    )
+
+
+def a_run_of_the_dag(house: House) -> str:
+    """Run the DAG by Airflow's own ``dags test``; only write_report runs, with a Spark that says it is done.
+
+    The artefacts are there already; what is wanted is a run, and what a task that ran leaves behind.
+    """
+    from starskip.orchestration.airflow_environment import airflow_environment
+    from starskip.orchestration.nightly_run import migrate_database
+
+    spark = house.folder / "bin" / "spark-submit"
+    spark.parent.mkdir()
+    spark.write_text('#!/bin/sh\necho \'{"stage": "write_report", "reports": 2}\'\n')
+    spark.chmod(0o755)
+    (house.home / "logs").mkdir(parents=True)
+    environment = airflow_environment(CHECKOUT, house.environment, home=house.home)
+    environment["PATH"] = f"{spark.parent}:{environment['PATH']}"
+    migrate_database(house.home, environment, house.home / "logs" / "migrate.log")
+    only = ["--mark-success-pattern", "(?!write_report).*", "--conf", json.dumps({"run_date": NIGHT})]
+    run(["airflow", "dags", "test", DAG, "2026-11-21", *only], environment)
+    with sqlite3.connect(house.home / "airflow.db") as database:
+        ((run_id, state),) = database.execute("select run_id, state from dag_run").fetchall()
+    database.close()
+    assert state == "success"
+    return str(run_id)
+
+
+def run(command: list[str], environment: dict[str, str]) -> None:
+    done = subprocess.run(
+        command, cwd=CHECKOUT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    assert done.returncode == 0, done.stdout[-5_000:]
+
+
+def wait_until_healthy(place: str) -> None:
+    from http.client import HTTPConnection, HTTPException
+
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        connection = HTTPConnection(place, timeout=30)
+        with suppress(OSError, HTTPException):
+            connection.request("GET", "/api/v2/version")
+            if connection.getresponse().status == 200:
+                return
+        connection.close()
+        time.sleep(0.5)
+    raise AssertionError("Airflow's page did not answer")

@@ -1,0 +1,181 @@
+"""The report pages as a person meets them: log in, look, follow the links, in a real browser and Airflow."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+pytestmark = [pytest.mark.ui, pytest.mark.dags, pytest.mark.filterwarnings("default")]
+
+DAG = "index_advisor_nightly"
+NIGHT = "2026-11-20"
+TIMEOUT_MS = 60_000
+"""For a shared machine; no time is asserted."""
+
+
+@dataclass
+class Visit:
+    """One tab of a person who has logged in, and everything that went wrong in it."""
+
+    tab: Any
+    address: str
+    shots: Path
+    errors: list[str] = field(default_factory=list)
+    dialogs: list[str] = field(default_factory=list)
+    elsewhere: list[str] = field(default_factory=list)
+
+    def go(self, path: str) -> None:
+        self.tab.goto(self.address + path)
+
+    def frame(self, name: str) -> Any:
+        return self.tab.frame_locator(f'iframe[title="{name}"]')
+
+    def shoot(self, name: str) -> None:
+        self.tab.screenshot(path=self.shots / f"{name}.png")
+
+    def is_clean(self) -> bool:
+        assert (self.errors, self.dialogs, self.elsewhere) == ([], [], [])
+        assert self.tab.evaluate("window.hacked") is None
+        return True
+
+
+@pytest.fixture
+def visit(page: Any, browser: Any, tmp_path: Path) -> Iterator[Visit]:
+    """Log in through the form; from then on nothing may go wrong."""
+    with browser.new_context(viewport={"width": 1440, "height": 900}) as context:
+        context.set_default_timeout(TIMEOUT_MS)
+        tab = context.new_page()
+        visit = Visit(tab, page.address, tmp_path)
+        tab.on("dialog", lambda dialog: (visit.dialogs.append(dialog.message), dialog.dismiss()))
+        tab.on("request", lambda request: note_place(visit, request.url))
+        visit.go("/")
+        tab.fill("input[name=username]", "admin")
+        tab.fill("input[name=password]", page.password)
+        tab.click("button[type=submit]")
+        tab.wait_for_url(f"{page.address}/")
+        tab.get_by_role("link", name="Starskip").wait_for()
+        # Before the login Airflow's page asks for what it may not have yet, and Chromium says so.
+        tab.on("console", lambda said: visit.errors.append(said.text) if said.type == "error" else None)
+        tab.on("pageerror", lambda error: visit.errors.append(str(error)))
+        yield visit
+        visit.shoot("last")
+
+
+def note_place(visit: Visit, url: str) -> None:
+    if not url.startswith((f"{visit.address}/", "data:", f"blob:{visit.address}/")):
+        visit.elsewhere.append(url)
+
+
+def test_the_start_says_where_the_page_is_and_how_to_log_in(page: Any) -> None:
+    assert page.said[0].startswith("Starting Airflow; its log is ")
+    assert page.said[1] == f"{page.address}  user admin, password {page.password}; Ctrl-C stops it\n"
+    assert page.said[2] == f"{page.address}/plugin/starskip  the reports of all nights\n"
+
+
+def test_from_the_navigation_to_a_report_its_files_and_its_history(visit: Visit) -> None:
+    visit.tab.get_by_role("link", name="Starskip").click()
+    pages = visit.frame("Starskip")
+    pages.get_by_role("heading", name=f"Night of {NIGHT}").wait_for()
+    visit.shoot("index")
+
+    pages.get_by_role("link", name="lineitem", exact=True).first.click()
+    report = pages.frame_locator("iframe")
+    report.get_by_text("What to change").wait_for()
+    assert re.match(r"Add inverted indexes on .*l_suppkey", report.locator("h1").inner_text())
+    pictures = report.locator("img")
+    assert pictures.count() >= 2
+    assert all(pictures.nth(i).evaluate("each => each.naturalWidth > 0") for i in range(pictures.count()))
+    visit.shoot("report")
+    assert visit.tab.url == f"{visit.address}/plugin/starskip/starskip/tables/lineitem/{NIGHT}"
+
+    with visit.tab.expect_download() as downloaded:
+        pages.get_by_role("link", name="JSON").click()
+    assert downloaded.value.suggested_filename == f"lineitem-{NIGHT}-report.json"
+    assert json.loads(Path(downloaded.value.path()).read_text())["table"] == "lineitem"
+
+    pages.get_by_role("link", name="lineitem", exact=True).click()
+    pages.get_by_role("heading", name="lineitem over the nights").wait_for()
+    assert pages.locator("svg.history circle").count() == 2
+    visit.shoot("history")
+    pages.locator("svg.history a").first.click()
+    report.get_by_text("night of 2026-11-19").wait_for()
+    assert visit.is_clean()
+
+
+def test_a_report_has_an_address_of_its_own_inside_of_airflow(visit: Visit) -> None:
+    visit.go("/plugin/starskip/starskip/tables/lineitem/2026-11-19")
+    report = visit.frame("Starskip").frame_locator("iframe")
+    report.get_by_text("night of 2026-11-19").wait_for()
+    assert visit.is_clean()
+
+
+def test_from_the_task_to_the_reports_of_its_night(visit: Visit, house: Any) -> None:
+    visit.go(f"/dags/{DAG}/runs/{quote(house.run_id, safe='')}/tasks/write_report/details")
+    link = visit.tab.get_by_role("link", name="Index advice of this night")
+    link.wait_for()
+    visit.shoot("task")
+    link.click()
+    pages = visit.frame("Index advice")
+    pages.get_by_role("heading", name=f"Night of {NIGHT}").wait_for()
+    visit.shoot("run")
+    pages.get_by_role("link", name="airlineStats").click()
+    pages.frame_locator("iframe").get_by_text(f"night of {NIGHT}").wait_for()
+    assert visit.is_clean()
+
+
+def test_tags_in_names_and_queries_are_text(visit: Visit) -> None:
+    visit.go("/plugin/starskip")
+    pages = visit.frame("Starskip")
+    pages.get_by_label("Table").fill("<SCRIPT>")
+    pages.get_by_role("button", name="Filter").click()
+    pages.get_by_role("heading", name=f"Night of {NIGHT}").wait_for(state="detached")
+    name = pages.get_by_role("link", name="<script>alert('table')</script>/../orders")
+    name.wait_for()
+    visit.shoot("hostile-index")
+    name.click()
+    report = pages.frame_locator("iframe")
+    report.get_by_text("<script>top.hacked = 1; alert(2)</script>").first.wait_for()
+    visit.shoot("hostile-report")
+    pages.get_by_role("link", name="<script>").click()
+    pages.get_by_role("heading", name="over the nights").wait_for()
+    assert visit.is_clean()
+
+
+def test_a_script_that_someone_wrote_into_a_stored_page_does_not_run(visit: Visit, house: Any) -> None:
+    snapshot = house.store.snapshot("reports", "2026-11-19")
+    files = {f.name.rpartition("/")[2].partition("-")[2]: snapshot.read_file(f)
+             for f in snapshot.parts()["lineitem"].files}  # fmt: skip
+    attack = b"<script>top.hacked = 1; alert(1)</script><img src=x onerror=alert(2)><p>tampered</p></main>"
+    house.publish("2026-11-17", "tampered", {**files, "report.html": attack.join(
+        files["report.html"].split(b"</main>"))})  # fmt: skip
+    for path in ("", "/report.html"):
+        visit.go(f"/starskip/tables/tampered/2026-11-17{path}")
+        inner = visit.tab.frame_locator("iframe") if not path else visit.tab
+        inner.get_by_text("tampered", exact=True).last.wait_for()
+    assert visit.dialogs == []
+    assert visit.tab.evaluate("window.hacked") is None
+    refused = [each for each in visit.errors if "Content Security Policy" in each or "sandboxed" in each]
+    assert len(refused) == len(visit.errors) >= 2
+
+
+def test_an_unknown_night_and_another_dag_are_told_in_words(visit: Visit) -> None:
+    visit.go("/plugin/starskip/starskip/nights/2020-01-01")
+    visit.frame("Starskip").get_by_text("There is no report for the night of 2020-01-01").wait_for()
+    visit.shoot("missing")
+    # That the answer is a 404 is what the browser's console says; nothing else is wrong.
+    assert all("404" in each for each in visit.errors)
+    assert visit.dialogs == visit.elsewhere == []
+
+
+def test_ctrl_c_ends_all_of_airflow(page: Any, house: Any) -> None:
+    assert len(house.processes()) > 3
+    assert page.stop(signal.SIGINT) == 0
+    assert house.processes() == []
