@@ -259,7 +259,7 @@ def report_left_out(found: Mapping[tuple[str, str], Predictions]) -> None:
         f"\nmodel_error_ratio fitted without one table (to {WANTED_COVERAGE:.0%} of sets inside), tried on it"
     )
     print(f"{'left out':19} {'fitted':>7} {'inside 90 %':>12} {'half width':>11}")
-    families = {table: table.removesuffix("_mv") for table in tables}
+    families = {table: table.removesuffix("_mv").removesuffix("_with_range") for table in tables}
     for left_out in sorted(set(families.values())):
         others = [key for key in measured if families[key[0]] != left_out]
         own = [key for key in measured if families[key[0]] == left_out]

@@ -10,7 +10,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +20,7 @@ import obstore
 import pytest
 from hypothesis import HealthCheck, settings
 from obstore.store import S3Store
+from starskip.files import open_store
 
 # Deadlines would assert timing, and this machine is shared; print_blob lets a failure be run again.
 settings.register_profile(
@@ -102,6 +103,17 @@ def s3(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> S3Server:
     for name, value in s3_server.environment.items():
         monkeypatch.setenv(name, value)
     return s3_server
+
+
+@pytest.fixture
+def quick_retries(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Give a function after which clients are made anew and soon give up."""
+
+    def shorten() -> None:
+        monkeypatch.setitem(open_store._RETRIES, "max_retries", 1)
+        open_store._opened.cache_clear()
+
+    return shorten
 
 
 def _start(folder: Path, running: ExitStack) -> tuple[int, int]:

@@ -22,7 +22,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet
-from starskip.artefacts import chain, local_storage, object_storage
+from starskip.artefacts import chain, local_storage, object_storage, storage
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.chain import Chain
 from starskip.artefacts.local_storage import LocalStorage
@@ -125,8 +125,8 @@ def ended(child: int) -> int:
 
 
 def kill_at_line(number: int) -> Callable[[FrameType, str, Any], Any]:
-    """Trace the two modules that touch the store; kill -9 this process before their line ``number``."""
-    watched = {local_storage.__file__, object_storage.__file__, chain.__file__}
+    """Trace the modules that touch the store; kill -9 this process before their line ``number``."""
+    watched = {module.__file__ for module in (chain, local_storage, object_storage, storage)}
     passed = 0
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
@@ -143,7 +143,7 @@ def kill_at_line(number: int) -> Callable[[FrameType, str, Any], Any]:
 
 
 def kill_before_lines(root: str, every: int) -> dict[str, Any]:
-    """Publish over generation 1, then vacuum: each killed before every so many lines until it gets through."""
+    """Publish over generation 1, then vacuum: each killed before every so many lines until it is through."""
     counts = {"killed": 0, "old": 0, "new": 0, "wrong": 0, "stuck": 0}
     template = f"{root}/template"
     answer_of(root, lambda: publish(store_at(template), 1))
@@ -217,12 +217,38 @@ def kill_at_random(root: str, kills: int, seed: int) -> dict[str, Any]:
     return counts
 
 
-def race(root: Path, processes: int, commits: int) -> dict[str, Any]:
+_chance = random.Random()
+
+
+def _lossy(put: Callable[[str, bytes], PutVerdict], name: str, content: bytes) -> PutVerdict:
+    """Lose one answer to a put in four, half of them after the put took effect."""
+    lost, after = _chance.random() < 0.25, _chance.random() < 0.5
+    if lost and not after:
+        raise StorageError("lost before", location=name)
+    verdict = put(name, content)
+    if lost:
+        raise StorageError("lost after", location=name)
+    return verdict
+
+
+class LossyFolder(LocalStorage):
+    def put_if_absent(self, name: str, content: bytes) -> PutVerdict:
+        return _lossy(super().put_if_absent, name, content)
+
+
+class LossyBucket(ObjectStorage):
+    def put_if_absent(self, name: str, content: bytes) -> PutVerdict:
+        return _lossy(super().put_if_absent, name, content)
+
+
+def race(root: str, processes: int, commits: int) -> dict[str, Any]:
     """Let each process count itself up on one chain, and report the chain at the end."""
-    contended = Chain(LossyStorage(root / "race"), "numbers/race")
+    place: Any = storage_for(f"{root}/race")
+    lossy = LossyBucket(place.root) if is_url(root) else LossyFolder(place.root)
+    contended = Chain(lossy, "numbers/race")
 
     def writer(process: int) -> None:
-        LossyStorage.chance.seed(process)
+        _chance.seed(process)
         mine = f"process {process}"
 
         def change(parts: Any) -> Any:

@@ -181,6 +181,32 @@ def test_the_reason_of_a_failure_is_what_the_job_said_itself(nightly: Any) -> No
     assert failure_reason("fit_latency_model", [], "Cannot execute: x.\nmore") == "Cannot execute: x."
 
 
+@pytest.mark.parametrize(
+    ("master", "is_one_process", "is_here"),
+    [
+        ("local", True, True),
+        ("local[2]", True, True),
+        ("local[*]", True, True),
+        ("localhost", False, True),
+        ("spark://localhost", False, True),
+        ("127.0.0.1", False, True),
+        ("spark://127.0.0.1:7077", False, True),
+        ("spark://cluster", False, False),
+        ("cluster", False, False),
+        ("yarn", False, False),
+        ("", False, False),
+    ],
+)
+def test_a_job_is_told_what_its_master_asks_for(
+    nightly: Any, master: str, is_one_process: bool, is_here: bool
+) -> None:
+    from starskip.orchestration.spark_stage_operator import conf_of_master
+
+    conf = conf_of_master(master)
+    assert ("spark.driver.extraJavaOptions" in conf) == is_one_process
+    assert ("spark.driver.host" in conf) == is_here
+
+
 def test_the_counts_are_those_of_the_line_that_a_job_ends_with(nightly: Any) -> None:
     from starskip.orchestration.spark_stage_operator import job_counts
 
@@ -202,6 +228,7 @@ def requested(nightly: Any, variable: str | None = None, **given: Any) -> Any:
         data_interval_start=datetime(2026, 11, 20, 2, tzinfo=UTC),
         run_after=datetime(2026, 11, 21, 2, tzinfo=UTC),
         run_id="manual; rm -rf .",
+        conf=given,
     )
     values = {"starskip_config": variable} if variable else {}
     context = {"dag_run": run, "params": checked(nightly, **given), "var": {"value": values}}

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
-from starskip.orchestration.airflow_environment import airflow_environment
+from starskip.orchestration.airflow_environment import airflow_environment, has_file_database
 
 CHECKOUT = Path("/a/checkout")
 
@@ -29,6 +32,37 @@ def test_spark_is_local_unless_the_caller_has_a_connection() -> None:
     assert json.loads(airflow_environment(CHECKOUT, {})["AIRFLOW_CONN_SPARK_DEFAULT"])["host"] == "local[2]"
     given = {"AIRFLOW_CONN_SPARK_DEFAULT": "spark://cluster:7077", "STARSKIP_CONFIG": "mine.yaml"}
     assert given.items() <= airflow_environment(CHECKOUT, given).items()
+
+
+def test_a_database_that_the_caller_gives_is_used_but_not_that_of_another_airflow() -> None:
+    given = {"AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": "postgresql+psycopg2://me:secret@db/airflow"}
+    home = CHECKOUT / ".airflow"
+    found = airflow_environment(CHECKOUT, given)
+    assert given.items() <= found.items()
+    assert not has_file_database(found, home)
+    assert given.items() <= airflow_environment(CHECKOUT, {**given, "AIRFLOW_HOME": str(home)}).items()
+    other = airflow_environment(CHECKOUT, {**given, "AIRFLOW_HOME": "/other"})
+    assert has_file_database(other, home)
+    command = {"AIRFLOW__DATABASE__SQL_ALCHEMY_CONN_CMD": "cat /run/secrets/database"}
+    found = airflow_environment(CHECKOUT, command)
+    assert command.items() <= found.items()
+    assert "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN" not in found
+    assert has_file_database(airflow_environment(CHECKOUT, {}), home)
+
+
+def test_the_printed_exports_hold_no_secret_that_the_caller_has_given() -> None:
+    given = {"AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": "postgresql+psycopg2://me:s3cret@db/airflow"}
+    command = [sys.executable, "-m", "starskip.orchestration.airflow_environment"]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")}
+    ran = subprocess.run(command, env={**kept, **given}, capture_output=True, text=True, check=True)
+    assert "export AIRFLOW_HOME=" in ran.stdout
+    assert "s3cret" not in ran.stdout
+
+
+def test_only_a_local_spark_is_bound_to_this_machine() -> None:
+    assert airflow_environment(CHECKOUT, {})["SPARK_LOCAL_IP"] == "127.0.0.1"
+    cluster = {"AIRFLOW_CONN_SPARK_DEFAULT": "spark://cluster:7077"}
+    assert "SPARK_LOCAL_IP" not in airflow_environment(CHECKOUT, cluster)
 
 
 def test_everything_is_told_the_same_port_and_listens_here_only() -> None:

@@ -30,8 +30,10 @@ from starskip.reports.evidence import (
     RejectedExample,
     Setting,
     ShapeEvidence,
+    SortOrder,
     Structure,
     Summary,
+    TypicalEntries,
 )
 from starskip.reports.evidence_bounds import top_shapes
 
@@ -199,6 +201,8 @@ def lineitem() -> Evidence:
             segments=4,
             gates=GATES,
         ),
+        typical_entries=TypicalEntries(0.9, 300_712.0, 299_814.0),
+        sort_order=SortOrder("l_suppkey", ("l_orderkey",), 0.414, Interval(0.37, 0.45)),
     )
 
 
@@ -211,6 +215,8 @@ def milliseconds() -> Evidence:
     return replace(
         evidence,
         unit="milliseconds",
+        nights=3,
+        sort_order=replace(evidence.sort_order, column=None) if evidence.sort_order else None,
         show_literals=True,
         settings=tuple(replace(s, value=True) if s.name == "show_literals" else s for s in SETTINGS),
         summary=replace(evidence.summary, saving_ms=4_310.0),
@@ -275,6 +281,8 @@ def stopped_by_gate() -> Evidence:
     )
     return replace(
         evidence,
+        typical_entries=None,
+        sort_order=None,
         table="lineitem",
         k_curve=KCurve((), 0, "no_more_candidates"),
         shapes=top_shapes(()),
@@ -295,6 +303,8 @@ def empty_log() -> Evidence:
     evidence = stopped_by_gate()
     return replace(
         evidence,
+        typical_entries=None,
+        sort_order=None,
         summary=Summary(0, 0, 0, 0, 0, 0.0, Interval(0.0, 0.0)),
         latency=replace(evidence.latency, reason="The log holds no query of the table."),
         data_quality=DataQuality(0, 0, 0, {}, {}, segments=4, gates=GATES[2:3]),
@@ -307,6 +317,8 @@ def without_log() -> Evidence:
     full = lineitem()
     return replace(
         evidence,
+        typical_entries=None,
+        sort_order=None,
         summary=Summary(0, 0, 0, 0, 0, 0.41, Interval(0.2, 0.6), workload="equal_columns"),
         change=ConfigChange({"invertedIndexColumns": KeyChange((), COLUMNS[:2])}, full.change.add[:2]),
         chosen=full.chosen[:2],

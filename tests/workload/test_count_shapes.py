@@ -196,3 +196,71 @@ def test_a_literal_list_that_outgrows_all_other_shapes_stays_out_of_the_sample(
 def test_an_empty_log_gives_no_rows() -> None:
     assert len(counted([])) == 0
     assert len(merged([])) == 0
+
+
+def test_weights_add_what_was_not_logged_and_leave_counts_of_records(
+    record: Callable[..., Record], batch: Callable[[list[Record]], pa.RecordBatch]
+) -> None:
+    text = "select count(*) from lineitem where l_suppkey = 7"
+    records = [
+        record(text, entries_scanned_in_filter=100, latency_ms=10, weight=4.0),
+        record(text, entries_scanned_in_filter=300, latency_ms=20, weight=1.5),
+        record(text, entries_scanned_in_filter=50, latency_ms=2000),
+        record(text, entries_scanned_in_filter=70, exceptions=1),
+    ]
+    (shape,) = shapes_of(counted([batch(records)]))
+    assert (shape.queries, shape.failed, shape.entries_scanned_in_filter) == (4, 1, 520)
+    assert (shape.unlogged_queries, shape.unlogged_entries_scanned_in_filter) == (3.5, 450.0)
+    assert (shape.estimated_queries, shape.estimated_entries) == (7.5, 970.0)
+    assert shape.estimated_entries_squared == 16 * 100**2 + 1.5**2 * 300**2 + 50**2 + 70**2
+    assert shape.latency_ms_mean == pytest.approx((4 * 10 + 1.5 * 20 + 2000 + 3) / 7.5)
+    (instance,) = shape.instances.values()
+    assert (instance.queries, instance.entries_scanned_in_filter) == (3, 450)
+    assert (instance.estimated_queries, instance.estimated_entries) == (6.5, 900.0)
+
+
+@settings(max_examples=25)
+@given(weights=st.lists(st.floats(1, 50), min_size=12, max_size=12), cut=st.integers(0, 12))
+def test_weighted_sums_merge(
+    record: Callable[..., Record],
+    batch: Callable[[list[Record]], pa.RecordBatch],
+    weights: list[float],
+    cut: int,
+) -> None:
+    text = "select count(*) from t where a = {}"
+    records = [
+        record(text.format(n % 4), weight=w, entries_scanned_in_filter=n) for n, w in enumerate(weights)
+    ]
+    (whole,) = shapes_of(counted([batch(records)]))
+    (parts,) = shapes_of(merged([counted([batch(records[:cut])]), counted([batch(records[cut:])])]))
+    assert parts.queries == whole.queries == 12
+    assert parts.estimated_queries == pytest.approx(whole.estimated_queries) == pytest.approx(sum(weights))
+    assert parts.estimated_entries == pytest.approx(whole.estimated_entries)
+    assert parts.estimated_entries_squared == pytest.approx(whole.estimated_entries_squared)
+
+
+@pytest.mark.parametrize(
+    ("line_format", "is_literal"),
+    [
+        *[(form, True) for form in ("2016-12", "2018-09", "0.1.0", "0.8.0-pql", "0.5.0", "json-event")],
+        *[(form, False) for form in ("0.8.0-sql", "0.11.0", "1.5.0", None)],
+    ],
+)
+def test_double_quotes_hold_a_literal_where_the_line_can_be_pql(
+    record: Callable[..., Record],
+    batch: Callable[[list[Record]], pa.RecordBatch],
+    line_format: str | None,
+    is_literal: bool,
+) -> None:
+    records = [record('select count(*) from t where a = "secret"', line_format=line_format)]
+    (shape,) = shapes_of(counted([batch(records)]))
+    assert ("secret" not in shape.text) is is_literal
+    assert (list(shape.instances) == [(("'secret",),)]) is is_literal
+
+
+def test_a_column_in_double_quotes_stays_one_where_only_the_text_can_tell(
+    record: Callable[..., Record], batch: Callable[[list[Record]], pa.RecordBatch]
+) -> None:
+    records = [record("select count(*) from t where \"a\" = 'secret'", line_format="0.5.0")]
+    (shape,) = shapes_of(counted([batch(records)]))
+    assert shape.text == 'SELECT COUNT(*) FROM t WHERE "a" = ?'

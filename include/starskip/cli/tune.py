@@ -15,6 +15,7 @@ from starskip.cli.several_values import SeveralValues
 from starskip.errors import ConfigError, printable
 from starskip.pinot.table_config import configured_indexes, read_table_configs
 from starskip.scoring.structure import Structure
+from starskip.selection.recommendation import Refusal
 from starskip.settings import STRATEGIES, STRATEGY_ALIASES, Settings, with_overrides
 from starskip.stages.advise_table import TableAdvice
 from starskip.stages.tune_tables import TuneRequest, tune_tables
@@ -265,6 +266,8 @@ def _text(advice: TableAdvice, index_kind: str, *, is_guess: bool) -> str:
             f" adds {item.progressive_saving_ratio:.1%}"
             for rank, item in enumerate(advice.recommendation.chosen, start=1)
         )
+    elif advice.refused and advice.refused[0].reason is Refusal.NOT_ENOUGH_QUERIES:
+        return "\n".join([*lines, f"  {printable(advice.refused[0].detail.partition(';')[0])}"])
     else:
         lines.append("  nothing to recommend: no index saves enough")
     lines.extend(

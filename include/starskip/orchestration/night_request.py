@@ -75,5 +75,9 @@ def night_request(context: Mapping[str, Any], checkout: Path) -> NightRequest:
         run_id=run.run_id,
         config=config,
         tables=tuple(params["tables"]),
-        settings={name: str(params[name]) for name in SETTING_PARAMS if params[name] is not None},
+        settings={name: _text(params[name]) for name in SETTING_PARAMS if params[name] is not None},
     )
+
+
+def _text(value: Any) -> str:
+    return ",".join(value) if isinstance(value, list) else str(value)

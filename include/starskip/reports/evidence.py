@@ -109,6 +109,18 @@ class SortOrder:
 
 
 @dataclass(frozen=True, slots=True)
+class TypicalEntries:
+    """Entries in filter that ``query_ratio`` of the queries stay within, today and with the chosen indexes.
+
+    Each shape stands at its mean.
+    """
+
+    query_ratio: float
+    today: float
+    advised: float
+
+
+@dataclass(frozen=True, slots=True)
 class ConfigChange:
     """What to change under ``tableIndexConfig``, by Pinot's own key names, and the same as structures."""
 
@@ -317,6 +329,7 @@ class Evidence:
     drops: tuple[ReasonedStructure, ...]
     data_quality: DataQuality
     show_literals: bool = False
+    typical_entries: TypicalEntries | None = None
     sort_order: SortOrder | None = None
     nights: int = 1
     schema_version: int = SCHEMA_VERSION

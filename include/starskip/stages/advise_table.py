@@ -13,7 +13,7 @@ from starskip.scoring.parser_selectivity import INVERTED_ORDER, SORTED_ORDER
 from starskip.scoring.segment_estimates import parsed_shape
 from starskip.scoring.structure import Structure
 from starskip.scoring.voting_shapes import voting_queries, voting_shapes
-from starskip.selection.entries_percentile import DesirableEntries
+from starskip.selection.entries_percentile import DesirableEntries, entries_percentile
 from starskip.selection.exclusive_orders import exclusive_orders
 from starskip.selection.filtered_columns import (
     answering_indexes,
@@ -25,13 +25,22 @@ from starskip.selection.look_back import NightVotes, look_back
 from starskip.selection.recommend import recommend
 from starskip.selection.recommendation import Budget, Recommendation, Refused
 from starskip.selection.unneeded_indexes import Drop, unneeded_indexes
-from starskip.selection.vote_list import StructureSet, building_lists, order_lists
+from starskip.selection.vote_list import StructureSet, VoteList, building_lists, order_lists
 from starskip.settings import Settings
 from starskip.sql.query_shape import QueryShape
 from starskip.stages.past_nights import NO_PAST, PastNights, night_votes
 from starskip.stages.planned_votes import candidate_columns, rules_of
 from starskip.tables.table_overview import TableOverview
 from starskip.workload.shape_workload import ShapeWorkload
+
+
+@dataclass(frozen=True, slots=True)
+class TypicalEntries:
+    """Entries in filter that a share of the queries stays within, today and with the chosen indexes."""
+
+    query_ratio: float
+    today: float
+    advised: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +60,7 @@ class TableAdvice:
     unparsed: int
     shapes: int
     entries: int
+    typical: TypicalEntries | None = None
     sort_order: Recommendation | None = None
     nights: int = 1
     in_force: StructureSet = frozenset()
@@ -120,11 +130,23 @@ def advise_table(
         entries=sum(shape.entries_scanned_in_filter for shape in shapes),
         unlogged_queries=sum((shape.unlogged_queries for shape in shapes), start=0.0),
         unlogged_entries=sum((shape.unlogged_entries_scanned_in_filter for shape in shapes), start=0.0),
+        typical=_typical(window, lists, recommendation, settings),
         sort_order=order,
         nights=1 + len(past.comparable_with(tonight)),
         in_force=tonight.in_force,
         sorted_columns=tonight.order,
     )
+
+
+def _typical(
+    window: NightVotes, lists: Sequence[VoteList], recommendation: Recommendation, settings: Settings
+) -> TypicalEntries | None:
+    if not window.shapes:
+        return None
+    ratio = settings.desirable_query_ratio
+    chosen = [item.structure for item in recommendation.chosen]
+    today = entries_percentile([], [], window.shapes, ratio)
+    return TypicalEntries(ratio, today, entries_percentile(lists, chosen, window.shapes, ratio))
 
 
 def _budget(settings: Settings, window: NightVotes) -> Budget:

@@ -26,6 +26,8 @@ _MAX_BYTES = 256 * 1024 * 1024
 _FEWEST_SEGMENTS = 8
 _MAX_READ_ROWS = 1 << 20
 """Sixteen roaring containers: what a larger segment repeats."""
+_COLUMNS_AT_ONCE = 64
+"""Of so many columns, the rows read take 256 MiB at most."""
 
 
 def sampled_index_sizes(
@@ -52,20 +54,32 @@ def _few_where_large(files: Sequence[SegmentFile]) -> list[SegmentFile]:
 def _sizes(
     plans: Mapping[str, TablePlan], index_format: IndexFormat, files: Iterable[SegmentFile]
 ) -> Iterator[pa.RecordBatch]:
-    asked: dict[str, list[str]] = {}
+    columns: dict[str, list[str]] = {}
     for file in files:
-        if file.table not in asked:
-            asked[file.table] = _asked_columns(plans[file.table])
+        if file.table not in columns:
+            columns[file.table] = _columns(plans[file.table])
         try:
-            facts = read_segment_facts(file, whole=False)
-            window = read_row_window(file, asked[file.table], max_rows=_MAX_READ_ROWS)
+            yield from _of_segment(file, columns[file.table], index_format)
         except DamagedSegment:
             # Named by collect_segment_metadata; the other segments tell enough.
             continue
-        for batch in facts_rows(file, facts).to_batches():
+
+
+def _of_segment(
+    file: SegmentFile, columns: Sequence[str], index_format: IndexFormat
+) -> Iterator[pa.RecordBatch]:
+    facts = facts_rows(file, read_segment_facts(file, whole=False)).combine_chunks().to_batches()
+    for first in range(0, len(columns), _COLUMNS_AT_ONCE):
+        some = columns[first : first + _COLUMNS_AT_ONCE]
+        window = read_row_window(file, some, max_rows=_MAX_READ_ROWS)
+        for batch in facts:
             yield window_sizes(window, batch, index_format)
 
 
-def _asked_columns(plan: TablePlan) -> list[str]:
-    filters = [parsed_shape(shape.skeleton).filter for shape in plan.shapes()]
-    return sorted({leaf.column for item in filters for leaf in leaves(item)} & plan.columns)
+def _columns(plan: TablePlan) -> list[str]:
+    """Return the columns that queries filter on; all candidates where no query is known."""
+    shapes = plan.shapes()
+    if not shapes:
+        return sorted(plan.candidates.keys() & plan.columns)
+    asked = {leaf.column for shape in shapes for leaf in leaves(parsed_shape(shape.skeleton).filter)}
+    return sorted(asked & plan.columns)

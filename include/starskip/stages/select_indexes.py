@@ -105,6 +105,7 @@ def _properties(advice: TableAdvice) -> Mapping[str, Any]:
             {"k": p.k, "structures": [str(s) for s in p.structures], "saving": asdict(p.saving)}
             for p in recommendation.curve
         ],
+        "typical_entries": asdict(advice.typical) if advice.typical else None,
         "sort_order": _order_properties(advice),
         "in_force": sorted(map(str, advice.in_force)),
         "sorted_columns": sorted(advice.sorted_columns),

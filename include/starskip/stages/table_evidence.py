@@ -37,6 +37,7 @@ from starskip.reports.evidence import (
     SortOrder,
     Structure,
     Summary,
+    TypicalEntries,
 )
 from starskip.reports.evidence_bounds import thinned_bins, top_shapes
 from starskip.reports.masking import mask_literals
@@ -94,6 +95,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
         drops=tuple(_reasoned(row) for row in rows if row["verdict"] == "drop"),
         data_quality=_data_quality(night, table),
         show_literals=night.settings.show_literals,
+        typical_entries=TypicalEntries(**typical) if (typical := properties.get("typical_entries")) else None,
         sort_order=_sort_order(properties),
         nights=properties.get("nights", 1),
     )

@@ -42,7 +42,7 @@ def test_a_row_of_the_table_holds_what_the_metadata_says(segment_files: dict[str
         "version": "v1",
         "rows": 500,
         "source_file": file.path,
-        "source_identity": f"{file.size_bytes}:{file.modified_ns}",
+        "source_identity": source_identity(file),
         "column": "mv_str",
         "data_type": "STRING",
         "column_type": "DIMENSION",

@@ -1,0 +1,264 @@
+"""Old nights on a real Airflow: scheduler, PostgreSQL and a Spark cluster, started as the compose file does.
+
+The sample's three days and a day before them that nobody logged, the log of one day missing at first. To keep
+time down only the jobs of one night go to the cluster; those of the others run the same stages in one process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from starskip.stages.gate_verdicts import STAGES
+
+pytestmark = [
+    pytest.mark.dags,
+    pytest.mark.spark,
+    pytest.mark.quality,
+    pytest.mark.timeout(2400),
+    pytest.mark.filterwarnings("default"),
+]
+
+UNLOGGED, BROKEN, FINE, ON_CLUSTER = NIGHTS = ("2026-11-17", "2026-11-18", "2026-11-19", "2026-11-20")
+_SUBMIT = """#!{python}
+import os, runpy, sys
+from unittest.mock import MagicMock
+words = sys.argv[1:]
+if "--run-date={night}" in words and "--tables=" in words:
+    os.execv("{real}", ["{real}", *words])
+import starskip.spark.stage_job as jobs
+from starskip.stages.local_engine import LocalEngine
+jobs.SparkSession, jobs.SparkEngine = MagicMock(), lambda session: LocalEngine()
+job = next(word for word in words if word.endswith(".py"))
+sys.argv = words[words.index(job):]
+runpy.run_path(job, run_name="__main__")
+"""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the runs left, at three moments."""
+
+    house: Any
+    cluster: Any
+    events: Path
+    first_states: dict[str, str]
+    first_failures: dict[str, str]
+    after_first: dict[tuple[str, str], Any]
+    backfills: list[tuple[int, str]]
+    runs: list[Any]
+    tasks: dict[str, dict[str, tuple[str, int]]]
+    before_table: dict[tuple[str, str], Any]
+    after_table: dict[tuple[str, str], Any]
+    by_api: Any
+    refused: tuple[int, Any]
+    connections: int
+    printed: str
+
+
+def parts_of(house: Any) -> dict[tuple[str, str], Any]:
+    store = house.store
+    return {(a, night): house.parts(a, night) for a in store.artefacts() for night in store.run_dates(a)}
+
+
+@pytest.fixture(scope="module")
+def seen(
+    postgres_url: str, spark_cluster: Any, operation: SimpleNamespace, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Seen]:
+    from starskip.orchestration.airflow_environment import airflow_environment
+
+    folder = tmp_path_factory.mktemp("backfill")
+    house = operation.make_house(folder / "house")
+    log = house.logs / f"broker-{BROKEN}.log.gz"
+    log.rename(folder / log.name)
+    events, home, programs = folder / "events", folder / "airflow", folder / "bin"
+    for each in (events, home, programs):
+        each.mkdir()
+    submit = programs / "spark-submit"
+    real = operation.BIN / "spark-submit"
+    submit.write_text(_SUBMIT.format(python=sys.executable, real=real, night=ON_CLUSTER))
+    submit.chmod(0o755)
+    (port,) = operation.free_ports(1)
+    caller = {
+        **os.environ,
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": postgres_url,
+        "AIRFLOW_CONN_SPARK_DEFAULT": spark_cluster.connection,
+        "STARSKIP_CONFIG": str(house.config),
+        "STARSKIP_SPARK_EVENT_LOG": f"file://{events}",
+    }
+    environment = airflow_environment(operation.CHECKOUT, caller, home=home, port=port) | {
+        "AIRFLOW__API_AUTH__JWT_SECRET": "a secret of the test, long enough for it",
+        "AIRFLOW__API__SECRET_KEY": "another secret of the test",
+        # The schedule itself would add the night of whatever day it is.
+        "AIRFLOW__SCHEDULER__USE_JOB_SCHEDULE": "False",
+    }
+    environment["PATH"] = f"{programs}:{environment['PATH']}"
+    with operation.running_airflow(home, environment, port) as airflow:
+        span = ["--from-date", NIGHTS[0], "--to-date", f"{ON_CLUSTER}T23:59:59", "--max-active-runs", "2"]
+        backfill = ["backfill", "create", "--dag-id", "index_advisor_nightly", *span]
+        printed = [airflow.command("dags", "unpause", "index_advisor_nightly", "--yes")]
+        printed += [airflow.command(*backfill)]
+
+        def ended(count: int) -> Any:
+            runs = airflow.runs()
+            is_over = len(runs) == count and all(run["state"] in ("success", "failed") for run in runs)
+            return runs if is_over else None
+
+        first = operation.wait_until(lambda: ended(4), 1500, "the backfill")
+        failed = [run for run in first if run["state"] == "failed"]
+        first_failures = {night_of(r): airflow.failure(r["dag_run_id"], "parse_query_logs") for r in failed}
+        after_first = parts_of(house)
+        (folder / log.name).rename(log)
+        printed += [airflow.command(*backfill, "--reprocess-behavior", "failed")]
+        operation.wait_until(lambda: ended(4), 1500, "the failed days again")
+        before_table = parts_of(house)
+        runs_path = "/dags/index_advisor_nightly/dagRuns"
+        asked = {"run_date": ON_CLUSTER, "tables": ["lineitem"]}
+        refused = airflow.call("POST", runs_path, {"logical_date": None, "conf": {**asked, "max_indexes": 0}})
+        status, answer = airflow.call("POST", runs_path, {"logical_date": None, "conf": asked})
+        assert status == 200, answer
+        runs = operation.wait_until(lambda: ended(5), 1500, "the run of one table")
+        with operation.postgres_session(postgres_url) as session:
+            session.execute("SELECT b.id, r.state FROM backfill b JOIN backfill_dag_run x ON x.backfill_id = b.id "
+                            "JOIN dag_run r ON r.id = x.dag_run_id ORDER BY b.id")  # fmt: skip
+            backfills = session.fetchall()
+            session.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = 'airflow'")
+            ((connections,),) = session.fetchall()
+        logs = "".join(path.read_text(errors="replace") for path in home.rglob("*.log"))
+        yield Seen(
+            house=house,
+            cluster=spark_cluster,
+            events=events,
+            first_states={night_of(run): run["state"] for run in first},
+            first_failures=first_failures,
+            after_first=after_first,
+            backfills=backfills,
+            runs=runs,
+            tasks={run["dag_run_id"]: airflow.tasks(run["dag_run_id"]) for run in runs},
+            before_table=before_table,
+            after_table=parts_of(house),
+            by_api=next(run for run in runs if run["run_type"] == "manual"),
+            refused=refused,
+            connections=connections,
+            printed=logs + "".join(ran.stdout + ran.stderr for ran in printed),
+        )
+
+
+def night_of(run: Any) -> str:
+    return str(run["logical_date"])[:10]
+
+
+def test_a_backfill_runs_each_day_once_and_the_bad_ones_do_not_stop_the_others(seen: Seen) -> None:
+    assert seen.first_states == {UNLOGGED: "failed", BROKEN: "failed", FINE: "success", ON_CLUSTER: "success"}
+    days = [night_of(run) for run in seen.runs if run["run_type"] == "backfill"]
+    assert sorted(days) == list(NIGHTS)
+
+
+def test_a_day_without_a_log_says_so_and_publishes_neither_advice_nor_reports(seen: Seen) -> None:
+    assert seen.first_failures.keys() == {UNLOGGED, BROKEN}
+    for night, reason in seen.first_failures.items():
+        assert reason.startswith(f"no log of {night}: 2 log files hold no record of that day")
+    nights = {artefact: {n for a, n in seen.after_first if a == artefact} for artefact, _ in seen.after_first}
+    assert nights["reports"] == nights["recommendations"] == nights["queries"] == {FINE, ON_CLUSTER}
+
+
+def test_a_failed_day_is_repeated_alone_when_its_log_is_there(seen: Seen) -> None:
+    states = {night_of(run): run["state"] for run in seen.runs if run["run_type"] == "backfill"}
+    assert states == {UNLOGGED: "failed", BROKEN: "success", FINE: "success", ON_CLUSTER: "success"}
+    # The second backfill took up the two failed days and neither of the others.
+    assert len([1 for backfill, _ in seen.backfills if backfill == 2]) == 2
+    tries = {
+        night_of(run): seen.tasks[run["dag_run_id"]]["collect_segment_metadata"][1]
+        for run in seen.runs
+        if run["run_type"] == "backfill"
+    }
+    assert tries[FINE] == tries[ON_CLUSTER] == 1
+    assert tries[BROKEN] == tries[UNLOGGED] == 2
+    for night in (FINE, ON_CLUSTER):
+        of_night = [place for place in seen.after_first if place[1] == night]
+        assert of_night
+        assert all(seen.before_table[place] == seen.after_first[place] for place in of_night)
+    assert set(seen.before_table["reports", BROKEN]) == {"airlineStats", "lineitem"}
+
+
+def test_a_backfill_does_no_more_than_advise(seen: Seen) -> None:
+    steps = {name for stage in STAGES for name in (stage, f"check_{stage}")} | {"finish_night"}
+    for run in seen.runs:
+        assert set(seen.tasks[run["dag_run_id"]]) == steps
+
+
+def test_a_run_for_one_table_leaves_every_other_tables_artefacts_alone(seen: Seen) -> None:
+    assert seen.by_api["state"] == "success"
+    assert seen.by_api["logical_date"] is None
+    changed = set()
+    for place, before in seen.before_table.items():
+        after = seen.after_table[place]
+        if place[0] != "rejected_records":
+            assert {t: part for t, part in after.items() if t != "lineitem"} == {
+                t: part for t, part in before.items() if t != "lineitem"
+            }, place
+        if after.get("lineitem") != before.get("lineitem"):
+            changed.add(place)
+    assert {night for _, night in changed} == {ON_CLUSTER}
+    assert {"reports", "queries", "recommendations", "votes"} <= {artefact for artefact, _ in changed}
+    assert seen.after_table.keys() == seen.before_table.keys()
+
+
+def test_a_bad_value_is_refused_by_the_api_and_no_run_is_made(seen: Seen) -> None:
+    status, answer = seen.refused
+    assert status == 400
+    assert answer["detail"].startswith("Invalid input for param max_indexes: 0 is less than the minimum of 1")
+    assert len(seen.runs) == 5
+
+
+def test_the_cluster_did_the_work_on_both_workers_with_code_that_travelled(seen: Seen) -> None:
+    events = [json.loads(line) for path in seen.events.rglob("events_*") for line in path.open()]
+    applications = [event["App Name"] for event in events if event["Event"] == "SparkListenerApplicationStart"]
+    assert sorted(applications) == sorted(f"{stage}:{ON_CLUSTER}" for stage in STAGES)
+    done = [event for event in events if event["Event"] == "SparkListenerTaskEnd"]
+    assert {event["Task Info"]["Executor ID"] for event in done} >= {"0", "1"}
+    assert not any(event["Task Info"]["Failed"] for event in done)
+    for worker in ("worker-0", "worker-1"):
+        assert len(list((seen.cluster.work / worker).glob("app-*"))) == len(STAGES)
+    # Their Python has no Starskip of its own: what they ran came with the job.
+    python = seen.cluster.work / "bin" / "python3"
+    alone = {"PATH": os.environ["PATH"]}
+    ran = subprocess.run([python, "-c", "import starskip"], env=alone, capture_output=True, text=True, cwd="/")
+    assert "No module named 'starskip'" in ran.stderr
+
+
+def test_the_cluster_gives_the_advice_that_one_process_gives(
+    seen: Seen, operation: SimpleNamespace, tmp_path: Path
+) -> None:
+    local = operation.make_house(tmp_path / "house")
+    command = [operation.BIN / "starskip", "stage", "all", "--config", local.config, "--run-date"]
+    # Advice looks back: the nights before this one must be there as they were on the cluster.
+    for night in (FINE, ON_CLUSTER):
+        ran = subprocess.run([*command, night], capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stderr
+    for table in ("airlineStats", "lineitem"):
+        for artefact in ("queries", "votes", "latency_bins"):
+            found, expected = (house.rows(artefact, ON_CLUSTER, table) for house in (seen.house, local))
+            assert len(found) == len(expected) > 0, (artefact, table)
+        found, expected = (
+            [(row["verdict"], row["kind"], row["column"], row["rank"]) for row in house.rows("recommendations", ON_CLUSTER, table)]
+            for house in (seen.house, local)
+        )  # fmt: skip
+        if table == "airlineStats":
+            assert sorted(map(str, found)) == sorted(map(str, expected))
+
+
+def test_postgresql_kept_it_and_its_password_is_nowhere_in_the_logs(seen: Seen, postgres_url: str) -> None:
+    assert seen.connections > 0
+    password = re.match(r".*//airflow:(.*)@", postgres_url)
+    assert password is not None
+    assert password[1] not in seen.printed
