@@ -21,6 +21,11 @@ stays, the other tables go on, and the run ends as failed for it alone.
 starts. So the scheduled run of 02:00 is about the day before, a backfill about each day that it names, and
 a manual run about the last complete day. Running a night again replaces exactly that night.
 
+**A day without a log** fails with that as its reason, publishes no advice and keeps what there is: a log that
+was not delivered must not look like a quiet day. It does not hold up other days, and can be repeated alone.
+
+**Old nights** past `retention_nights` are taken away by `write_report`; the newest one of each table stays.
+
 **Settings** come from the file that `STARSKIP_CONFIG` (environment) or `starskip_config` (Airflow variable)
 names, else from the sample's `include/config/night.yaml`; params that are given lie over it. Jobs go to the
 connection `spark_default`; `STARSKIP_SPARK_EVENT_LOG` names a folder for Spark's event log.

@@ -117,9 +117,7 @@ def test_a_person_finds_a_title_a_help_text_and_the_configured_value_as_default(
 
 
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name in TAKEN for value in TAKEN[name]])
-def test_what_makes_sense_is_taken_by_airflow_and_by_the_stages(
-    served: Any, name: str, value: Any
-) -> None:
+def test_what_makes_sense_is_taken_by_airflow_and_by_the_stages(served: Any, name: str, value: Any) -> None:
     params = served.params.deep_merge({name: value}).validate()
     assert params[name] == value
     request = requested(params, {name: value})

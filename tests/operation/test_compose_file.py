@@ -1,7 +1,7 @@
 """The compose file against its schema, and each command in it against the programs there are.
 
-No container engine runs where these tests do. What the commands do is seen in test_backfill, which runs those of
-the compose file itself.
+No container engine runs where these tests do. What the commands do is seen in test_backfill, which runs those
+of the compose file itself.
 """
 
 from __future__ import annotations

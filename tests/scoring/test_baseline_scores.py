@@ -58,6 +58,32 @@ def test_parser_votes_entries_times_the_share_that_is_cut() -> None:
     )
 
 
+def test_many_values_a_row_are_own_entries_and_count() -> None:
+    # m reads 5 entries a row where d reads one; s of m: 1 - (20 - 5) / 20, so d leads: L = 1 + 5/10.
+    # A third of the entries is m's own and saved whole; of the others m cuts 3/4, d 9/10 of all.
+    columns = {
+        "m": ColumnOverview("m", cardinality=20.0, entries_per_row=5.0, is_single_value=False),
+        "d": ColumnOverview("d", cardinality=10.0),
+    }
+    table = TableOverview("t", 1, 1000, columns, frozenset())
+    scores = parser_scores([shape("m = 1 and d = 2", (1, 1500))], table)
+    assert scores == pytest.approx({"m": 500 + 1000 * 0.75, "d": 1500 * 0.9})
+
+
+def test_a_lone_scan_of_many_values_a_row_is_saved_whole() -> None:
+    columns = {"m": ColumnOverview("m", cardinality=20.0, entries_per_row=5.0, is_single_value=False)}
+    table = TableOverview("t", 1, 1000, columns, frozenset())
+    assert parser_scores([shape("m = 1", (1, 5000))], table) == pytest.approx({"m": 5000.0})
+
+
+def test_a_selectivity_at_the_threshold_has_no_vote() -> None:
+    shapes = [shape("a = 1 and b = 2", (3, 300)), shape("a in (1, 2)", (1, 100))]
+    assert set(parser_scores(shapes, TABLE, selectivity_threshold=4)) == {"a"}
+    assert parser_scores(shapes, TABLE, selectivity_threshold=10) == {}
+    assert frequency_scores(shapes, TABLE, selectivity_threshold=4) == {"a": 4.0}
+    assert frequency_scores(shapes, TABLE, selectivity_threshold=0.2) == {"a": 4.0, "b": 3.0}
+
+
 def test_parser_votes_of_a_sample_are_scaled_to_all_entries_that_succeeded() -> None:
     workload = shape("a = 1", (2, 100), failed=5)
     workload.entries_scanned_in_filter += 300

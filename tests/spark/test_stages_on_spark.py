@@ -39,6 +39,7 @@ ROWS = (
     "rejected_records",
     "latency_bins",
     "workload",
+    "index_sizes",
     "votes",
     "recommendations",
 )

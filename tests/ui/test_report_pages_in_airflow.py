@@ -47,26 +47,32 @@ class Visit:
         return True
 
 
-@pytest.fixture
-def visit(page: Any, browser: Any, tmp_path: Path) -> Iterator[Visit]:
-    """Log in through the form; from then on nothing may go wrong."""
+@pytest.fixture(scope="module")
+def logged_in(page: Any, browser: Any) -> Iterator[Any]:
+    """The browser of a person who has logged in through the form."""
     with browser.new_context(viewport={"width": 1440, "height": 900}) as context:
         context.set_default_timeout(TIMEOUT_MS)
         tab = context.new_page()
-        visit = Visit(tab, page.address, tmp_path)
-        tab.on("dialog", lambda dialog: (visit.dialogs.append(dialog.message), dialog.dismiss()))
-        tab.on("request", lambda request: note_place(visit, request.url))
-        visit.go("/")
+        tab.goto(f"{page.address}/")
         tab.fill("input[name=username]", "admin")
         tab.fill("input[name=password]", page.password)
         tab.click("button[type=submit]")
         tab.wait_for_url(f"{page.address}/")
         tab.get_by_role("link", name="Starskip").wait_for()
-        # Before the login Airflow's page asks for what it may not have yet, and Chromium says so.
-        tab.on("console", lambda said: visit.errors.append(said.text) if said.type == "error" else None)
-        tab.on("pageerror", lambda error: visit.errors.append(str(error)))
-        yield visit
-        visit.shoot("last")
+        yield context
+
+
+@pytest.fixture
+def visit(page: Any, logged_in: Any, tmp_path: Path) -> Iterator[Visit]:
+    tab = logged_in.new_page()
+    visit = Visit(tab, page.address, tmp_path)
+    tab.on("dialog", lambda dialog: (visit.dialogs.append(dialog.message), dialog.dismiss()))
+    tab.on("request", lambda request: note_place(visit, request.url))
+    tab.on("console", lambda said: visit.errors.append(said.text) if said.type == "error" else None)
+    tab.on("pageerror", lambda error: visit.errors.append(str(error)))
+    yield visit
+    visit.shoot("last")
+    tab.close()
 
 
 def note_place(visit: Visit, url: str) -> None:
@@ -81,6 +87,7 @@ def test_the_start_says_where_the_page_is_and_how_to_log_in(page: Any) -> None:
 
 
 def test_from_the_navigation_to_a_report_its_files_and_its_history(visit: Visit) -> None:
+    visit.go("/")
     visit.tab.get_by_role("link", name="Starskip").click()
     pages = visit.frame("Starskip")
     pages.get_by_role("heading", name=f"Night of {NIGHT}").wait_for()

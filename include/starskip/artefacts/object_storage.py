@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from uuid import uuid4
 
 import obstore
 import pyarrow.fs as pafs
-from obstore.exceptions import AlreadyExistsError, NotSupportedError
+from obstore.exceptions import AlreadyExistsError
 from obstore.store import ObjectStore
 
 from starskip.artefacts.object_filesystem import ObjectFilesystem
@@ -123,9 +123,10 @@ def _require_conditional_put(root: ObjectUrl, store: ObjectStore) -> None:
             verdicts = list(writers.map(put, [race] * _RACING_WRITERS))
         verdicts.append(put(probe))
         is_refused = verdicts.count(PutVerdict.STORED) > 1 or verdicts[-1] is PutVerdict.STORED
-        with _failures_named(root):
-            # A probe that stayed would make the next process content with the store.
-            obstore.delete(store, [race, probe] if is_refused else race)
+        # A probe that stayed would make the next process content with the store.
+        for done in (race, probe) if is_refused else (race,):
+            with suppress(*STORE_ERRORS):
+                obstore.delete(store, done)
         if is_refused:
             raise _unconditional(root)
     _proven.add(asked)
@@ -136,10 +137,11 @@ def _put(store: ObjectStore, root: ObjectUrl, key: str, content: bytes) -> PutVe
         obstore.put(store, key, content, mode="create", use_multipart=False)
     except AlreadyExistsError:
         return PutVerdict.ALREADY_EXISTS
-    except NotSupportedError:
-        raise _unconditional(root) from None
     except STORE_ERRORS as error:
-        raise _storage_error(root._replace(key=key), object_failure(error).sentence) from None
+        failure = object_failure(error)
+        if failure.kind is FailureKind.UNSUPPORTED:
+            raise _unconditional(root) from None
+        raise _storage_error(root._replace(key=key), failure.sentence) from None
     return PutVerdict.STORED
 
 

@@ -1,8 +1,8 @@
 """Which nights of an artefact are old enough to go, and how they go.
 
-Of each artefact every table keeps its newest nights, whatever became of the other tables: the last report of a
-table that a gate has stopped for months stays. A night goes by one more manifest without the table's part; its
-files go with the vacuum, when no reader can still need them.
+Of each artefact every table keeps its newest nights, whatever became of the other tables: the last report of
+a table that a gate has stopped for months stays. A night goes by one more manifest without the table's part;
+its files go with the vacuum, when no reader can still need them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class OldParts:
 
 @dataclass(frozen=True, slots=True)
 class Retired:
-    """What was taken away, the chains that hold no newest night of the artefact, and what was left alone why."""
+    """What was taken away; the chains, by their keys, whose night is past; what was left alone, and why."""
 
     old: tuple[OldParts, ...]
     settled: frozenset[str]
@@ -135,4 +135,3 @@ def _withdraw(store: ArtefactStore, old: OldParts, now: datetime, created_by: st
     store.chain(old.artefact, old.run_date).commit(
         change, commit_id=uuid4().hex, created_at=now, created_by=created_by
     )
-

@@ -75,10 +75,10 @@ def _unneeded(
     if not manifests:
         return ()
     newest = max(manifests)
-    if may_end and all(stored.modified_ns < oldest_kept_ns for stored in listed):
-        if not chain.read(newest).parts:
-            # The last manifest goes last: data without any manifest would be a doubt for ever.
-            return sorted(listed, key=lambda s: (s is manifests[newest], chain.version_of(s.name) is None))
+    is_quiet = all(stored.modified_ns < oldest_kept_ns for stored in listed)
+    if may_end and is_quiet and not chain.read(newest).parts:
+        # The last manifest goes last: data without any manifest would be a doubt for ever.
+        return sorted(listed, key=lambda s: (s is manifests[newest], chain.version_of(s.name) is None))
     # A manifest was the newest until its successor came, which may be long after it was written.
     in_use = [
         version

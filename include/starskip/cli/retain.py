@@ -43,7 +43,9 @@ def retain(config: str, nights: int | None, dry_run: bool) -> None:
         click.echo(f"{run_date}  {_tables([o for o in tidied.retired.old if o.run_date == run_date])}")
     count, size = len(tidied.retired.nights), tidied.retired.size_bytes
     went = "would go" if dry_run else "went"
-    click.echo(f"retain: {count:,} nights {went}, {size:,} bytes; {night.settings.retention_nights:,} are kept")
+    click.echo(
+        f"retain: {count:,} nights {went}, {size:,} bytes; {night.settings.retention_nights:,} are kept"
+    )
     if tidied.vacuumed is not None:
         removed = tidied.vacuumed
         click.echo(f"retain: {len(removed.removed):,} files removed, {removed.removed_bytes:,} bytes freed")

@@ -214,9 +214,12 @@ def _document(advice: TableAdvice, index_kind: str) -> dict[str, Any]:
     recommendation = advice.recommendation
     chosen = [item.structure for item in recommendation.chosen]
     order = recommendation if index_kind == "sorted" else advice.sort_order
+    # Kinds are told where several may be meant: what is asked for one kind keeps the seed's two.
+    has_kinds = index_kind not in ("inverted", "sorted")
+    ranges = {"range_index_columns": [item.column for item in chosen if item.kind == "range"]}
     return {
         "inverted_index_columns": [item.column for item in chosen if item.kind == "inverted"],
-        "range_index_columns": [item.column for item in chosen if item.kind == "range"],
+        **(ranges if has_kinds else {}),
         "sorted_column": order.chosen[0].structure.column if order and order.chosen else None,
         "predicted_saving_ratio": recommendation.saving.ratio,
         "predicted_interval": [recommendation.saving.low, recommendation.saving.high],
@@ -225,7 +228,7 @@ def _document(advice: TableAdvice, index_kind: str) -> dict[str, Any]:
         "refused": [
             {
                 "columns": [item.structure.column],
-                "kind": item.structure.kind,
+                **({"kind": item.structure.kind} if has_kinds else {}),
                 "reason": item.reason.value,
                 "detail": item.detail,
             }
@@ -255,6 +258,11 @@ def _text(advice: TableAdvice, index_kind: str, *, is_guess: bool) -> str:
         )
         + (f" ({advice.unparsed:,} not understood)" if advice.unparsed else "")
     ]
+    if advice.unlogged_queries:
+        lines.append(
+            f"  with those that the broker did not log, about {advice.queries + advice.unlogged_queries:,.0f}"
+            f" queries scanned {advice.entries + advice.unlogged_entries:,.0f} entries"
+        )
     if columns:
         what = {"sorted": "sort by", "all": "indexes on"}.get(index_kind, f"{index_kind} indexes on")
         lines.append(

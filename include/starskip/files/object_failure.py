@@ -33,11 +33,12 @@ STORE_ERRORS = (exceptions.BaseError, OSError, ValueError)
 
 
 class FailureKind(Enum):
-    """MISSING, DENIED and CHANGED concern one object; STORE the whole store: no other call will do."""
+    """MISSING, DENIED and CHANGED concern one object; the others the whole store: no other call will do."""
 
     MISSING = "missing"
     DENIED = "denied"
     CHANGED = "changed"
+    UNSUPPORTED = "unsupported"
     STORE = "store"
 
 
@@ -69,7 +70,7 @@ def object_failure(error: Exception) -> ObjectFailure:
     if isinstance(error, exceptions.PreconditionError):
         return ObjectFailure(FailureKind.CHANGED, "it was written again while it was read")
     if isinstance(error, exceptions.NotSupportedError) or status == "501":
-        return ObjectFailure(FailureKind.STORE, "the store does not know this operation")
+        return ObjectFailure(FailureKind.UNSUPPORTED, "the store does not know this operation")
     if status:
         return ObjectFailure(FailureKind.STORE, f"the store answers {answer}, after repeated attempts")
     if "HTTP error" in text:

@@ -7,12 +7,11 @@ credentials never travel with the work, and never stand in a plan, a log or an a
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any
-from urllib.parse import urlsplit
 
 from obstore import exceptions, store
 from obstore.store import ObjectStore
@@ -38,6 +37,9 @@ _OTHER_CREDENTIALS = (
     "AWS_WEB_IDENTITY_TOKEN_FILE",
     "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
     "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+)
+_ENDPOINT = re.compile(
+    r"https?://[A-Za-z0-9.-]+(:\d{1,5})?(/[A-Za-z0-9._~/-]*)?|https?://\[[0-9A-Fa-f:]+\](:\d{1,5})?/?"
 )
 _processes: set[int] = set()
 
@@ -87,12 +89,16 @@ def _s3_options(variables: Mapping[str, str]) -> dict[str, str]:
     options = {}
     endpoint = variables.get("AWS_ENDPOINT_URL_S3") or variables.get("AWS_ENDPOINT_URL")
     if endpoint:
-        with suppress(ValueError):
-            if urlsplit(endpoint).username is not None:
-                raise SourceError(
-                    "AWS_ENDPOINT_URL holds a user or password: take it out, AWS_ACCESS_KEY_ID is for that",
-                    source="AWS_ENDPOINT_URL",
-                )
+        if "@" in endpoint:
+            raise SourceError(
+                "AWS_ENDPOINT_URL holds a user or password: take it out, AWS_ACCESS_KEY_ID is for that",
+                source="AWS_ENDPOINT_URL",
+            )
+        if not _ENDPOINT.fullmatch(endpoint):  # the library aborts its thread on one
+            raise SourceError(
+                "AWS_ENDPOINT_URL is no URL of a server: write http://host:port or https://host",
+                source="AWS_ENDPOINT_URL",
+            )
         options["endpoint"] = endpoint
     if variables.get("AWS_SKIP_SIGNATURE", "").lower() in ("1", "true"):
         return options

@@ -92,7 +92,7 @@ class SparkStageOperator(SparkSubmitOperator):
 
 
 def conf_of_master(master: str) -> dict[str, str]:
-    """Return what a job's Spark is told because of where it runs: in one process, on this machine, elsewhere."""
+    """Return what a job's Spark is told for where it runs: in one process, on this machine, elsewhere."""
     if _LOCAL_MASTER.fullmatch(master):
         return {**_LOCAL, **_LOOPBACK}
     return dict(_LOOPBACK) if _LOOPBACK_MASTER.fullmatch(master) else {}

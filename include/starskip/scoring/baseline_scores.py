@@ -49,10 +49,11 @@ def parser_scores(
 ) -> dict[str, float]:
     """Return ``(entries - own) * (1 - 1/S) + own`` summed over queries, for each column of their keys.
 
-    ``own``: the part of the entries that is read of the key's own columns, which an index saves whole
-    (seed 000, III.2, the form for multi-value columns; one scan of single values is all own). Keys whose S
-    does not pass the threshold have no vote. Where a shape's literals are a sample, the sample's score
-    is scaled to all its entries.
+    ``own``: the part of the entries that is read of the key's multi-value columns, which an index saves
+    whole (seed 000, III.2). Entries of single-value columns are none's own: without one scan the next one
+    reads as much in its place (measured; counting them predicts savings worse). Keys whose S does not
+    pass the threshold have no vote. Where a shape's literals are a sample, the sample's score is scaled
+    to all its entries.
     """
     most = 1.0 / max(selectivity_threshold, 1.0)
     scores: dict[str, float] = {}
@@ -67,15 +68,17 @@ def parser_scores(
         for position, (literals, instance) in enumerate(workload.instances.items()):
             keys = parser_keys(shape.filter, literals, table, order=order)
             for name, key in best_keys([key for key in keys if key.surviving_ratio < most]).items():
-                own = sum(float(own_ratios[column][position]) for column in key.columns)
+                own = sum(float(own_ratios[column][position]) for column in key.columns & own_ratios.keys())
                 saved = (1.0 - own) * (1.0 - key.surviving_ratio) + own
                 scores[name] = scores.get(name, 0.0) + instance.estimated_entries * scale * saved
     return scores
 
 
 def _own_ratios(workload: ShapeWorkload, table: TableOverview) -> dict[str, Ratios]:
-    """Return the share of the entries of a query that is read of each column, [instances]."""
+    """Return the share of the entries of a query that is read of each multi-value column, [instances]."""
     shape = parsed_shape(workload.skeleton)
+    if all(column.is_single_value for column in map(table.columns.get, shape.filter_columns) if column):
+        return {}
     rules = IndexRules()
     estimates = leaf_estimates(shape, workload.instances, table, rules)
 
@@ -85,4 +88,8 @@ def _own_ratios(workload: ShapeWorkload, table: TableOverview) -> dict[str, Rati
 
     entries = entries_by_column(shape.filter, estimates, answers)
     total = np.maximum(sum(entries.values(), start=np.zeros(len(workload.instances))), _LEAST_ENTRIES)
-    return {column: of_column / total for column, of_column in entries.items()}
+    return {
+        name: of_column / total
+        for name, of_column in entries.items()
+        if name in table.columns and not table.columns[name].is_single_value
+    }

@@ -106,7 +106,7 @@ def advise_table(
         recommendation = recommend(
             lists, window.entries, budget, ranked=ranked, size_bytes=size_bytes, kept=past.chosen
         )
-    voted = frozenset().union(*(item.structures for item in window.lists)) if window.lists else frozenset()
+    voted = {s for votes_of in window.lists for s in votes_of.structures if s.removed is None}
     rules = rules_of(overview, settings) if overview else index_rules(settings.pinot_version)
     without_votes = (
         columns_without_votes(uses, overview, voted, kinds, rules)

@@ -7,7 +7,7 @@ file. A record without a time belongs to the day that its file's path names, or 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from datetime import date, datetime, time, timedelta
 from functools import partial
@@ -76,7 +76,7 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     log: dict[str, Any] = {**summary.to_json(), "outside_run_date": outside}
     if sampling.dropped_lines:
         log["sampling"] = asdict(sampling)
-    night.publish(_REJECTED, {NO_TABLE: Part(()), **parts_of(receipts, _REJECTED)})
+    night.publish(_REJECTED, _rejected_parts(night, parts_of(receipts, _REJECTED)))
     night.publish(_QUERIES, {table: Part(part.files, {"log": log}) for table, part in parts.items()})
     counts = {name: value for name, value in log.items() if isinstance(value, int)}
     warnings = [*logs.warnings, *([sampling.words] if sampling.dropped_lines else [])]
@@ -85,6 +85,14 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
         named = ", ".join(sorted(strangers)[:_NAMED_STRANGERS])
         warnings.append(f"{left_out} queries of tables without segments are left out, such as {named}")
     return StageResult(counts, tuple(warnings))
+
+
+def _rejected_parts(night: Night, rejected: Mapping[str, Part]) -> dict[str, Part]:
+    """Return what to publish: a run of some tables leaves alone what others, or no table, have there."""
+    former = night.store.snapshot(_REJECTED, night.date_text) if night.tables is not None else None
+    parts = {table: Part(()) for table in (NO_TABLE, *(night.tables or ()))} | dict(rejected)
+    others = {table for table in former.tables if not night.wants(table)} if former else set()
+    return {table: part for table, part in parts.items() if table not in others}
 
 
 def _expected_tables(night: Night) -> frozenset[str] | None:

@@ -39,7 +39,7 @@ _MIN_WINDOW_ROWS = 256
 _MAX_READ_ROWS = 1_000_000
 """Rows decoded of a segment before they are thinned: 4 bytes a row and column."""
 
-_NUMBERS = ("INT", "LONG", "FLOAT", "DOUBLE", "BIG_DECIMAL", "TIMESTAMP")
+_NUMBERS = ("INT", "LONG", "FLOAT", "DOUBLE", "TIMESTAMP")
 
 ShapeSource = Callable[[str], Sequence[ShapeWorkload]]
 """Gives the shapes of a table, on whichever machine it is called."""

@@ -35,6 +35,8 @@ def raw(values: pa.Array) -> ColumnWindow:
         pytest.param(coded(ROW % 2, 2), 24_610, id="two values in turn"),
         pytest.param(coded(ROW[::-1], ROWS), 132_613, id="all different"),
         pytest.param(coded(np.where(ROW % 997 == 0, 40, 3), 41), 2_535, id="a rare value"),
+        pytest.param(coded(np.where(ROW % 20 == 0, 15, 31), 32), 20_202, id="a low bit stays a bitmap"),
+        pytest.param(coded(np.where(ROW % 20 == 0, 31, 63), 64), 15_034, id="a high bit becomes an array"),
         pytest.param(raw(pa.array(ROW * 7919 % 100_003 - 50_000, pa.int32())), 405_688, id="raw int"),
         pytest.param(raw(pa.array(ROW * ROW * 7919 - 10**12, pa.int64())), 867_364, id="raw long"),
         pytest.param(raw(pa.array((ROW * 7919 % 100_003) / 4 - 9000)), 1_472_482, id="raw double"),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pyarrow as pa
 from starskip.artefacts.schemas import DAMAGED_SEGMENTS, TABLE_FACTS
 from starskip.pinot.segments.damaged_segment import DamagedSegment
-from starskip.pinot.segments.facts_table import collect_facts
+from starskip.pinot.segments.facts_table import collect_facts, source_identity
 from starskip.pinot.segments.segment_files import SegmentFile
 
 

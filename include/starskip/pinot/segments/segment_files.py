@@ -54,9 +54,13 @@ def segment_tables(root: str | Path) -> tuple[str, ...]:
     """Return the names of the table folders under ``root``, sorted; raises SourceError if it is no folder."""
     try:
         listing = list_folder(str(root))
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise SourceError(
+            f"segment directory {root} does not exist or is no folder", source=str(root)
+        ) from error
     except OSError as error:
         raise SourceError(
-            f"segment directory {root} does not exist or is no folder ({error.strerror})", source=str(root)
+            f"cannot read the segment directory {root}: {error.strerror}", source=str(root)
         ) from error
     return tuple(name for name in listing.folders if name[0] != "." and name != DELETED_SEGMENTS)
 
