@@ -31,19 +31,19 @@ class Settings:
 
     strategy: str = "leapfrog"  # scores votes; design.md, "The mathematics"
     max_indexes: int = 8  # K, indexes a table; an upper bound, min_gain_ratio stops earlier
-    selectivity_threshold: float = 1.0  # S; columns at or below it get no vote; seed 000, III.5; 1 is the least
-    entries_scanned_threshold: int = 0  # entries a query; queries at or below it cast no vote; seed 000, III.5
-    num_queries_threshold: int = 0  # voting queries a table; with fewer there is no advice; seed 000, III.5
-    untracked_inverted_index: str = ""  # JSON, {"table": ["column"]}: indexes that no metadata shows; seed 000, III.5
-    query_weights: str = ""  # JSON, {"table or query": weight}: what a query's entries count; seed 000, II.3 C
-    exclusive_vote_ratio: float = 0.8  # g0, share of the best saving that makes an alternative; seed 000, II.3 B
-    sufficient_column_scans: float = 1.0  # C0, scans of a column left at which one index is enough; seed 000, II.3 B
-    incremental_column_scans: float = 0.05  # scans of a column that a further index must save a query, beside C0
+    selectivity_threshold: float = 1.0  # S, at least 1; columns up to it get no vote; seed 000, III.5
+    entries_scanned_threshold: int = 0  # entries a query; up to it, no vote; seed 000, III.5
+    num_queries_threshold: int = 0  # a table; with fewer there is no advice; seed 000, III.5
+    untracked_inverted_index: str = ""  # JSON, {"table": ["column"]}; seed 000, III.5
+    query_weights: str = ""  # JSON, {"table or query": weight}; seed 000, II.3 C
+    exclusive_vote_ratio: float = 0.8  # g0, share of the best saving; seed 000, II.3 B
+    sufficient_column_scans: float = 1.0  # C0, scans left of a column; seed 000, II.3 B
+    incremental_column_scans: float = 0.05  # what a further index must save, beside C0
     min_gain_ratio: float = 0.005  # share of all entries that one more index must save; seed 000 calls it G0
     pinot_version: str = "0.11"  # which index serves which predicate; the rules are measured on 0.11
     index_kinds: str = "inverted,range,sorted"  # what a night considers, by commas
-    index_budget_bytes: int | None = None  # bytes that a table's new indexes may take together; none: no limit
-    desirable_entries_scanned_in_filter: int | None = None  # entries a query that are few enough (seed 000, III.1)
+    index_budget_bytes: int | None = None  # bytes, a table's new indexes together
+    desirable_entries_scanned_in_filter: int | None = None  # few enough a query; seed 000, III.1
     desirable_query_ratio: float = 0.9  # share of the queries that must stay within them
     look_back_nights: int = 7  # nights that vote, this one included
     look_back_decay_ratio: float = 0.8  # weight of a night against that of the next
@@ -64,9 +64,7 @@ class Settings:
     max_damaged_ratio: float = 0.2  # share of a table's segments that cannot be read
     show_literals: bool = False  # literals of queries in reports; they may be personal data
     retention_nights: int = 90  # nights that each table keeps of every artefact; its newest one always stays
-    vacuum_grace_hours: int = (
-        24  # how long files stay that no manifest names: readers and writers may be slow
-    )
+    vacuum_grace_hours: int = 24  # how long files stay that no manifest names: readers may be slow
 
     def __post_init__(self) -> None:
         """Refuse values that no night can run with."""
@@ -78,7 +76,7 @@ class Settings:
         unknown = set(self.index_kinds.split(",")) - set(INDEX_KINDS)
         if unknown:
             raise ConfigError(
-                f"index_kinds {self.index_kinds!r}: use some of {', '.join(INDEX_KINDS)}, with commas between",
+                f"index_kinds {self.index_kinds!r}: use some of {', '.join(INDEX_KINDS)}, by commas",
                 setting="index_kinds",
             )
         if not _VERSION.fullmatch(self.pinot_version):
@@ -101,7 +99,9 @@ class Settings:
             if str(item.type).startswith("int") and value is not None and value < least:
                 raise ConfigError(f"{item.name} must be at least {least}, not {value}", setting=item.name)
             if item.type == "float" and not 0 <= value < inf:
-                raise ConfigError(f"{item.name} must be a number of at least 0, not {value}", setting=item.name)
+                raise ConfigError(
+                    f"{item.name} must be a number of at least 0, not {value}", setting=item.name
+                )
 
 
 def with_overrides(settings: Settings, overrides: Mapping[str, Any], *, origin: str) -> Settings:

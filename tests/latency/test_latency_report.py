@@ -42,7 +42,10 @@ def test_without_a_model_to_trust_nothing_is_promised(queries: Queries) -> None:
 
 def test_quantiles_of_some_thousand_queries_are_exact_and_the_same_every_time(queries: Queries) -> None:
     latencies = np.random.default_rng(5).permutation(4_000)
-    halves = queries([0] * 2_000, [0] * 2_000, latencies[:2_000]), queries([0] * 2_000, [0] * 2_000, latencies[2_000:])
+    halves = (
+        queries([0] * 2_000, [0] * 2_000, latencies[:2_000]),
+        queries([0] * 2_000, [0] * 2_000, latencies[2_000:]),
+    )
     for batches in (halves, halves[::-1]):
         report = report_of(*batches)["t"]
         assert report.queries == 4_000

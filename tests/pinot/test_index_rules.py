@@ -23,7 +23,12 @@ def answered(version: str, index_kind: str, column: str = "short") -> set[str]:
         ("0.12.1", EQUALITIES, {"range"}, EQUALITIES | {"range"}),
         ("1.0.0", EQUALITIES, {"range", "="}, EQUALITIES | {"range"}),
         ("1.4.0", EQUALITIES, {"range", "="}, EQUALITIES | {"range"}),
-        ("1.5.0", EQUALITIES | {"like", "regexp_like"}, {"range", "="}, EQUALITIES | {"range", "like", "regexp_like"}),
+        (
+            "1.5.0",
+            EQUALITIES | {"like", "regexp_like"},
+            {"range", "="},
+            EQUALITIES | {"range", "like", "regexp_like"},
+        ),
     ],
 )
 def test_operators_by_version(version: str, inverted: set[str], ranges: set[str], ordered: set[str]) -> None:
@@ -44,4 +49,6 @@ def test_range_indexes_are_exact_from_0_10_on() -> None:
 
 def test_no_index_answers_an_expression() -> None:
     leaf = Leaf(Operator.EXPRESSION, columns=("short",))
-    assert not any(index_rules("1.5.0", {"short"}).serves(kind, leaf) for kind in ("inverted", "range", "sorted"))
+    assert not any(
+        index_rules("1.5.0", {"short"}).serves(kind, leaf) for kind in ("inverted", "range", "sorted")
+    )

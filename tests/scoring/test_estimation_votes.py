@@ -35,7 +35,9 @@ def shape(where: str, entries: int = 1000, **fields: Any) -> ShapeWorkload:
     cut = fingerprint(f"select count(*) from t where {where}")
     instance = Instance(1, entries, float(entries) ** 2, rows_scanned=100)
     plain: dict[str, Any] = {"queries": 1, "entries_scanned_in_filter": entries}
-    return ShapeWorkload("t", where, where, cut.skeleton, **(plain | fields), instances={cut.literals: instance})
+    return ShapeWorkload(
+        "t", where, where, cut.skeleton, **(plain | fields), instances={cut.literals: instance}
+    )
 
 
 def votes(
@@ -46,7 +48,9 @@ def votes(
     in_force: Collection[Structure] = (),
     rules: IndexRules | None = None,
 ) -> dict[tuple[int, str], float]:
-    table = estimation_votes([workload], TABLE, by_column(candidates), in_force, rules or IndexRules(), vote_rules)
+    table = estimation_votes(
+        [workload], TABLE, by_column(candidates), in_force, rules or IndexRules(), vote_rules
+    )
     assert table["is_complete"].to_pylist() == [False] * len(table)
     return {
         (row["leg"], "+".join(text.removeprefix("inverted:") for text in row["structures"])): row[
@@ -121,8 +125,10 @@ def test_what_is_in_force_reads_nothing_and_its_dropping_loses() -> None:
 def test_a_sort_order_saves_its_column_and_ends_the_present_one() -> None:
     orders = [Structure("sorted", name) for name in COLUMNS]
     found = votes(shape("s = 1 and a = 1", 200), candidates=orders)
-    # Now a is read at a fifth of the rows; in another order s is read too, and by a's order s at half of them.
-    assert found == pytest.approx({(0, "sorted:"): 200 - 200 * 6 / 5 / (1 / 5), (0, "sorted:a"): 200 - 200 * 2.5})
+    # Now a is read at a fifth of the rows; in another order s is read too, in a's at half of them.
+    assert found == pytest.approx(
+        {(0, "sorted:"): 200 - 200 * 6 / 5 / (1 / 5), (0, "sorted:a"): 200 - 200 * 2.5}
+    )
     # A query that reads nothing today would read every row.
     assert votes(shape("s = 1", 0), candidates=orders) == {(0, "sorted:"): -1000.0}
 

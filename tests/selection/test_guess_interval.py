@@ -10,7 +10,7 @@ from starskip.selection.guess_interval import guess_interval
 
 
 def test_it_holds_nine_of_ten_mixes() -> None:
-    entries = {name: 1.0 for name in "abcdefghij"}
+    entries = dict.fromkeys("abcdefghij", 1.0)
     saved = {"a": 1.0, "b": 0.9, "c": 0.5}
     found = guess_interval(saved, entries)
     assert found.ratio == pytest.approx(0.24)
@@ -26,11 +26,7 @@ def test_nothing_read_nothing_saved_and_all_saved() -> None:
     assert (alone.low, alone.ratio, alone.high) == (0.75, 0.75, 0.75)
 
 
-@given(
-    st.dictionaries(
-        st.sampled_from("abcdef"), st.tuples(st.floats(0, 1e6), st.floats(-2, 1)), min_size=1
-    )
-)
+@given(st.dictionaries(st.sampled_from("abcdef"), st.tuples(st.floats(0, 1e6), st.floats(-2, 1)), min_size=1))
 def test_the_ratio_lies_inside_and_never_above_all(columns: dict[str, tuple[float, float]]) -> None:
     entries = {name: value for name, (value, _) in columns.items()}
     saved = {name: value * share for name, (value, share) in columns.items()}

@@ -1,4 +1,4 @@
-"""A stage as a job of its own, whose executors read segments from an object store and write artefacts there."""
+"""A stage as a job of its own: executors read segments from an object store and write artefacts there."""
 
 from __future__ import annotations
 

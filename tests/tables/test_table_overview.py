@@ -60,7 +60,9 @@ def test_overview_of_two_tables() -> None:
 
 
 def test_the_current_config_says_which_indexes_are_in_force() -> None:
-    found = table_overviews(column_sums([batch(FACTS)]), {"t": {"inverted": ["many"], "range": ["a"]}, "u": {}})
+    found = table_overviews(
+        column_sums([batch(FACTS)]), {"t": {"inverted": ["many"], "range": ["a"]}, "u": {}}
+    )
     assert found["t"].inverted_index_columns == {"many"}
     assert found["t"].range_index_columns == {"a"}
     assert found["u"].inverted_index_columns == frozenset()

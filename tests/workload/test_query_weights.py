@@ -15,14 +15,14 @@ SHAPE_ID = query_shape(fingerprint(SQL).skeleton).shape_id
 
 def shape(table: str, shape_id: str) -> ShapeWorkload:
     instances = {(("1",),): Instance(2, 100, 5000.0, 7, 3)}
-    return ShapeWorkload(
-        table, shape_id, "", "", 2, 0, 100, 5000.0, 40, 10, instances=instances
-    )
+    return ShapeWorkload(table, shape_id, "", "", 2, 0, 100, 5000.0, 40, 10, instances=instances)
 
 
 def weighted(text: str, *shapes: ShapeWorkload) -> list[ShapeWorkload]:
     batches = workload_table(shapes).to_batches()
-    return [found for batch in weighted_shapes(batches, query_weights(text)) for found in workload_shapes(batch)]
+    return [
+        found for batch in weighted_shapes(batches, query_weights(text)) for found in workload_shapes(batch)
+    ]
 
 
 def test_a_query_text_names_its_shape_whatever_its_literals_and_case() -> None:

@@ -211,7 +211,7 @@ QUANTILES = pa.schema(
         ("n", pa.int64()),
     ]
 )
-"""A row a table and measure: the values at latency.quantiles.RANKS (none of no queries), and how many queries."""
+"""A row a table and measure: the values at latency.quantiles.RANKS (none of no queries), and how many."""
 
 RECOMMENDATIONS = pa.schema(
     [

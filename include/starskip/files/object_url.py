@@ -47,7 +47,7 @@ def object_url(text: str) -> ObjectUrl | None:
         )
     if "@" in bucket or ":" in bucket:
         raise SourceError(
-            f"a {given}:// URL holds a user, password or port before its bucket: take it out, credentials "
+            f"a URL of {given}:// holds a user, password or port before its bucket: take it out, credentials "
             "come from the environment (docs/object-stores.md)",
             source=given,
         )

@@ -12,6 +12,7 @@ from typing import Any
 from starskip.errors import ConfigError, printable
 from starskip.orchestration.night_params import SETTING_PARAMS
 from starskip.orchestration.run_date import resolve_run_date
+from starskip.orchestration.store_connection import use_store_connection
 from starskip.stages.night import Night
 from starskip.stages.night_from_config import NightArguments, night_from_config
 
@@ -60,8 +61,10 @@ def night_request(context: Mapping[str, Any], checkout: Path) -> NightRequest:
 
     The configuration is named by the environment, else by the Airflow variable, else it is the sample's
     below ``checkout``. Raises ConfigError for a run_date that is no date, and for a param that there is
-    not: Airflow takes any, and a misspelt ``tables`` would mean all of them.
+    not: Airflow takes any, and a misspelt ``tables`` would mean all of them. The keys of the connection
+    starskip_store, if there is one, are in this process's environment from now on.
     """
+    use_store_connection(os.environ)
     run, params = context["dag_run"], context["params"]
     known = ("run_date", "tables", *SETTING_PARAMS)
     for name in run.conf or ():

@@ -117,7 +117,9 @@ def _document(path: str) -> Any:
         with open_file(path) as file:
             content = file.read(_LARGEST_FILE_BYTES + 1)
         if len(content) > _LARGEST_FILE_BYTES:
-            raise ConfigError(f"{path}: over {_LARGEST_FILE_BYTES} bytes, no table configuration", setting=path)
+            raise ConfigError(
+                f"{path}: over {_LARGEST_FILE_BYTES} bytes, no table configuration", setting=path
+            )
         return json.loads(content)
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror})", setting=path) from error

@@ -59,8 +59,7 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
         "entries": properties.get("entries"),
         "workload_queries": _sum(workload["queries"]),
         "workload_entries": _sum(workload["entries_scanned_in_filter"]),
-        "is_on_curve": not chosen
-        or {":".join(_structure(row)) for row in chosen} in _curve_sets(properties),
+        "is_on_curve": not chosen or {":".join(_structure(row)) for row in chosen} in _curve_sets(properties),
     }
     return {
         "advice": View([view]),

@@ -97,7 +97,7 @@ class KeyChange:
 
 @dataclass(frozen=True, slots=True)
 class SortOrder:
-    """What sorting the table otherwise would save, beside the indexes that it has and without the chosen ones.
+    """What sorting the table otherwise would save, beside its present indexes and without the chosen ones.
 
     ``column``: the best one, or None if no order saves enough; ``current``: what its segments are sorted by.
     """
@@ -308,8 +308,9 @@ class DataQuality:
 class Evidence:
     """Everything the report of ``table`` for the night of ``run_date`` says. ``created_at`` is in UTC.
 
-    ``unit``: what the optimiser maximised. ``nights``: how many nights voted, this one included; the saving
-    is that of the window, older nights counting less. ``show_literals``: the setting that lets literals through.
+    ``unit``: what the optimiser maximised. ``nights``: how many nights voted, this one included; the
+    saving is that of the window, older nights counting less. ``show_literals``: the setting
+    that lets literals through.
     """
 
     table: str

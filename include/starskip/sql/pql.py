@@ -57,7 +57,7 @@ def is_pql(text: str) -> bool:
 def sql_from_pql(text: str) -> str:
     """Return the SQL that asks the same; a text that is no PQL comes out as something. Never raises.
 
-    LIMIT is that of the query, or its TOP where it has none. Clauses told twice stay: the parser refuses them.
+    LIMIT is that of the query, or its TOP where it has none. What is told twice stays: the parser refuses it.
     """
     clauses: list[tuple[int, list[str]]] = [(0, [])]
     top: str | None = None

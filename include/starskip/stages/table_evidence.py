@@ -190,9 +190,7 @@ def _chosen(row: Mapping[str, Any]) -> ChosenIndex:
 
 
 def _reasoned(row: Mapping[str, Any]) -> ReasonedStructure:
-    return ReasonedStructure(
-        row["kind"], (row["column"],), row["reason"], row["detail"], row["size_bytes"]
-    )
+    return ReasonedStructure(row["kind"], (row["column"],), row["reason"], row["detail"], row["size_bytes"])
 
 
 def _curve(properties: Mapping[str, Any], chosen_k: int) -> KCurve:

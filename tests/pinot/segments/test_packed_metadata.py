@@ -22,8 +22,8 @@ from starskip.tables.table_overview import column_sums, table_overviews
 SAMPLE = Path(__file__).parents[3] / "include" / "sample" / "segments"
 
 # As the original writes it: maps in no order, numbers as numbers and as texts, DIMENSION and TIME alone.
-OF_THE_ORIGINAL = """{"segment_meta":{"userTable1":{"id":{"seg_0.tar.gz":{"cardinality":"40","totalDocs":"100",
-"isSorted":"false","totalNumberOfEntries":"250","invertedIndexSize":"0"},"seg_1.tar.gz":{"isSorted":"true",
+OF_THE_ORIGINAL = """{"segment_meta":{"userTable1":{"id":{"seg_0.tar.gz":{"cardinality":"40",
+"totalDocs":"100","isSorted":"false","totalNumberOfEntries":"250","invertedIndexSize":"0"},"seg_1.tar.gz":{"isSorted":"true",
 "cardinality":"10","totalDocs":"300","totalNumberOfEntries":"350","invertedIndexSize":"1391"}}}},
 "col_meta":{"userTable1":{"id":{"n_isSorted":1,"n_hasInvertedIndex":1,"n_totalDocs":400,"n_segmentCount":2,
 "w_cardinality":7000,"n_totalNumberOfEntries":600}}}}"""
@@ -143,7 +143,9 @@ def test_a_file_of_the_original(tmp_path: Path) -> None:
 
 
 def test_what_a_file_leaves_out(tmp_path: Path) -> None:
-    (tmp_path / "m.json").write_text('{"col_meta":{"t":{"a":{"n_totalDocs":"5"},"b":{"n_hasInvertedIndex":2}}}}')
+    (tmp_path / "m.json").write_text(
+        '{"col_meta":{"t":{"a":{"n_totalDocs":"5"},"b":{"n_hasInvertedIndex":2}}}}'
+    )
     table = table_overviews(read_packed_metadata(tmp_path / "m.json"))["t"]
     assert (table.columns["a"].cardinality, table.columns["a"].entries_per_row) == (None, 1.0)
     assert table.inverted_index_columns == {"b"}

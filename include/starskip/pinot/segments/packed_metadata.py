@@ -83,10 +83,7 @@ def _sums(ordered: pa.Table) -> list[str]:
         has_inverted,
         np.ones(len(ordered), dtype=np.int64),
     )
-    summed = [
-        [int(values[start:end].sum()) for start, end in pairwise(starts)]
-        for values in by_key
-    ]
+    summed = [[int(values[start:end].sum()) for start, end in pairwise(starts)] for values in by_key]
     return [
         ",".join(f'"{key}":{value}' for key, value in zip(SUM_KEYS, values, strict=True))
         for values in zip(*summed, strict=True)

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from starskip.errors import ConfigError
+from starskip.orchestration.store_connection import use_store_connection
+
+pytestmark = pytest.mark.dags
+
+
+def test_keys_of_the_connection_become_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    connection = {
+        "conn_type": "aws",
+        "login": "writer-key",
+        "password": "writer-SECRET",
+        "extra": {"endpoint_url": "http://127.0.0.1:9000", "region_name": "eu-central-1", "other": 1},
+    }
+    monkeypatch.setenv("AIRFLOW_CONN_STARSKIP_STORE", json.dumps(connection))
+    environment = {"AWS_REGION": "us-east-1", "PATH": "kept"}
+    use_store_connection(environment)
+    assert environment == {
+        "PATH": "kept",
+        "AWS_ACCESS_KEY_ID": "writer-key",
+        "AWS_SECRET_ACCESS_KEY": "writer-SECRET",
+        "AWS_ENDPOINT_URL": "http://127.0.0.1:9000",
+        "AWS_REGION": "eu-central-1",
+    }
+
+
+def test_no_such_connection_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AIRFLOW_CONN_STARSKIP_STORE", raising=False)
+    environment = {"AWS_ACCESS_KEY_ID": "mine"}
+    use_store_connection(environment)
+    assert environment == {"AWS_ACCESS_KEY_ID": "mine"}
+
+
+def test_connection_that_cannot_be_read_is_named_and_not_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: str) -> None:
+        raise ValueError("no JSON: the-SECRET")
+
+    monkeypatch.setattr("airflow.sdk.BaseHook.get_connection", broken)
+    with pytest.raises(ConfigError, match="connection starskip_store cannot be read") as caught:
+        use_store_connection({})
+    assert "the-SECRET" not in str(caught.value)
