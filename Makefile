@@ -1,5 +1,6 @@
 # Starskip: `make night` runs a whole night on the sample, `make test` passes the tests.
-# Needed beforehand: python3 (3.11), Java (17 or newer), make. Everything else goes into .venv.
+# Needed beforehand: python3 (3.11), Java (17 or newer), make; for the tests also Chromium and PostgreSQL.
+# Everything else goes into .venv.
 
 UV       := uv==0.13.9
 PYTHON   := .venv/bin/python

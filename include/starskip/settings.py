@@ -22,6 +22,8 @@ STRATEGY_ALIASES = {"freq": "frequency"}
 INDEX_KINDS = ("inverted", "range", "sorted")
 _PREFIX = "STARSKIP_"
 _VERSION = re.compile(r"\d+(?:\.\d+){1,2}(?:-\w+)?")
+_LARGEST = {"look_back_nights": 3_650, "vacuum_grace_hours": 87_600}
+"""Ten years: what calendars can count back."""
 _BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
@@ -49,6 +51,8 @@ class Settings:
     look_back_decay_ratio: float = 0.8  # weight of a night against that of the next
     switch_gain_ratio: float = 0.01  # share of all entries that a swap in last night's advice must save
     max_drop_loss_ratio: float = 0.001  # share of all entries that dropping an index may cost
+    min_drop_queries: int = 100  # queries of all nights that vote, before an index is called unneeded
+    max_drop_unparsed_ratio: float = 0.01  # share of queries not understood, up to which drops are judged
     model_error_ratio: float = 0.015  # standard deviation; calibrated by benchmarks/advice.py
     latency_r2_threshold: float = 0.7  # centred, out of sample; the seed's tool uses 0.7 too
     instances_per_shape: int = 64  # literals kept a shape; more change no advice on the samples
@@ -98,6 +102,9 @@ class Settings:
             least = 0 if item.name.endswith("_threshold") else 1
             if str(item.type).startswith("int") and value is not None and value < least:
                 raise ConfigError(f"{item.name} must be at least {least}, not {value}", setting=item.name)
+            most = _LARGEST.get(item.name)
+            if most is not None and value > most:
+                raise ConfigError(f"{item.name} must be at most {most}, not {value}", setting=item.name)
             if item.type == "float" and not 0 <= value < inf:
                 raise ConfigError(
                     f"{item.name} must be a number of at least 0, not {value}", setting=item.name

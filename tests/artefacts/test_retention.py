@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -30,9 +31,9 @@ def publish(store: Any, artefact: str, night: str, tables: Any, content: bytes =
     store.publish(artefact, night, parts, replace="tables", created_at=created_at, created_by="test")
 
 
-def retire(store: Any, keep: int, dry_run: bool = False) -> Any:
+def retire(store: Any, keep: int, **options: Any) -> Any:
     now = datetime.fromtimestamp(store.storage.now_s, UTC)
-    return retire_nights(store, nights=keep, now=now, grace=GRACE, created_by="test", dry_run=dry_run)
+    return retire_nights(store, nights=keep, now=now, grace=GRACE, created_by="test", **options)
 
 
 def sweep(store: Any, retired: Any) -> Any:
@@ -187,6 +188,152 @@ def test_words_of_a_log_are_no_tables_that_keep_nights(store: Any) -> None:
     store.storage.now_s += 30 * DAY_S
     retire(store, 2)
     assert sorted(night for _, night in found(store)) == ["2026-11-04", "2026-11-05"]
+
+
+@settings(max_examples=100, deadline=None)
+@given(published, st.integers(1, 3), st.sets(st.sampled_from(TABLES)))
+def test_only_the_wanted_tables_lose_nights(
+    support: SimpleNamespace, model: dict[tuple[str, str], set[str]], keep: int, wanted: set[str]
+) -> None:
+    store = support.store_on(support.MemoryStorage())
+    for (artefact, night), tables in model.items():
+        publish(store, artefact, night, tables)
+    store.storage.now_s += 2 * DAY_S
+    retire(store, keep, tables=wanted)
+    all_gone, seen = expected(model, keep), found(store)
+    for place, tables in model.items():
+        left = (tables - wanted) | (all_gone.get(place, set()) & wanted)
+        assert seen.get(place, set()) == left
+
+
+def test_what_belongs_to_no_table_goes_whichever_tables_are_wanted(store: Any) -> None:
+    for day in range(1, 4):
+        publish(store, "rejected_records", f"2026-11-0{day}", {f"forged {day}", "-"})
+        publish(store, "reports", f"2026-11-0{day}", {"a", "b"})
+    store.storage.now_s += 30 * DAY_S
+    retire(store, 1, tables={"a"})
+    seen = found(store)
+    assert [night for artefact, night in seen if artefact == "rejected_records"] == ["2026-11-03"]
+    assert [seen["reports", f"2026-11-0{day}"] for day in (1, 2, 3)] == [{"b"}, {"b"}, {"a", "b"}]
+
+
+class Killed(BaseException):
+    """Nothing of the program runs after it: no handler of ours may catch it."""
+
+
+class Mortal:
+    """A storage whose process dies before call number ``at``, or after it has done its work."""
+
+    def __init__(self, inner: Any, at: int, after: bool) -> None:
+        self.inner, self.left, self.after = inner, at, after
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self.inner, name)
+        if not callable(method):
+            return method
+
+        def call(*arguments: Any) -> Any:
+            self.left -= 1
+            if self.left < 0 or (self.left == 0 and not self.after):
+                raise Killed
+            answer = method(*arguments)
+            if self.left == 0:
+                raise Killed
+            return answer
+
+        return call
+
+
+def is_killed(
+    support: SimpleNamespace,
+    model: dict[tuple[str, str], set[str]],
+    keep: int,
+    which: int,
+    at: int,
+    after: bool,
+) -> bool:
+    """Let night number ``which`` die at a call; tell whether it did. What must hold is asserted."""
+    memory = support.MemoryStorage()
+    store = support.store_on(memory)
+    for (artefact, night), tables in model.items():
+        publish(store, artefact, night, tables)
+    wanted, was_killed = expected(model, keep), False
+    # The first night takes parts away, the second their files, the third has nothing left to do.
+    for number in range(which + 4):
+        memory.now_s += 2 * DAY_S
+        now = datetime.fromtimestamp(memory.now_s, UTC)
+        readers = {place: store.snapshot(*place) for place in found(store)}
+        working = support.store_on(Mortal(memory, at, after)) if number == which else store
+        try:
+            retired = retire_nights(working, nights=keep, now=now, grace=GRACE, created_by="test")
+            vacuum(working, now=now, grace=GRACE, settled=retired.settled)
+        except Killed:
+            was_killed = True
+        seen = found(store)
+        assert wanted.keys() <= seen.keys()
+        for place, tables in seen.items():
+            assert wanted.get(place, set()) <= tables <= model[place]
+        for reader in readers.values():
+            assert all(
+                reader.read_file(file) == b"x" for part in reader.parts().values() for file in part.files
+            )
+    assert found(store) == wanted
+    # Nothing is left of a night that is gone, neither files nor manifests.
+    assert {tuple(name.split("/")[:2]) for name in memory.objects} == wanted.keys()
+    return was_killed
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("which", [0, 1])
+def test_killed_at_every_call_what_must_stay_is_readable_and_the_next_nights_end_it(
+    support: SimpleNamespace, which: int, after: bool
+) -> None:
+    model = {("reports", f"2026-11-0{day}"): {"a", "b"} if day < 3 else {"a"} for day in (1, 2, 3)}
+    calls = 0
+    while is_killed(support, model, 1, which, calls + 1, after):
+        calls += 1
+    assert calls > 20
+
+
+@settings(max_examples=100, deadline=None)
+@given(published, st.integers(1, 3), st.integers(0, 2), st.integers(1, 150), st.booleans())
+def test_killed_at_some_call_of_any_nights(
+    support: SimpleNamespace,
+    model: dict[tuple[str, str], set[str]],
+    keep: int,
+    which: int,
+    at: int,
+    after: bool,
+) -> None:
+    is_killed(support, model, keep, which, at, after)
+
+
+def test_on_an_object_store_and_on_a_disk(
+    support: SimpleNamespace, fresh_s3_storage: Callable[[], Any], local_storage: Any
+) -> None:
+    for storage in (fresh_s3_storage(), local_storage):
+        store = support.store_on(storage)
+        for day in (1, 2, 3):
+            aside = store.write_aside("reports", f"2026-11-0{day}")
+            tables = ["stopped", "fine"] if day == 1 else ["fine"]
+            parts = {table: Part((aside.write_file(table, "f", b"x"),)) for table in tables}
+            store.publish("reports", f"2026-11-0{day}", parts, replace="tables", **support.CREATED)
+        reader = store.snapshot("reports", "2026-11-02")
+        # These have clocks of their own: what was written just now is looked at from days ahead.
+        now = datetime.now(UTC)
+        options: dict[str, Any] = {"nights": 1, "grace": GRACE, "created_by": "test"}
+        assert retire_nights(store, now=now, **options).old == ()
+        told = retire_nights(store, now=now + 2 * GRACE, dry_run=True, **options)
+        retired = retire_nights(store, now=now + 2 * GRACE, **options)
+        assert told.old == retired.old
+        assert retired.nights == ("2026-11-01", "2026-11-02")
+        assert vacuum(store, now=now, grace=GRACE, settled=retired.settled).removed == ()
+        assert reader.read_file(reader.parts()["fine"].files[0]) == b"x"
+        retired = retire_nights(store, now=now + 4 * GRACE, **options)
+        swept = vacuum(store, now=now + 4 * GRACE, grace=GRACE, settled=retired.settled)
+        assert (retired.old, swept.left_alone) == ((), ())
+        assert found(store) == {("reports", "2026-11-01"): {"stopped"}, ("reports", "2026-11-03"): {"fine"}}
+        assert not list(storage.objects_below("reports/2026-11-02"))
 
 
 def test_damaged_manifest_is_named_and_stops_its_artefact_alone(store: Any) -> None:

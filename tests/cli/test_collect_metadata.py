@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -81,6 +82,9 @@ def test_damaged_segments_are_named_and_the_rest_goes_on(
     ("arguments", "code", "said"),
     [
         (["--out", "{tmp}/m.json"], 2, "Missing option '--segments'"),
+        (["--segments", "", "--out", "{tmp}/m.json"], 2, "give the folder with one folder a table"),
+        (["--segments", "{store}", "--out", ""], 2, "give a file or folder of this machine"),
+        (["--segments", "{store}", "--out", "s3://b/m.json"], 2, "give a file or folder of this machine"),
         (["--segments", "{tmp}/none", "--out", "{tmp}/m.json"], 3, "none does not exist"),
         (["--segments", "{store}", "--out", "{tmp}/a/b/m.json"], 3, "m.json: its folder does not exist"),
         (["--segments", "{store}", "--out", "{tmp}/m.json", "--tables", "nope"], 3, "unknown table nope"),
@@ -111,3 +115,35 @@ def test_a_file_stays_as_it_was_if_the_new_one_is_not_finished(
     assert result.stderr == f"starskip: {out}: cannot be written: No space left on device\n"
     assert [path.name for path in tmp_path.iterdir()] == ["m.json"]
     assert out.read_text() == "before"
+
+
+def test_a_device_is_not_replaced(call: Call, deep_store: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    result = call("collect-metadata", "--segments", deep_store, "--out", pipe, "--tables", "lineitem")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert result.stderr == f"starskip: {pipe}: is no file that could be replaced: give another one\n"
+    assert pipe.is_fifo()
+
+
+def test_a_link_stays_and_its_target_is_replaced(call: Call, deep_store: Path, tmp_path: Path) -> None:
+    (tmp_path / "link.json").symlink_to("real.json")
+    out = tmp_path / "link.json"
+    arguments = ("collect-metadata", "--segments", deep_store, "--tables", "lineitem", "--out", out)
+    assert call(*arguments).exit_code == 0
+    assert out.is_symlink()
+    assert list(json.loads((tmp_path / "real.json").read_text())["col_meta"]) == ["lineitem"]
+
+
+def test_names_on_disk_that_are_no_utf8(call: Call, deep_store: Path, tmp_path: Path) -> None:
+    store = tmp_path / "segments"
+    shutil.copytree(deep_store / "lineitem", store / "lineitem")
+    shutil.copytree(deep_store / "lineitem", store / os.fsdecode(b"t\xff"))
+    (store / "lineitem" / "lineitem_0.tar.gz").rename(store / "lineitem" / os.fsdecode(b"a\xfe.tar.gz"))
+    (store / "lineitem" / os.fsdecode(b"bad\xfe.tar.gz")).write_bytes(b"x" * 999)
+    arguments = ("collect-metadata", "--segments", store, "--out", tmp_path / "m.json", "--format", "json")
+    result = call(*arguments)
+    assert result.exit_code == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert list(document["tables"]) == ["lineitem"]
+    assert [Path(damaged["file"]).name for damaged in document["damaged"]] == ["bad?.tar.gz"]

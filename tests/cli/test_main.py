@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,11 +13,15 @@ import pytest
 Call = Callable[..., Any]
 
 LOG = str(Path(__file__).parents[2] / "include" / "sample" / "logs" / "broker-2026-11-18.log.gz")
+INSTALLED = str(Path(sys.executable).with_name("starskip"))
 TUNE = ("tune", "--log", LOG, "--index", "inverted")
 STAGE = ("stage", "collect_segment_metadata", "--run-date", "2026-11-18", "--config")
 
 
-@pytest.mark.parametrize("command", ["parse-log", "tune", "stage"])
+COMMANDS = ["parse-log", "tune", "quantile-report", "collect-metadata", "stage", "retain"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("option", ["--help", "-h"])
 def test_help_shows_examples_one_a_line(command: str, option: str, call: Call) -> None:
     result = call(command, option)
@@ -23,7 +29,7 @@ def test_help_shows_examples_one_a_line(command: str, option: str, call: Call) -
     lines = result.stdout.splitlines()
     examples = lines[lines.index("  Examples:") + 1 :]
     examples = examples[: examples.index("")]
-    assert len(examples) >= 3
+    assert len(examples) >= 2
     assert all(text.startswith(f"    starskip {command} ") for text in examples)
     assert "\\b" not in result.stdout
 
@@ -31,7 +37,7 @@ def test_help_shows_examples_one_a_line(command: str, option: str, call: Call) -
 def test_the_commands_are_listed_with_an_example_each(call: Call) -> None:
     result = call("--help")
     assert result.exit_code == 0
-    for command in ("parse-log", "tune", "stage"):
+    for command in COMMANDS:
         assert f"\n  starskip {command} " in result.stdout
     assert "Exit codes: 0 done, 2 wrong arguments, 3 wrong input" in result.stdout
 
@@ -52,11 +58,16 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "settings.yaml": b"artefacts: a\nsegments_root: b\nsettings: [1]\n",
         "setting.yaml": b"artefacts: a\nsegments_root: b\nsettings: {max_indexes: many}\n",
         "logs.yaml": b"artefacts: a\nsegments_root: b\nlog_paths: 5\n",
-        "s3.yaml": b"artefacts: s3://bucket/a\nsegments_root: b\n",
+        "ftp.yaml": b"artefacts: ftp://bucket/a\nsegments_root: b\n",
         "open.yaml": b"artefacts: [a\nsegments_root: b\n",
         "deep.yaml": b"[" * 5_000,
         "deep.json": b"[" * 100_000,
         "list.json": b"[]",
+        "digits.yaml": b"artefacts: " + b"9" * 5_000,
+        "day.yaml": b"artefacts: 2026-13-45",
+        "keys.yaml": b"5: a\nb: c\n",
+        "nul.yaml": b'artefacts: "a\\0b"\nsegments_root: b\n',
+        "half.yaml": b'artefacts: a\nsegments_root: b\ntables: ["\\ud800"]\n',
         "good.yaml": b"artefacts: a\nsegments_root: nowhere\n",
         "store.yaml": b"artefacts: noise.bin\nsegments_root: .\n",
     }
@@ -75,6 +86,12 @@ BAD_INPUTS: list[tuple[Sequence[str], str]] = [
     (["parse-log", "a\n\x1b[2Jb"], "no log file at a\\n\\x1b[2Jb"),
     (["parse-log", "n" * 5_000], "cannot read nnn"),
     (["parse-log", "/dev/null"], "/dev/null is neither a file nor a folder"),
+    ([*TUNE, "--segments", "empty"], "empty holds no table: give the folder with one folder a table"),
+    (
+        ["tune", "--log", "noise.bin", "--segments", "none", "--index", "all"],
+        "rejected: unknown_file_format, the",
+    ),
+    (["quantile-report", "--log", "noise.bin"], "first in noise.bin (starskip parse-log --rejected 5 shows"),
     ([*TUNE, "--segments", "nowhere"], "segment directory nowhere does not exist"),
     ([*TUNE, "--segments", "noise.bin"], "segment directory noise.bin does not exist or is no folder"),
     ([*TUNE, "--segments", "none", "--tables", "lineitem"], "table lineitem has no segments"),
@@ -96,7 +113,19 @@ BAD_INPUTS: list[tuple[Sequence[str], str]] = [
     ([*STAGE, "settings.yaml"], "settings.yaml: settings must map names to values"),
     ([*STAGE, "setting.yaml"], "setting.yaml: max_indexes takes a value of type int, not 'many'"),
     ([*STAGE, "logs.yaml"], "logs.yaml: log_paths must be a list of texts"),
-    ([*STAGE, "s3.yaml"], "s3://bucket/a: artefacts cannot be kept behind s3:"),
+    ([*STAGE, "ftp.yaml"], "no place for artefacts: ftp://… is not known here"),
+    ([*STAGE, "digits.yaml"], "digits.yaml is not YAML: Exceeds the limit"),
+    ([*STAGE, "day.yaml"], "day.yaml is not YAML: month must be in 1..12"),
+    ([*STAGE, "keys.yaml"], "keys.yaml: key 5 is not known: use artefacts, "),
+    ([*STAGE, "nul.yaml"], "nul.yaml: artefacts 'a\\x00b' holds what no name can hold"),
+    ([*STAGE, "half.yaml"], "half.yaml: tables '\\ud800' holds what no name can hold"),
+    ([*STAGE, "/dev/zero"], "cannot read the configuration /dev/zero: it holds more than 16 MB"),
+    ([*STAGE, "good.yaml", "--run-date", "0001-01-01"], "run date 0001-01-01 is no night of a log"),
+    ([*STAGE, "good.yaml", "--run-date", "9999-12-31"], "run date 9999-12-31 is no night of a log"),
+    ([*STAGE, "good.yaml", "--set", "query_weights=x"], "query_weights is no JSON"),
+    ([*STAGE, "good.yaml", "--set", "untracked_inverted_index=x"], "untracked_inverted_index x: is no JSON"),
+    ([*STAGE, "good.yaml", "--set", "look_back_nights=1e12"], "look_back_nights must be at most 3650"),
+    (["retain", "--config", "missing.yaml"], "cannot read the configuration missing.yaml"),
     ([*STAGE, "good.yaml"], "nowhere does not exist"),
     ([*STAGE, "store.yaml", "--tables", "x"], "unknown table x: "),
     ([*STAGE, "good.yaml", "--set", "max_index=1"], "arguments: setting 'max_index' is not known"),
@@ -150,10 +179,12 @@ def test_wrong_arguments_are_exit_code_2(
 
 
 def test_a_folder_that_may_not_be_read(place: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    def iterdir(path: Path) -> Any:
+    def refuse(path: Any) -> Any:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(Path, "iterdir", iterdir)
+    # The tests may run as root, who is refused nothing.
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    monkeypatch.setattr("starskip.files.list_folder.os.scandir", refuse)
     for arguments in (["parse-log", "empty"], [*TUNE, "--segments", "none"]):
         result = call(*arguments)
         assert (result.exit_code, result.stdout) == (3, "")
@@ -168,3 +199,18 @@ def test_the_installed_command_shows_no_stack_trace(name: str, place: Path, inst
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.startswith(f"starskip: {name}")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["parse-log", LOG]])
+def test_an_output_that_takes_nothing(arguments: Sequence[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([INSTALLED, *arguments], stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 3
+    assert done.stderr == b"starskip: cannot read or write: No space left on device\n"
+
+
+def test_a_reader_that_went_away_is_no_bad_input(place: Path) -> None:
+    (place / "good.yaml").write_text("artefacts: a\nsegments_root: none\n")
+    pipe = f"set -o pipefail; '{INSTALLED}' retain --config good.yaml --dry-run | true"
+    done = subprocess.run(["bash", "-c", pipe], capture_output=True, check=False, cwd=place)
+    assert (done.returncode, done.stderr) == (141, b"")

@@ -121,7 +121,7 @@ def test_a_log_without_queries(call: Call, tmp_path: Path) -> None:
         (
             ["--log", "{tmp}/linear.log", "--tables", "u"],
             3,
-            "starskip: no query of table u in the log: it has those of none",
+            "starskip: no query of table u in the log: it has those of t",
         ),
     ],
 )

@@ -55,7 +55,8 @@ def test_a_dry_run_says_what_would_go_and_touches_nothing(
     before = sorted(path for path in tmp_path.rglob("*"))
     said = retained(call, tmp_path, "--dry-run")
     assert said == (
-        "2026-01-02  airlineStats, lineitem: 20 bytes\nretain: 1 nights would go, 20 bytes; 3 are kept\n"
+        "2026-01-02  airlineStats, lineitem: 20 bytes\n"
+        "retain: 1 night would go, 20 bytes; each table keeps its newest 3\n"
     )
     assert sorted(path for path in tmp_path.rglob("*")) == before
 
@@ -64,11 +65,13 @@ def test_old_nights_go_and_the_newest_of_each_table_stays(
     call: Call, store: ArtefactStore, tmp_path: Path
 ) -> None:
     said = retained(call, tmp_path)
-    assert "retain: 1 nights went, 20 bytes; 3 are kept\nretain: 0 files removed, 0 bytes freed\n" in said
+    assert "retain: 1 night went, 20 bytes; each table keeps its newest 3\n" in said
+    assert "retain: 0 files removed, 0 bytes freed\n" in said
     held = {night: store.snapshot("reports", night) for night in NIGHTS}
     assert {night for night, found in held.items() if found and found.tables} == {NIGHTS[0], *NIGHTS[2:]}
     age(tmp_path)
-    assert "nights went, 0 bytes; 3 are kept\nretain: 4 files removed" in retained(call, tmp_path)
+    again = retained(call, tmp_path)
+    assert "nights went, 0 bytes; each table keeps its newest 3\nretain: 4 files removed" in again
     assert store.run_dates("reports") == (NIGHTS[0], *NIGHTS[2:])
     assert not (tmp_path / "artefacts" / "reports" / NIGHTS[1]).exists()
 

@@ -25,6 +25,7 @@ KEYS = [
     "unparsed",
     "refused",
     "drops",
+    "size_bytes",
 ]
 
 
@@ -182,6 +183,7 @@ def test_a_log_without_any_query_of_the_table(tune: Tune, write_log: Callable[..
             "unparsed": 0,
             "refused": [],
             "drops": [],
+            "size_bytes": {},
         }
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -184,7 +185,6 @@ def test_column_weights_stand_for_a_log(advise: Tune, tmp_path: Path) -> None:
     [
         (["--log", LOG, *INVERTED], 2, "give either --segments DIR or --metadata FILE"),
         (["--log", LOG, *INVERTED, "--segments", "x", "--metadata", "y"], 2, "give either"),
-        ([*INVERTED, "--metadata", "{tmp}/none.json"], 3, "none.json: cannot be read"),
         ([*INVERTED, "--metadata", "{metadata}", "--tables", "nope"], 3, "unknown table nope"),
         ([*LINEITEM, "--metadata", "{metadata}", "--selectivity-threshold", "-1"], 2, "-1"),
         ([*LINEITEM, "--metadata", "{metadata}", "--selectivity-threshold", "nan"], 2, "nan"),
@@ -192,10 +192,28 @@ def test_column_weights_stand_for_a_log(advise: Tune, tmp_path: Path) -> None:
         ([*LINEITEM, "--metadata", "{metadata}", "--num-queries-threshold", "-4"], 2, "-4"),
         ([*LINEITEM, "--metadata", "{metadata}", "--untracked-inverted-index", "[1"], 2, "is no JSON"),
         ([*LINEITEM, "--metadata", "{metadata}", "--untracked-inverted-index", '{"t":1}'], 2, "column names"),
-        ([*LINEITEM, "--metadata", "{metadata}", "--query-weights", "{tmp}/none"], 2, "does not exist"),
+        ([*LINEITEM, "--metadata", "{metadata}", "--query-weights", "{tmp}/none"], 2, "No such file"),
         ([*LINEITEM, "--metadata", "{metadata}", "--query-weights", "{metadata}"], 2, "needs a weight"),
+        (
+            [*LINEITEM, "--metadata", "{metadata}", "--query-weights", "{tmp}/void"],
+            2,
+            "void: query_weights is",
+        ),
+        ([*LINEITEM, "--metadata", "{metadata}", "--query-weights", "/dev/zero"], 2, "more than 16 MB"),
+        ([*LINEITEM, "--metadata", "{metadata}", "--budget-bytes", "0"], 2, "'--budget-bytes': 0"),
+        ([*LINEITEM, "--metadata", "{metadata}", "--tables", "\udcff"], 2, "--tables: \\udcff is no UTF-8"),
+        ([*INVERTED, "--metadata", "{metadata}", "--column-weights", "/dev/zero.json"], 2, "cannot read"),
+        (
+            [*INVERTED, "--metadata", "{metadata}", "--column-weights", "x=1"],
+            3,
+            "no column x in airlineStats,",
+        ),
+        ([*INVERTED, "--metadata", "{tmp}/none.json"], 3, "none.json: cannot be read"),
+        ([*INVERTED, "--metadata", "{tmp}/no_table.json"], 3, "holds no table: give a file of collect"),
+        ([*INVERTED, "--metadata", "{tmp}/half.json"], 3, "half.json: t\\ud800 is no name of a table"),
+        ([*INVERTED, "--segments", "{tmp}"], 3, "holds no table: give the folder with one folder a table"),
         ([*LINEITEM, "--metadata", "{metadata}", "--column-weights", "a=1"], 2, "without --log"),
-        ([*INVERTED, "--metadata", "{metadata}", "--column-weights", "a"], 2, "is not COLUMN=WEIGHT"),
+        ([*INVERTED, "--metadata", "{metadata}", "--column-weights", "a"], 2, "neither COLUMN=WEIGHT nor"),
         ([*INVERTED, "--metadata", "{metadata}", "--column-weights", "a=x"], 2, "weight of a"),
         ([*INVERTED, "--metadata", "{metadata}", "--column-weights", "{tmp}/none.json"], 2, "cannot read"),
         ([*LINEITEM, "--metadata", "{metadata}", "--strategy", "magic"], 2, "magic"),
@@ -204,6 +222,9 @@ def test_column_weights_stand_for_a_log(advise: Tune, tmp_path: Path) -> None:
 def test_bad_input(
     arguments: list[str], code: int, said: str, call: Call, metadata: str, tmp_path: Path
 ) -> None:
+    (tmp_path / "void").touch()
+    (tmp_path / "no_table.json").write_text('{"col_meta": {}}')
+    (tmp_path / "half.json").write_text('{"col_meta": {"t\\ud800": {"a": {}}}}')
     result = call(
         "tune", *(each.replace("{tmp}", str(tmp_path)).replace("{metadata}", metadata) for each in arguments)
     )
@@ -216,3 +237,49 @@ def test_a_weight_of_a_column_that_the_named_table_lacks(call: Call, metadata: s
     result = call("tune", *INVERTED, "--metadata", metadata, "--column-weights", tmp_path / "w.json")
     assert (result.exit_code, result.stdout) == (3, "")
     assert result.stderr == "starskip: table lineitem has no column nope: take its weight away\n"
+
+
+def test_weights_of_columns_that_no_table_has_are_named(call: Call, metadata: str, tmp_path: Path) -> None:
+    (tmp_path / "w.json").write_text('{"l_tax": 2, "typo": 1, "nowhere": {"a": 1}}')
+    result = call("tune", *INVERTED, "--metadata", metadata, "--column-weights", tmp_path / "w.json")
+    assert result.exit_code == 0
+    assert result.stderr.splitlines() == [
+        "starskip: warning: no table nowhere here: its weight counts for nothing",
+        "starskip: warning: no column typo in airlineStats, lineitem: its weight counts for nothing",
+    ]
+
+
+def test_an_untracked_index_on_no_column_is_named_and_not_dropped(call: Call, metadata: str) -> None:
+    untracked = ("--untracked-inverted-index", '{"lineitem": ["typo"]}')
+    result = call("tune", *LINEITEM, "--metadata", metadata, *untracked)
+    assert result.exit_code == 0
+    assert result.stderr == "starskip: warning: table lineitem has no column typo with an index\n"
+    assert "drop" not in result.stdout
+
+
+def test_more_indexes_than_there_are_columns_cost_no_time(advise: Tune) -> None:
+    many = advise(*LINEITEM, "--max-indexes", "9" * 30)
+    assert many == advise(*LINEITEM, "--max-indexes", "16")
+
+
+def test_sizes_are_told_and_a_budget_is_kept_to(tune: Tune, call: Call, deep_store: Path) -> None:
+    def sizes(advice: dict[str, Any]) -> list[int]:
+        return [advice["size_bytes"][f"inverted:{name}"] for name in advice["inverted_index_columns"]]
+
+    free = tune(*LINEITEM, "--max-indexes", "3")["lineitem"]
+    assert free["inverted_index_columns"] == ["l_suppkey", "l_shipmode", "l_partkey"]
+    half = sum(sizes(free)) // 2
+    (advice,) = tune(*LINEITEM, "--budget-bytes", str(half)).values()
+    assert 0 < sum(sizes(advice)) <= half
+    over = [r["columns"][0] for r in advice["refused"] if r["reason"] == "over_storage_budget"]
+    assert over
+    assert all(advice["size_bytes"][f"inverted:{name}"] > 0 for name in over)
+    text = call("tune", *LINEITEM, "--segments", deep_store, "--max-indexes", "1").stdout
+    assert re.search(r"1\. l_suppkey: alone .*, adds .*, takes \d+ kB$", text, re.MULTILINE)
+
+
+def test_packed_metadata_knows_no_sizes(advise: Tune) -> None:
+    assert advise(*LINEITEM)["lineitem"]["size_bytes"] == {}
+    (advice,) = advise(*LINEITEM, "--budget-bytes", "1000000").values()
+    assert advice["inverted_index_columns"] == []
+    assert {"size_unknown"} <= {refused["reason"] for refused in advice["refused"]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -65,12 +65,28 @@ def test_the_interval_of_a_scheduled_run_starts_in_the_night_it_is_about(nightly
     assert resolve_run_date(None, info.data_interval.start, info.run_after) == date(2026, 11, 20)
 
 
+@pytest.mark.parametrize("last_ran_days_ago", [None, 10, 1])
+def test_days_that_were_missed_are_not_caught_up_but_the_last_one(
+    nightly: Any, last_ran_days_ago: int | None
+) -> None:
+    from airflow.serialization.encoders import coerce_to_core_timetable
+    from airflow.timetables.base import DataInterval, TimeRestriction
+
+    now = datetime.now(UTC)
+    last = None
+    if last_ran_days_ago is not None:
+        end = now.replace(hour=2, minute=0, second=0, microsecond=0) - timedelta(days=last_ran_days_ago)
+        last = DataInterval(end - timedelta(days=1), end)
+    timetable = coerce_to_core_timetable(nightly.timetable)
+    restriction = TimeRestriction(nightly.start_date, None, nightly.catchup)
+    info = timetable.next_dagrun_info(last_automated_data_interval=last, restriction=restriction)
+    assert now - timedelta(days=1) < info.run_after <= now + timedelta(days=1)
+    assert info.data_interval.end == info.run_after
+    assert nightly.max_active_runs == 1
+
+
 def test_without_params_everything_is_as_configured(nightly: Any) -> None:
-    assert checked(nightly) == {
-        "run_date": None,
-        "tables": [],
-        **{name: None for name in nightly.params if name not in ("run_date", "tables")},
-    }
+    assert checked(nightly) == dict.fromkeys(nightly.params)
 
 
 def test_params_are_titled_and_described_and_those_of_settings_exist(nightly: Any) -> None:
@@ -133,8 +149,8 @@ def test_jobs_get_their_arguments_as_a_list_each_value_joined_to_its_option(nigh
         "--run-date=2026-11-20",
         "--run-id=manual; rm -rf .",
         "--tables=lineitem,orders",
-        "--set=strategy=parser",
         "--set=min_gain_ratio=0",
+        "--set=strategy=parser",
     ]
 
 
@@ -227,6 +243,7 @@ def requested(nightly: Any, variable: str | None = None, **given: Any) -> Any:
     run = SimpleNamespace(
         data_interval_start=datetime(2026, 11, 20, 2, tzinfo=UTC),
         run_after=datetime(2026, 11, 21, 2, tzinfo=UTC),
+        run_type="manual",
         run_id="manual; rm -rf .",
         conf=given,
     )

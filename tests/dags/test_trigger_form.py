@@ -20,12 +20,6 @@ pytestmark = [pytest.mark.dags, pytest.mark.filterwarnings("default")]
 CHECKOUT = Path(__file__).parents[2]
 
 OF_EVERY_RUN = {
-    "exclusive_vote_ratio",
-    "sufficient_column_scans",
-    "incremental_column_scans",
-    "look_back_decay_ratio",
-    "switch_gain_ratio",
-    "max_drop_loss_ratio",
     "model_error_ratio",
     "instances_per_shape",
     "max_shapes_per_table",
@@ -42,21 +36,27 @@ OF_EVERY_RUN = {
 
 TAKEN: dict[str, list[Any]] = {
     "run_date": ["2026-11-20"],
-    "tables": [[], ["lineitem", "airline-Stats_2", "db.orders"]],
+    "tables": [None, [], ["lineitem", "airline-Stats_2", "db.orders"], ["lineitem", ""]],
     "strategy": ["leapfrog", "estimation", "parser", "frequency"],
     "selectivity_threshold": [1, 2.5],
     "entries_scanned_threshold": [0, 1_000_000],
     "num_queries_threshold": [0, 50],
-    "untracked_inverted_index": ['{"lineitem": ["l_orderkey"]}'],
-    "query_weights": ['{"lineitem": 2}'],
+    "untracked_inverted_index": [{"lineitem": ["l_orderkey"]}, {}],
+    "query_weights": [{"lineitem": 2, "SELECT count(*) FROM lineitem WHERE l_tax = 1": 0}, {}],
     "pinot_version": ["0.11", "1.2.0", "1.5.0-SNAPSHOT"],
-    "index_kinds": [["inverted"], ["inverted", "range", "sorted"]],
+    "index_kinds": [["inverted"], ["inverted", "range", "sorted"], []],
     "max_indexes": [1, 64],
     "min_gain_ratio": [0, 0.05, 1],
     "index_budget_bytes": [1, 50_000_000],
     "desirable_entries_scanned_in_filter": [1, 10_000],
     "desirable_query_ratio": [0.5],
     "look_back_nights": [1, 14],
+    "look_back_decay_ratio": [0, 1],
+    "switch_gain_ratio": [0, 0.02],
+    "max_drop_loss_ratio": [0, 0.01],
+    "exclusive_vote_ratio": [0.8],
+    "sufficient_column_scans": [1, 0.5, 0],
+    "incremental_column_scans": [0.05, 2],
     "latency_r2_threshold": [0.7],
     "max_rejected_ratio": [0, 1],
     "max_unparsed_ratio": [0.25],
@@ -66,21 +66,35 @@ TAKEN: dict[str, list[Any]] = {
 
 REFUSED: dict[str, list[Any]] = {
     "run_date": ["20th of November", "2026-13-01", 20261120],
-    "tables": ["lineitem", ["--conf=spark.submit.pyFiles=evil.py"], ["a,b"], ["../climbs"], ["x" * 201], [1]],
+    "tables": [
+        "lineitem",
+        [" lineitem"],
+        ["--conf=spark.submit.pyFiles=evil.py"],
+        ["a,b"],
+        ["../climbs"],
+        ["x" * 201],
+        [1],
+    ],
     "strategy": ["guess", ""],
     "selectivity_threshold": [-1, "all"],
     "entries_scanned_threshold": [-1, 0.5],
     "num_queries_threshold": [-1],
-    "untracked_inverted_index": [{"lineitem": ["l_orderkey"]}],
-    "query_weights": [2],
+    "untracked_inverted_index": ['{"lineitem": ["l_orderkey"]}', {"lineitem": "l_orderkey"}, {"a": [1]}],
+    "query_weights": [2, {"lineitem": "twice"}, {"lineitem": -1}, ["lineitem"]],
     "pinot_version": ["latest", "1", "0.11; drop"],
-    "index_kinds": [[], ["bitmap"], "inverted", ["inverted", "inverted"]],
+    "index_kinds": [["bitmap"], "inverted", ["inverted", "inverted"]],
     "max_indexes": [0, 65, 2.5, "8"],
     "min_gain_ratio": [-0.1, 1.1],
     "index_budget_bytes": [0, "50 MB"],
     "desirable_entries_scanned_in_filter": [0],
     "desirable_query_ratio": [2],
     "look_back_nights": [0, 401],
+    "look_back_decay_ratio": [-0.5, 1.5],
+    "switch_gain_ratio": [2],
+    "max_drop_loss_ratio": ["little"],
+    "exclusive_vote_ratio": [80],
+    "sufficient_column_scans": [-1],
+    "incremental_column_scans": ["few"],
     "latency_r2_threshold": ["high"],
     "max_rejected_ratio": [5],
     "max_unparsed_ratio": [-1],
@@ -113,7 +127,9 @@ def test_a_person_finds_a_title_a_help_text_and_the_configured_value_as_default(
     assert 3 < len(param.schema["title"]) < 60
     assert param.description.endswith(".")
     assert 20 < len(param.description) < 160
-    assert param.value in (None, [])
+    assert param.value is None
+    # The form does not let a field be emptied again whose type leaves null out.
+    assert "null" in param.schema["type"]
 
 
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name in TAKEN for value in TAKEN[name]])
@@ -123,7 +139,15 @@ def test_what_makes_sense_is_taken_by_airflow_and_by_the_stages(served: Any, nam
     request = requested(params, {name: value})
     night = request.night(datetime(2026, 11, 21, tzinfo=UTC))
     assert night.date_text == "2026-11-20"
-    assert isinstance(with_overrides(Settings(), request.settings, origin="form"), Settings)
+    if name in request.settings:
+        asked = with_overrides(Settings(), request.settings, origin="form")
+        assert asked == with_overrides(Settings(), {name: of_setting(value)}, origin="test")
+    elif name not in ("run_date", "tables"):
+        assert value in ([], {})
+
+
+def of_setting(value: Any) -> Any:
+    return ",".join(value) if isinstance(value, list) else value
 
 
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name in REFUSED for value in REFUSED[name]])
@@ -139,12 +163,51 @@ def test_what_makes_no_sense_is_refused_by_name_before_there_is_a_run(
     assert len(first_line) < 400
 
 
+def test_empty_lines_of_the_form_name_no_table_and_blank_names_alone_do_not_mean_all(served: Any) -> None:
+    from starskip.errors import ConfigError
+
+    params = served.params.deep_merge({"tables": ["", "lineitem", ""]}).validate()
+    assert requested(params, {"tables": ["", "lineitem", ""]}).tables == ("lineitem",)
+    params = served.params.deep_merge({"tables": [""]}).validate()
+    with pytest.raises(ConfigError, match="tables holds blank names only: name a table, or leave it out"):
+        requested(params, {"tables": [""]})
+
+
+def test_one_night_for_all_days_of_a_backfill_is_refused(served: Any) -> None:
+    from starskip.errors import ConfigError
+
+    asked = {"run_date": "2026-11-18"}
+    params = served.params.deep_merge(asked).validate()
+    with pytest.raises(ConfigError, match="run_date is not for a backfill: each of its days would be the"):
+        requested(params, asked, run_type="backfill")
+    asked = {"tables": ["lineitem"]}
+    params = served.params.deep_merge(asked).validate()
+    assert requested(params, asked, run_type="backfill").run_date.isoformat() == "2026-11-20"
+
+
+def test_an_object_that_is_too_long_for_a_command_line_is_refused_by_name(served: Any) -> None:
+    from starskip.errors import ConfigError
+
+    asked = {"query_weights": {"x" * 99_000: 1, "y" * 2_000: 2}}
+    params = served.params.deep_merge(asked).validate()
+    with pytest.raises(ConfigError, match=r"query_weights has 101,0.. characters of at most 100,000"):
+        requested(params, asked)
+
+
+def test_the_fields_stand_in_sections_with_night_and_tables_first(served: Any) -> None:
+    sections = [served.params.get_param(name).schema.get("section") for name in served.params]
+    assert sections[:2] == [None, None]
+    assert None not in sections[2:]
+    # The form shows a section where its first field stands: one that is split would be torn apart.
+    assert sections == sorted(sections, key=sections.index)
+
+
 def test_a_misspelt_param_is_refused_by_the_first_task_since_airflow_would_take_it(served: Any) -> None:
     from starskip.errors import ConfigError
 
     params = served.params.deep_merge({"tabels": ["lineitem"]}).validate()
-    assert params["tables"] == []
-    with pytest.raises(ConfigError, match="param 'tabels' is not known: use run_date, tables, strategy, "):
+    assert params["tables"] is None
+    with pytest.raises(ConfigError, match="param 'tabels' is not known: use run_date, tables, entries_"):
         requested(params, {"tabels": ["lineitem"]})
 
 
@@ -153,12 +216,18 @@ def test_a_run_by_the_api_without_a_logical_date_is_about_the_day_before(served:
     assert requested(params, {"tables": ["lineitem"]}, interval=None).run_date.isoformat() == "2026-11-20"
 
 
-def requested(params: Any, conf: Any, interval: Any = datetime(2026, 11, 20, 2, tzinfo=UTC)) -> Any:
+def requested(
+    params: Any,
+    conf: Any,
+    interval: Any = datetime(2026, 11, 20, 2, tzinfo=UTC),
+    run_type: str = "manual",
+) -> Any:
     from starskip.orchestration.night_request import night_request
 
     run = SimpleNamespace(
         data_interval_start=interval,
         run_after=datetime(2026, 11, 21, 2, tzinfo=UTC),
+        run_type=run_type,
         run_id="manual",
         conf=conf,
     )

@@ -43,11 +43,25 @@ def free_ports(count: int) -> list[int]:
 
 def compose_command(service: str, replaced: Mapping[str, str]) -> list[str]:
     """Return the command of a service of the compose file, with its hosts, ports and folders ``replaced``."""
-    compose = yaml.safe_load((CHECKOUT / "docker-compose.yaml").read_text())
-    program, *options = compose["services"][service]["command"]
+    return _here(_services()[service]["command"], replaced)
+
+
+def health_command(service: str, replaced: Mapping[str, str]) -> list[str]:
+    """Return the health check of a service of the compose file, ``replaced`` in the same way."""
+    return _here(_services()[service]["healthcheck"]["test"][1:], replaced)
+
+
+def _services() -> Mapping[str, Any]:
+    services: Mapping[str, Any] = yaml.safe_load((CHECKOUT / "docker-compose.yaml").read_text())["services"]
+    return services
+
+
+def _here(words: Sequence[str], replaced: Mapping[str, str]) -> list[str]:
+    program, *options = words
     for old, new in replaced.items():
         options = [option.replace(old, new) for option in options]
-    return [str(BIN / program), *options]
+    found = next(path for path in (BIN / program, postgres_bin() / program) if path.exists())
+    return [str(found), *options]
 
 
 def wait_until(is_so: Callable[[], Any], seconds: float, what: str) -> Any:
@@ -182,13 +196,14 @@ class Cluster:
 
     connection: str
     work: Path
+    web_ports: Mapping[str, int]
 
 
 @pytest.fixture(scope="module")
 def spark_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A master and two workers of one core each, whose Python has every library but not Starskip."""
     folder = tmp_path_factory.mktemp("cluster")
-    (port,) = free_ports(1)
+    port, *web_ports = free_ports(4)
     python = folder / "bin" / "python3"
     python.parent.mkdir()
     # Without the site module no .pth file is read, and with it goes the editable install of Starskip.
@@ -206,23 +221,26 @@ def spark_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]
         "SPARK_DAEMON_MEMORY": "512m",
         "SPARK_NO_DAEMONIZE": "1",
     }
-    here = {"spark-master": "127.0.0.1", "7077": str(port), "8081": "0"}
+    here = {"spark-master": "127.0.0.1", "7077": str(port)}
     url = f"spark://127.0.0.1:{port}"
-    with server(compose_command("spark-master", here), environment, folder / "master.log"):
+    master = compose_command("spark-master", {**here, "8081": str(web_ports[0])})
+    with server(master, environment, folder / "master.log"):
         wait_until(lambda: answers(port), 60, "Spark's master")
         small = {**here, "${SPARK_WORKER_CORES:-2}": "1", "${SPARK_WORKER_MEMORY:-2g}": "1g"}
         first, second = (
             server(
-                compose_command("spark-worker", {**small, "/opt/spark/work": str(folder / name)}),
+                compose_command(
+                    "spark-worker", {**small, "8081": str(web), "/opt/spark/work": str(folder / name)}
+                ),
                 environment,
                 folder / f"{name}.log",
             )
-            for name in ("worker-0", "worker-1")
+            for name, web in zip(("worker-0", "worker-1"), web_ports[1:], strict=True)
         )
         with first, second:
             log = folder / "master.log"
             wait_until(lambda: log.read_text().count("Registering worker") == 2, 60, "Spark's workers")
-            yield Cluster(url, folder)
+            yield Cluster(url, folder, {"spark-master": web_ports[0], "spark-worker": web_ports[1]})
 
 
 @dataclass(frozen=True)
@@ -353,6 +371,7 @@ def operation() -> SimpleNamespace:
         BIN=BIN,
         CHECKOUT=CHECKOUT,
         free_ports=free_ports,
+        health_command=health_command,
         make_house=make_house,
         postgres_session=postgres_session,
         running_airflow=running_airflow,

@@ -19,6 +19,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import yaml
 from starskip.stages.gate_verdicts import STAGES
 
 pytestmark = [
@@ -45,6 +46,9 @@ runpy.run_path(job, run_name="__main__")
 """
 
 
+SERVICES = yaml.safe_load((Path(__file__).parents[2] / "docker-compose.yaml").read_text())["services"]
+
+
 @dataclass(frozen=True)
 class Seen:
     """What the runs left, at three moments."""
@@ -63,6 +67,7 @@ class Seen:
     refused: tuple[int, Any]
     connections: int
     printed: str
+    health: dict[str, subprocess.CompletedProcess[str]]
 
 
 def parts_of(house: Any) -> dict[tuple[str, str], Any]:
@@ -116,6 +121,10 @@ def seen(
             is_over = len(runs) == count and all(run["state"] in ("success", "failed") for run in runs)
             return runs if is_over else None
 
+        health = {
+            name: subprocess.run(command, env=environment, capture_output=True, text=True)
+            for name, command in health_commands(operation, spark_cluster, postgres_url, port).items()
+        }
         first = operation.wait_until(lambda: ended(4), 1500, "the backfill")
         failed = [run for run in first if run["state"] == "failed"]
         first_failures = {night_of(r): airflow.failure(r["dag_run_id"], "parse_query_logs") for r in failed}
@@ -136,7 +145,12 @@ def seen(
             backfills = session.fetchall()
             session.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = 'airflow'")
             ((connections,),) = session.fetchall()
-        logs = "".join(path.read_text(errors="replace") for path in home.rglob("*.log"))
+        written = [path for folder in (home, events, spark_cluster.work) for path in folder.rglob("*")]
+        logs = "".join(
+            path.read_text(errors="replace")
+            for path in written
+            if path.is_file() and path.suffix not in (".jar", ".zip")
+        )
         yield Seen(
             house=house,
             cluster=spark_cluster,
@@ -151,8 +165,28 @@ def seen(
             by_api=next(run for run in runs if run["run_type"] == "manual"),
             refused=refused,
             connections=connections,
-            printed=logs + "".join(ran.stdout + ran.stderr for ran in printed),
+            printed=logs + "".join(ran.stdout + ran.stderr for ran in (*printed, *health.values())),
+            health=health,
         )
+
+
+def health_commands(
+    operation: SimpleNamespace, cluster: Any, postgres_url: str, port: int
+) -> dict[str, list[str]]:
+    """Return the health check of each service of the compose file, as it is on this machine."""
+    of_database = re.match(r".*@([\d.]+):(\d+)/", postgres_url)
+    assert of_database is not None
+    database = operation.health_command("postgres", {})
+    return {
+        "postgres": [*database, f"--host={of_database[1]}", f"--port={of_database[2]}"],
+        "api-server": operation.health_command("api-server", {"8080": str(port)}),
+        "scheduler": operation.health_command("scheduler", {}),
+        "dag-processor": operation.health_command("dag-processor", {}),
+        **{
+            name: operation.health_command(name, {"socket.gethostname()": "'127.0.0.1'", "8081": str(web)})
+            for name, web in cluster.web_ports.items()
+        },
+    }
 
 
 def night_of(run: Any) -> str:
@@ -222,6 +256,11 @@ def test_a_bad_value_is_refused_by_the_api_and_no_run_is_made(seen: Seen) -> Non
     assert status == 400
     assert answer["detail"].startswith("Invalid input for param max_indexes: 0 is less than the minimum of 1")
     assert len(seen.runs) == 5
+
+
+def test_every_service_that_runs_is_healthy_by_the_compose_files_own_check(seen: Seen) -> None:
+    assert set(seen.health) == {name for name in SERVICES if "healthcheck" in SERVICES[name]}
+    assert {name: ran.stderr for name, ran in seen.health.items() if ran.returncode} == {}
 
 
 def test_the_cluster_did_the_work_on_both_workers_with_code_that_travelled(seen: Seen) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -78,7 +79,15 @@ def test_what_a_service_waits_for_and_mounts_exists() -> None:
 
 
 def test_driver_and_executors_see_the_same_places() -> None:
-    assert SERVICES["spark-worker"]["volumes"] == SERVICES["scheduler"]["volumes"]
+    of_driver, of_executors = (set(SERVICES[name]["volumes"]) for name in ("scheduler", "spark-worker"))
+    assert of_driver - of_executors == {"airflow:/opt/airflow"}
+    assert of_executors == of_driver - {"airflow:/opt/airflow"}
+
+
+def test_executors_get_no_secret_of_airflows() -> None:
+    for name in ("spark-master", "spark-worker"):
+        assert not re.search("AIRFLOW|POSTGRES", str(SERVICES[name].get("environment")))
+        assert "airflow" not in str(SERVICES[name].get("volumes"))
 
 
 @pytest.mark.dags
@@ -108,8 +117,53 @@ def test_spark_understands_the_words_of_a_command(name: str) -> None:
     assert {word for word in SERVICES[name]["command"] if word.startswith("--")} <= known
 
 
-def test_the_image_gets_every_folder_that_the_night_needs() -> None:
-    copied = set(re.findall(r"^COPY (\w+) \w+$", (CHECKOUT / "Dockerfile").read_text(), re.MULTILINE))
-    assert copied == {"include", "dags", "plugins", "spark_jobs"}
+COPIED = re.findall(r"^COPY (.+) \S+$", (CHECKOUT / "Dockerfile").read_text(), re.MULTILINE)
+
+
+def test_what_the_image_copies_is_in_the_context_of_its_build() -> None:
     allowed = (CHECKOUT / ".dockerignore").read_text().split()
-    assert all(f"!{name}" in allowed for name in (*copied, "requirements.txt", "pyproject.toml", "README.md"))
+    assert {f"!{name}" for line in COPIED for name in line.split()} == {w for w in allowed if w[0] == "!"}
+
+
+_IN_THE_IMAGE = """
+import runpy, sys
+from pathlib import Path
+from airflow.dag_processing.dagbag import DagBag
+import starskip
+place = Path(sys.argv[1])
+assert Path(starskip.__file__).is_relative_to(place), starskip.__file__
+bag = DagBag(place / "dags")
+assert not bag.import_errors and list(bag.dags) == ["index_advisor_nightly"], bag.import_errors
+(job,) = [task for task in bag.dags["index_advisor_nightly"].tasks if task.task_id == "write_report"]
+assert Path(job.application).is_file() and Path(job.application).is_relative_to(place)
+plugin = runpy.run_path(str(place / "plugins" / "starskip_reports.py"))
+assert plugin["CHECKOUT"] == place
+from starskip.orchestration.report_pages.pages import report_pages
+assert callable(report_pages(place))
+"""
+
+
+@pytest.mark.dags
+def test_the_files_of_the_image_are_enough_for_dag_pages_and_stages(tmp_path: Path) -> None:
+    from starskip.orchestration.airflow_environment import airflow_environment
+
+    place = tmp_path / "starskip"
+    for name in (name for line in COPIED for name in line.split()):
+        source = CHECKOUT / name
+        if source.is_dir():
+            shutil.copytree(source, place / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+        else:
+            place.mkdir(exist_ok=True)
+            shutil.copy2(source, place)
+    environment = airflow_environment(place, {"PATH": os.environ["PATH"]}, home=tmp_path / "home")
+    # The image installs the package from there; here the path leads before the one of the checkout.
+    environment |= {"PYTHONPATH": str(place / "include"), "PYTHONDONTWRITEBYTECODE": "1"}
+    stage = ["stage", "collect_segment_metadata", "--config", "include/config/night.yaml"]
+    for command in (
+        [sys.executable, "-c", _IN_THE_IMAGE, str(place)],
+        [BIN / "starskip", *stage, "--run-date", "2026-11-20"],
+    ):
+        ran = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stderr
+    # Compose puts the artefacts' volume there.
+    assert {path.name for path in (place / "night").iterdir()} >= {"table_facts"}

@@ -6,7 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from starskip.orchestration.airflow_environment import airflow_environment, has_file_database
+from starskip.orchestration.airflow_environment import (
+    airflow_environment,
+    has_file_database,
+    shell_commands,
+)
 
 CHECKOUT = Path("/a/checkout")
 
@@ -57,6 +61,28 @@ def test_the_printed_exports_hold_no_secret_that_the_caller_has_given() -> None:
     ran = subprocess.run(command, env={**kept, **given}, capture_output=True, text=True, check=True)
     assert "export AIRFLOW_HOME=" in ran.stdout
     assert "s3cret" not in ran.stdout
+
+
+def test_a_shell_forgets_what_another_airflow_has_set_and_keeps_its_own() -> None:
+    caller = {"AIRFLOW__CORE__EXECUTOR": "KubernetesExecutor", "HOME": "/home/me", "PATH": "/bin"}
+    commands = shell_commands(caller, {"HOME": "/home/me", "PATH": "/a b/bin:/bin"})
+    assert commands == ["unset AIRFLOW__CORE__EXECUTOR", "export PATH='/a b/bin:/bin'"]
+
+
+def test_the_printed_commands_make_that_environment() -> None:
+    caller = {"PATH": os.environ["PATH"], "AIRFLOW__CORE__EXECUTOR": "Other", "SPARK_HOME": "/opt/spark"}
+    module = f'"{sys.executable}" -m starskip.orchestration.airflow_environment'
+    ran = subprocess.run(
+        ["/bin/sh", "-c", f'eval "$({module})" && env'],
+        env=caller,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    made = dict(line.split("=", 1) for line in ran.stdout.splitlines())
+    wanted = airflow_environment(Path.cwd(), caller)
+    assert wanted.items() <= made.items()
+    assert made.keys() - wanted.keys() <= {"PWD", "SHLVL", "_", "OLDPWD"}
 
 
 def test_only_a_local_spark_is_bound_to_this_machine() -> None:

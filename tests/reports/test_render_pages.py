@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from html.parser import HTMLParser
+from itertools import groupby
 
 import pytest
 from starskip.reports.evidence import Evidence, GateCheck
@@ -20,7 +21,7 @@ from starskip.reports.render_pages import (
     render_night,
     render_report_frame,
 )
-from starskip.reports.report_row import ReportRow, RowPage
+from starskip.reports.report_row import NightPage, NightRows, ReportRow, RowPage
 from starskip.reports.report_summary import report_summary
 
 LINKS = PageLinks("/starskip")
@@ -74,13 +75,19 @@ def pages_of(text: str, evidence: Evidence) -> dict[str, str]:
     )
     page = RowPage(rows, DAY, "x")
     return {
-        "index": render_index(LINKS, page, like=text, is_newest=False),
-        "nothing": render_index(LINKS, RowPage(()), like=text),
-        "night": render_night(LINKS, DAY, page, notes=(text,)),
+        "index": render_index(LINKS, nights_of(rows, DAY), (DAY, DAY), like=text, until=DAY),
+        "nothing": render_index(LINKS, NightPage((), DAY), like=text),
+        "night": render_night(LINKS, DAY, page, like=text, older=DAY, has_filter=True, notes=(text,)),
+        "no table": render_night(LINKS, DAY, RowPage(()), like=text, has_filter=True),
         "history": render_history(LINKS, text, page, is_newest=False),
         "report": render_report_frame(LINKS, text, DAY, DAY, DAY),
         "message": render_message(LINKS, Message("Title", text, (text,))),
     }
+
+
+def nights_of(rows: tuple[ReportRow, ...], older: date | None = None, more: int = 0) -> NightPage:
+    nights = groupby(rows, lambda row: row.run_date)
+    return NightPage(tuple(NightRows(night, tuple(found), more) for night, found in nights), older)
 
 
 @pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
@@ -116,10 +123,26 @@ def test_the_style_is_the_one_that_the_policy_allows(evidence: Evidence) -> None
 
 
 def test_a_list_says_saving_and_indexes_of_a_sound_night(evidence: Evidence) -> None:
-    page = render_index(LINKS, RowPage((ReportRow(DAY, "lineitem", report_summary(evidence)),)))
+    page = render_index(LINKS, nights_of((ReportRow(DAY, "lineitem", report_summary(evidence)),)))
     assert "72.3 %" in page and "69–76 %" in page and "<code>l_suppkey</code>" in page
     assert 'href="/starskip/tables/lineitem/2026-11-20"' in page
-    assert "Older" not in page and "Newest" not in page
+    assert "Older" not in page and "Newest" not in page and "of this night »" not in page
+
+
+def test_a_list_of_many_tables_leads_to_all_of_the_night_and_to_other_nights(evidence: Evidence) -> None:
+    page = nights_of((ReportRow(DAY, "lineitem", report_summary(evidence)),), date(2026, 11, 19), more=988)
+    shown = render_index(LINKS, page, (DAY, date(2026, 11, 19)), like="line", until=DAY)
+    assert '<a href="/starskip/nights/2026-11-20?like=line">988 more tables of this night »</a>' in shown
+    assert '<a href="/starskip/?like=line&amp;until=2026-11-19" rel="next">Older nights »</a>' in shown
+    assert "<option selected>2026-11-20</option>" in shown and "<option>2026-11-19</option>" in shown
+
+
+def test_a_night_leads_to_its_other_tables_and_to_the_nights_beside_it(evidence: Evidence) -> None:
+    page = RowPage((ReportRow(DAY, "lineitem", report_summary(evidence)),), DAY, "lineitem")
+    shown = render_night(LINKS, DAY, page, like="i", older=date(2026, 11, 19), newer=date(2026, 11, 21))
+    assert 'href="/starskip/nights/2026-11-20?like=i&amp;after=lineitem"' in shown
+    assert 'href="/starskip/nights/2026-11-19?like=i"' in shown
+    assert 'href="/starskip/nights/2026-11-21?like=i"' in shown
 
 
 def test_a_list_says_why_a_table_has_no_report_or_an_old_one(

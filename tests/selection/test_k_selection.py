@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -167,3 +169,18 @@ def test_nothing_to_gain(lists: list[VoteList]) -> None:
 def test_savings_of_very_different_size_are_all_seen() -> None:
     lists = [single("a", 1e12), single("b", 50.0), single("c", 0.0)]
     assert k_selection(lists, 3).chosen == frozenset(STRUCTURES[:2])
+
+
+@given(lists=st.lists(complete_lists(), min_size=1, max_size=5), order=st.randoms())
+def test_the_order_of_the_lists_changes_nothing(lists: list[VoteList], order: Random) -> None:
+    named = [replace(votes, shape_id=str(rank)) for rank, votes in enumerate(lists)]
+    shuffled = order.sample(named, len(named))
+    assert k_selection(shuffled, 2).chosen == k_selection(named, 2).chosen
+
+
+@given(sizes=st.permutations(range(1, 7)), limit=st.integers(1, 5))
+def test_of_structures_that_save_the_same_the_smallest_are_taken(sizes: list[int], limit: int) -> None:
+    lists = [single(item.column, 10.0) for item in STRUCTURES]
+    of = dict(zip(STRUCTURES, sizes, strict=True))
+    chosen = k_selection(lists, limit, size_bytes=of).chosen
+    assert sum(of[item] for item in chosen) == sum(range(1, limit + 1))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starskip.scoring.structure import Structure
+from starskip.scoring.structure import Structure, removal
 from starskip.selection.entries_percentile import ShapeEntries
 from starskip.selection.look_back import NightVotes, is_comparable, look_back
 from starskip.selection.recommendation import Entries
@@ -59,11 +62,56 @@ def test_what_was_built_since_is_given() -> None:
     assert A not in {item for votes in window.lists for item in votes.structures}
 
 
-def test_what_was_dropped_or_sorted_since_is_not_comparable() -> None:
-    before = night(JOINT, in_force=frozenset({A}))
-    assert not is_comparable(before, night(JOINT))
-    assert is_comparable(night(JOINT), before)
+def test_what_was_built_since_would_be_missed() -> None:
+    tonight = night({frozenset({B}): 0.0}, entries=40.0, in_force=frozenset({A}))
+    window = look_back(tonight, [(1.0, night(JOINT))])
+    assert total_saving(window.lists, {removal(A)}) == -60.0
+    assert total_saving(window.lists, {removal(A), B}) == 50.0 - 60.0
+
+
+def test_what_was_dropped_since_can_be_built_again() -> None:
+    built = frozenset({A})
+    before = night({frozenset({removal(A)}): -60.0}, entries=40.0, in_force=built, asked=built)
+    window = look_back(night({}, entries=100.0), [(1.0, before)])
+    assert window.entries.total == 100.0 + 100.0
+    assert total_saving(window.lists, {A}) == 60.0
+    assert window.asked == NONE
+
+
+def test_a_night_in_another_order_is_not_comparable() -> None:
+    assert is_comparable(night(JOINT, in_force=frozenset({A})), night(JOINT))
     assert not is_comparable(night(JOINT, order=frozenset({"day"})), night(JOINT))
+
+
+@st.composite
+def nights_told_both_ways(draw: st.DrawFn) -> tuple[NightVotes, NightVotes, dict[StructureSet, float]]:
+    """A night with what it would scan under each set of indexes, seen from two sets that are in force."""
+    names = [Structure("inverted", name) for name in "abc"]
+    sets = [frozenset(chosen) for size in range(4) for chosen in itertools.combinations(names, size)]
+    scanned = {chosen: float(draw(st.integers(0, 100))) for chosen in sets}
+
+    def seen_from(in_force: StructureSet) -> NightVotes:
+        told = {
+            frozenset(removal(s) if s in in_force else s for s in chosen ^ in_force): scanned[in_force] - read
+            for chosen, read in scanned.items()
+            if chosen != in_force
+        }
+        return night(told, entries=scanned[in_force], in_force=in_force)
+
+    before, now = draw(st.sampled_from(sets)), draw(st.sampled_from(sets))
+    return seen_from(before), seen_from(now), scanned
+
+
+@given(told=nights_told_both_ways())
+def test_a_night_told_anew_is_the_night_as_it_would_have_been(
+    told: tuple[NightVotes, NightVotes, dict[StructureSet, float]],
+) -> None:
+    before, now, _ = told
+    window = look_back(replace(now, lists=[], entries=Entries(0.0, 0.0), shapes={}), [(1.0, before)])
+    assert window.entries.total == now.entries.total
+    for votes in now.lists:
+        for chosen, saving in votes.alternatives.items():
+            assert total_saving(window.lists, chosen) == saving.entries
 
 
 @given(

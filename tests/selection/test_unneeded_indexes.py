@@ -13,7 +13,7 @@ NO_A, NO_B = removal(A), removal(B)
 def dropped(
     lists: list[VoteList], *, asked: set[Structure], chosen: frozenset[Structure] = frozenset()
 ) -> dict[str, float]:
-    found = unneeded_indexes(lists, chosen, 1000.0, {A, B}, asked, 0.001)
+    found = unneeded_indexes(lists, chosen, 1000.0, {A, B}, asked, 0.001, "9 queries in 1 night")
     return {drop.structure.column: drop.loss_ratio for drop in found}
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
+import os
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starskip.artefacts.artefact_store import ArtefactStore
@@ -70,11 +74,13 @@ def test_a_zone_that_there_is_not_is_named(zone):
         Settings(log_time_zone=zone)
 
 
-def queries_of(root: Path, day: date, zone: str, *paths: str) -> list[str]:
+def queries_of(
+    root: Path, day: date, zone: str, *paths: str, split_bytes: int = Settings().log_split_bytes
+) -> list[str]:
     night = Night(
         run_date=day,
         store=ArtefactStore(storage_for(str(root / "artefacts"))),
-        settings=Settings(log_time_zone=zone),
+        settings=Settings(log_time_zone=zone, log_split_bytes=split_bytes),
         started_at=datetime(2027, 1, 1, tzinfo=UTC),
         run_id="test",
         log_paths=[f"{root}/{path}" for path in paths],
@@ -138,6 +144,57 @@ def test_each_record_lands_in_exactly_one_night_however_files_are_rotated(
     assert read == written
 
 
+ZONES_AND_NOONS = {
+    "a day of 25 hours": ("America/New_York", datetime(2026, 10, 31, 16, tzinfo=UTC)),
+    "a day of 23 hours": ("America/New_York", datetime(2027, 3, 13, 17, tzinfo=UTC)),
+    "half an hour more": ("Australia/Lord_Howe", datetime(2026, 10, 3, 1, tzinfo=UTC)),
+    "always the same": ("UTC", datetime(2026, 11, 19, 12, tzinfo=UTC)),
+}
+PACKED = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.ZstdCompressor().compress}
+
+
+@pytest.mark.parametrize("days", ZONES_AND_NOONS)
+@settings(max_examples=6, deadline=None)
+@given(data=st.data())
+def test_any_way_of_cutting_three_days_into_files_gives_the_same_nights(
+    tmp_path_factory: pytest.TempPathFactory, log_line: Callable[..., str], days: str, data: st.DataObject
+) -> None:
+    """Files end anywhere, also in the middle of a second, with any name, packed or not."""
+    root = tmp_path_factory.mktemp("cut")
+    name, noon = ZONES_AND_NOONS[days]
+    zone = ZoneInfo(name)
+    seconds = st.integers(-36 * 3600, 36 * 3600)
+    instants = [noon + timedelta(seconds=s) for s in sorted(data.draw(st.lists(seconds, max_size=30)))]
+    lines = []
+    for number, at in enumerate(instants):
+        text = log_line("t", f"SELECT {number}\nFROM t")
+        stamp = STAMPS[data.draw(st.sampled_from(sorted(STAMPS)))](at, zone)
+        lines.append(text.replace("2026/11/20 10:00:00.000", stamp))
+    (root / "whole").mkdir()
+    (root / "whole" / "broker.log").write_text("".join(lines))
+    (root / "parts").mkdir()
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(lines)), max_size=6)))
+    for start, end in pairwise([0, *cuts, len(lines)]):
+        suffix = data.draw(st.sampled_from(sorted(PACKED)))
+        file = root / "parts" / f"{data.draw(st.uuids(version=4))}{suffix}"
+        file.write_bytes(PACKED[suffix]("".join(lines[start:end]).encode()))
+    split_bytes = data.draw(st.integers(50, 5_000))
+    seen: Counter[str] = Counter()
+    first = noon.astimezone(zone).date()
+    for day in (first + timedelta(days=n) for n in range(-3, 4)):
+        of_day = sorted(
+            f"SELECT {n}\nFROM t" for n, at in enumerate(instants) if at.astimezone(zone).date() == day
+        )
+        for folder, size in (("whole", 1 << 20), ("parts", split_bytes)):
+            if of_day:
+                assert sorted(queries_of(root, day, name, folder, split_bytes=size)) == of_day
+            else:
+                with pytest.raises(SourceError, match="hold no record of that day"):
+                    queries_of(root, day, name, folder, split_bytes=size)
+        seen.update(of_day)
+    assert seen.total() == len(lines)
+
+
 def test_a_record_without_a_time_belongs_to_the_day_that_its_path_names(tmp_path, log_line):
     bare = log_line("t", "SELECT 1 FROM t").partition("requestId")
     (tmp_path / "broker-2026-10-25.log").write_text("requestId" + bare[2])
@@ -149,6 +206,23 @@ def test_a_record_without_a_time_belongs_to_the_day_that_its_path_names(tmp_path
     assert len(queries_of(tmp_path, date(2026, 10, 24), "UTC", "broker.log")) == 1, (
         "no other night would have it"
     )
+
+
+def test_events_without_a_time_or_a_day_in_their_files_name_belong_to_the_night_that_is_run(lab: Any) -> None:
+    event = (
+        '{"query": "SELECT COUNT(*) FROM lineitem WHERE l_suppkey = 7", "queryProcessingDuration": 9, '
+        '"scannedEntriesInFilterCount": 5000000, "scannedEntriesPostFilterCount": 0}\n'
+    )
+    lab.log(*[event] * 7, name="events.json")  # written now, long after or before that night
+    file = lab.root / "logs" / "events.json"
+    os.utime(file, (2e9, 2e9))
+    lab.run(stages=STAGES[:2])
+    assert lab.results["parse_query_logs"].counts["queries"] == 1481 + 7
+    assert "7 queries tell no time: they count to this night, which their files may hold" in lab.warnings
+    os.utime(file, (1e9, 1e9))
+    lab.run(stages=STAGES[:2])
+    assert lab.results["parse_query_logs"].counts["queries"] == 1481
+    assert lab.results["parse_query_logs"].counts["outside_run_date"] == 7
 
 
 def test_events_of_the_night_beside_a_log_in_a_whole_night(lab: Any) -> None:

@@ -54,12 +54,18 @@ def publish(
         "text": "select",
         "skeleton": "select",
         "queries": 1,
+        "weight": 1.0,
         "entries_scanned_in_filter": 100,
         "entries_scanned_in_filter_squared": 1e4,
         "instances": [],
     }
     advised = {"table": "t", "verdict": "chosen", "kind": "inverted", "column": chosen, "rank": 1}
-    properties = {"in_force": list(in_force), "sorted_columns": []}
+    properties = {
+        "in_force": list(in_force),
+        "sorted_columns": [],
+        "asked": list(in_force),
+        "sort_order": {"column": "day"},
+    }
     tables = {
         "votes": pa.Table.from_pylist([vote], VOTES),
         "workload": pa.Table.from_pylist([shape], WORKLOAD),
@@ -85,8 +91,9 @@ def test_nights_weigh_less_the_older_they_are_and_days_without_advice_are_left_o
     publish(night_of(21), chosen="b", saving=99.0)
     past = past_nights(night_of(20, look_back_nights=7, look_back_decay_ratio=0.5), "t")
     assert [weight for weight, _ in past.nights] == [0.5, 0.125], "not the 12th, eight days ago, nor the 21st"
-    assert past.chosen == {A}, "the newest advice counts"
-    assert past_nights(night_of(20, look_back_nights=1), "t").nights == []
+    assert (past.chosen, past.order) == ({A}, {Structure("sorted", "day")}), "the newest advice counts"
+    alone = past_nights(night_of(20, look_back_nights=1), "t")
+    assert (alone.nights, alone.chosen) == ([], {A}), "advice does not flap either where one night votes"
     assert past_nights(night_of(20), "another").nights == []
 
 
@@ -96,12 +103,24 @@ def test_a_night_whose_votes_are_gone_still_tells_what_it_advised(night_of: Call
     assert (past.nights, past.chosen) == ([], frozenset({A}))
 
 
-def test_a_night_before_an_index_was_dropped_does_not_vote(night_of: Callable[..., Night]) -> None:
+def test_nights_before_an_index_was_built_or_dropped_vote_too(night_of: Callable[..., Night]) -> None:
     publish(night_of(18), chosen="a", saving=40.0)
     publish(night_of(19), chosen="a", saving=40.0, in_force=("inverted:b",))
     past = past_nights(night_of(20), "t")
     tonight = night_votes([], EMPTY_VOTES, None)
-    assert len(past.nights) == 2
-    assert [weight for weight, _ in past.comparable_with(tonight)] == [pytest.approx(0.64)]
-    with_b = replace(tonight, in_force=frozenset({B}))
-    assert len(past.comparable_with(with_b)) == 2
+    assert [votes.asked for _, votes in past.nights] == [{B}, frozenset()]
+    assert past.comparable_with(tonight) == past.nights
+    assert past.comparable_with(replace(tonight, order=frozenset({"day"}))) == []
+
+
+def test_a_night_that_cannot_be_read_is_left_out_with_a_warning(
+    night_of: Callable[..., Night], tmp_path: Path
+) -> None:
+    publish(night_of(18), chosen="b", saving=40.0)
+    publish(night_of(19), chosen="a", saving=40.0)
+    for file in (tmp_path / "votes" / "2026-11-19" / "data").rglob("*.parquet"):
+        file.unlink()
+    past = past_nights(night_of(20), "t")
+    assert ([weight for weight, _ in past.nights], past.chosen) == ([pytest.approx(0.64)], {A})
+    assert len(past.warnings) == 1
+    assert past.warnings[0].startswith("table t: 2026-11-19 does not vote, it cannot be read: ")

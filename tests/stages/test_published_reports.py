@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.storage_for import storage_for
-from starskip.errors import SourceError, StorageError
+from starskip.errors import MissingSource, StorageError
 from starskip.reports.page_links import page_name
 from starskip.reports.render_html import content_security_policy, keeps_policy
 from starskip.reports.report_files import report_files
+from starskip.reports.report_row import NightRows, ReportRow
 from starskip.settings import Settings
+from starskip.stages import published_reports
 from starskip.stages.gate_verdicts import GateCheck, GateVerdict, publish_verdicts
 from starskip.stages.night import Night
 from starskip.stages.published_reports import (
@@ -26,8 +28,8 @@ from starskip.stages.published_reports import (
     published_document,
     published_page,
     published_table,
+    recent_nights,
     report_nights,
-    report_rows,
     table_rows,
 )
 
@@ -82,33 +84,58 @@ def test_nights_with_reports_or_verdicts_newest_first(long_history: Night) -> No
 
 def test_a_store_that_was_never_written_has_no_night(tmp_path: Path) -> None:
     assert report_nights(night_of(tmp_path / "nothing")) == ()
-    assert report_rows(night_of(tmp_path / "nothing"), limit=5).rows == ()
+    assert rows_of(night_of(tmp_path / "nothing")) == []
 
 
-@given(limit=st.integers(1, 20), like=st.sampled_from(["", "a", "A", "<", "zz"]))
-def test_page_after_page_shows_each_row_once(long_history: Night, limit: int, like: str) -> None:
-    everything = report_rows(long_history, like=like, limit=1_000)
-    assert everything.older is None
-    shown: list[Any] = []
-    before, after = None, ""
+def rows_of(night: Night, **asked: Any) -> list[ReportRow]:
+    """The rows of a first page that holds everything."""
+    page = recent_nights(night, rows=1_000, rows_a_night=1_000, **asked)
+    assert page.older is None
+    return [row for shown in page.nights for row in shown.rows]
+
+
+@given(rows=st.integers(1, 20), most=st.integers(1, 5), like=st.sampled_from(["", "a", "A", "<", "zz"]))
+def test_page_after_page_shows_each_night_once_and_counts_what_it_leaves_out(
+    long_history: Night, rows: int, most: int, like: str
+) -> None:
+    everything = rows_of(long_history, like=like)
+    shown: list[NightRows] = []
+    until = None
     while True:
-        page = report_rows(long_history, like=like, before=before, after=after, limit=limit)
-        assert len(page.rows) <= limit
-        shown += page.rows
+        page = recent_nights(long_history, like=like, until=until, rows=rows, rows_a_night=most)
+        assert sum(len(night.rows) for night in page.nights) < rows + most
+        assert all(0 < len(night.rows) <= most for night in page.nights)
+        shown += page.nights
         if page.older is None:
             break
-        before, after = page.older, page.older_after
-    assert shown == list(everything.rows)
-    assert all(like.casefold() in row.table.casefold() for row in shown)
+        until = page.older
+    nights = {night: [row for row in everything if row.run_date == night] for night in
+              dict.fromkeys(row.run_date for row in everything)}  # fmt: skip
+    assert [night.run_date for night in shown] == list(nights)
+    for night in shown:
+        assert list(night.rows) == nights[night.run_date][:most]
+        assert night.more == len(nights[night.run_date][most:])
+    assert all(like.casefold() in row.table.casefold() for row in everything)
 
 
-@given(limit=st.integers(1, 10), table=st.sampled_from(["a", "b", "<c>", "nobody"]))
-def test_a_history_goes_on_where_it_left_off(long_history: Night, limit: int, table: str) -> None:
-    everything = table_rows(long_history, page_name(table), limit=1_000)
+def test_a_filter_that_finds_nothing_stops_looking_and_says_where(
+    long_history: Night, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(published_reports, "MAX_NIGHTS_LOOKED_AT", 2)
+    page = recent_nights(long_history, like="zz", rows=9, rows_a_night=9)
+    assert page.nights == ()
+    assert page.older == date(2026, 11, 4)
+
+
+@given(nights=st.integers(1, 10), table=st.sampled_from(["a", "b", "<c>", "nobody"]))
+def test_a_history_goes_on_where_it_left_off(long_history: Night, nights: int, table: str) -> None:
+    everything = table_rows(long_history, page_name(table), nights=1_000)
+    assert everything.older is None
     shown: list[Any] = []
     before = None
     while True:
-        page = table_rows(long_history, page_name(table), before=before, limit=limit)
+        page = table_rows(long_history, page_name(table), before=before, nights=nights)
+        assert len(page.rows) <= nights
         shown += page.rows
         if page.older is None:
             break
@@ -122,7 +149,7 @@ def test_a_stopped_table_stands_with_its_check_and_the_report_that_stays(long_hi
         row.table: row
         for row in night_rows(replace(long_history, run_date=FIRST + timedelta(2)), limit=9).rows
     }
-    assert list(rows) == ["<c>", "a", "b", "d"]
+    assert list(rows) == ["a", "d", "<c>", "b"]
     assert rows["a"].stopped[0].observed == "41 %"
     assert rows["a"].summary is not None
     assert rows["d"].stopped and rows["d"].summary is None
@@ -137,9 +164,9 @@ def test_a_night_of_some_tables_shows_those(long_history: Night) -> None:
 def test_a_night_of_many_tables_goes_on_behind_the_last(long_history: Night) -> None:
     third = replace(long_history, run_date=FIRST + timedelta(days=2))
     first = night_rows(third, limit=3)
-    assert [row.table for row in first.rows] == ["<c>", "a", "b"]
+    assert [row.table for row in first.rows] == ["a", "d", "<c>"]
     rest = night_rows(third, after=first.older_after, limit=3)
-    assert [row.table for row in rest.rows] == ["d"]
+    assert [row.table for row in rest.rows] == ["b"]
     assert rest.older is None
 
 
@@ -155,8 +182,8 @@ def test_only_what_is_published_is_seen(tmp_path: Path, files: dict[str, bytes])
     publish(night, ["a"], files)
     aside = night.store.write_aside("reports", night.date_text)
     aside.write_file("half", "report.json", files["report.json"])
-    assert [row.table for row in report_rows(night, limit=9).rows] == ["a"]
-    with pytest.raises(SourceError, match="no report of half for the night of 2026-11-01"):
+    assert [row.table for row in rows_of(night)] == ["a"]
+    with pytest.raises(MissingSource, match="no report of half for the night of 2026-11-01"):
         published_table(night, "half")
 
 
@@ -173,7 +200,7 @@ def test_a_damaged_report_is_told_and_the_others_are_shown(tmp_path: Path, files
         aside = night.store.write_aside("reports", night.date_text)
         part = Part(tuple(aside.write_file(table, name, text) for name, text in broken.items()))
         night.publish("reports", {**former.parts(), table: part})
-    rows = {row.table: row for row in report_rows(night, limit=9).rows}
+    rows = {row.table: row for row in rows_of(night)}
     assert rows["sound"].summary is not None
     assert "not the JSON of a report" in str(rows["torn"].problem)
     assert "report.json is missing" in str(rows["empty"].problem)
@@ -188,16 +215,35 @@ def test_a_damaged_night_is_one_row_and_the_other_nights_are_shown(
     publish(next_night, ["a"], files)
     (manifest,) = (tmp_path / "reports" / next_night.date_text / "manifests").iterdir()
     manifest.write_bytes(b"torn")
-    damaged, sound = report_rows(night, limit=9).rows
+    damaged, sound = rows_of(night)
     assert (damaged.table, sound.table) == ("", "a")
     assert "manifest is damaged" in str(damaged.problem)
     assert neighbour_nights(night, "a") == (None, None)
+    # Its history has a gap that says so, and is not shorter by a night.
+    history = table_rows(night, "a", nights=9).rows
+    assert [(row.table, row.run_date.day) for row in history] == [("", 2), ("a", 1)]
+
+
+@pytest.mark.parametrize("content", ["torn", "older"])
+def test_damaged_verdicts_leave_the_reports_of_their_night(
+    tmp_path: Path, files: dict[str, bytes], content: str
+) -> None:
+    night = night_of(tmp_path)
+    publish(night, ["a"], files)
+    night.publish("gate_score_votes", {"a": Part((), {"verdict": "of an older version"})})
+    if content == "torn":
+        (manifest,) = (tmp_path / "gate_score_votes" / night.date_text / "manifests").iterdir()
+        manifest.write_bytes(b"torn")
+    damaged, sound = rows_of(night)
+    assert (damaged.table, sound.table) == ("", "a")
+    assert "gate_score_votes" in str(damaged.problem)
+    assert sound.summary is not None
 
 
 def test_a_store_that_is_no_folder_is_an_error_that_names_it(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="file"):
-        report_rows(night_of(tmp_path / "file"), limit=9)
+        rows_of(night_of(tmp_path / "file"))
 
 
 def test_the_page_is_served_as_published_and_that_of_another_version_anew(
@@ -219,5 +265,5 @@ def test_a_file_that_is_not_of_a_report_is_refused(tmp_path: Path, files: dict[s
     publish(night, ["a"], files)
     assert published_document(night, "a", "report.md") == files["report.md"]
     for name in ("report.txt", "", "../report.md", "manifests"):
-        with pytest.raises(SourceError, match="there is no"):
+        with pytest.raises(MissingSource, match="there is no"):
             published_document(night, "a", name)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
+
+from starskip.artefacts.manifest import Part
+from starskip.stages.tidy_artefacts import tidy_artefacts
 
 
 def parts_of(night: Any) -> dict[str, Any]:
@@ -31,3 +36,21 @@ def test_only_the_parts_of_that_table_change(lab: Any, log_line: Any) -> None:
 def test_the_first_run_of_a_night_may_be_one_for_one_table(lab: Any) -> None:
     parts = parts_of(lab.run(lab.night(tables=frozenset({"lineitem"}))))
     assert set(parts["reports"]) == set(parts["queries"]) == {"lineitem"}
+
+
+def test_its_old_nights_go_and_those_of_other_tables_stay(lab: Any) -> None:
+    night = lab.night(
+        tables=frozenset({"lineitem"}),
+        started_at=datetime(2040, 1, 1, tzinfo=UTC),
+        settings=replace(lab.settings, retention_nights=1),
+    )
+    for day in ("2026-11-01", "2026-11-02"):
+        aside = night.store.write_aside("reports", day)
+        parts = {table: Part((aside.write_file(table, "f", b"x"),)) for table in ("lineitem", "airlineStats")}
+        night.store.publish(
+            "reports", day, parts, replace="all", created_at=night.started_at, created_by="test"
+        )
+    assert tidy_artefacts(night).retired.nights == ("2026-11-01",)
+    assert night.store.snapshot("reports", "2026-11-01").tables == ("airlineStats",)
+    assert night.store.snapshot("reports", "2026-11-02").tables == ("airlineStats", "lineitem")
+    assert tidy_artefacts(replace(night, tables=None), dry_run=True).retired.nights == ("2026-11-01",)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from starskip.errors import ConfigError
@@ -28,19 +29,16 @@ def weighted(text: str, *shapes: ShapeWorkload) -> list[ShapeWorkload]:
 def test_a_query_text_names_its_shape_whatever_its_literals_and_case() -> None:
     weights = json.dumps({"select  count(*) from t where a = 99": 10, "t": 2})
     mine, other, elsewhere = weighted(weights, shape("t", SHAPE_ID), shape("t", "x"), shape("u", "x"))
-    assert mine.entries_scanned_in_filter == 2000
-    assert mine.entries_scanned_in_filter_squared == 5000.0 * 400
-    assert mine.failed_entries_scanned_in_filter == 200
-    (instance,) = mine.instances.values()
-    assert (instance.entries_scanned_in_filter, instance.queries, instance.rows_scanned) == (2000, 2, 7)
-    assert (mine.queries, mine.entries_scanned_post_filter) == (2, 40), "counts stay"
-    assert other.entries_scanned_in_filter == 200
+    assert (mine.weight, other.weight) == (20.0, 2.0)
+    assert (mine.weighted_queries, mine.weighted_entries) == (40.0, 2000.0)
+    assert mine.weighted_entries_squared == 5000.0 * 400
+    assert replace(mine, weight=1.0) == shape("t", SHAPE_ID), "the counts of the log stay"
     assert elsewhere == shape("u", "x")
 
 
 def test_the_id_that_reports_show_names_a_shape_too() -> None:
     (found,) = weighted(json.dumps({SHAPE_ID: 0}), shape("t", SHAPE_ID))
-    assert found.entries_scanned_in_filter == 0
+    assert (found.weighted_entries, found.entries_scanned_in_filter) == (0.0, 100)
 
 
 @pytest.mark.parametrize("text", ["", "  ", "{}"])

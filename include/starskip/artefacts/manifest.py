@@ -89,12 +89,19 @@ def manifest_from_bytes(content: bytes, *, location: str) -> Manifest:
         )
     try:
         manifest = _manifest(document["body"])
-        written = manifest_bytes(manifest)
+        is_as_written = _is_as_written(content, document["checksum"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _damaged(location) from error
-    if written != content:
+    if not is_as_written:
         raise _damaged(location)
     return manifest
+
+
+def _is_as_written(content: bytes, checksum: str) -> bool:
+    # The body's own bytes, cut out: writing it anew to compare would take six times as long as reading it.
+    start, end = b'{"body":', f',"checksum":"{checksum}","format_version":{FORMAT_VERSION}}}'.encode()
+    body = content[len(start) : -len(end)]
+    return content == start + body + end and hashlib.sha256(body).hexdigest() == checksum
 
 
 def _manifest(body: Mapping[str, Any]) -> Manifest:

@@ -7,7 +7,7 @@ its files go with the vacuum, when no reader can still need them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import uuid4
@@ -60,10 +60,12 @@ def retire_nights(
     now: datetime,
     grace: timedelta,
     created_by: str,
+    tables: Collection[str] | None = None,
     dry_run: bool = False,
 ) -> Retired:
     """Take away, of each artefact and table, all but the newest ``nights``; with ``dry_run`` only tell.
 
+    ``tables``: the only ones to touch; None means all. Of what belongs to no table those of any name go.
     A night of which anything was published within ``grace`` before ``now`` is left alone: it is being run
     again. A reader keeps what its snapshot names until a vacuum with the same grace. Cut short at any moment
     everything stays readable, and the next call goes on. Raises ValueError if no night would be kept.
@@ -81,7 +83,8 @@ def retire_nights(
             left_alone.append((artefact, str(error)))
             continue
         settled.update(store.chain(artefact, night).key for night in past)
-        old += [each for each in _old_parts(artefact, of_nights, nights) if each.run_date in past]
+        wanted = None if artefact in _NOT_BY_TABLE else tables
+        old += [each for each in _old_parts(artefact, of_nights, nights, wanted) if each.run_date in past]
     # Only now is anything published, which would make its night look as if it were being run again.
     for each in [] if dry_run else list(old):
         try:
@@ -101,7 +104,12 @@ def _parts_by_night(store: ArtefactStore, artefact: str, nights: int) -> dict[st
     return {night: manifest.parts for night, manifest in manifests.items() if manifest is not None}
 
 
-def _old_parts(artefact: str, of_nights: Mapping[str, Mapping[str, Part]], nights: int) -> list[OldParts]:
+def _old_parts(
+    artefact: str,
+    of_nights: Mapping[str, Mapping[str, Part]],
+    nights: int,
+    wanted: Collection[str] | None,
+) -> list[OldParts]:
     newest_first = sorted(of_nights, reverse=True)
     kept: dict[str, int] = {}
     old = []
@@ -109,7 +117,7 @@ def _old_parts(artefact: str, of_nights: Mapping[str, Mapping[str, Part]], night
         doomed = {}
         for table, part in of_nights[night].items():
             seen = position if artefact in _NOT_BY_TABLE else kept.get(table, 0)
-            if seen >= nights:
+            if seen >= nights and (wanted is None or table in wanted):
                 doomed[table] = part
             kept[table] = kept.get(table, 0) + 1
         if doomed:

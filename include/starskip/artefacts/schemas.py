@@ -107,6 +107,7 @@ WORKLOAD = pa.schema(
         ("unlogged_entries_scanned_in_filter", pa.float64()),
         ("unlogged_entries_scanned_in_filter_squared", pa.float64()),
         ("unlogged_latency_ms_sum", pa.float64()),
+        ("weight", pa.float64()),
         ("kept_below", pa.int64()),
         ("instances", pa.list_(_INSTANCE)),
     ]
@@ -114,7 +115,7 @@ WORKLOAD = pa.schema(
 """One row a table and shape; ``instances``: its literals, or a sample (workload.shape_workload).
 
 Counts and sums are those of the log's records. ``unlogged_…`` is what queries that the broker dropped from
-its log are estimated to add, 0 where it dropped none.
+its log are estimated to add, 0 where it dropped none. ``weight``: what each query counts in votes.
 """
 
 ESTIMATES = pa.schema(
@@ -126,9 +127,13 @@ ESTIMATES = pa.schema(
         ("entries", pa.list_(pa.float64())),
         ("eager", pa.list_(pa.float64())),
         ("live_segments", pa.int32()),
+        ("simulated_ratio", pa.float64()),
     ]
 )
-"""Entries scanned by one instance, a number an alternative (scoring.segment_estimates); never published."""
+"""Entries scanned by one instance, a number an alternative (scoring.segment_estimates); never published.
+
+``simulated_ratio``: share of the table's rows that lie in the segments simulated.
+"""
 
 VOTES = pa.schema(
     [

@@ -10,6 +10,7 @@ import click
 
 from starskip.cli.progress import progress
 from starskip.cli.several_values import SeveralValues
+from starskip.cli.table_names import table_names
 from starskip.errors import printable
 from starskip.stages.collect_packed_metadata import CollectedMetadata, collect_packed_metadata
 
@@ -22,13 +23,12 @@ SPELLINGS = {"-segments": "--segments", "-out": "--out", "-tables": "--tables", 
 @click.option(
     "--out",
     required=True,
-    type=click.Path(path_type=Path),
     metavar="FILE|DIR",
     help="The file to write; in a folder it is called metadata.json.",
 )
 @click.option("--tables", default="", help="Comma separated tables; all that have a folder if left out.")
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def collect_metadata(segments: str, out: Path, tables: str, output: str) -> None:
+def collect_metadata(segments: str, out: str, tables: str, output: str) -> None:
     """Pack the metadata of tarred segments into one JSON file for `starskip tune --metadata`.
 
     The file has the shape of Pinot's CollectMetadataForIndexTuning, so each reads the other's; it holds
@@ -41,8 +41,11 @@ def collect_metadata(segments: str, out: Path, tables: str, output: str) -> None
       starskip collect-metadata --segments /deep/store --out metadata.json
       starskip collect-metadata --segments /deep/store --out /tmp --tables lineitem,airlineStats
     """  # noqa: D301 - click reads the character \b as "keep these lines"
-    wanted = tuple(dict.fromkeys(name.strip() for name in tables.split(",") if name.strip()))
-    collected = collect_packed_metadata(segments, wanted, out, progress)
+    if not segments.strip():
+        raise click.BadParameter("give the folder with one folder a table", param_hint="--segments")
+    if not out.strip() or "://" in out:
+        raise click.BadParameter("give a file or folder of this machine", param_hint="--out")
+    collected = collect_packed_metadata(segments, table_names(tables), Path(out), progress)
     for warning in collected.warnings:
         click.echo(f"starskip: warning: {printable(warning)}", err=True)
     for row in collected.damaged:
@@ -70,4 +73,4 @@ def _text(collected: CollectedMetadata) -> str:
     ]
     if collected.damaged:
         lines.append(f"{len(collected.damaged):,} damaged segments left out")
-    return "\n".join([*lines, f"written to {collected.path}"])
+    return "\n".join([*lines, f"written to {printable(str(collected.path))}"])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from math import isfinite
-from pathlib import Path
 from typing import Any
 
 import click
 
 from starskip.errors import printable
+from starskip.files.read_small_file import read_small_file
 from starskip.stages.guessed_advice import ColumnWeights
 
 _LARGEST_FILE_BYTES = 16 << 20
@@ -22,7 +22,7 @@ def column_weights(text: str) -> ColumnWeights:
     """
     if not text.strip():
         return {}
-    document = _file(Path(text)) if text.endswith(".json") else _pairs(text)
+    document = _file(text) if text.endswith(".json") else _pairs(text)
     by_table: dict[str, dict[str, float]] = {}
     for name, value in document.items():
         if isinstance(value, dict):
@@ -36,21 +36,20 @@ def _pairs(text: str) -> dict[str, Any]:
     pairs = [part.rpartition("=") for part in text.split(",") if part.strip()]
     for name, equals, value in pairs:
         if not equals or not name.strip():
-            raise _wrong(f"{printable(name + equals + value, 60)!r} is not COLUMN=WEIGHT")
+            given = printable(name + equals + value, 60)
+            raise _wrong(f"'{given}' is neither COLUMN=WEIGHT nor a file FILE.json")
     return {name.strip(): value for name, _, value in pairs}
 
 
-def _file(path: Path) -> dict[str, Any]:
+def _file(path: str) -> dict[str, Any]:
     try:
-        if path.stat().st_size > _LARGEST_FILE_BYTES:
-            raise _wrong(f"{path} is over {_LARGEST_FILE_BYTES >> 20} MB")
-        document = json.loads(path.read_bytes())
+        document = json.loads(read_small_file(path, _LARGEST_FILE_BYTES))
     except OSError as error:
         raise _wrong(f"cannot read {path}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise _wrong(f"{path} is no JSON: {printable(str(error), 100)}") from error
     if not isinstance(document, dict):
-        raise _wrong(f"{path} must hold an object such as {{'column': 3}}")
+        raise _wrong(f'{path} must hold an object such as {{"column": 3}}')
     return document
 
 

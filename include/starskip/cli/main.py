@@ -9,9 +9,11 @@ from typing import Any
 
 import click
 
-from starskip.errors import StarskipError
+from starskip.errors import StarskipError, printable
 
 BAD_INPUT = 3
+CLOSED_PIPE = 141
+"""128 and SIGPIPE, as shells report any tool that is ended by a closed pipe."""
 
 _COMMANDS = {
     "parse-log": ("starskip.cli.parse_log", "parse_log"),
@@ -58,9 +60,23 @@ class _Commands(click.Group):
         except BrokenPipeError:
             # The reader of a pipe went away, as `head` does: what is still buffered has no reader either.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return ctx.exit(CLOSED_PIPE)
         except OSError as error:
-            click.echo(f"starskip: {error.filename or 'file'}: {error.strerror or error}", err=True)
+            _say(error)
         return ctx.exit(BAD_INPUT)
+
+    def main(self, *arguments: Any, **options: Any) -> Any:
+        """Run the command line; also a help text that cannot be written is one line on stderr."""
+        try:
+            return super().main(*arguments, **options)
+        except OSError as error:
+            _say(error)
+            sys.exit(BAD_INPUT)
+
+
+def _say(error: OSError) -> None:
+    place = "cannot read or write" if error.filename is None else printable(str(error.filename), 300)
+    click.echo(f"starskip: {place}: {error.strerror or error}", err=True)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -79,5 +95,6 @@ def main() -> None:
                                                    one stage of the night by hand
     starskip retain --config night.yaml --dry-run  which old nights would go
 
-    Exit codes: 0 done, 2 wrong arguments, 3 wrong input (one line on stderr says what).
+    Exit codes: 0 done, 2 wrong arguments, 3 wrong input (one line on stderr says what),
+    141 nobody reads the output any more.
     """  # noqa: D301 - click reads the character \b as "keep these lines"

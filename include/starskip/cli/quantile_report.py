@@ -10,6 +10,7 @@ import click
 
 from starskip.cli.progress import progress
 from starskip.cli.several_values import SeveralValues
+from starskip.cli.table_names import table_names
 from starskip.errors import printable
 from starskip.latency.latency_report import NO_FIT_SENTENCES, LatencyReport
 from starskip.reports.number_text import count, decimal, milliseconds
@@ -41,8 +42,10 @@ def quantile_report(logs: Sequence[str], tables: str, output: str) -> None:
       starskip quantile-report --log broker.log.gz
       starskip quantile-report --log 'logs/*.log.gz' --tables lineitem --format json
     """  # noqa: D301 - click reads the character \b as "keep these lines"
-    wanted = tuple(dict.fromkeys(name.strip() for name in tables.split(",") if name.strip()))
-    found = report_of_log(logs, wanted, Settings(), progress)
+    report = report_of_log(logs, table_names(tables), Settings(), progress)
+    for warning in report.warnings:
+        click.echo(f"starskip: warning: {printable(warning)}", err=True)
+    found = report.tables
     if output == "json":
         click.echo(json.dumps({"tables": {table: _document(report) for table, report in found.items()}}))
     else:

@@ -42,10 +42,10 @@ def retain(config: str, nights: int | None, dry_run: bool) -> None:
     for run_date in tidied.retired.nights:
         click.echo(f"{run_date}  {_tables([o for o in tidied.retired.old if o.run_date == run_date])}")
     count, size = len(tidied.retired.nights), tidied.retired.size_bytes
+    nights_words = "1 night" if count == 1 else f"{count:,} nights"
     went = "would go" if dry_run else "went"
-    click.echo(
-        f"retain: {count:,} nights {went}, {size:,} bytes; {night.settings.retention_nights:,} are kept"
-    )
+    kept = night.settings.retention_nights
+    click.echo(f"retain: {nights_words} {went}, {size:,} bytes; each table keeps its newest {kept:,}")
     if tidied.vacuumed is not None:
         removed = tidied.vacuumed
         click.echo(f"retain: {len(removed.removed):,} files removed, {removed.removed_bytes:,} bytes freed")

@@ -10,6 +10,7 @@ from importlib import import_module
 import click
 
 from starskip.cli.progress import progress
+from starskip.cli.table_names import table_names
 from starskip.stages.engine import Engine
 from starskip.stages.gate_verdicts import STAGES
 from starskip.stages.local_engine import LocalEngine
@@ -39,7 +40,7 @@ def stage(name: str, config: str, run_date: datetime, tables: str, overrides: Se
         run_date=run_date.date(),
         run_id="by hand",
         started_at=datetime.now(UTC),
-        tables=[table.strip() for table in tables.split(",") if table.strip()],
+        tables=table_names(tables),
         settings=dict(_setting(text) for text in overrides),
     )
     night = night_from_config(config, arguments, os.environ)

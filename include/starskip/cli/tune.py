@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import click
 
 from starskip.cli.column_weights import column_weights as parsed_weights
 from starskip.cli.progress import progress
 from starskip.cli.several_values import SeveralValues
+from starskip.cli.table_names import table_names
+from starskip.cli.tune_document import tune_document
+from starskip.cli.tune_text import tune_text
 from starskip.errors import ConfigError, printable
+from starskip.files.read_small_file import read_small_file
 from starskip.pinot.table_config import configured_indexes, read_table_configs
-from starskip.scoring.structure import Structure
-from starskip.selection.recommendation import Refusal
 from starskip.settings import STRATEGIES, STRATEGY_ALIASES, Settings, with_overrides
-from starskip.stages.advise_table import TableAdvice
 from starskip.stages.tune_tables import TuneRequest, tune_tables
 from starskip.tables.untracked_indexes import untracked_indexes
 from starskip.workload.query_weights import query_weights as parsed_query_weights
@@ -94,7 +93,6 @@ _LARGEST_FILE_BYTES = 16 << 20
 )
 @click.option(
     "--query-weights",
-    type=click.Path(exists=True, dir_okay=False),
     default=None,
     metavar="FILE",
     help='JSON: {"table": weight, "SELECT …": weight}; what the entries of these queries count.',
@@ -116,6 +114,13 @@ _LARGEST_FILE_BYTES = 16 << 20
     help="Least share of all entries scanned that one more index must save; 0 = use up K. [default: 0.005]",
 )
 @click.option(
+    "--budget-bytes",
+    type=click.IntRange(1),
+    default=None,
+    metavar="N",
+    help="Most bytes that a table's new indexes may take together. [default: no limit]",
+)
+@click.option(
     "--pinot-version", default=_DEFAULTS.pinot_version, show_default=True, help="Version to advise for."
 )
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
@@ -135,6 +140,7 @@ def tune(
     column_weights: str,
     max_indexes: int | None,
     min_gain: float | None,
+    budget_bytes: int | None,
     pinot_version: str,
     output: str,
 ) -> None:
@@ -158,9 +164,10 @@ def tune(
         "entries_scanned_threshold": entries_scanned_threshold,
         "num_queries_threshold": num_queries_threshold,
         "untracked_inverted_index": untracked_inverted_index,
-        "query_weights": _text_of(query_weights) if query_weights else None,
+        "query_weights": None if query_weights is None else _query_weights(query_weights),
         "max_indexes": max_indexes,
         "min_gain_ratio": min_gain,
+        "index_budget_bytes": budget_bytes,
         "pinot_version": pinot_version,
     }
     if bool(segments) == bool(metadata):
@@ -171,10 +178,9 @@ def tune(
     try:
         settings = with_overrides(_DEFAULTS, overrides, origin="arguments")
         untracked_indexes(settings.untracked_inverted_index)
-        parsed_query_weights(settings.query_weights)
     except ConfigError as error:
         raise click.UsageError(str(error)) from error
-    wanted = tuple(dict.fromkeys(name.strip() for name in tables.split(",") if name.strip()))
+    wanted = table_names(tables)
     configured = configured_indexes(read_table_configs(configs))
     request = TuneRequest(logs, segments, wanted, configured, index_kind, settings, metadata, weights)
     answer = tune_tables(request, progress)
@@ -184,18 +190,24 @@ def tune(
     if basis and output == "json":
         click.echo(f"starskip: note: {basis}", err=True)
     if output == "json":
-        click.echo(json.dumps({"tables": {a.table: _document(a, index_kind) for a in answer.tables}}))
+        click.echo(json.dumps({"tables": {a.table: tune_document(a, index_kind) for a in answer.tables}}))
     else:
-        text = "\n\n".join(_text(a, index_kind, is_guess=not logs) for a in answer.tables)
+        text = "\n\n".join(tune_text(a, index_kind, is_guess=not logs) for a in answer.tables)
         click.echo((f"{basis}\n\n" if basis else "") + (text or "the log holds no queries"))
 
 
-def _text_of(path: str) -> str:
-    if Path(path).stat().st_size > _LARGEST_FILE_BYTES:
-        raise click.BadParameter(
-            f"{path} is over {_LARGEST_FILE_BYTES >> 20} MB", param_hint="--query-weights"
-        )
-    return Path(path).read_text(encoding="utf-8", errors="replace")
+def _query_weights(path: str) -> str:
+    """Return the text of the file, which is known to hold weights."""
+    try:
+        text = read_small_file(path, _LARGEST_FILE_BYTES).decode("utf-8-sig")
+        parsed_query_weights(text if text.strip() else "nothing")
+    except OSError as error:
+        problem = f"cannot read {path}: {error.strerror}"
+    except (ConfigError, UnicodeDecodeError) as error:
+        problem = f"{path}: {error}"
+    else:
+        return text
+    raise click.BadParameter(printable(problem), param_hint="--query-weights")
 
 
 def _basis(request: TuneRequest) -> str:
@@ -208,87 +220,3 @@ def _basis(request: TuneRequest) -> str:
     if request.settings.strategy == "leapfrog":
         return "Strategy estimation: leapfrog needs rows of segments, and the metadata has none."
     return f"Strategy {request.settings.strategy}; savings are estimated from the metadata."
-
-
-def _document(advice: TableAdvice, index_kind: str) -> dict[str, Any]:
-    recommendation = advice.recommendation
-    chosen = [item.structure for item in recommendation.chosen]
-    order = recommendation if index_kind == "sorted" else advice.sort_order
-    # Kinds are told where several may be meant: what is asked for one kind keeps the seed's two.
-    has_kinds = index_kind not in ("inverted", "sorted")
-    ranges = {"range_index_columns": [item.column for item in chosen if item.kind == "range"]}
-    return {
-        "inverted_index_columns": [item.column for item in chosen if item.kind == "inverted"],
-        **(ranges if has_kinds else {}),
-        "sorted_column": order.chosen[0].structure.column if order and order.chosen else None,
-        "predicted_saving_ratio": recommendation.saving.ratio,
-        "predicted_interval": [recommendation.saving.low, recommendation.saving.high],
-        "queries": advice.queries,
-        "unparsed": advice.unparsed,
-        "refused": [
-            {
-                "columns": [item.structure.column],
-                **({"kind": item.structure.kind} if has_kinds else {}),
-                "reason": item.reason.value,
-                "detail": item.detail,
-            }
-            for item in advice.refused
-        ],
-        "drops": [
-            {
-                "columns": [drop.structure.column],
-                "kind": drop.structure.kind,
-                "reason": "unused",
-                "detail": drop.detail,
-            }
-            for drop in advice.drops
-        ],
-    }
-
-
-def _text(advice: TableAdvice, index_kind: str, *, is_guess: bool) -> str:
-    saving = advice.recommendation.saving
-    columns = [_named(item.structure, index_kind) for item in advice.recommendation.chosen]
-    lines = [
-        f"{printable(advice.table, 200)}: "
-        + (
-            "no log"
-            if is_guess
-            else f"{advice.queries:,} queries scanned {advice.entries:,} entries in filters"
-        )
-        + (f" ({advice.unparsed:,} not understood)" if advice.unparsed else "")
-    ]
-    if advice.unlogged_queries:
-        lines.append(
-            f"  with those that the broker did not log, about {advice.queries + advice.unlogged_queries:,.0f}"
-            f" queries scanned {advice.entries + advice.unlogged_entries:,.0f} entries"
-        )
-    if columns:
-        what = {"sorted": "sort by", "all": "indexes on"}.get(index_kind, f"{index_kind} indexes on")
-        lines.append(
-            f"  {what} {', '.join(columns)}: {saving.ratio:.1%} fewer entries scanned"
-            f" (90 % interval {saving.low:.0%} to {saving.high:.0%})"
-        )
-        lines.extend(
-            f"    {rank}. {_named(item.structure, index_kind)}: alone {item.individual_saving_ratio:.1%},"
-            f" adds {item.progressive_saving_ratio:.1%}"
-            for rank, item in enumerate(advice.recommendation.chosen, start=1)
-        )
-    elif advice.refused and advice.refused[0].reason is Refusal.NOT_ENOUGH_QUERIES:
-        return "\n".join([*lines, f"  {printable(advice.refused[0].detail.partition(';')[0])}"])
-    else:
-        lines.append("  nothing to recommend: no index saves enough")
-    lines.extend(
-        f"  refused {_named(item.structure, index_kind)}: {item.reason.value} ({printable(item.detail)})"
-        for item in advice.refused
-    )
-    lines.extend(
-        f"  drop the {drop.structure.kind} index on {printable(drop.structure.column, 80)}: {drop.detail}"
-        for drop in advice.drops
-    )
-    return "\n".join(lines)
-
-
-def _named(structure: Structure, index_kind: str) -> str:
-    column = printable(structure.column, 80)
-    return f"{column} ({structure.kind})" if index_kind == "all" else column

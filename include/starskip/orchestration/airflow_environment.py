@@ -1,6 +1,6 @@
 """The environment of the checkout's own Airflow: the one place that says where it lives and how it runs.
 
-Run as a module it prints the exports, for Airflow commands by hand:
+Run as a module it prints what a shell has to export and to unset, for Airflow commands by hand:
 ``eval "$(.venv/bin/python -m starskip.orchestration.airflow_environment)"``.
 """
 
@@ -80,7 +80,14 @@ def _file_database(home: Path) -> str:
     return f"sqlite:///{home / 'airflow.db'}"
 
 
+def shell_commands(caller: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:
+    """Return what makes the environment ``wanted`` of that of the ``caller``; what both have is not named."""
+    unset = [f"unset {name}" for name in caller if name not in wanted]
+    return unset + [
+        f"export {name}={shlex.quote(value)}" for name, value in wanted.items() if caller.get(name) != value
+    ]
+
+
 if __name__ == "__main__":
-    for name, value in airflow_environment(Path.cwd(), os.environ).items():
-        if os.environ.get(name) != value:
-            click.echo(f"export {name}={shlex.quote(value)}")
+    for command in shell_commands(os.environ, airflow_environment(Path.cwd(), os.environ)):
+        click.echo(command)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
@@ -20,6 +21,12 @@ CONFIG_VARIABLE = "starskip_config"
 """Airflow variable, and in capitals environment variable, that names the night's configuration file."""
 
 SAMPLE_CONFIG = "include/config/night.yaml"
+
+_BACKFILL = "backfill"
+"""The type of run that Airflow gives to the days of a backfill."""
+
+_MAX_SETTING_CHARACTERS = 100_000
+"""A setting travels on a job's command line, where the kernel allows one argument 128 KiB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +67,13 @@ def night_request(context: Mapping[str, Any], checkout: Path) -> NightRequest:
     """Return what the run of a task's ``context`` asks for.
 
     The configuration is named by the environment, else by the Airflow variable, else it is the sample's
-    below ``checkout``. Raises ConfigError for a run_date that is no date, and for a param that there is
-    not: Airflow takes any, and a misspelt ``tables`` would mean all of them. The keys of the connection
-    starskip_store, if there is one, are in this process's environment from now on.
+    below ``checkout``. The keys of the connection starskip_store, if there is one, are in this process's
+    environment from now on.
+
+    Raises ConfigError for a run_date that is no date, or that would make each day of a backfill the same
+    night; for tables that are all blank, which must not mean all tables; for a setting that is too long for a
+    command line; and for a param that there is not: Airflow takes any, and a misspelt ``tables`` would mean
+    all of them.
     """
     use_store_connection(os.environ)
     run, params = context["dag_run"], context["params"]
@@ -72,15 +83,40 @@ def night_request(context: Mapping[str, Any], checkout: Path) -> NightRequest:
             raise ConfigError(
                 f"param {printable(name, 100)!r} is not known: use {', '.join(known)}", setting=name
             )
+    if params["run_date"] is not None and run.run_type == _BACKFILL:
+        raise ConfigError(
+            "run_date is not for a backfill: each of its days would be the same night", setting="run_date"
+        )
     config = night_config(lambda: context["var"]["value"].get(CONFIG_VARIABLE, None), checkout)
     return NightRequest(
         run_date=resolve_run_date(params["run_date"], run.data_interval_start, run.run_after),
         run_id=run.run_id,
         config=config,
-        tables=tuple(params["tables"]),
-        settings={name: _text(params[name]) for name in SETTING_PARAMS if params[name] is not None},
+        tables=_tables(params["tables"] or ()),
+        settings={name: _text(name, params[name]) for name in SETTING_PARAMS if _is_given(params[name])},
     )
 
 
-def _text(value: Any) -> str:
-    return ",".join(value) if isinstance(value, list) else str(value)
+def _tables(asked: Sequence[str]) -> tuple[str, ...]:
+    tables = tuple(name for name in asked if name)
+    if asked and not tables:
+        raise ConfigError("tables holds blank names only: name a table, or leave it out", setting="tables")
+    return tables
+
+
+def _is_given(value: Any) -> bool:
+    # The form shows an untouched object as {} and sends an emptied list as []; 0 and false are answers.
+    return value is not None and value != [] and value != {}
+
+
+def _text(name: str, value: Any) -> str:
+    if isinstance(value, list):
+        return ",".join(value)
+    text = json.dumps(value) if isinstance(value, dict) else str(value)
+    if len(text) > _MAX_SETTING_CHARACTERS:
+        raise ConfigError(
+            f"{name} has {len(text):,} characters of at most {_MAX_SETTING_CHARACTERS:,}: put it into the "
+            "configuration file",
+            setting=name,
+        )
+    return text

@@ -91,9 +91,10 @@ def migrate_database(home: Path, environment: Mapping[str, str], log: Path) -> N
     if is_file and (home / "airflow.db").exists() and stamp.exists() and stamp.read_text() == wanted:
         return
     click.echo("  preparing Airflow's database")
-    exit_code, _ = _follow(["airflow", "db", "migrate"], environment, log)
+    exit_code, reason = _follow(["airflow", "db", "migrate"], environment, log)
     if exit_code:
-        raise click.ClickException(f"airflow db migrate failed; its log is {log}")
+        because = f": {reason}" if reason else ""
+        raise click.ClickException(f"airflow db migrate failed{because}\nThe full log is {log}")
     if is_file:
         stamp.write_text(wanted)
 

@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from starskip.sql.predicate import Leaf, Operator
+from starskip.pinot.release_number import release_number
+from starskip.sql.predicate import EQUALITIES, Leaf, Operator
 
 REGEXP_DICTIONARY_VALUES = 10_000
 """DEFAULT_REGEX_DICT_SIZE_THRESHOLD of Pinot 1.5: larger dictionaries are scanned by row."""
 
-_EQUALITIES = frozenset({Operator.EQUAL, Operator.NOT_EQUAL, Operator.IN, Operator.NOT_IN})
 _PATTERNS = frozenset({Operator.LIKE, Operator.REGEXP_LIKE})
 _RANGES = frozenset({Operator.RANGE})
 
@@ -48,7 +48,7 @@ class IndexRules:
             return leaf.operator in self.by_range
         if leaf.operator in _PATTERNS:
             return leaf.column in self.pattern_columns
-        return leaf.operator in _EQUALITIES or (index_kind == "sorted" and leaf.operator is Operator.RANGE)
+        return leaf.operator in EQUALITIES or (index_kind == "sorted" and leaf.operator is Operator.RANGE)
 
     def reads_ratio(self, index_kind: str) -> float:
         """Return the entries that answering by such an index reads all the same, a row."""
@@ -60,13 +60,13 @@ def index_rules(pinot_version: str, short_dictionary_columns: Collection[str] = 
 
     ``short_dictionary_columns``: columns with fewer than REGEXP_DICTIONARY_VALUES distinct values.
     """
-    version = tuple(int(part) for part in pinot_version.partition("-")[0].split(".")[:2])
-    if version < (0, 4):
+    release = release_number(pinot_version)
+    if release < (0, 4):
         by_range: frozenset[Operator] = frozenset()
     else:
-        by_range = _RANGES | {Operator.EQUAL} if version >= (1, 0) else _RANGES
+        by_range = _RANGES | {Operator.EQUAL} if release >= (1, 0) else _RANGES
     return IndexRules(
         by_range=by_range,
-        range_reads_ratio=_LEGACY_RANGE_READS_RATIO if version < (0, 10) else 0.0,
-        pattern_columns=frozenset(short_dictionary_columns) if version >= (1, 5) else frozenset(),
+        range_reads_ratio=_LEGACY_RANGE_READS_RATIO if release < (0, 10) else 0.0,
+        pattern_columns=frozenset(short_dictionary_columns) if release >= (1, 5) else frozenset(),
     )

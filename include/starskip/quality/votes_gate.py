@@ -47,6 +47,7 @@ _SHAPE_COLUMNS = [
     f"unlogged_{_ENTRIES}",
     f"unlogged_{_ENTRIES}_squared",
     "unlogged_latency_ms_sum",
+    "weight",
 ]
 _COUNTS = [name for name in _SHAPE_COLUMNS if name not in ("table", "shape_id")]
 _VOTE_VALUES = ("leg", "saving_entries", "saving_entries_squared", "saving_entries_cross", "is_complete")
@@ -56,7 +57,7 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
     # Without the literals: a shape may hold 64 samples of any length.
     shapes = published(night, "workload").read_table([table], _SHAPE_COLUMNS).to_pylist()
     votes = published(night, "votes").read_table([table]).to_pylist()
-    entries = {row["shape_id"]: (row[_ENTRIES] or 0) + (row[f"unlogged_{_ENTRIES}"] or 0) for row in shapes}
+    entries = {row["shape_id"]: _weighted_entries(row) for row in shapes}
     columns = known_columns(night, table).columns
     for row in shapes:
         row["is_of_table"] = row["table"] == table
@@ -91,6 +92,11 @@ def _workload(night: Night, table: str, shapes: Sequence[Mapping[str, Any]]) -> 
         "unparsed_ratio": unparsed / max(queries, 1),
         "shapes": len(shapes),
     }
+
+
+def _weighted_entries(shape: Mapping[str, Any]) -> float:
+    ran = (shape[_ENTRIES] or 0) + (shape[f"unlogged_{_ENTRIES}"] or 0)
+    return float(ran * (shape["weight"] or 0.0))
 
 
 def _add_to_vote(

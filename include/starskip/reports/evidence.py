@@ -333,6 +333,7 @@ class Evidence:
     typical_entries: TypicalEntries | None = None
     sort_order: SortOrder | None = None
     nights: int = 1
+    drops_withheld: str = ""
     schema_version: int = SCHEMA_VERSION
 
     def __post_init__(self) -> None:

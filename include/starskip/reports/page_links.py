@@ -26,13 +26,13 @@ class PageLinks:
 
     root: str
 
-    def index(self, *, like: str = "", before: str = "", after: str = "") -> str:
-        """Return the list of reports, of tables ``like`` a text, from ``before`` a night on."""
-        return f"{self.root}/{_query(like=like, before=before, after=after)}"
+    def index(self, *, like: str = "", until: str = "") -> str:
+        """Return the list of reports, of tables ``like`` a text, of a night and those before it."""
+        return f"{self.root}/{_query(like=like, until=until)}"
 
-    def night(self, run_date: str) -> str:
-        """Return the reports of one night."""
-        return f"{self.root}/nights/{run_date}"
+    def night(self, run_date: str, *, like: str = "", after: str = "") -> str:
+        """Return the reports of one night, of tables ``like`` a text, ``after`` a table's page name."""
+        return f"{self.root}/nights/{run_date}{_query(like=like, after=after)}"
 
     def history(self, table: str, *, before: str = "") -> str:
         """Return one table over the nights."""

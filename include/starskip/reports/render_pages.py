@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import groupby
 from typing import Any
 
 from markupsafe import Markup
 
 from starskip.reports.history_chart import HistoryPoint, history_chart
 from starskip.reports.page_links import PageLinks
-from starskip.reports.report_row import ReportRow, RowPage
+from starskip.reports.report_row import NightPage, ReportRow, RowPage
 from starskip.reports.sentences import Piece
 from starskip.reports.template_environment import template_environment, template_text
 
@@ -41,20 +40,45 @@ def page_content_security_policy() -> str:
     )
 
 
-def render_index(links: PageLinks, page: RowPage, *, like: str = "", is_newest: bool = True) -> str:
-    """Return the list of reports by night, newest first."""
-    nights = [(night, tuple(rows)) for night, rows in groupby(page.rows, lambda row: row.run_date)]
-    older = page.older and links.index(like=like, before=page.older.isoformat(), after=page.older_after)
+def render_index(
+    links: PageLinks,
+    page: NightPage,
+    choices: Sequence[date] = (),
+    *,
+    like: str = "",
+    until: date | None = None,
+) -> str:
+    """Return the list of reports by night, newest first; ``choices`` are the nights that one can go to."""
+    older = page.older and links.index(like=like, until=page.older.isoformat())
     return _rendered(
-        "page_index.html.j2", links=links, nights=nights, like=like, is_newest=is_newest, older=older
+        "page_index.html.j2", links=links, page=page, choices=choices, like=like, until=until, older=older
     )
 
 
-def render_night(links: PageLinks, run_date: date, page: RowPage, *, notes: tuple[str, ...] = ()) -> str:
-    """Return the reports of one night, with ``notes`` above them."""
-    older = page.older and f"{links.night(run_date.isoformat())}?after={page.older_after}"
+def render_night(
+    links: PageLinks,
+    run_date: date,
+    page: RowPage,
+    *,
+    like: str = "",
+    older: date | None = None,
+    newer: date | None = None,
+    has_filter: bool = False,
+    notes: tuple[str, ...] = (),
+) -> str:
+    """Return the reports of one night, with ``notes`` above them and the ways to the nights beside it."""
+    night = run_date.isoformat()
     return _rendered(
-        "page_night.html.j2", links=links, run_date=run_date, rows=page.rows, notes=notes, older=older
+        "page_night.html.j2",
+        links=links,
+        run_date=run_date,
+        rows=page.rows,
+        like=like,
+        older=older,
+        newer=newer,
+        has_filter=has_filter,
+        notes=notes,
+        more=page.older and links.night(night, like=like, after=page.older_after),
     )
 
 
@@ -70,6 +94,7 @@ def render_history(links: PageLinks, table: str, page: RowPage, *, is_newest: bo
         chart=history_chart(points),
         is_newest=is_newest,
         older=older,
+        since=page.older,
     )
 
 

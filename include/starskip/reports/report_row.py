@@ -26,7 +26,7 @@ class ReportRow:
 
 @dataclass(frozen=True, slots=True)
 class RowPage:
-    """Some rows, newest night first; a list goes on at the night ``older``, None where there is no more.
+    """Some rows; the list goes on at the night ``older``, None where there is no more.
 
     It goes on behind the table whose page name is ``older_after``, if that is not empty.
     """
@@ -34,3 +34,20 @@ class RowPage:
     rows: tuple[ReportRow, ...]
     older: date | None = None
     older_after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NightRows:
+    """The first rows of one night; ``more`` is how many there are beside them."""
+
+    run_date: date
+    rows: tuple[ReportRow, ...]
+    more: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NightPage:
+    """Some nights, newest first; the list goes on at the night ``older``, None where there is no more."""
+
+    nights: tuple[NightRows, ...]
+    older: date | None = None

@@ -1,1 +1,1 @@
-"""Shapes and candidates to votes: strategy leapfrog, and the baselines frequency and parser."""
+"""Shapes and candidates to votes, by strategy or as a guess without a log; sizes of the indexes."""

@@ -14,12 +14,11 @@ from starskip.scoring.filter_work import Ratios, entries_by_column
 from starskip.scoring.leaf_estimates import leaf_estimates
 from starskip.scoring.parser_selectivity import INVERTED_ORDER, best_keys, parser_keys, surviving_ratio
 from starskip.scoring.segment_estimates import parsed_shape
-from starskip.sql.predicate import Leaf, Operator, leaves
+from starskip.sql.predicate import EQUALITIES, Leaf, leaves
 from starskip.tables.table_overview import TableOverview
 from starskip.workload.shape_workload import ShapeWorkload
 
 _LEAST_ENTRIES = 1e-12
-_COUNTED = (Operator.EQUAL, Operator.NOT_EQUAL, Operator.IN, Operator.NOT_IN)
 
 
 def frequency_scores(
@@ -32,11 +31,14 @@ def frequency_scores(
     most = 1.0 / max(selectivity_threshold, 1.0)
     scores: dict[str, float] = {}
     for workload in shapes:
-        columns = {f.column for f in leaves(parsed_shape(workload.skeleton).filter) if f.operator in _COUNTED}
+        columns = {
+            f.column for f in leaves(parsed_shape(workload.skeleton).filter) if f.operator in EQUALITIES
+        }
         for name in columns - table.inverted_index_columns:
             column = table.columns.get(name)
             if column is not None and surviving_ratio(column, 1, negated=False) < most:
-                scores[name] = scores.get(name, 0.0) + workload.estimated_queries - workload.failed
+                voting = workload.weight * (workload.estimated_queries - workload.failed)
+                scores[name] = scores.get(name, 0.0) + voting
     return scores
 
 
@@ -63,7 +65,7 @@ def parser_scores(
         if not sampled:
             continue
         succeeded = workload.estimated_entries - workload.failed_entries_scanned_in_filter
-        scale = succeeded / sampled
+        scale = workload.weight * succeeded / sampled
         own_ratios = _own_ratios(workload, table)
         for position, (literals, instance) in enumerate(workload.instances.items()):
             keys = parser_keys(shape.filter, literals, table, order=order)

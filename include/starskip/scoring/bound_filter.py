@@ -16,14 +16,25 @@ import numpy as np
 import numpy.typing as npt
 
 from starskip.pinot.index_rules import IndexRules
-from starskip.sql.predicate import And, Bound, Constant, Leaf, Not, Operator, Or, Predicate, Slot
+from starskip.sql.predicate import (
+    NEGATIONS,
+    And,
+    Bound,
+    Constant,
+    Leaf,
+    Not,
+    Operator,
+    Or,
+    Predicate,
+    Slot,
+)
 from starskip.tables.row_window import ColumnWindow, RowWindow
 from starskip.tables.value_positions import Positions, ValuePositions
 
 Mask = npt.NDArray[np.bool_]
 Literals = Sequence[Sequence[str]]
 
-UNKNOWN_RATIO: Mapping[Operator, float] = {
+_ASSUMED_RATIOS: Mapping[Operator, float] = {
     Operator.EQUAL: 0.1,
     Operator.IN: 0.2,
     Operator.NOT_EQUAL: 0.9,
@@ -32,7 +43,11 @@ UNKNOWN_RATIO: Mapping[Operator, float] = {
 }
 """Share of rows that a predicate keeps where the column could not be read (design.md: 1/3 for ranges)."""
 
-_UNKNOWN_OTHER_RATIO = 0.5
+_ASSUMED_OTHER_RATIO = 0.5
+
+LEAST_UNKNOWN_RATIO = 0.0005
+"""Least share of rows that a predicate is taken to keep, also where the log says that none passed."""
+
 _MAX_KEPT_MASK_BYTES = 64 << 20
 _NULL_TESTS = (Operator.IS_NULL, Operator.IS_NOT_NULL)
 
@@ -48,7 +63,8 @@ class Fixed(Enum):
 class BoundLeaf:
     """``mask``: rows that match. ``entries_per_row``: values that a scan reads a row, 1 if single-value.
 
-    ``is_free``: answered by a sorted column. ``leaf``: what it asks.
+    ``is_free``: answered by a sorted column, or by the index that its function cannot do without.
+    ``leaf``: what it asks.
     """
 
     leaf: Leaf
@@ -118,8 +134,9 @@ class FilterBinder:
         return bool(leaf.column) and (leaf.column in self.window.columns or leaf.operator in _NULL_TESTS)
 
     def _bind_leaf(self, leaf: Leaf, literals: Literals, unknown_ratio: float | None) -> BoundFilter:
+        is_free = leaf.operator is Operator.OWN_INDEX or self.is_free(leaf)
         if unknown_ratio is not None and not self.is_known(leaf):
-            return BoundLeaf(leaf, _scattered(unknown_ratio, self.window.rows, leaf), 1.0, self.is_free(leaf))
+            return BoundLeaf(leaf, _scattered(unknown_ratio, self.window.rows, leaf), 1.0, is_free)
         key = (leaf, tuple(tuple(literals[slot.position]) for slot in _slots(leaf)))
         if key not in self._masks:
             if len(self._masks) * self.window.rows > _MAX_KEPT_MASK_BYTES:
@@ -128,12 +145,17 @@ class FilterBinder:
         found = self._masks[key]
         if isinstance(found, Fixed):
             return found
-        return BoundLeaf(leaf, found[0], found[1], self.is_free(leaf))
+        return BoundLeaf(leaf, found[0], found[1], is_free)
 
 
 def filter_binder(window: RowWindow, is_free: Callable[[Leaf], bool]) -> FilterBinder:
     """Return a binder for ``window`` with nothing kept yet."""
     return FilterBinder(window, is_free, {})
+
+
+def assumed_ratio(operator: Operator) -> float:
+    """Return the share of rows that a predicate is taken to keep where nothing tells it."""
+    return _ASSUMED_RATIOS.get(operator, _ASSUMED_OTHER_RATIO)
 
 
 def is_served_by_sorting(leaf: Leaf, sorted_columns: frozenset[str], rules: IndexRules) -> bool:
@@ -190,7 +212,7 @@ def _leaf_mask(leaf: Leaf, literals: Literals, window: RowWindow) -> tuple[Mask,
     if positions is None:
         return _guessed(leaf, window.rows), _entries_per_row(column, window.rows)
     distinct = len(values) if values is not None else 0
-    negated = leaf.operator in (Operator.NOT_EQUAL, Operator.NOT_IN)
+    negated = leaf.operator in NEGATIONS
     if column.dictionary is not None:
         # The dictionary covers the segment: what it lacks, no row has.
         if len(positions) == 0:
@@ -261,7 +283,7 @@ def _entries_per_row(column: ColumnWindow, rows: int) -> float:
 
 
 def _guessed(leaf: Leaf, rows: int) -> Mask:
-    return _scattered(UNKNOWN_RATIO.get(leaf.operator, _UNKNOWN_OTHER_RATIO), rows, leaf)
+    return _scattered(assumed_ratio(leaf.operator), rows, leaf)
 
 
 def _scattered(ratio: float, rows: int, leaf: Leaf) -> Mask:

@@ -2,12 +2,13 @@
 
 Seed 000, comments ("suggest inverted indices purely based on the cardinality of each column"). A query of
 column c is taken to ask ``c = v AND`` one more scan of a row each, so that selectivity counts: it reads
-``L + 1`` entries a row, and an index on c saves what III.2 gives, ``(1 - 1/S) + L``.
+``L + 1`` entries a row, and an index on c saves what III.2 gives, ``(1 - 1/S) + L``, but for the share of
+the rows where an index or the sort order answers c already.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -37,37 +38,54 @@ def column_votes(
 ) -> ColumnVotes:
     """Return the votes of one query a column; ``weights``: how often each is asked, by column.
 
-    Columns without a weight are not asked. The shape of a column's query is called ``column:`` and its name.
+    Columns without a weight are not asked. The shape of a column's query is called ``column:`` and its name;
+    indexes vote on its leg 0, sort orders on leg 1. No vote is more than the entries of its column.
     """
     asked = [table.columns[name] for name in sorted(weights) if name in table.columns and weights[name] > 0]
-    read = {c.name: weights[c.name] * _read_now(c, table, rules) for c in asked}
-    unit = _UNITS / max(sum(read.values()), 1e-12)
+    queries = {column.name: _entries_of_query(column, table, rules) for column in asked}
+    unit = _UNITS / max(sum(weights[name] * query.read for name, query in queries.items()), 1e-12)
+    entries = {name: weights[name] * unit * query.read for name, query in queries.items()}
     rows: list[tuple[object, ...]] = []
     for column in asked:
-        saved = weights[column.name] * unit * _saved_by_index(column)
-        leaf = Leaf(Operator.EQUAL, column.name)
-        voted: list[tuple[Structure, float]] = [
-            (structure, saved)
-            for structure in candidates.get(column.name, ())
-            if structure.removed is None and rules.serves(structure.kind, leaf) and column.cardinality
-        ]
-        if column.sorted_ratio == 1 and (column.cardinality or 1.0) > 1:
-            voted = [(SORTED_BY_ANOTHER, -saved)]
-        entries = read[column.name] * unit
-        rows.extend(
-            (table.table, f"column:{column.name}", 0, [str(item)], vote, vote**2, vote * entries, False)
-            for item, vote in voted
-        )
-    return ColumnVotes(votes_table(rows), {name: value * unit for name, value in read.items()})
+        for leg, structure, saved in _votes(column, candidates, rules, queries[column.name]):
+            vote = min(weights[column.name] * unit * saved, entries[column.name])
+            squares = (vote**2, vote * entries[column.name])
+            rows.append((table.table, f"column:{column.name}", leg, [str(structure)], vote, *squares, False))
+    return ColumnVotes(votes_table(rows), entries)
 
 
-def _saved_by_index(column: ColumnOverview) -> float:
-    return 1.0 - equality_ratio(column, 1, negated=False) + column.entries_per_row
+@dataclass(frozen=True, slots=True)
+class _QueryEntries:
+    """Of a column's query, entries a row: read now, saved by one more index, lost with the sort order."""
+
+    read: float
+    saved: float
+    lost: float
 
 
-def _read_now(column: ColumnOverview, table: TableOverview, rules: IndexRules) -> float:
-    leaf = Leaf(Operator.EQUAL, column.name)
+def _entries_of_query(column: ColumnOverview, table: TableOverview, rules: IndexRules) -> _QueryEntries:
     in_force = {"inverted": table.inverted_index_columns, "range": table.range_index_columns}
+    leaf = Leaf(Operator.EQUAL, column.name)
     is_indexed = any(column.name in names and rules.serves(kind, leaf) for kind, names in in_force.items())
+    saved_by_index = 1.0 - equality_ratio(column, 1, negated=False) + column.entries_per_row
     answered = 1.0 if is_indexed else column.sorted_ratio
-    return 1.0 + column.entries_per_row - answered * _saved_by_index(column)
+    is_lost = not is_indexed and (column.cardinality or 1.0) > 1
+    return _QueryEntries(
+        read=1.0 + column.entries_per_row - answered * saved_by_index,
+        saved=(1.0 - answered) * saved_by_index if column.cardinality else 0.0,
+        lost=column.sorted_ratio * saved_by_index if is_lost else 0.0,
+    )
+
+
+def _votes(
+    column: ColumnOverview, candidates: Candidates, rules: IndexRules, entries: _QueryEntries
+) -> Iterator[tuple[int, Structure, float]]:
+    """Yield leg, structure and saved entries a row for each vote of a column's query."""
+    leaf = Leaf(Operator.EQUAL, column.name)
+    built = sorted(item for item in candidates.get(column.name, ()) if item.removed is None)
+    serving = [item for item in built if rules.serves(item.kind, leaf)] if entries.saved > 0 else []
+    # Where a range index answers = as well, an inverted one reads no more: the first is enough.
+    yield from ((0, item, entries.saved) for item in [s for s in serving if s.kind != "sorted"][:1])
+    yield from ((1, item, entries.saved) for item in serving if item.kind == "sorted")
+    if entries.lost > 0:
+        yield 1, SORTED_BY_ANOTHER, -entries.lost

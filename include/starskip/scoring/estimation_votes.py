@@ -37,7 +37,11 @@ def estimation_votes(
     rules: IndexRules,
     vote_rules: VoteRules | None = None,
 ) -> pa.Table:
-    """Return VOTES of ``shapes``, all of one table; legs are numbered as strategy leapfrog numbers them."""
+    """Return VOTES of ``shapes``, all of one table.
+
+    Legs are numbered in text order; unlike in strategy leapfrog they vote by themselves also where a LIMIT
+    ends the query early. Those of the sort orders follow.
+    """
     state = SegmentState(rules, in_force=frozenset(in_force))
     kinds = {structure.kind for of_column in candidates.values() for structure in of_column}
     rows: list[tuple[object, ...]] = []

@@ -16,20 +16,27 @@ import numpy as np
 import numpy.typing as npt
 
 from starskip.pinot.index_rules import IndexRules
-from starskip.scoring.bound_filter import UNKNOWN_RATIO
-from starskip.scoring.parser_selectivity import equality_ratio
-from starskip.sql.predicate import And, Constant, Leaf, Not, Operator, Or, Predicate, leaves
+from starskip.scoring.bound_filter import LEAST_UNKNOWN_RATIO, assumed_ratio
+from starskip.scoring.parser_selectivity import distinct_literals, equality_ratio
+from starskip.sql.predicate import (
+    EQUALITIES,
+    NEGATIONS,
+    And,
+    Constant,
+    Leaf,
+    Not,
+    Operator,
+    Or,
+    Predicate,
+    leaves,
+)
 from starskip.sql.query_shape import QueryShape
 from starskip.tables.table_overview import ColumnOverview, TableOverview
 from starskip.workload.shape_workload import Instance, Literals
 
 Ratios = npt.NDArray[np.float64]
 
-_NEGATED = (Operator.NOT_EQUAL, Operator.NOT_IN)
-_EQUALITIES = (Operator.EQUAL, Operator.IN, *_NEGATED)
 _WITHOUT_SCAN = (Operator.IS_NULL, Operator.IS_NOT_NULL, Operator.OWN_INDEX)
-_OTHER_RATIO = 0.5
-_LEAST_RATIO = 0.0005
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +90,11 @@ def _estimate(
     column = table.columns.get(leaf.column)
     entries = 0.0 if leaf.operator in _WITHOUT_SCAN else column.entries_per_row if column else 1.0
     if column is None or not _is_known(leaf, column):
-        ratio = UNKNOWN_RATIO.get(leaf.operator, _OTHER_RATIO)
-        ratios = np.full(len(literals), 1.0 if leaf.operator is Operator.IS_NOT_NULL else ratio)
+        is_everything = leaf.operator is Operator.IS_NOT_NULL
+        ratios = np.full(len(literals), 1.0 if is_everything else assumed_ratio(leaf.operator))
     else:
-        is_negated = leaf.operator in _NEGATED
-        counts = (_distinct_literals(leaf, each) for each in literals)
+        is_negated = leaf.operator in NEGATIONS
+        counts = (distinct_literals(leaf, each) for each in literals)
         ratios = np.array([equality_ratio(column, count, negated=is_negated) for count in counts])
     if column is None or not rules.serves("sorted", leaf):
         return LeafEstimate(entries, ratios)
@@ -96,13 +103,7 @@ def _estimate(
 
 
 def _is_known(leaf: Leaf, column: ColumnOverview | None) -> bool:
-    return leaf.operator in _EQUALITIES and column is not None and column.cardinality is not None
-
-
-def _distinct_literals(leaf: Leaf, literals: Literals) -> int:
-    texts = {text for slot in leaf.slots for text in literals[slot.position]} | set(leaf.constants)
-    # An equality with an expression, ``c = lower('X')``, asks for one value that the text does not show.
-    return max(len(texts), 1)
+    return leaf.operator in EQUALITIES and column is not None and column.cardinality is not None
 
 
 def _observed_ratios(
@@ -129,4 +130,4 @@ def _observed_ratios(
     passed = np.array([instance.rows_scanned for instance in instances.values()]) / queries / table.rows
     known = surviving_ratios(And(tuple(part for part in parts if part not in unknown)), estimates)
     each = np.clip(passed / np.maximum(known, 1 / table.rows), 0.0, 1.0) ** (1 / len(unknown))
-    return dict.fromkeys(unknown, np.clip(each, _LEAST_RATIO, 1.0))
+    return dict.fromkeys(unknown, np.clip(each, LEAST_UNKNOWN_RATIO, 1.0))

@@ -1,8 +1,8 @@
 """Strategy leapfrog: what each shape would have saved under each set of structures.
 
 ``vote = observed_entries * (1 - L_with / L_without)`` (design.md), L from scoring.filter_cost summed
-over the sampled segments, 0 where L_without is 0. Scaling by what the log observed cancels what
-the model does not know, such as segments that the broker pruned.
+over the sampled segments and scaled to the table's rows, 0 where L_without is 0. Scaling by what the
+log observed cancels what the model does not know, such as segments that the broker pruned.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from starskip.scoring.segment_estimates import parsed_shape
 from starskip.scoring.vote_rows import Ratios, Saved, vote_rows, votes_table
 from starskip.workload.shape_workload import Instance, ShapeWorkload
 
+_Estimate = tuple[int, int, list[float], list[float], int, float]
+"""A row of ESTIMATES without its table and shape."""
+
 
 def leapfrog_votes(
     shapes: Sequence[ShapeWorkload],
@@ -26,7 +29,7 @@ def leapfrog_votes(
     rules: IndexRules,
 ) -> pa.Table:
     """Return VOTES of ``shapes``, all of one table, from its ESTIMATES summed over segments."""
-    found: dict[tuple[str, str], list[tuple[int, int, list[float], list[float], int]]] = {}
+    found: dict[tuple[str, str], list[_Estimate]] = {}
     for row in zip(*(column.to_pylist() for column in estimates.columns), strict=True):
         found.setdefault((row[0], row[1]), []).append(row[2:])
     rows: list[tuple[object, ...]] = []
@@ -43,18 +46,18 @@ def leapfrog_votes(
 
 
 def _saved(
-    instances: list[Instance],
-    legs: Sequence[LegAlternatives],
-    estimates: list[tuple[int, int, list[float], list[float], int]],
+    instances: list[Instance], legs: Sequence[LegAlternatives], estimates: list[_Estimate]
 ) -> list[Saved]:
     read = [np.zeros((len(instances), len(leg.alternatives))) for leg in legs]
     eager = [np.full((len(instances), len(leg.alternatives)), np.nan) for leg in legs]
     live = np.zeros(len(instances))
-    for number, instance, of_leg, eager_of_leg, segments in estimates:
-        read[number][instance] = of_leg
-        live[instance] = max(live[instance], segments)
+    for number, instance, of_leg, eager_of_leg, segments, simulated_ratio in estimates:
+        # Each instance is simulated on segments of its own; what the log tells is of the whole table.
+        scale = 1.0 / simulated_ratio
+        read[number][instance] = np.multiply(of_leg, scale)
+        live[instance] = max(live[instance], segments * scale)
         if eager_of_leg:
-            eager[number][instance] = eager_of_leg
+            eager[number][instance] = np.multiply(eager_of_leg, scale)
     # The legs of the sort orders are those of the indexes once more, so either makes up the query.
     present = {
         reorders: sum(

@@ -12,16 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, lgamma
 
-from starskip.sql.predicate import And, Leaf, Not, Operator, Or, Predicate
+from starskip.sql.predicate import EQUALITIES, NEGATIONS, And, Leaf, Not, Or, Predicate
 from starskip.tables.table_overview import ColumnOverview, TableOverview
 from starskip.workload.shape_workload import Literals
 
 INVERTED_ORDER = 2
 SORTED_ORDER = 3
 """How many children of an AND keep their vote; the whole difference between the original's two modes."""
-
-_NEGATED = (Operator.NOT_EQUAL, Operator.NOT_IN)
-_SCORED = (Operator.EQUAL, Operator.IN, *_NEGATED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +59,18 @@ def _keys(predicate: Predicate, literals: Literals, table: TableOverview, order:
 
 def _leaf_key(leaf: Leaf, literals: Literals, table: TableOverview) -> tuple[Key, ...]:
     column = table.columns.get(leaf.column)
-    if column is None or leaf.operator not in _SCORED or leaf.column in table.inverted_index_columns:
+    if column is None or leaf.operator not in EQUALITIES or leaf.column in table.inverted_index_columns:
         return ()
-    distinct = {text for slot in leaf.slots for text in literals[slot.position]} | set(leaf.constants)
-    # An equality with an expression, ``c = lower('X')``, asks for one value that the text does not show.
-    ratio = surviving_ratio(column, max(len(distinct), 1), negated=leaf.operator in _NEGATED)
+    distinct = distinct_literals(leaf, literals)
+    ratio = surviving_ratio(column, distinct, negated=leaf.operator in NEGATIONS)
     return (Key(frozenset({leaf.column}), ratio),) if ratio < 1.0 else ()
+
+
+def distinct_literals(leaf: Leaf, literals: Literals) -> int:
+    """Return k, the number of values that an equality asks for, each counted once."""
+    texts = {text for slot in leaf.slots for text in literals[slot.position]} | set(leaf.constants)
+    # An equality with an expression, ``c = lower('X')``, asks for one value that the text does not show.
+    return max(len(texts), 1)
 
 
 def surviving_ratio(column: ColumnOverview, literals: int, *, negated: bool) -> float:

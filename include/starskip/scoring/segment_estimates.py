@@ -16,7 +16,13 @@ import pyarrow as pa
 from starskip.artefacts.schemas import ESTIMATES
 from starskip.pinot.index_rules import IndexRules
 from starskip.scoring.alternatives import Candidates, leg_alternatives
-from starskip.scoring.bound_filter import FilterBinder, Fixed, filter_binder, is_served_by_sorting
+from starskip.scoring.bound_filter import (
+    LEAST_UNKNOWN_RATIO,
+    FilterBinder,
+    Fixed,
+    filter_binder,
+    is_served_by_sorting,
+)
 from starskip.scoring.filter_cost import Answers, filter_cost, survivors_of_indexes
 from starskip.scoring.structure import Structure, by_column
 from starskip.sql.predicate import And, Leaf, Or
@@ -85,8 +91,11 @@ def estimate_segment(
     """Return ESTIMATES rows of one segment for the instances of ``shapes`` (all of the window's table).
 
     ``entries`` holds entries scanned in filter by the whole segment, one number an alternative of
-    scoring.alternatives in its order.
+    scoring.alternatives in its order. A segment without rows tells nothing.
     """
+    if not window.rows:
+        return pa.RecordBatch.from_pylist([], ESTIMATES)
+    simulated_ratio = window.segment_rows / max(table_rows, window.segment_rows)
     binder = filter_binder(window, state.is_free)
     reordered = filter_binder(window, state.in_another_order().is_free)
     answers: dict[frozenset[Structure], Answers] = {}
@@ -113,7 +122,8 @@ def estimate_segment(
                         cost = survivors_of_indexes(here, ask)
                         eager.append(np.nan if cost is None else cost * window.segment_rows)
                 live = 0 if isinstance(bound, Fixed) else 1
-                rows.append((window.table, workload.shape_id, number, position, entries, eager, live))
+                key = (window.table, workload.shape_id, number, position)
+                rows.append((*key, entries, eager, live, simulated_ratio))
     return _estimate_rows(rows).to_batches()[0] if rows else pa.RecordBatch.from_pylist([], ESTIMATES)
 
 
@@ -133,24 +143,24 @@ def _unknown_ratio(
         return None
     passed_ratio = instance.rows_scanned / instance.queries / table_rows
     known_ratio = 1.0 if isinstance(known, Fixed) else max(float(known.mask.mean()), 1 / binder.window.rows)
-    return float(min(max(passed_ratio / known_ratio, 0.0005), 1.0))
+    return float(min(max(passed_ratio / known_ratio, LEAST_UNKNOWN_RATIO), 1.0))
 
 
 def merge_estimates(batches: Iterable[pa.RecordBatch]) -> pa.Table:
     """Sum ESTIMATES rows of the same instance over segments; associative."""
-    sums: dict[tuple[str, str, int, int], tuple[np.ndarray, np.ndarray, int]] = {}
+    sums: dict[tuple[str, str, int, int], tuple[np.ndarray, np.ndarray, int, float]] = {}
     for batch in batches:
         for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            key, entries, eager, live = row[:4], np.array(row[4]), np.array(row[5]), row[6]
+            key, entries, eager, live, ratio = row[:4], np.array(row[4]), np.array(row[5]), row[6], row[7]
             if key in sums:
                 before = sums[key]
                 # NaN only says "no index in the AND here": such a segment reads nothing either way.
                 eager = np.where(
                     np.isnan(eager), before[1], np.where(np.isnan(before[1]), eager, eager + before[1])
                 )
-                sums[key] = (before[0] + entries, eager, before[2] + live)
+                sums[key] = (before[0] + entries, eager, before[2] + live, before[3] + ratio)
             else:
-                sums[key] = (entries, eager, live)
+                sums[key] = (entries, eager, live, ratio)
     return _estimate_rows([(*key, *value) for key, value in sorted(sums.items())])
 
 

@@ -40,12 +40,16 @@ def vote_rows(
     *,
     is_complete: bool,
 ) -> list[tuple[object, ...]]:
-    """Return the rows of leg ``number`` of a shape, one for each alternative that is not empty."""
+    """Return the rows of leg ``number`` of a shape, one for each alternative that is not empty.
+
+    A query of weight w votes as w copies of it; what is squared takes w twice (ShapeWorkload).
+    """
     entries = np.array([i.estimated_entries for i in workload.instances.values()], dtype=float)
     squared = np.array([i.estimated_entries_squared for i in workload.instances.values()], dtype=float)
     queries = np.array([i.estimated_queries for i in workload.instances.values()], dtype=float)
     sampled = entries.sum()
-    if sampled <= 0 and not saved.lost.any():
+    weight = workload.weight
+    if not weight or (sampled <= 0 and not saved.lost.any()):
         return []
     succeeded = workload.estimated_entries - workload.failed_entries_scanned_in_filter
     scale = succeeded / sampled if sampled > 0 else 0.0
@@ -62,9 +66,9 @@ def vote_rows(
                 workload.shape_id,
                 number,
                 sorted(map(str, alternative)),
-                float(ratios @ entries) * scale - float(lost @ queries) * query_scale,
-                float(ratios**2 @ squared) * scale + float(lost**2 @ queries) * query_scale,
-                float(ratios @ squared) * scale,
+                weight * (float(ratios @ entries) * scale - float(lost @ queries) * query_scale),
+                weight**2 * (float(ratios**2 @ squared) * scale + float(lost**2 @ queries) * query_scale),
+                weight**2 * float(ratios @ squared) * scale,
                 is_complete,
             )
         )

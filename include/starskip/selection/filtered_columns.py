@@ -18,11 +18,11 @@ Uses = Iterable[tuple[QueryShape, int]]
 
 @dataclass(slots=True)
 class _Use:
-    """How queries filter on a column: how many, how many of them an index would serve, and by what."""
+    """How queries filter on a column: how many, by what, and the kinds of index that would serve some."""
 
     queries: int = 0
-    served_queries: int = 0
     operators: set[Operator] = field(default_factory=set)
+    serving_kinds: set[str] = field(default_factory=set)
 
 
 def columns_without_votes(
@@ -86,15 +86,14 @@ def _most_asked_first(uses: Mapping[str, _Use]) -> list[tuple[str, _Use]]:
 def _uses(shapes: Uses, index_kinds: Sequence[str], rules: IndexRules) -> Mapping[str, _Use]:
     uses: dict[str, _Use] = {}
     for shape, queries in shapes:
-        counted: set[tuple[str, bool]] = set()
+        counted: set[str] = set()
         for leaf in leaves(shape.filter):
             for name in (leaf.column,) if leaf.column else leaf.columns:
                 use = uses.setdefault(name, _Use())
                 use.operators.add(leaf.operator)
-                use.queries += queries if not {(name, True), (name, False)} & counted else 0
-                is_served = any(rules.serves(kind, leaf) for kind in index_kinds)
-                use.served_queries += queries if is_served and (name, True) not in counted else 0
-                counted.add((name, is_served))
+                use.serving_kinds.update(kind for kind in index_kinds if rules.serves(kind, leaf))
+                use.queries += queries if name not in counted else 0
+                counted.add(name)
     return uses
 
 
@@ -106,15 +105,15 @@ def _why(name: str, use: _Use, overview: TableOverview, index_kinds: Sequence[st
     column = overview.columns.get(name)
     if column is None:
         return Refusal.UNKNOWN_COLUMN, "no segment of the table has this column"
-    if "inverted" in index_kinds and name in overview.inverted_index_columns:
+    if not use.serving_kinds:
+        asked = ", ".join(sorted(operator.value for operator in use.operators))
+        return Refusal.PREDICATE_NOT_SERVED, f"asked only by {asked}, which the index does not answer"
+    if "inverted" in use.serving_kinds and name in overview.inverted_index_columns:
         return Refusal.ALREADY_INDEXED, "an inverted index on it is in force"
-    if "range" in index_kinds and name in overview.range_index_columns:
+    if "range" in use.serving_kinds and name in overview.range_index_columns:
         return Refusal.ALREADY_INDEXED, "a range index on it is in force"
     if column.sorted_ratio == 1:
         return Refusal.ALREADY_SORTED, "it is sorted in every segment, which answers these predicates already"
-    if not use.served_queries:
-        asked = ", ".join(sorted(operator.value for operator in use.operators))
-        return Refusal.PREDICATE_NOT_SERVED, f"asked only by {asked}, which the index does not answer"
     if column.dictionary_ratio == 0:
         return Refusal.NO_DICTIONARY, "it is stored without a dictionary, which the index needs"
     if not column.is_single_value and "inverted" not in index_kinds:

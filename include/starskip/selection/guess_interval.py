@@ -18,17 +18,20 @@ _TAIL = 0.05
 
 
 def guess_interval(saved: Mapping[str, float], entries: Mapping[str, float]) -> SavingInterval:
-    """Return the saved ratio with the 90 % interval around it; both mappings are by column, in entries."""
+    """Return the saved ratio with the 90 % interval around it; both mappings are by column, in entries.
+
+    No column saves more than its entries; one that loses (another sort order) saves less than 0.
+    """
     scanned = np.array([value for value in entries.values() if value > 0])
     total = float(scanned.sum())
     if total <= 0:
         return SavingInterval(0.0, 0.0, 0.0)
     ratios = np.array([saved.get(name, 0.0) / value for name, value in entries.items() if value > 0])
     shares = scanned / total
-    mean = float(shares @ ratios)
+    mean = min(float(shares @ ratios), 1.0)
     variance = float(shares @ ratios**2 - mean**2) / (len(scanned) + 1)
     if not 0 < mean < 1 or variance <= 1e-12:
-        return SavingInterval(mean, mean, min(mean, 1.0))
+        return SavingInterval(mean, mean, mean)
     concentration = mean * (1 - mean) / variance - 1
     if concentration <= 0:
         return SavingInterval(mean, 0.0, 1.0)

@@ -7,6 +7,8 @@ x_qa <= y_c for c in a, sum_a x_qa <= 1, sum y_c <= K, sum size_c * y_c <= budge
 superset saves less than its subset (an index can make Pinot read more) is tied to the exact set
 that is chosen, since the engine uses an index whether it helps or not; where not all sets are
 listed, to the best listed one that is built.
+
+Of structures that save the same in a set, the one of fewer bytes is taken.
 """
 
 from __future__ import annotations
@@ -28,11 +30,10 @@ _GAP_RATIO = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The chosen structures, the entries they save, and the solver's relative gap (0 = proven best)."""
+    """The chosen structures and the entries they save; the solver has proved that no set saves more."""
 
     chosen: StructureSet
     saving_entries: float
-    gap_ratio: float
 
 
 def k_selection(
@@ -45,13 +46,14 @@ def k_selection(
 ) -> Selection:
     """Return the best set of at most ``max_structures``; ``upkeep_entries`` is what each must pay back.
 
-    Of equal sets the solver takes one, the same for the same lists; nothing is in it that adds nothing.
+    A negative upkeep favours a structure among those that save something. The order of ``lists`` changes
+    nothing; nothing is in the set that adds nothing.
     """
     structures = sorted(frozenset().union(*(votes.structures for votes in lists)) if lists else ())
     if not structures or max_structures <= 0:
-        return Selection(frozenset(), 0.0, 0.0)
+        return Selection(frozenset(), 0.0)
     programme = _Programme(structures)
-    for votes in lists:
+    for votes in sorted(lists, key=lambda item: (item.table, item.shape_id, item.leg)):
         programme.add(votes)
     scale = max(max(programme.gains, default=0.0), 1.0)
     programme.at_most(dict.fromkeys(range(len(structures)), 1.0), float(max_structures))
@@ -62,10 +64,37 @@ def k_selection(
         programme.at_most(sizes, float(budget_bytes))
     upkeep = upkeep_entries or {}
     costs = np.array([upkeep.get(item, 0.0) / scale for item in structures])
-    values, gap = programme.solve(costs, scale)
+    values = programme.solve(costs, scale)
     chosen = frozenset(item for item, value in zip(structures, values, strict=True) if value > 0.5)
-    chosen = _without_idle(lists, chosen, upkeep)
-    return Selection(chosen, total_saving(lists, chosen), gap)
+    chosen = _without_idle(lists, _smallest_twins(lists, chosen, upkeep, size_bytes or {}), upkeep)
+    return Selection(chosen, total_saving(lists, chosen))
+
+
+def _smallest_twins(
+    lists: Sequence[VoteList],
+    chosen: StructureSet,
+    upkeep: Mapping[Structure, float],
+    size_bytes: Mapping[Structure, int],
+) -> StructureSet:
+    """Put a smaller structure in the place of each that saves no more: the solver takes any of a tie."""
+    voting: dict[Structure, list[VoteList]] = {}
+    for votes in lists:
+        for item in votes.structures:
+            voting.setdefault(item, []).append(votes)
+    by_size = sorted(size_bytes.keys() & voting.keys(), key=lambda item: (size_bytes[item], item))
+    for item in sorted(chosen & size_bytes.keys()):
+        for twin in by_size:
+            if twin in chosen:
+                continue
+            if size_bytes[twin] >= size_bytes[item]:
+                break
+            swapped = (chosen - {item}) | {twin}
+            touched = voting[item] + [votes for votes in voting[twin] if item not in votes.structures]
+            before = total_saving(touched, chosen) - upkeep.get(item, 0.0)
+            if total_saving(touched, swapped) - upkeep.get(twin, 0.0) >= before - _GAP_RATIO * abs(before):
+                chosen = swapped
+                break
+    return chosen
 
 
 def _without_idle(
@@ -74,7 +103,8 @@ def _without_idle(
     """Leave out, one after the other, what pays for nothing: leaving one out may make another idle."""
     for item in sorted(chosen, reverse=True):
         rest = chosen - {item}
-        if total_saving(lists, rest) >= total_saving(lists, chosen) - upkeep.get(item, 0.0):
+        pays_back = max(upkeep.get(item, 0.0), 0.0)
+        if total_saving(lists, rest) >= total_saving(lists, chosen) - pays_back:
             return _without_idle(lists, rest, upkeep)
     return chosen
 
@@ -119,7 +149,7 @@ class _Programme:
                 built = dict.fromkeys((self._rank[item] for item in needed), 1.0)
                 self.at_most(built | dict.fromkeys(variables.values(), -1.0), len(needed) - 1.0)
 
-    def solve(self, upkeep: npt.NDArray[np.float64], scale: float) -> tuple[npt.NDArray[np.float64], float]:
+    def solve(self, upkeep: npt.NDArray[np.float64], scale: float) -> npt.NDArray[np.float64]:
         integral = len(self._rank)
         costs = np.concatenate([upkeep, -np.array(self.gains, dtype=float) / scale])
         entries = [
@@ -135,10 +165,10 @@ class _Programme:
             constraints=LinearConstraint(matrix, ub=self._upper),
             options={"mip_rel_gap": _GAP_RATIO},
         )
-        if answer.x is None:
+        if answer.x is None or answer.status != 0:
             raise StarskipError(f"the index selection could not be solved: {answer.message}")
         chosen: npt.NDArray[np.float64] = answer.x[:integral]
-        return chosen, float(answer.mip_gap or 0.0)
+        return chosen
 
 
 def _is_harmed(votes: VoteList) -> bool:

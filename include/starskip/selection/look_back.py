@@ -1,8 +1,8 @@
 """Votes of several nights as those of one: a window whose nights weigh less the older they are.
 
 design.md: "advice may look back over several nights (a window with weights), so that weekends and
-one odd day do not make it flap." An earlier night voted on the indexes of its day; what has been
-built since is taken as given in its votes.
+one odd day do not make it flap." An earlier night voted on the indexes of its day; its votes are
+told anew for the indexes of tonight, so that following the advice does not turn it round.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from starskip.scoring.structure import Structure
+from starskip.scoring.structure import Structure, removal
 from starskip.selection.entries_percentile import ShapeEntries
 from starskip.selection.recommendation import Entries
 from starskip.selection.vote_list import NOTHING, Saving, StructureSet, VoteList
@@ -20,7 +20,8 @@ from starskip.selection.vote_list import NOTHING, Saving, StructureSet, VoteList
 class NightVotes:
     """The votes of one table and night; ``in_force``: the indexes that the table had then.
 
-    ``order``: its sorted columns. ``shapes``: what the queries of each shape scanned.
+    ``order``: its sorted columns. ``shapes``: what the queries of each shape scanned. ``asked``: those
+    of ``in_force`` that answer a predicate of some query.
     """
 
     lists: Sequence[VoteList]
@@ -28,14 +29,12 @@ class NightVotes:
     shapes: Mapping[str, ShapeEntries]
     in_force: StructureSet
     order: frozenset[str]
+    asked: StructureSet = frozenset()
 
 
 def is_comparable(earlier: NightVotes, tonight: NightVotes) -> bool:
-    """Tell whether an earlier night's votes can be read with tonight's indexes.
-
-    What was built since can be taken as given; what was dropped or sorted otherwise since cannot.
-    """
-    return earlier.in_force <= tonight.in_force and earlier.order == tonight.order
+    """Tell whether an earlier night's votes can be told anew for tonight: not after another sort order."""
+    return earlier.order == tonight.order
 
 
 def look_back(tonight: NightVotes, earlier: Sequence[tuple[float, NightVotes]]) -> NightVotes:
@@ -64,6 +63,7 @@ def look_back(tonight: NightVotes, earlier: Sequence[tuple[float, NightVotes]]) 
         shapes=shapes,
         in_force=tonight.in_force,
         order=tonight.order,
+        asked=tonight.in_force & frozenset().union(*(night.asked for _, night in nights)),
     )
 
 
@@ -86,17 +86,18 @@ def _added(first: VoteList, second: VoteList) -> VoteList:
 def _given(night: NightVotes, in_force: StructureSet) -> NightVotes:
     """Return the night's votes as they would be with the indexes of ``in_force``.
 
-    What the new indexes would have saved then is gone from the entries; the squares stay an upper bound.
+    What the new indexes would have saved then is gone from the entries, what the dropped ones saved is
+    added; the squares stay those of that night.
     """
-    new = in_force - night.in_force
-    if not new:
+    changes = (in_force - night.in_force) | {removal(item) for item in night.in_force - in_force}
+    if not changes:
         return night
     saved_by_shape: dict[str, float] = {}
     lists = []
     for item in night.lists:
-        built = new & item.structures
-        lists.append(_with_built(item, built) if built else item)
-        saved_by_shape[item.shape_id] = saved_by_shape.get(item.shape_id, 0.0) + item.saving(built).entries
+        made = changes & item.structures
+        lists.append(_told_anew(item, made) if made else item)
+        saved_by_shape[item.shape_id] = saved_by_shape.get(item.shape_id, 0.0) + item.saving(made).entries
     shapes = {
         shape_id: replace(shape, entries=max(shape.entries - saved_by_shape.get(shape_id, 0.0), 0.0))
         for shape_id, shape in night.shapes.items()
@@ -105,12 +106,23 @@ def _given(night: NightVotes, in_force: StructureSet) -> NightVotes:
     return replace(night, lists=lists, shapes=shapes, entries=replace(night.entries, total=total))
 
 
-def _with_built(item: VoteList, built: frozenset[Structure]) -> VoteList:
-    base = item.saving(built)
+def _told_anew(item: VoteList, made: StructureSet) -> VoteList:
+    """Return the list with ``made`` as what is there: not to make a thing is now to undo it.
+
+    Where not all sets are listed, so are not all of these: every listed one beside ``made``, and the
+    undoing of each change by itself.
+    """
+    sets = {frozenset(), *item.alternatives}
+    if not item.is_complete:
+        sets = {*(listed | made for listed in sets), *(made - {change} for change in made)}
+    base = item.saving(made)
     alternatives: dict[StructureSet, Saving] = {}
-    for needed in item.alternatives:
-        rest = needed - built
-        if rest and rest not in alternatives:
-            gained = item.saving(rest | built)
-            alternatives[rest] = Saving(gained.entries - base.entries, gained.squared, gained.cross)
+    for listed in sets - {made}:
+        saving = item.saving(listed)
+        changed = frozenset(_undone(s) if s in made else s for s in listed ^ made)
+        alternatives[changed] = Saving(saving.entries - base.entries, saving.squared, saving.cross)
     return replace(item, alternatives=alternatives or {frozenset(): NOTHING})
+
+
+def _undone(change: Structure) -> Structure:
+    return change.removed or removal(change)

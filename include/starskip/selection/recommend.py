@@ -7,13 +7,14 @@ help together it does not stop before the pair. It stops earlier where the queri
 as desired (III.1).
 
 Advice does not flap: a structure of the last advice stays until another one saves
-``switch_gain_ratio`` more, so that near-equal sets do not take turns from night to night.
+``switch_gain_ratio`` more in its place, so that near-equal sets do not take turns from night to
+night. It goes once it adds ``switch_gain_ratio`` less than a new one has to, or less than half of that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from starskip.scoring.structure import Structure
 from starskip.selection.entries_percentile import entries_percentile
@@ -45,23 +46,27 @@ def recommend(
 
     ``ranked``: a baseline's order, best first; its first K are the set of size K, instead of the best one.
     ``size_bytes``: what each structure takes; one without a size fits no budget.
-    ``kept``: the structures of the last advice.
+    ``kept``: the structures of the last advice; what is no candidate any more does not count. With them
+    the set of a size may save up to ``switch_gain_ratio`` less than the best one.
     """
-    task = _Task(lists, entries, budget, size_bytes or {}, kept)
+    task = _Task(lists, entries, budget, size_bytes or {}, frozenset() if ranked is not None else kept)
     curve = _ranked_curve(task, ranked) if ranked is not None else _curve(task)
     best = _best_point(curve, task)
-    enough = _enough(curve, task)
-    if best is not None and enough is not None and enough.k < best.k:
-        best = enough
-    else:
-        enough = None
+    while best is not None and (idle := task.outlived(best.structures)):
+        task = replace(task, kept=task.kept - idle)
+        curve = _curve(task)
+        best = _best_point(curve, task)
     structures = best.structures if best else ()
+    enough = _enough([(), *(point.structures for point in curve)], task)
+    is_enough = enough is not None and len(enough) < len(structures)
+    if enough is not None and is_enough:
+        structures = enough
     return Recommendation(
         chosen=_chosen(task, structures),
         saving=_saving(task, structures),
         curve=tuple(curve),
-        stop=Stop.DESIRABLE_ENTRIES if enough else _stop(curve, best, task),
-        refused=_refused(task, frozenset(structures), is_enough=enough is not None),
+        stop=Stop.DESIRABLE_ENTRIES if is_enough else _stop(curve, best, task),
+        refused=_refused(task, frozenset(structures), is_enough=is_enough),
     )
 
 
@@ -84,8 +89,8 @@ class _Task:
 
     def best_set(self, k: int, *, is_steady: bool = True) -> StructureSet:
         """Return the best set of at most ``k``; a steady one prefers the structures of the last advice."""
-        switch = self.budget.switch_gain_ratio * self.entries.total if self.kept and is_steady else 0.0
-        upkeep = dict.fromkeys(self.candidates - self.kept, switch) if switch else None
+        switch = self.budget.switch_gain_ratio * self.entries.total if is_steady else 0.0
+        upkeep = dict.fromkeys(self.kept & self.candidates, -switch) if switch else None
         return k_selection(
             self.lists,
             k,
@@ -94,6 +99,20 @@ class _Task:
             budget_bytes=self.budget.storage_bytes,
         ).chosen
 
+    def outlived(self, chosen: Collection[Structure]) -> StructureSet:
+        """Return the one of the last advice that adds least to the others, if it is too little to stay."""
+        whole = self.saving_ratio(chosen)
+        added = {
+            item: whole - self.saving_ratio(set(chosen) - {item})
+            for item in sorted(chosen)
+            if item in self.kept
+        }
+        least = min(added, key=added.__getitem__, default=None)
+        new = self.budget.min_gain_ratio
+        stays = max(new - self.budget.switch_gain_ratio, new / 2)
+        is_little = least is not None and added[least] < stays
+        return frozenset([least]) if least is not None and is_little else frozenset()
+
     def fits(self, chosen: Collection[Structure]) -> bool:
         limit = self.budget.storage_bytes
         return limit is None or sum(self.size_bytes.get(item, limit + 1) for item in chosen) <= limit
@@ -101,7 +120,7 @@ class _Task:
 
 def _curve(task: _Task) -> list[CurvePoint]:
     points: list[CurvePoint] = []
-    for k in range(1, task.budget.max_indexes + 1):
+    for k in range(1, min(task.budget.max_indexes, len(task.candidates)) + 1):
         best = task.best_set(k)
         if len(best) < k:
             # No set of this size beats the smaller ones; a larger one still may, if two only help together.
@@ -134,15 +153,15 @@ def _best_point(curve: Sequence[CurvePoint], task: _Task) -> CurvePoint | None:
     return best
 
 
-def _enough(curve: Sequence[CurvePoint], task: _Task) -> CurvePoint | None:
-    """Return the smallest set with which the queries scan as few entries as desired."""
+def _enough(sets: Sequence[Sequence[Structure]], task: _Task) -> tuple[Structure, ...] | None:
+    """Return the first of ``sets`` with which the queries scan as few entries as desired."""
     wanted = task.budget.desirable
     if wanted is None:
         return None
-    for point in curve:
-        scanned = entries_percentile(task.lists, point.structures, wanted.shapes, wanted.probability)
+    for structures in sets:
+        scanned = entries_percentile(task.lists, structures, wanted.shapes, wanted.probability)
         if scanned <= wanted.entries:
-            return point
+            return tuple(structures)
     return None
 
 

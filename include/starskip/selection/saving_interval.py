@@ -2,18 +2,20 @@
 
 The predicted ratio R = sum saving / sum entries is measured on the queries of one night, which are a
 draw from the workload that the indexes are meant for. Its variance as an estimate of that workload's
-ratio is sum (saving_q - R * entries_q)² / (sum entries)², the ratio estimator's. What the model
-itself misses is added as ``model_error_ratio``, largest where half is saved.
+ratio is sum (saving_q - R * entries_q)² / (sum entries)², the ratio estimator's. Votes hold the
+squares of each leg of a query by itself; the legs of a shape are taken to save in proportion to one
+another over its queries. What the model itself misses is added as ``model_error_ratio``, largest where
+half is saved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import copysign, sqrt
 
 from starskip.scoring.structure import Structure
-from starskip.selection.vote_list import VoteList
+from starskip.selection.vote_list import Saving, VoteList
 
 _Z_90 = 1.6449
 
@@ -47,10 +49,23 @@ def saving_interval(
     chosen = frozenset(chosen)
     savings = [votes.saving(chosen) for votes in lists]
     ratio = sum(saving.entries for saving in savings) / entries
-    squared = sum(saving.squared for saving in savings)
+    squared = _squared(zip(lists, savings, strict=True))
     cross = sum(saving.cross for saving in savings)
     residual = max(squared - 2 * ratio * cross + ratio * ratio * entries_squared, 0.0)
     # A set that saves nothing, or everything, leaves the model nothing to be wrong about.
     model = model_error_ratio * 4 * max(ratio, 0.0) * (1 - min(ratio, 1.0))
     half = _Z_90 * sqrt(residual / entries**2 + model**2)
     return SavingInterval(ratio, ratio - half, min(ratio + half, 1.0))
+
+
+def _squared(savings: Iterable[tuple[VoteList, Saving]]) -> float:
+    """Return the sum over queries of what all their legs save together, squared."""
+    of_leg: dict[tuple[str, int], tuple[float, float]] = {}
+    for votes, saving in savings:
+        # A leg has several lists where nights voted on different sets: those are different queries.
+        entries, squared = of_leg.get((votes.shape_id, votes.leg), (0.0, 0.0))
+        of_leg[votes.shape_id, votes.leg] = entries + saving.entries, squared + saving.squared
+    of_shape: dict[str, float] = {}
+    for (shape_id, _), (entries, squared) in of_leg.items():
+        of_shape[shape_id] = of_shape.get(shape_id, 0.0) + copysign(sqrt(squared), entries)
+    return sum(root**2 for root in of_shape.values())

@@ -25,11 +25,13 @@ def unneeded_indexes(
     in_force: Collection[Structure],
     asked: Collection[Structure],
     max_loss_ratio: float,
+    evidence: str,
 ) -> tuple[Drop, ...]:
     """Return the indexes of ``in_force`` without which queries scan at most ``max_loss_ratio`` more.
 
     ``asked``: those that answer some query; one of them without a vote on its dropping stays. The loss
     is taken beside ``chosen`` and beside the drops that were found before, the least loss first.
+    ``evidence``: what was looked at, as "500 queries in 2 nights"; drops say it.
     """
     voted = frozenset().union(*(votes.structures for votes in lists)) if lists else frozenset()
     drops: list[Drop] = []
@@ -40,7 +42,7 @@ def unneeded_indexes(
         least = min(candidates, key=lambda item: (losses[item], item))
         if losses[least] > max_loss_ratio:
             break
-        drops.append(Drop(least, losses[least], _detail(losses[least], least in asked)))
+        drops.append(Drop(least, losses[least], _detail(losses[least], evidence, is_asked=least in asked)))
         candidates.remove(least)
     return tuple(sorted(drops, key=lambda drop: drop.structure))
 
@@ -58,9 +60,8 @@ def _loss(lists: Sequence[VoteList], beside: StructureSet, dropping: Structure) 
     return loss
 
 
-def _detail(loss_ratio: float, is_asked: bool) -> str:
+def _detail(loss_ratio: float, evidence: str, *, is_asked: bool) -> str:
     if not is_asked:
-        return "the index exists and no query filters by it in a way that it serves"
-    if loss_ratio < 0:
-        return f"without it queries would scan {-loss_ratio:.2%} fewer entries"
-    return f"without it queries would scan {loss_ratio:.2%} more entries, beside the other indexes"
+        return f"the index exists and none of {evidence} filters by it in a way that it serves"
+    change = f"{-loss_ratio:.2%} fewer" if loss_ratio < 0 else f"{loss_ratio:.2%} more"
+    return f"without it {evidence} would scan {change} entries, beside the other indexes"

@@ -66,15 +66,20 @@ def vote_lists(votes: pa.Table) -> list[VoteList]:
 
 def building_lists(lists: Sequence[VoteList]) -> list[VoteList]:
     """Return what the lists say of indexes to build: without sort orders and the dropping of indexes."""
+    built = {
+        item for votes in lists for item in votes.structures if item.removed is None and item.kind != "sorted"
+    }
+    return lists_of(lists, built)
+
+
+def lists_of(lists: Sequence[VoteList], structures: Collection[Structure]) -> list[VoteList]:
+    """Return what the lists say of sets of ``structures`` alone."""
+    allowed = frozenset(structures)
     found = []
     for votes in lists:
-        built = {
-            needed: saving
-            for needed, saving in votes.alternatives.items()
-            if all(item.removed is None and item.kind != "sorted" for item in needed)
-        }
-        if built:
-            found.append(replace(votes, alternatives=built))
+        kept = {needed: saving for needed, saving in votes.alternatives.items() if needed <= allowed}
+        if kept:
+            found.append(replace(votes, alternatives=kept))
     return found
 
 

@@ -26,6 +26,7 @@ _CLAUSES = {"where": 1, "group": 2, "having": 3, "order": 4, "limit": 5, "option
 
 _MAY_BE_PQL = re.compile(r'"|\btop\b', re.IGNORECASE)
 _BEFORE_A_VALUE = {"=", "<>", "!=", "<", ">", "<=", ">=", "between"}
+_BEFORE_A_LITERAL = _BEFORE_A_VALUE | {"and", "(", ","}
 _TAKES_A_VALUE = {"regexp_like", "text_match", "json_match"}
 
 
@@ -70,6 +71,8 @@ def sql_from_pql(text: str) -> str:
             written = " "
         elif kind == "number" and before == "top":
             top, written = written, " "
+        elif kind == "number" and before in _BEFORE_A_LITERAL:
+            written = written.lstrip("+")
         elif kind == "name":
             if depth == 0 and word in _CLAUSES:
                 clauses.append((_CLAUSES[word], [" "]))

@@ -23,6 +23,11 @@ class Operator(Enum):
     EXPRESSION = "expression"
 
 
+NEGATIONS = frozenset({Operator.NOT_EQUAL, Operator.NOT_IN})
+EQUALITIES = frozenset({Operator.EQUAL, Operator.IN}) | NEGATIONS
+"""What asks for single values of a column, or for all but these."""
+
+
 @dataclass(frozen=True, slots=True)
 class Slot:
     """The literal or literal list ``position`` of the query; ``negative``: a minus stood before it."""

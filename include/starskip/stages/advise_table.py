@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from starskip.pinot.index_rules import IndexRules, index_rules
+from starskip.pinot.index_rules import index_rules
+from starskip.scoring.alternatives import SORTED_BY_ANOTHER
 from starskip.scoring.baseline_scores import frequency_scores, parser_scores
 from starskip.scoring.parser_selectivity import INVERTED_ORDER, SORTED_ORDER
 from starskip.scoring.segment_estimates import parsed_shape
 from starskip.scoring.structure import Structure
 from starskip.scoring.voting_shapes import voting_queries, voting_shapes
+from starskip.selection.drop_evidence import drop_evidence
 from starskip.selection.entries_percentile import DesirableEntries, entries_percentile
 from starskip.selection.exclusive_orders import exclusive_orders
 from starskip.selection.filtered_columns import (
@@ -25,11 +27,15 @@ from starskip.selection.look_back import NightVotes, look_back
 from starskip.selection.recommend import recommend
 from starskip.selection.recommendation import Budget, Recommendation, Refused
 from starskip.selection.unneeded_indexes import Drop, unneeded_indexes
-from starskip.selection.vote_list import StructureSet, VoteList, building_lists, order_lists
+from starskip.selection.vote_list import StructureSet, VoteList, building_lists, lists_of, order_lists
 from starskip.settings import Settings
-from starskip.sql.query_shape import QueryShape
 from starskip.stages.past_nights import NO_PAST, PastNights, night_votes
-from starskip.stages.planned_votes import candidate_columns, rules_of
+from starskip.stages.planned_votes import (
+    candidate_columns,
+    candidate_structures,
+    indexes_in_force,
+    rules_of,
+)
 from starskip.tables.table_overview import TableOverview
 from starskip.workload.shape_workload import ShapeWorkload
 
@@ -48,7 +54,9 @@ class TableAdvice:
     """The advice for one table: what to build, what is refused for other reasons, what to drop.
 
     ``sort_order``: the one column to sort by, beside the indexes of today; None where that was not asked.
-    ``nights``: how many nights voted. ``unlogged_``: what the broker dropped from its log, as estimated.
+    ``drops_withheld``: why drops were not judged, empty if they were. ``asked``: the indexes in force that
+    answer a query. ``nights``: how many nights voted. ``unlogged_``: what the broker dropped from its
+    log, as estimated.
     """
 
     table: str
@@ -65,6 +73,8 @@ class TableAdvice:
     nights: int = 1
     in_force: StructureSet = frozenset()
     sorted_columns: frozenset[str] = frozenset()
+    asked: StructureSet = frozenset()
+    drops_withheld: str = ""
     unlogged_queries: float = 0.0
     unlogged_entries: float = 0.0
 
@@ -90,15 +100,20 @@ def advise_table(
     is_enough = queries >= settings.num_queries_threshold
     if not is_enough:
         votes, past = votes.slice(0, 0), NO_PAST
-    tonight = night_votes(shapes, votes, overview)
-    window = look_back(tonight, past.comparable_with(tonight))
     uses = [(parsed_shape(shape.skeleton), shape.queries) for shape in parsed]
     kinds = settings.index_kinds.split(",") if index_kind == "all" else [index_kind]
+    rules = rules_of(overview, settings) if overview else index_rules(settings.pinot_version)
+    asked = answering_indexes(uses, indexes_in_force(overview), rules) if overview else frozenset()
+    tonight = night_votes(shapes, votes, overview, asked)
+    earlier = past.comparable_with(tonight)
+    window = _judged(look_back(tonight, earlier), overview, index_kind, settings)
     ranked = _baseline_ranking(settings, parsed if is_enough else (), overview, index_kind)
     is_order = index_kind == "sorted"
-    lists = building_lists(window.lists)
+    lists = exclusive_orders(order_lists(window.lists)) if is_order else building_lists(window.lists)
     budget = _budget(settings, window)
-    order = _sort_order(window, budget, ranked if is_order else None) if "sorted" in kinds else None
+    order = (
+        _sort_order(window, budget, ranked if is_order else None, past.order) if "sorted" in kinds else None
+    )
     if is_order:
         assert order is not None
         recommendation, order = order, None
@@ -107,7 +122,6 @@ def advise_table(
             lists, window.entries, budget, ranked=ranked, size_bytes=size_bytes, kept=past.chosen
         )
     voted = {s for votes_of in window.lists for s in votes_of.structures if s.removed is None}
-    rules = rules_of(overview, settings) if overview else index_rules(settings.pinot_version)
     without_votes = (
         columns_without_votes(uses, overview, voted, kinds, rules)
         if overview
@@ -116,13 +130,19 @@ def advise_table(
     if not is_enough:
         least = settings.num_queries_threshold
         without_votes = without_enough_queries(uses, kinds[0], rules, queries, least)
+    nights = [tonight, *(votes_of for _, votes_of in earlier)]
+    evidence = drop_evidence(nights)
+    withheld = (
+        evidence.lack(settings.min_drop_queries, settings.max_drop_unparsed_ratio) if tonight.in_force else ""
+    )
     return TableAdvice(
         table=table,
         recommendation=recommendation,
         refused=recommendation.refused + without_votes,
-        drops=_drops(window, recommendation, uses, overview, kinds, rules, settings)
-        if parsed and is_enough
+        drops=_drops(window, recommendation, kinds, settings, str(evidence))
+        if parsed and is_enough and not withheld
         else (),
+        drops_withheld=withheld,
         queries=sum(shape.queries for shape in shapes),
         failed=sum(shape.failed for shape in shapes),
         unparsed=sum(shape.queries for shape in shapes if not shape.is_parsed),
@@ -132,8 +152,9 @@ def advise_table(
         unlogged_entries=sum((shape.unlogged_entries_scanned_in_filter for shape in shapes), start=0.0),
         typical=_typical(window, lists, recommendation, settings),
         sort_order=order,
-        nights=1 + len(past.comparable_with(tonight)),
+        nights=len(nights),
         in_force=tonight.in_force,
+        asked=asked,
         sorted_columns=tonight.order,
     )
 
@@ -163,29 +184,36 @@ def _budget(settings: Settings, window: NightVotes) -> Budget:
     )
 
 
-def _sort_order(window: NightVotes, budget: Budget, ranked: Sequence[Structure] | None) -> Recommendation:
-    """Return the one column to sort by; sorting needs no room and is no matter of a last advice's set."""
+def _sort_order(
+    window: NightVotes, budget: Budget, ranked: Sequence[Structure] | None, kept: StructureSet
+) -> Recommendation:
+    """Return the one column to sort by; sorting needs no room."""
     one = replace(budget, max_indexes=1, storage_bytes=None, desirable=None)
-    return recommend(exclusive_orders(order_lists(window.lists)), window.entries, one, ranked=ranked)
+    lists = exclusive_orders(order_lists(window.lists))
+    return recommend(lists, window.entries, one, ranked=ranked, kept=kept)
+
+
+def _judged(
+    window: NightVotes, overview: TableOverview | None, index_kind: str, settings: Settings
+) -> NightVotes:
+    """Leave out what earlier nights voted for and is no candidate tonight, such as a column that is gone."""
+    found = candidate_structures(overview, index_kind, settings).values() if overview else ()
+    candidates = {SORTED_BY_ANOTHER, *(item for of_column in found for item in of_column)}
+    return replace(window, lists=lists_of(window.lists, candidates))
 
 
 def _drops(
     window: NightVotes,
     recommendation: Recommendation,
-    uses: Sequence[tuple[QueryShape, int]],
-    overview: TableOverview | None,
     kinds: Sequence[str],
-    rules: IndexRules,
     settings: Settings,
+    evidence: str,
 ) -> tuple[Drop, ...]:
-    if overview is None:
-        return ()
     in_force = {item for item in window.in_force if item.kind in kinds}
     chosen = frozenset(item.structure for item in recommendation.chosen)
     lists = [item for item in window.lists if all(s.kind != "sorted" for s in item.structures)]
-    asked = answering_indexes(uses, in_force, rules)
     return unneeded_indexes(
-        lists, chosen, window.entries.total, in_force, asked, settings.max_drop_loss_ratio
+        lists, chosen, window.entries.total, in_force, window.asked, settings.max_drop_loss_ratio, evidence
     )
 
 

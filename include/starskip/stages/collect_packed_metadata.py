@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from starskip.errors import SourceError, StorageError
 from starskip.pinot.segments.facts_table import collect_facts
 from starskip.pinot.segments.packed_metadata import PACKED_COLUMNS, packed_metadata
 from starskip.pinot.segments.segment_files import SegmentFile, list_segments, segment_tables
+
+_MOST_NAME_CHARACTERS = 40
 
 FILE_NAME = "metadata.json"
 """The name that the original gives the file in the folder that it is told."""
@@ -55,6 +58,9 @@ def collect_packed_metadata(
     path = out / FILE_NAME if out.is_dir() else out
     if not path.parent.is_dir():
         raise StorageError(f"{path}: its folder does not exist", location=str(path))
+    if path.exists() and not path.is_file():
+        # Put in place of a device, as of /dev/null, the new file would take it from the whole machine.
+        raise StorageError(f"{path}: is no file that could be replaced: give another one", location=str(path))
     files, warnings = _files(segments_root, tables)
     facts, damaged = [TABLE_FACTS.empty_table().select(PACKED_COLUMNS)], [DAMAGED_SEGMENTS.empty_table()]
     for of_file, damaged_file in collect_facts(progress("reading segments", files)):
@@ -103,13 +109,18 @@ def _counted(facts: pa.Table) -> dict[str, PackedTable]:
 
 
 def _write(path: Path, pieces: Iterable[str]) -> None:
-    """Write beside the file and put it in place, so that a reader never sees half of it."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    """Write beside the file and put it in place, so that a reader never sees half of it.
+
+    What a symbolic link points to is replaced, not the link.
+    """
+    place = Path(os.path.realpath(path))
+    aside = place.with_name(f".{place.name[:_MOST_NAME_CHARACTERS]}.{os.getpid()}")
     try:
         with aside.open("w", encoding="utf-8") as file:
             file.writelines(pieces)
-        aside.replace(path)
+        aside.replace(place)
     except OSError as error:
         raise StorageError(f"{path}: cannot be written: {error.strerror}", location=str(path)) from error
     finally:
-        aside.unlink(missing_ok=True)
+        with suppress(OSError):
+            aside.unlink()

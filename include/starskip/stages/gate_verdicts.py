@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from starskip.artefacts.manifest import Part
-from starskip.errors import SourceError
+from starskip.errors import SourceError, StorageError
 from starskip.stages.night import Night
 
 STAGES = (
@@ -81,8 +81,20 @@ def read_verdicts(night: Night, stages: Iterable[str] = STAGES) -> list[GateVerd
     for stage in stages:
         snapshot = night.store.snapshot(f"gate_{stage}", night.date_text)
         for table, part in snapshot.parts().items() if snapshot else ():
-            verdicts.append(GateVerdict(table, stage, tuple(_check(c) for c in part.properties["checks"])))
+            verdicts.append(_verdict(table, stage, part))
     return verdicts
+
+
+def stopping_verdicts(night: Night) -> dict[str, GateVerdict]:
+    """Return of each table that failed a gate the verdict of the first such one, its failed checks alone."""
+    stopping: dict[str, GateVerdict] = {}
+    for stage in STAGES:
+        snapshot = night.store.snapshot(f"gate_{stage}", night.date_text)
+        for table, part in snapshot.parts().items() if snapshot else ():
+            verdict = _verdict(table, stage, part, failed_only=True)
+            if verdict.checks:
+                stopping.setdefault(table, verdict)
+    return stopping
 
 
 def flagged_tables(night: Night, before: str | None = None) -> dict[str, str]:
@@ -104,6 +116,17 @@ def usable_tables(night: Night, artefact: str, before: str) -> tuple[str, ...]:
         )
     flagged = flagged_tables(night, before)
     return tuple(table for table in snapshot.tables if night.wants(table) and table not in flagged)
+
+
+def _verdict(table: str, stage: str, part: Part, *, failed_only: bool = False) -> GateVerdict:
+    try:
+        found = [each for each in part.properties["checks"] if not (failed_only and each["success"])]
+        return GateVerdict(table, stage, tuple(map(_check, found)))
+    except (KeyError, TypeError) as error:
+        raise StorageError(
+            f"gate_{stage}: what it holds of {table} is no verdict of this version; run that night again",
+            location=f"gate_{stage}",
+        ) from error
 
 
 def _check(item: Mapping[str, object]) -> GateCheck:

@@ -11,9 +11,10 @@ from dataclasses import replace
 from starskip.errors import SourceError
 from starskip.scoring.column_votes import column_votes
 from starskip.scoring.structure import Structure
+from starskip.selection.exclusive_orders import exclusive_orders
 from starskip.selection.guess_interval import guess_interval
 from starskip.selection.recommendation import Recommendation
-from starskip.selection.vote_list import vote_lists
+from starskip.selection.vote_list import building_lists, order_lists, vote_lists
 from starskip.settings import Settings
 from starskip.stages.advise_table import TableAdvice, advise_table
 from starskip.stages.planned_votes import candidate_structures, rules_of
@@ -34,8 +35,8 @@ def guessed_advice(
 ) -> TableAdvice:
     """Return the advice for a table whose columns are queried as ``weights`` say, or equally without any.
 
-    Its counts of queries are 0, and no index is dropped. Raises SourceError for a weight of a column that
-    the table lacks.
+    Its counts of queries are 0, no index is dropped and no query is typical. Raises SourceError for a
+    weight of a column that the table lacks.
     """
     of_table = _of_table(overview, weights)
     candidates = candidate_structures(overview, index_kind, settings)
@@ -52,23 +53,49 @@ def guessed_advice(
         for name, entries in guessed.entries.items()
     ]
     # What judges queries has none to judge; a baseline ranks by what queries did.
-    plain = replace(settings, strategy="estimation", num_queries_threshold=0, entries_scanned_threshold=0)
+    plain = replace(
+        settings,
+        strategy="estimation",
+        num_queries_threshold=0,
+        entries_scanned_threshold=0,
+        desirable_entries_scanned_in_filter=None,
+    )
     advice = advise_table(
         overview.table, shapes, guessed.votes, overview, plain, index_kind, size_bytes=size_bytes
     )
-    saved = {votes.shape_id.removeprefix("column:"): votes for votes in vote_lists(guessed.votes)}
+    lists = vote_lists(guessed.votes)
+    lists = [*building_lists(lists), *exclusive_orders(order_lists(lists))]
 
     def with_interval(recommendation: Recommendation) -> Recommendation:
         chosen = frozenset(item.structure for item in recommendation.chosen)
-        by_column = {name: votes.saving(chosen).entries for name, votes in saved.items()}
-        return replace(recommendation, saving=guess_interval(by_column, guessed.entries))
+        saved = dict.fromkeys(guessed.entries, 0.0)
+        for votes in lists:
+            saved[votes.shape_id.removeprefix("column:")] += votes.saving(chosen).entries
+        return replace(recommendation, saving=guess_interval(saved, guessed.entries))
 
     return replace(
         advice,
         recommendation=with_interval(advice.recommendation),
         sort_order=with_interval(advice.sort_order) if advice.sort_order else None,
         drops=(),
+        typical=None,
     )
+
+
+def unknown_weights(weights: ColumnWeights, overviews: Mapping[str, TableOverview]) -> list[str]:
+    """Return a sentence for each weight that is of no table or column of ``overviews``.
+
+    Raises SourceError where that is true of all of them: then the advice would be about nothing.
+    """
+    known = {name for overview in overviews.values() for name in overview.columns}
+    problems = [f"no table {table} here" for table in weights if table and table not in overviews]
+    listing = ", ".join(overviews)
+    shared = weights.get("", {})
+    problems += [f"no column {column} in {listing}" for column in shared if column not in known]
+    given = len(weights.keys() - {""}) + len(shared)
+    if given and len(problems) == given:
+        raise SourceError(f"the weights name nothing that is known: {'; '.join(problems)}", source="weights")
+    return [f"{problem}: its weight counts for nothing" for problem in problems]
 
 
 def _of_table(overview: TableOverview, weights: ColumnWeights) -> Mapping[str, float]:

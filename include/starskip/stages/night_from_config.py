@@ -16,11 +16,16 @@ from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.storage_for import storage_for
 from starskip.errors import ConfigError
 from starskip.files.object_url import local_path, object_url
-from starskip.files.open_file import open_file
+from starskip.files.path_text import path_text
+from starskip.files.read_small_file import read_small_file
 from starskip.settings import Settings, environment_overrides, with_overrides
 from starskip.stages.night import Night
+from starskip.tables.untracked_indexes import untracked_indexes
+from starskip.workload.query_weights import query_weights
 
 _KEYS = ("artefacts", "log_paths", "segments_root", "table_configs", "tables", "settings")
+_LARGEST_FILE_BYTES = 16 << 20
+_FIRST_YEAR, _LAST_YEAR = 1980, 2999
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +44,19 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
 
     Raises ConfigError naming the file and the key that is missing, unknown or wrong.
     """
+    if not _FIRST_YEAR <= arguments.run_date.year <= _LAST_YEAR:
+        raise ConfigError(
+            f"run date {arguments.run_date} is no night of a log: use one from {_FIRST_YEAR} to {_LAST_YEAR}",
+            setting="run_date",
+        )
     document = _document(str(path))
     folder = _folder_of(str(path))
     settings = with_overrides(Settings(), _mapping(path, document, "settings"), origin=str(path))
     settings = with_overrides(settings, environment_overrides(environment), origin="environment")
     settings = with_overrides(settings, arguments.settings, origin="arguments")
+    # Settings that are texts of their own are read now, and not an hour into the night.
+    untracked_indexes(settings.untracked_inverted_index)
+    query_weights(settings.query_weights)
     tables = arguments.tables or _texts(path, document, "tables")
     return Night(
         run_date=arguments.run_date,
@@ -60,18 +73,18 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
 
 def _document(path: str) -> Mapping[str, Any]:
     try:
-        with open_file(path) as file:
-            document = yaml.safe_load(file.read().decode("utf-8"))
+        document = yaml.safe_load(read_small_file(path, _LARGEST_FILE_BYTES).decode("utf-8"))
     except OSError as error:
         raise ConfigError(
             f"cannot read the configuration {path}: {error.strerror}", setting=str(path)
         ) from error
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        # ValueError: no UTF-8, and what YAML takes for a number or a date that there is not.
         problem = " ".join(str(error).split())
         raise ConfigError(f"{path} is not YAML: {problem}", setting=str(path)) from error
     if not isinstance(document, Mapping):
         raise ConfigError(f"{path} must map keys to values: {', '.join(_KEYS)}", setting=str(path))
-    unknown = sorted(set(document) - set(_KEYS))
+    unknown = sorted(set(document) - set(_KEYS), key=str)
     if unknown:
         raise ConfigError(
             f"{path}: key {unknown[0]!r} is not known: use {', '.join(_KEYS)}", setting=str(unknown[0])
@@ -83,7 +96,7 @@ def _text(path: str | Path, document: Mapping[str, Any], key: str) -> str:
     value = document.get(key)
     if not isinstance(value, str) or not value:
         raise ConfigError(f"{path}: {key} is missing: give a path", setting=key)
-    return value
+    return _checked(path, value, key)
 
 
 def _texts(path: str | Path, document: Mapping[str, Any], key: str) -> list[str]:
@@ -91,7 +104,13 @@ def _texts(path: str | Path, document: Mapping[str, Any], key: str) -> list[str]
     values = [value] if isinstance(value, str) else value
     if not isinstance(values, list) or not all(isinstance(item, str) for item in values):
         raise ConfigError(f"{path}: {key} must be a list of texts", setting=key)
-    return values
+    return [_checked(path, item, key) for item in values]
+
+
+def _checked(path: str | Path, text: str, key: str) -> str:
+    if "\0" in text or path_text(text) != text:
+        raise ConfigError(f"{path}: {key} {text!r} holds what no name can hold", setting=key)
+    return text
 
 
 def _mapping(path: str | Path, document: Mapping[str, Any], key: str) -> Mapping[str, Any]:

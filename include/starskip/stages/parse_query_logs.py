@@ -1,7 +1,8 @@
 """Stage parse_query_logs: broker logs to ``queries`` and ``rejected_records`` (seed 000, III.1).
 
 Which records belong to a night is decided by their own time, in the log's time zone, not by the name of their
-file. A record without a time belongs to the day that its file's path names, or to each night that reads it.
+file. A record without a time belongs to the day that its file's path names; where that names none, to each
+night that reads it, unless the file was last changed before that day began.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from starskip.artefacts.aside import Aside
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.schemas import QUERIES, REJECTED_RECORDS
 from starskip.errors import SourceError, printable
-from starskip.pinot.logs.file_day import file_day
 from starskip.pinot.logs.log_files import LogSplit, log_splits
 from starskip.pinot.logs.log_summary import LogSummary, log_summary
 from starskip.pinot.logs.parse_records import parse_split
 from starskip.pinot.logs.sampling_summary import SamplingSummary, sampling_summary
+from starskip.pinot.logs.untimed_day import may_be_of_day
 from starskip.stages.engine import Engine
 from starskip.stages.night import Night, StageResult
 from starskip.stages.night_logs import night_logs
@@ -55,9 +56,11 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     wanted = night.tables if expected is None else expected
     map_splits = partial(_write_records, asides, night.run_date, night.settings.log_time_zone, wanted)
     receipts = engine.rows_of_items(splits, map_splits, RECEIPTS).gather("log receipts", MAX_RECEIPTS)
-    summary, sampling, outside, strangers = LogSummary(), SamplingSummary(), 0, set[str]()
+    summary, sampling, strangers = LogSummary(), SamplingSummary(), set[str]()
+    outside = untimed = 0
     for note in map(json.loads, notes_of(receipts, _QUERIES)):
         outside += note.pop("outside_run_date")
+        untimed += note.pop("untimed_queries")
         strangers.update(note.pop("strangers"))
         sampling += SamplingSummary(**note.pop("sampling"))
         summary += LogSummary(**note)
@@ -80,6 +83,10 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     night.publish(_QUERIES, {table: Part(part.files, {"log": log}) for table, part in parts.items()})
     counts = {name: value for name, value in log.items() if isinstance(value, int)}
     warnings = [*logs.warnings, *([sampling.words] if sampling.dropped_lines else [])]
+    if untimed:
+        warnings.append(
+            f"{untimed} queries tell no time: they count to this night, which their files may hold"
+        )
     warnings += [f"{n} log records rejected: {reason}" for reason, n in summary.rejected.items()]
     if night.tables is None and left_out:
         named = ", ".join(sorted(strangers)[:_NAMED_STRANGERS])
@@ -110,15 +117,17 @@ def _write_records(
 ) -> Iterator[pa.RecordBatch]:
     queries, rejected = TableWriter(asides[0]), TableWriter(asides[1])
     for split in splits:
-        summary, sampling, outside, strangers = LogSummary(), SamplingSummary(), 0, set[str]()
-        untimed = file_day(split.path) in (None, run_date)
+        summary, sampling, strangers = LogSummary(), SamplingSummary(), set[str]()
+        outside = untimed = 0
+        may_be_tonight = may_be_of_day(split.path, run_date, log_time_zone)
         for batch in parse_split(split, log_time_zone):
-            tonight = batch.filter(_is_tonight(batch, run_date, untimed=untimed))
+            tonight = batch.filter(_is_tonight(batch, run_date, untimed=may_be_tonight))
             outside += batch.num_rows - tonight.num_rows
             summary += log_summary(tonight)
             sampling += sampling_summary(tonight)
             is_query = pc.equal(tonight.column("kind"), "query")
             asked = tonight.filter(is_query)
+            untimed += asked.column("logged_at").null_count
             is_wanted = _is_wanted(asked, tables)
             yield from queries.add(asked.filter(is_wanted).select(QUERIES.names))
             others = pc.unique(asked.filter(pc.invert(is_wanted)).column("table")).to_pylist()
@@ -130,6 +139,7 @@ def _write_records(
         note = {
             **asdict(summary),
             "outside_run_date": outside,
+            "untimed_queries": untimed,
             "strangers": sorted(strangers),
             "sampling": asdict(sampling),
         }

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from typing import Any
 
 import pyarrow as pa
 
+from starskip.artefacts.snapshot import Snapshot
+from starskip.errors import StorageError, printable
 from starskip.scoring.structure import Structure, parse_structure
 from starskip.selection.entries_percentile import ShapeEntries
 from starskip.selection.look_back import NightVotes, is_comparable
@@ -21,10 +24,12 @@ from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
 
 @dataclass(frozen=True, slots=True)
 class PastNights:
-    """Weight and votes of earlier nights, and the indexes that the newest of them advised to build."""
+    """Weight and votes of earlier nights, and what the newest advice was: indexes to build, a sort order."""
 
     nights: Sequence[tuple[float, NightVotes]] = ()
     chosen: StructureSet = frozenset()
+    order: StructureSet = frozenset()
+    warnings: tuple[str, ...] = ()
 
     def comparable_with(self, tonight: NightVotes) -> list[tuple[float, NightVotes]]:
         """Return the nights whose votes can be read with tonight's indexes."""
@@ -32,43 +37,53 @@ class PastNights:
 
 
 NO_PAST = PastNights()
+_ADVICE_NIGHTS = 8
+"""How far back the newest advice is looked for, where the window of votes is shorter: a week."""
 
 
 def past_nights(night: Night, table: str) -> PastNights:
     """Return what the window of the settings holds of ``table`` before ``night``.
 
-    A night counts if it came to a recommendation; its weight falls by ``look_back_decay_ratio`` a day.
+    A night counts if it came to a recommendation; its weight falls by ``look_back_decay_ratio`` a day. The
+    newest advice stands for itself, whether its votes count or not. A night that cannot be read any more is
+    left out with a warning: tonight's advice does not need it.
     """
     settings = night.settings
+    warnings: list[str] = []
     found: list[tuple[float, NightVotes]] = []
-    chosen: StructureSet | None = None
+    newest: tuple[StructureSet, StructureSet] | None = None
     published = set(night.store.run_dates("recommendations"))
-    for age in range(1, settings.look_back_nights):
+    for age in range(1, max(settings.look_back_nights, _ADVICE_NIGHTS)):
         day = night.run_date - timedelta(days=age)
-        weight = settings.look_back_decay_ratio**age
-        if day.isoformat() not in published or weight <= 0:
+        weight = settings.look_back_decay_ratio**age if age < settings.look_back_nights else 0.0
+        if day.isoformat() not in published or (newest is not None and weight <= 0):
             continue
-        snapshot = night.store.snapshot("recommendations", day.isoformat())
-        part = snapshot.parts([table]).get(table) if snapshot else None
-        if snapshot is None or part is None:
+        try:
+            snapshot = night.store.snapshot("recommendations", day.isoformat())
+            part = snapshot.parts([table]).get(table) if snapshot else None
+            if snapshot is None or part is None:
+                continue
+            newest = newest or _advice(snapshot, table, part.properties)
+            votes = _votes_of(night, table, day, part.properties) if weight > 0 else None
+        except (StorageError, pa.ArrowInvalid, KeyError, TypeError) as error:
+            warnings.append(printable(f"table {table}: {day} does not vote, it cannot be read: {error}"))
             continue
-        if chosen is None:
-            rows = snapshot.read_table([table], ["verdict", "kind", "column"]).to_pylist()
-            chosen = frozenset(
-                Structure(row["kind"], row["column"]) for row in rows if row["verdict"] == "chosen"
-            )
-        votes = _votes_of(night, table, day, part.properties)
         if votes is not None:
             found.append((weight, votes))
-    return PastNights(found, chosen or frozenset())
+    chosen, order = newest or (frozenset(), frozenset())
+    return PastNights(found, chosen, order, tuple(warnings))
 
 
 def night_votes(
-    shapes: Sequence[ShapeWorkload], votes: pa.Table, overview: TableOverview | None
+    shapes: Sequence[ShapeWorkload],
+    votes: pa.Table,
+    overview: TableOverview | None,
+    asked: StructureSet = frozenset(),
 ) -> NightVotes:
-    """Return the votes of one table and night with what its shapes scanned."""
+    """Return the votes of one table and night with what its shapes scanned; ``asked`` as in NightVotes."""
     in_force = indexes_in_force(overview) if overview else frozenset()
-    return _night_votes(shapes, votes, in_force, sorted_columns(overview) if overview else frozenset())
+    order = sorted_columns(overview) if overview else frozenset()
+    return _night_votes(shapes, votes, in_force, order, asked)
 
 
 def sorted_columns(overview: TableOverview) -> frozenset[str]:
@@ -80,34 +95,48 @@ def sorted_columns(overview: TableOverview) -> frozenset[str]:
     )
 
 
-def _votes_of(night: Night, table: str, day: date, properties: object) -> NightVotes | None:
-    known = properties if isinstance(properties, dict) else {}
+def _advice(
+    snapshot: Snapshot, table: str, properties: Mapping[str, Any]
+) -> tuple[StructureSet, StructureSet]:
+    rows = snapshot.read_table([table], ["verdict", "kind", "column"]).to_pylist()
+    chosen = frozenset(Structure(row["kind"], row["column"]) for row in rows if row["verdict"] == "chosen")
+    column = (properties.get("sort_order") or {}).get("column")
+    return chosen, frozenset([Structure("sorted", column)] if column else [])
+
+
+def _votes_of(night: Night, table: str, day: date, properties: Mapping[str, Any]) -> NightVotes | None:
     votes = night.store.snapshot("votes", day.isoformat())
     workload = night.store.snapshot("workload", day.isoformat())
-    if votes is None or workload is None or "in_force" not in known:
+    if votes is None or workload is None or "asked" not in properties:
         return None
     if table not in votes.tables or table not in workload.tables:
         return None
     return _night_votes(
         list(workload_shapes(workload.read_table([table]))),
         votes.read_table([table]),
-        frozenset(parse_structure(text) for text in known["in_force"]),
-        frozenset(known["sorted_columns"]),
+        frozenset(map(parse_structure, properties["in_force"])),
+        frozenset(properties["sorted_columns"]),
+        frozenset(map(parse_structure, properties["asked"])),
     )
 
 
 def _night_votes(
-    shapes: Sequence[ShapeWorkload], votes: pa.Table, in_force: StructureSet, order: frozenset[str]
+    shapes: Sequence[ShapeWorkload],
+    votes: pa.Table,
+    in_force: StructureSet,
+    order: frozenset[str],
+    asked: StructureSet,
 ) -> NightVotes:
     return NightVotes(
         lists=vote_lists(votes),
         entries=Entries(
-            sum((shape.estimated_entries for shape in shapes), start=0.0),
-            sum((shape.estimated_entries_squared for shape in shapes), start=0.0),
+            sum((shape.weighted_entries for shape in shapes), start=0.0),
+            sum((shape.weighted_entries_squared for shape in shapes), start=0.0),
         ),
         shapes={
-            shape.shape_id: ShapeEntries(shape.estimated_queries, shape.estimated_entries) for shape in shapes
+            shape.shape_id: ShapeEntries(shape.weighted_queries, shape.weighted_entries) for shape in shapes
         },
         in_force=in_force,
         order=order,
+        asked=asked,
     )

@@ -15,7 +15,7 @@ from starskip.pinot.index_rules import REGEXP_DICTIONARY_VALUES, IndexRules, ind
 from starskip.pinot.segments.damaged_segment import DamagedSegment
 from starskip.pinot.segments.segment_files import SegmentFile, list_segments
 from starskip.pinot.segments.segment_reader import read_row_window, read_segment_facts
-from starskip.scoring.alternatives import Candidates
+from starskip.scoring.alternatives import Candidates, without_idle_ranges
 from starskip.scoring.estimation_votes import estimation_votes
 from starskip.scoring.leapfrog_votes import leapfrog_votes
 from starskip.scoring.proposed_sets import VoteRules
@@ -31,7 +31,7 @@ from starskip.scoring.voting_shapes import is_selective, voting_shapes
 from starskip.settings import Settings
 from starskip.sql.predicate import leaves
 from starskip.stages.engine import Engine, Rows
-from starskip.tables.table_overview import TableOverview
+from starskip.tables.table_overview import ColumnOverview, TableOverview
 from starskip.tables.thin_window import thin_window
 from starskip.workload.shape_workload import ShapeWorkload
 
@@ -64,6 +64,11 @@ class TablePlan:
         parsed = [shape for shape in self.shapes_of(self.table) if shape.is_parsed]
         return tuple(voting_shapes(parsed, self.entries_scanned_threshold))
 
+    def voted_candidates(self, shapes: Iterable[ShapeWorkload]) -> Candidates:
+        """Return the candidates without those that no query can need; ``shapes``: all of them."""
+        asked = (leaf for shape in shapes for leaf in leaves(parsed_shape(shape.skeleton).filter))
+        return without_idle_ranges(asked, self.candidates, self.rules)
+
 
 def candidate_columns(overview: TableOverview, index_kind: str = "inverted") -> frozenset[str]:
     """Return the columns that an index of that kind could be built on.
@@ -85,7 +90,7 @@ def candidate_columns(overview: TableOverview, index_kind: str = "inverted") -> 
 def candidate_structures(overview: TableOverview, index_kind: str, settings: Settings) -> Candidates:
     """Return what could be built on each column and which of its indexes could go, by column.
 
-    ``index_kind``: one kind, or "all" for those of the settings.
+    The most selective columns stand first. ``index_kind``: one kind, or "all" for those of the settings.
     """
     kinds = settings.index_kinds.split(",") if index_kind == "all" else [index_kind]
     found = {
@@ -95,7 +100,14 @@ def candidate_structures(overview: TableOverview, index_kind: str, settings: Set
         if is_selective(overview.columns[name], settings.selectivity_threshold)
     }
     dropped = {removal(item) for item in indexes_in_force(overview) if item.kind in kinds}
-    return by_column(found | dropped)
+    columns = by_column(found | dropped)
+    return dict(
+        sorted(columns.items(), key=lambda item: (-_distinct(overview.columns.get(item[0])), item[0]))
+    )
+
+
+def _distinct(column: ColumnOverview | None) -> float:
+    return column.cardinality or 0.0 if column else 0.0
 
 
 def indexes_in_force(overview: TableOverview) -> frozenset[Structure]:
@@ -162,9 +174,9 @@ def _estimation(
     plans: Mapping[str, TablePlan], vote_rules: VoteRules, tables: Iterable[str]
 ) -> Iterator[pa.RecordBatch]:
     for plan in map(plans.__getitem__, tables):
-        votes = estimation_votes(
-            plan.shapes(), plan.overview, plan.candidates, plan.in_force, plan.rules, vote_rules
-        )
+        shapes = plan.shapes()
+        candidates = plan.voted_candidates(shapes)
+        votes = estimation_votes(shapes, plan.overview, candidates, plan.in_force, plan.rules, vote_rules)
         yield from votes.to_batches()
 
 
@@ -204,20 +216,22 @@ def _samples(files: Sequence[SegmentFile], settings: Settings) -> Iterator[_Samp
 
 
 def _estimate(plans: Mapping[str, TablePlan], samples: Iterable[_Sample]) -> Iterator[pa.RecordBatch]:
-    shapes: dict[str, tuple[ShapeWorkload, ...]] = {}
-    for sample in samples:
-        plan = plans[sample.file.table]
-        if plan.table not in shapes:
-            # A task's segments are in order of their tables: one table's shapes are held at a time.
-            shapes = {plan.table: plan.shapes()}
-        try:
-            yield _estimate_sample(sample, plan, shapes[plan.table])
-        except DamagedSegment:
-            # Named by collect_segment_metadata; the other segments tell enough.
-            continue
+    # A task's segments are in order of their tables: one table's shapes are held at a time.
+    for table, of_table in groupby(samples, key=lambda sample: sample.file.table):
+        plan = plans[table]
+        shapes = plan.shapes()
+        candidates = plan.voted_candidates(shapes)
+        for sample in of_table:
+            try:
+                yield _estimate_sample(sample, plan, shapes, candidates)
+            except DamagedSegment:
+                # Named by collect_segment_metadata; the other segments tell enough.
+                continue
 
 
-def _estimate_sample(sample: _Sample, plan: TablePlan, shapes: Sequence[ShapeWorkload]) -> pa.RecordBatch:
+def _estimate_sample(
+    sample: _Sample, plan: TablePlan, shapes: Sequence[ShapeWorkload], candidates: Candidates
+) -> pa.RecordBatch:
     asked = {leaf.column for s in shapes for leaf in leaves(parsed_shape(s.skeleton).filter)}
     facts = read_segment_facts(sample.file, whole=False)
     whole = read_row_window(sample.file, sorted(asked & plan.columns), max_rows=_MAX_READ_ROWS)
@@ -229,7 +243,7 @@ def _estimate_sample(sample: _Sample, plan: TablePlan, shapes: Sequence[ShapeWor
         constant_columns=frozenset(c.name for c in facts.columns if c.cardinality == 1),
     )
     share = sample.share(shapes)
-    return estimate_segment(window, state, shapes, plan.candidates, plan.rows, share)
+    return estimate_segment(window, state, shapes, candidates, plan.rows, share)
 
 
 def _votes(plans: Mapping[str, TablePlan], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -240,6 +254,8 @@ def _votes(plans: Mapping[str, TablePlan], batches: Iterable[pa.RecordBatch]) ->
         here.setdefault(row["table"], set()).add(row["shape_id"])
     for table, shape_ids in sorted(here.items()):
         plan = plans[table]
-        shapes = [shape for shape in plan.shapes() if shape.shape_id in shape_ids]
+        shapes = plan.shapes()
+        candidates = plan.voted_candidates(shapes)
+        here_voting = [shape for shape in shapes if shape.shape_id in shape_ids]
         of_table = estimates.filter(pc.equal(estimates["table"], table))
-        yield from leapfrog_votes(shapes, of_table, plan.candidates, plan.rules).to_batches()
+        yield from leapfrog_votes(here_voting, of_table, candidates, plan.rules).to_batches()

@@ -7,25 +7,28 @@ the list with its reason, and the rest goes on.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
-from itertools import islice
 
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.snapshot import Snapshot
-from starskip.errors import SourceError, StarskipError, StorageError
+from starskip.errors import MissingSource, StarskipError, StorageError
 from starskip.reports.evidence import GateCheck
 from starskip.reports.evidence_json import evidence_from_json
 from starskip.reports.page_links import page_name, table_of_page
 from starskip.reports.render_html import keeps_policy, render_html
-from starskip.reports.report_row import ReportRow, RowPage
+from starskip.reports.report_row import NightPage, NightRows, ReportRow, RowPage
 from starskip.reports.report_summary import report_summary
-from starskip.stages.gate_verdicts import STAGES, GateVerdict, read_verdicts
+from starskip.stages.gate_verdicts import STAGES, GateVerdict, stopping_verdicts
 from starskip.stages.night import Night
 
-MAX_NIGHTS_LOOKED_AT = 400
-"""Nights that one list looks through at most: a year, and a filter that finds nothing ends all the same."""
+MAX_NIGHTS_LOOKED_AT = 30
+"""Nights that one list looks through at most: a filter that finds nothing ends all the same."""
+
+_AT_ONCE = 6
+"""Nights or reports that are read at the same time, since a store in the network takes its time to answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,46 +47,48 @@ def report_nights(night: Night) -> tuple[date, ...]:
     return tuple(sorted(filter(None, map(_night_date, names)), reverse=True))
 
 
-def report_rows(
-    night: Night, *, like: str = "", before: date | None = None, after: str = "", limit: int
-) -> RowPage:
-    """Return ``limit`` rows of all nights, of tables whose name holds ``like``, in any case of letters.
+def recent_nights(
+    night: Night, *, like: str = "", until: date | None = None, rows: int, rows_a_night: int
+) -> NightPage:
+    """Return nights up to ``until``, until they hold ``rows`` rows or more.
 
-    From the night ``before`` on, and in that night behind the table whose page name is ``after``.
+    Of each come the first ``rows_a_night`` tables whose name holds ``like``, in any case of letters.
     Raises StorageError where the store cannot be read at all.
     """
-    nights = [each for each in report_nights(night) if before is None or each <= before]
-    found = islice(_rows_after(night, nights[:MAX_NIGHTS_LOOKED_AT], like, before, after), limit + 1)
-    rows = list(found)
-    shown = tuple(map(_with_summary, rows[:limit]))
-    if len(rows) > limit:
-        return RowPage(shown, shown[-1].run_date, page_name(shown[-1].table))
-    return RowPage(shown, nights[MAX_NIGHTS_LOOKED_AT] if len(nights) > MAX_NIGHTS_LOOKED_AT else None)
+    shown: list[NightRows] = []
+    nights = [each for each in report_nights(night) if until is None or each <= until]
+    looked_at = 0
+    for run_date, found in _by_night(night, nights[:MAX_NIGHTS_LOOKED_AT], like):
+        if sum(len(each.rows) for each in shown) >= rows:
+            break
+        looked_at += 1
+        if found:
+            first = _with_summaries(found[:rows_a_night])
+            shown.append(NightRows(run_date, first, len(found) - len(first)))
+    return NightPage(tuple(shown), next(iter(nights[looked_at:]), None))
 
 
-def night_rows(night: Night, *, after: str = "", limit: int) -> RowPage:
+def night_rows(night: Night, *, like: str = "", after: str = "", limit: int) -> RowPage:
     """Return the rows of this one night and its tables, behind the one whose page name is ``after``."""
-    rows = _behind(
-        after, [each for each in _rows_of(night) if not each.row.table or night.wants(each.row.table)]
-    )
-    shown = tuple(map(_with_summary, rows[:limit]))
+    rows = [each for each in _rows_of(night, like) if not each.row.table or night.wants(each.row.table)]
+    rows = _behind(after, rows)
+    shown = _with_summaries(rows[:limit])
     return RowPage(shown, night.run_date, page_name(shown[-1].table)) if len(rows) > limit else RowPage(shown)
 
 
-def table_rows(night: Night, name: str, *, before: date | None = None, limit: int) -> RowPage:
-    """Return the rows of the table whose page is called ``name``, of nights before ``before``."""
-    nights = [each for each in report_nights(night) if before is None or each < before]
-    found = (
+def table_rows(night: Night, name: str, *, before: date | None = None, nights: int) -> RowPage:
+    """Return the rows of the table whose page is called ``name``, of the ``nights`` next before ``before``.
+
+    A night that cannot be read is a row without a table.
+    """
+    left = [each for each in report_nights(night) if before is None or each < before]
+    found = [
         each
-        for run_date in nights[:MAX_NIGHTS_LOOKED_AT]
-        for each in _rows_of(replace(night, run_date=run_date))
-        if page_name(each.row.table) == name
-    )
-    rows = list(islice(found, limit + 1))
-    shown = tuple(map(_with_summary, rows[:limit]))
-    if len(rows) > limit:
-        return RowPage(shown, shown[-1].run_date)
-    return RowPage(shown, nights[MAX_NIGHTS_LOOKED_AT - 1] if len(nights) > MAX_NIGHTS_LOOKED_AT else None)
+        for _, rows in _by_night(night, left[:nights])
+        for each in rows
+        if not each.row.table or page_name(each.row.table) == name
+    ]
+    return RowPage(_with_summaries(found), left[nights - 1] if len(left) > nights else None)
 
 
 def neighbour_nights(night: Night, table: str, *, limit: int = 40) -> tuple[date | None, date | None]:
@@ -95,21 +100,21 @@ def neighbour_nights(night: Night, table: str, *, limit: int = 40) -> tuple[date
 
 
 def published_table(night: Night, name: str) -> str:
-    """Return the table whose page is called ``name`` and that has a report; SourceError if there is none."""
+    """Return the table whose page is called ``name`` and that has a report; MissingSource without one."""
     snapshot = night.store.snapshot("reports", night.date_text)
     table = table_of_page(name, snapshot.tables) if snapshot else None
     if table is None:
-        raise SourceError(f"there is no report of {name} for the night of {night.date_text}", source=name)
+        raise MissingSource(f"there is no report of {name} for the night of {night.date_text}", source=name)
     return table
 
 
 def published_document(night: Night, table: str, document: str) -> bytes:
-    """Return one file of a report, such as ``report.json``; SourceError if there is none."""
+    """Return one file of a report, such as ``report.json``; MissingSource if there is none."""
     snapshot = night.store.snapshot("reports", night.date_text)
     part = snapshot.parts([table]).get(table) if snapshot else None
     content = _document(snapshot, part, document) if snapshot and part else None
     if content is None:
-        raise SourceError(
+        raise MissingSource(
             f"there is no {document} of {table} for the night of {night.date_text}", source=table
         )
     return content
@@ -131,40 +136,55 @@ def published_page(night: Night, table: str) -> bytes:
 _ARTEFACTS = ("reports", *(f"gate_{stage}" for stage in STAGES))
 
 
-def _rows_after(
-    night: Night, nights: Sequence[date], like: str, before: date | None, after: str
-) -> Iterator[_Found]:
-    for run_date in nights:
-        rows = list(_rows_of(replace(night, run_date=run_date)))
-        if run_date == before:
-            rows = _behind(after, rows)
-        yield from (each for each in rows if like.casefold() in each.row.table.casefold())
-
-
 def _behind(after: str, rows: list[_Found]) -> list[_Found]:
     names = [page_name(each.row.table) for each in rows]
     return rows[names.index(after) + 1 :] if after in names else rows
 
 
-def _rows_of(night: Night) -> Iterator[_Found]:
-    """Yield the tables of one night, sorted; a night that cannot be read is one row without a table."""
+def _by_night(night: Night, nights: Sequence[date], like: str = "") -> Iterator[tuple[date, list[_Found]]]:
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for i in range(0, len(nights), _AT_ONCE):
+            some = nights[i : i + _AT_ONCE]
+            yield from zip(
+                some, pool.map(lambda each: _rows_of(replace(night, run_date=each), like), some), strict=True
+            )
+
+
+def _with_summaries(rows: Sequence[_Found]) -> tuple[ReportRow, ...]:
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return tuple(pool.map(_with_summary, rows))
+
+
+def _rows_of(night: Night, like: str = "") -> list[_Found]:
+    """Return the tables of one night whose name holds ``like``: stopped ones first, then by name.
+
+    Above them stands, without a table, what of the night cannot be read.
+    """
+    snapshot: Snapshot | None = None
+    stopped: dict[str, GateVerdict] = {}
+    rows = []
     try:
         snapshot = night.store.snapshot("reports", night.date_text)
-        stopped = {v.table: v for v in reversed(read_verdicts(night)) if not v.passed}
     except StorageError as error:
-        yield _Found(ReportRow(night.run_date, "", problem=str(error)), None, None)
-        return
+        rows.append(_Found(ReportRow(night.run_date, "", problem=str(error)), None, None))
+    try:
+        stopped = stopping_verdicts(night)
+    except StorageError as error:
+        rows.append(_Found(ReportRow(night.run_date, "", problem=str(error)), None, None))
     parts = snapshot.parts() if snapshot else {}
-    for table in sorted(parts.keys() | stopped.keys()):
-        row = ReportRow(night.run_date, table, stopped=_failed(stopped.get(table)))
-        yield _Found(row, snapshot, parts.get(table))
+    for table in sorted(parts.keys() | stopped.keys(), key=lambda each: (each not in stopped, each)):
+        if like.casefold() in table.casefold():
+            row = ReportRow(night.run_date, table, stopped=_failed(stopped.get(table)))
+            rows.append(_Found(row, snapshot, parts.get(table)))
+    return rows
 
 
 def _failed(verdict: GateVerdict | None) -> tuple[GateCheck, ...]:
+    if verdict is None:
+        return ()
     return tuple(
         GateCheck(verdict.stage, each.check, each.success, each.observed, each.expected)
-        for each in (verdict.checks if verdict else ())
-        if verdict and not each.success
+        for each in verdict.checks
     )
 
 

@@ -5,7 +5,8 @@ The figures are those of stage fit_latency_model over the same records: both cal
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -18,40 +19,58 @@ from starskip.latency.pooled_bins import merge_bins, pool_latencies
 from starskip.latency.quantiles import merge_sketches, read_sketches, sketch_queries
 from starskip.pinot.logs.log_files import log_files, log_splits
 from starskip.pinot.logs.parse_records import parse_split
+from starskip.pinot.logs.rejected_records import RejectedRecords
 from starskip.settings import Settings
 
 Progress = Callable[[str, Sequence[Any]], Iterable[Any]]
 _MERGED_BATCHES = 64
 """Batches whose bins and sketches are held before they are merged."""
+_MOST_NAMED = 20
+"""Tables of a log that a message names."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuantileReport:
+    """The report of each table by name, and what a person should know of the log."""
+
+    tables: Mapping[str, LatencyReport]
+    warnings: tuple[str, ...]
 
 
 def quantile_report(
     log_paths: Sequence[str], tables: Sequence[str], settings: Settings, progress: Progress
-) -> dict[str, LatencyReport]:
-    """Return the report of each table of the log, or of ``tables``, by name.
+) -> QuantileReport:
+    """Return the report of each table of the log, or of ``tables``.
 
-    Raises SourceError for a path that names no log, and for a table that no query of it reads.
+    Raises SourceError for a path that names no log, for a log of which no record is understood, and for a
+    table that no query of it reads.
     """
     splits = log_splits(log_files(log_paths), settings.log_split_bytes)
     bins: list[pa.Table] = []
     sketches: list[pa.RecordBatch] = []
+    rejected = RejectedRecords()
+    in_log: set[str] = set()
     for split in progress("reading the log", splits):
         for batch in parse_split(split):
-            is_wanted = pc.equal(batch.column("kind"), "query")
+            rejected.add(split.path, batch)
+            queries = batch.filter(pc.equal(batch.column("kind"), "query"))
             if tables:
-                named = pc.is_in(batch.column("table"), value_set=pa.array(tables, pa.string()))
-                is_wanted = pc.and_(is_wanted, named)
-            queries = batch.filter(is_wanted)
+                if len(in_log) < _MOST_NAMED:
+                    in_log.update(pc.unique(queries.column("table")).to_pylist())
+                named = pc.is_in(queries.column("table"), value_set=pa.array(tables, pa.string()))
+                queries = queries.filter(named)
             bins.append(pool_latencies([queries]))
             sketches.extend(sketch_queries([queries]))
             if len(bins) >= _MERGED_BATCHES:
                 bins, sketches = [merge_bins(bins)], list(merge_sketches(sketches))
+    warnings = tuple(rejected.warnings())
     spread = pa.Table.from_batches(read_sketches(merge_sketches(sketches)), schema=QUANTILES)
     found = sorted(set(spread["table"].to_pylist()))
     for table in tables:
         if table not in found:
-            listing = ", ".join(found) or "none"
+            listing = ", ".join(sorted(in_log)[:_MOST_NAMED]) or "none"
             raise SourceError(
                 f"no query of table {table} in the log: it has those of {listing}", source=table
             )
-    return latency_reports(merge_bins(bins), spread, found, r2_threshold=settings.latency_r2_threshold)
+    reports = latency_reports(merge_bins(bins), spread, found, r2_threshold=settings.latency_r2_threshold)
+    return QuantileReport(reports, warnings)

@@ -28,8 +28,10 @@ def select_indexes(engine: Engine, night: Night) -> StageResult:
     aside = night.store.write_aside("recommendations", night.date_text)
     parts: dict[str, Part] = {}
     chosen = 0
+    warnings: list[str] = []
     for table in tables:
         past = past_nights(night, table)
+        warnings.extend(past.warnings)
         overview = overviews.get(table)
         sizes = sizes_of(_rows(night, "index_sizes", table))
         advice = advise_table(
@@ -46,7 +48,7 @@ def select_indexes(engine: Engine, night: Night) -> StageResult:
         properties = {**_properties(advice), "table_bytes": overview.stored_bytes if overview else None}
         parts[table] = Part(aside.write(table, _recommendation_rows(advice, sizes)), properties)
     night.publish("recommendations", parts)
-    return StageResult({"tables": len(tables), "chosen_indexes": chosen})
+    return StageResult({"tables": len(tables), "chosen_indexes": chosen}, warnings)
 
 
 def _rows(night: Night, artefact: str, table: str) -> pa.Table:
@@ -109,6 +111,8 @@ def _properties(advice: TableAdvice) -> Mapping[str, Any]:
         "sort_order": _order_properties(advice),
         "in_force": sorted(map(str, advice.in_force)),
         "sorted_columns": sorted(advice.sorted_columns),
+        "asked": sorted(map(str, advice.asked)),
+        "drops_withheld": advice.drops_withheld,
         **{
             name: getattr(advice, name)
             for name in ("queries", "failed", "unparsed", "shapes", "entries", "nights")

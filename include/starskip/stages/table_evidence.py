@@ -17,39 +17,37 @@ from starskip.latency.latency_model import NoFit
 from starskip.latency.latency_report import NO_FIT_SENTENCES
 from starskip.reports.evidence import (
     MAX_REJECTED_EXAMPLES,
-    ChosenIndex,
-    ConfigChange,
     DamagedSegment,
     DataQuality,
     Evidence,
     GateCheck,
     Interval,
-    KCurve,
-    KeyChange,
-    KPoint,
     LatencyBin,
     LatencyEvidence,
     Quantile,
-    ReasonedStructure,
     RejectedExample,
     Setting,
     ShapeEvidence,
-    SortOrder,
-    Structure,
     Summary,
     TypicalEntries,
 )
 from starskip.reports.evidence_bounds import thinned_bins, top_shapes
 from starskip.reports.masking import mask_literals
 from starskip.scoring.structure import Structure as Candidate
-from starskip.scoring.structure import parse_structure
 from starskip.selection.vote_list import StructureSet, VoteList, building_lists, vote_lists
 from starskip.settings import Settings
+from starskip.stages.advice_evidence import (
+    chosen_index,
+    column_label,
+    config_change,
+    k_curve,
+    reasoned_structure,
+    sort_order,
+)
 from starskip.stages.gate_verdicts import read_verdicts
 from starskip.stages.night import Night
 from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
 
-_CONFIG_KEYS = {"inverted": "invertedIndexColumns", "range": "rangeIndexColumns"}
 _UNITS = {"_ratio": "share", "_bytes": "bytes", "_indexes": "indexes", "_hours": "hours", "_rows": "rows"}
 
 
@@ -61,6 +59,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
     properties = advice.properties
     rows = _snapshot(night, "recommendations").read_table([table]).to_pylist()
     chosen = sorted((row for row in rows if row["verdict"] == "chosen"), key=lambda row: row["rank"])
+    built = frozenset(Candidate(row["kind"], row["column"]) for row in chosen)
     latency = _latency(night, table)
     saved_entries = properties["saving"]["ratio"] * (
         properties["entries"] + properties.get("unlogged_entries", 0.0)
@@ -86,18 +85,21 @@ def table_evidence(night: Night, table: str) -> Evidence:
             saving_ms=saved_entries * model["alpha_ms"] if latency.accepted else None,
             table_bytes=properties["table_bytes"],
         ),
-        change=_change(chosen, rows, night.configured_indexes().get(table), properties),
-        chosen=tuple(_chosen(row) for row in chosen),
-        k_curve=_curve(properties, len(chosen)),
-        shapes=top_shapes(tuple(_shapes(night, table, frozenset(map(_structure, chosen))))),
+        change=config_change(chosen, rows, night.configured_indexes().get(table), properties),
+        chosen=tuple(chosen_index(row) for row in chosen),
+        k_curve=k_curve(properties, len(chosen)),
+        shapes=top_shapes(
+            tuple(_shapes(night, table, frozenset(Candidate(row["kind"], row["column"]) for row in chosen)))
+        ),
         latency=latency,
-        refused=tuple(_reasoned(row) for row in rows if row["verdict"] == "refused"),
-        drops=tuple(_reasoned(row) for row in rows if row["verdict"] == "drop"),
+        refused=tuple(reasoned_structure(row) for row in rows if row["verdict"] == "refused"),
+        drops=tuple(reasoned_structure(row) for row in rows if row["verdict"] == "drop"),
         data_quality=_data_quality(night, table),
         show_literals=night.settings.show_literals,
         typical_entries=TypicalEntries(**typical) if (typical := properties.get("typical_entries")) else None,
-        sort_order=_sort_order(properties),
+        sort_order=sort_order(properties),
         nights=properties.get("nights", 1),
+        drops_withheld=properties.get("drops_withheld", ""),
     )
 
 
@@ -127,88 +129,9 @@ def _settings(settings: Settings) -> tuple[Setting, ...]:
     )
 
 
-def _change(
-    chosen: Sequence[Mapping[str, Any]],
-    rows: Sequence[Mapping[str, Any]],
-    configured: Mapping[str, Sequence[str]] | None,
-    properties: Mapping[str, Any],
-) -> ConfigChange:
-    drops = [row for row in rows if row["verdict"] == "drop"]
-    in_force = [parse_structure(text) for text in properties.get("in_force", ())]
-    keys: dict[str, KeyChange] = {}
-    for kind, key in _CONFIG_KEYS.items():
-        # Without a config the indexes that segments were built with are what is known.
-        known = configured.get(kind, ()) if configured is not None else _columns(in_force, kind)
-        dropped = {row["column"] for row in drops if row["kind"] == kind}
-        added = [row["column"] for row in chosen if row["kind"] == kind]
-        proposed = tuple(dict.fromkeys([*(column for column in known if column not in dropped), *added]))
-        if kind == "inverted" or known or proposed:
-            current = tuple(known) if configured is not None or known else None
-            keys[key] = KeyChange(current, proposed)
-    return ConfigChange(
-        keys=keys,
-        add=tuple(Structure(row["kind"], (row["column"],)) for row in chosen),
-        drop=tuple(Structure(row["kind"], (row["column"],)) for row in drops),
-    )
-
-
-def _columns(structures: Sequence[Candidate], kind: str) -> tuple[str, ...]:
-    return tuple(item.column for item in structures if item.kind == kind)
-
-
-def _structure(row: Mapping[str, Any]) -> Candidate:
-    return Candidate(row["kind"], row["column"])
-
-
-def _label(structure: Candidate) -> str:
-    """Return the column; the kind stands behind it where it is not the usual one."""
-    return structure.column if structure.kind == "inverted" else f"{structure.column} ({structure.kind})"
-
-
-def _sort_order(properties: Mapping[str, Any]) -> SortOrder | None:
-    order = properties.get("sort_order")
-    if order is None:
-        return None
-    saving = order["saving"]
-    return SortOrder(
-        column=order["column"],
-        current=tuple(properties.get("sorted_columns", ())),
-        saving_ratio=saving["ratio"],
-        interval=Interval(saving["low"], saving["high"]),
-    )
-
-
-def _chosen(row: Mapping[str, Any]) -> ChosenIndex:
-    return ChosenIndex(
-        kind=row["kind"],
-        columns=(row["column"],),
-        individual_saving_ratio=row["individual_saving_ratio"],
-        progressive_saving_ratio=row["progressive_saving_ratio"],
-        size_bytes=row["size_bytes"],
-        shapes_helped=row["shapes_helped"],
-    )
-
-
-def _reasoned(row: Mapping[str, Any]) -> ReasonedStructure:
-    return ReasonedStructure(row["kind"], (row["column"],), row["reason"], row["detail"], row["size_bytes"])
-
-
-def _curve(properties: Mapping[str, Any], chosen_k: int) -> KCurve:
-    points = tuple(
-        KPoint(
-            point["k"],
-            tuple(map(_label, map(parse_structure, point["structures"]))),
-            point["saving"]["ratio"],
-            Interval(point["saving"]["low"], point["saving"]["high"]),
-        )
-        for point in properties["curve"]
-    )
-    return KCurve(points, chosen_k, properties["stop"])
-
-
 def _shapes(night: Night, table: str, chosen: StructureSet) -> list[ShapeEvidence]:
     workload = list(workload_shapes(_snapshot(night, "workload").read_table([table])))
-    total = max(sum(shape.estimated_entries for shape in workload), 1.0)
+    total = sum(shape.weighted_entries for shape in workload) or 1.0
     votes: dict[str, list[VoteList]] = {}
     for item in building_lists(vote_lists(_snapshot(night, "votes").read_table([table]))):
         votes.setdefault(item.shape_id, []).append(item)
@@ -220,7 +143,7 @@ def _shape(
 ) -> ShapeEvidence:
     built = frozenset(s for item in lists for s in item.structures if s in chosen)
     saved = sum(item.saving(built).entries for item in lists)
-    entries = shape.estimated_entries
+    entries = shape.weighted_entries
     example = next(iter(shape.instances), None)
     show = settings.show_literals and shape.is_parsed and example is not None
     return ShapeEvidence(
@@ -230,7 +153,7 @@ def _shape(
         entries_scanned_in_filter=shape.entries_scanned_in_filter,
         entries_ratio=entries / total,
         predicted_saving_ratio=saved / entries if entries else 0.0,
-        columns=tuple(sorted(map(_label, built))),
+        columns=tuple(sorted(map(column_label, built))),
         latency_ms=shape.latency_ms_mean,
         full_text=with_literals(shape.skeleton, example) if show and example is not None else None,
     )

@@ -26,7 +26,7 @@ from starskip.tables.table_overview import (
     merge_column_sums,
     table_overviews,
 )
-from starskip.tables.untracked_indexes import with_untracked_indexes
+from starskip.tables.untracked_indexes import untracked_indexes, with_untracked_indexes
 
 Progress = Callable[[str, Sequence[Any]], Iterable[Any]]
 
@@ -60,7 +60,11 @@ class TableSource:
         """
         packed = None if self.segments_root else read_packed_metadata(self.metadata_path)
         known = segment_tables(self.segments_root) if packed is None else _tables_of(packed)
-        self._check(asked, known, "metadata" if packed else "segments")
+        if not known:
+            place = self.segments_root or self.metadata_path
+            wanted = "the folder with one folder a table" if packed is None else "a file of collect-metadata"
+            raise SourceError(f"{place} holds no table: give {wanted}", source=place)
+        self._check(asked, known, "segments" if packed is None else "metadata")
         overviews: dict[str, TableOverview] = {}
         sizes: list[pa.RecordBatch] = []
         warnings: list[str] = []
@@ -84,7 +88,12 @@ class TableSource:
                 warnings.append(str(error))  # one table of the log must not end the advice for the others
                 continue
             overviews.update(table_overviews(sums, self.configured))
+        if in_log is None and not overviews:
+            raise SourceError(f"nothing to advise on: {warnings[0]}", source=self.segments_root)
         untracked = self.settings.untracked_inverted_index
+        for table, columns in untracked_indexes(untracked).items():
+            unknown = columns - overviews[table].columns.keys() if table in overviews else ()
+            warnings.extend(f"table {table} has no column {name} with an index" for name in sorted(unknown))
         return FoundFacts(with_untracked_indexes(overviews, untracked), sizes, warnings)
 
     def _check(self, asked: Sequence[str], known: Collection[str], what: str) -> None:

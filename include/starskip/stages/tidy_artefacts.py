@@ -26,7 +26,10 @@ class Tidied:
 
 
 def tidy_artefacts(night: Night, *, dry_run: bool = False) -> Tidied:
-    """Retire the old nights of all tables, whatever tables ``night`` is about, then vacuum; or only tell."""
+    """Retire the old nights of the tables that ``night`` is about, then vacuum; or only tell.
+
+    The vacuum looks at all tables: it takes away what no reader of any of them can see.
+    """
     grace = timedelta(hours=night.settings.vacuum_grace_hours)
     retired = retire_nights(
         night.store,
@@ -34,6 +37,7 @@ def tidy_artefacts(night: Night, *, dry_run: bool = False) -> Tidied:
         now=night.started_at,
         grace=grace,
         created_by=f"retention of {night.run_id}",
+        tables=night.tables,
         dry_run=dry_run,
     )
     if dry_run:

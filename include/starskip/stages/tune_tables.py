@@ -15,13 +15,13 @@ import pyarrow.compute as pc
 
 from starskip.artefacts.schemas import INDEX_SIZES
 from starskip.pinot.logs.log_files import LogSplit, log_files, log_splits
-from starskip.pinot.logs.log_summary import log_summary
 from starskip.pinot.logs.parse_records import parse_split
+from starskip.pinot.logs.rejected_records import RejectedRecords
 from starskip.pinot.logs.sampling_summary import SamplingSummary, sampling_summary
 from starskip.scoring.index_sizes import merge_index_sizes, sizes_of
 from starskip.settings import Settings
 from starskip.stages.advise_table import TableAdvice, advise_table
-from starskip.stages.guessed_advice import ColumnWeights, guessed_advice
+from starskip.stages.guessed_advice import ColumnWeights, guessed_advice, unknown_weights
 from starskip.stages.local_engine import LocalEngine
 from starskip.stages.planned_votes import TablePlan, planned_votes, table_plans
 from starskip.stages.sampled_index_sizes import sampled_index_sizes
@@ -120,6 +120,7 @@ def scored_tables(request: TuneRequest, progress: Progress) -> ScoredTables:
 
 def _guessed(request: TuneRequest, progress: Progress) -> TuneAnswer:
     found = request.source.facts(request.tables, None, progress)
+    unknown = unknown_weights(request.column_weights, found.overviews)
     plans = table_plans(found.overviews, partial(_shapes_of, {}), request.index_kind, request.settings)
     sizes = _index_sizes(request, found, plans, progress)
     advice = tuple(
@@ -132,7 +133,7 @@ def _guessed(request: TuneRequest, progress: Progress) -> TuneAnswer:
         )
         for table, overview in found.overviews.items()
     )
-    return TuneAnswer(advice, tuple(found.warnings))
+    return TuneAnswer(advice, (*found.warnings, *unknown))
 
 
 def _index_sizes(
@@ -155,7 +156,7 @@ def _shapes_of(workload: Mapping[str, Sequence[ShapeWorkload]], table: str) -> S
 def _workload(request: TuneRequest, progress: Progress) -> tuple[dict[str, list[ShapeWorkload]], list[str]]:
     settings = request.settings
     splits = log_splits(log_files(request.log_paths), settings.log_split_bytes)
-    rejected: dict[str, _Rejected] = {}
+    rejected = RejectedRecords()
     sampling: list[SamplingSummary] = []
     queries = _queries(progress("reading the log", splits), request.tables, rejected, sampling)
     counted = count_shapes(queries, instances_per_shape=settings.instances_per_shape)
@@ -166,31 +167,19 @@ def _workload(request: TuneRequest, progress: Progress) -> tuple[dict[str, list[
             workload.setdefault(shape.table, []).append(shape)
     sampled = sum(sampling, start=SamplingSummary())
     warnings = [sampled.words] if sampled.dropped_lines else []
-    return workload, warnings + [
-        f"{found.records} log records rejected: {reason}, the first in {found.first_file}"
-        for reason, found in sorted(rejected.items())
-    ]
-
-
-@dataclass(slots=True)
-class _Rejected:
-    """Records of a log that were rejected for one reason."""
-
-    first_file: str
-    records: int = 0
+    return workload, warnings + rejected.warnings()
 
 
 def _queries(
     splits: Iterable[LogSplit],
     tables: Sequence[str],
-    rejected: dict[str, _Rejected],
+    rejected: RejectedRecords,
     sampling: list[SamplingSummary],
 ) -> Iterator[pa.RecordBatch]:
     """Yield the queries of the tables, and count what was rejected and what the broker dropped."""
     for split in splits:
         for batch in parse_split(split):
-            for reason, records in log_summary(batch).rejected.items():
-                rejected.setdefault(reason, _Rejected(split.path)).records += records
+            rejected.add(split.path, batch)
             sampling[:] = [sum(sampling, start=sampling_summary(batch))]
             queries = batch.filter(pc.equal(batch.column("kind"), "query")).select(QUERY_COLUMNS)
             if tables:

@@ -32,12 +32,16 @@ def untracked_indexes(text: str) -> Mapping[str, frozenset[str]]:
 
 
 def with_untracked_indexes(overviews: Mapping[str, TableOverview], text: str) -> dict[str, TableOverview]:
-    """Return the overviews with the untracked inverted indexes in force; other tables' are passed over."""
+    """Return the overviews with the untracked inverted indexes in force.
+
+    Those of other tables, and of columns that the table lacks, are passed over.
+    """
     untracked = untracked_indexes(text)
     return {
         table: replace(
             overview,
-            inverted_index_columns=overview.inverted_index_columns | untracked.get(table, frozenset()),
+            inverted_index_columns=overview.inverted_index_columns
+            | (untracked.get(table, frozenset()) & overview.columns.keys()),
         )
         for table, overview in overviews.items()
     }

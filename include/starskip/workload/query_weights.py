@@ -1,8 +1,9 @@
-"""Weights of queries: what the entries of a table's or of one shape's queries count (seed 000, II.3 C).
+"""Weights of queries: what each query of a table or of one shape counts in advice (seed 000, II.3 C).
 
 ``{"table or query": weight}``: a name of a table, the id of a shape, or any query text of the shape.
-"If there are weights associated with queries, we can re-scale the delta for each vote": what is saved and
-what is scanned are scaled alike, so that ratios are of the weighted entries. Counts of queries stay.
+"If there are weights associated with queries, we can re-scale the delta for each vote": a query of weight w
+votes as w copies of it would, and what is scanned is scaled alike, so that ratios are of the weighted
+entries. The counts and sums of the log stay, and so does who may vote: thresholds judge what a query did.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import pyarrow as pa
 from starskip.errors import ConfigError, UnsupportedQuery, printable
 from starskip.sql.fingerprint import fingerprint
 from starskip.sql.query_shape import query_shape
-from starskip.workload.shape_workload import Instance, ShapeWorkload, workload_shapes, workload_table
+from starskip.workload.shape_workload import ShapeWorkload, workload_shapes, workload_table
 
 _SETTING = "query_weights"
 _LARGEST = 1e9
@@ -52,11 +53,11 @@ def query_weights(text: str) -> QueryWeights:
 
 
 def weighted_shapes(batches: Iterable[pa.RecordBatch], weights: QueryWeights) -> Iterator[pa.RecordBatch]:
-    """Return WORKLOAD rows with their entries scaled; the batches as they are where there are no weights."""
+    """Return WORKLOAD rows with the weight of their shape; the batches as they are where there are no weights."""
     for batch in batches:
         if weights.by_name:
-            scaled = (_scaled(shape, weights.of(shape)) for shape in workload_shapes(batch))
-            yield from workload_table(scaled).to_batches()
+            weighted = (replace(shape, weight=weights.of(shape)) for shape in workload_shapes(batch))
+            yield from workload_table(weighted).to_batches()
         else:
             yield batch
 
@@ -70,32 +71,6 @@ def _named(name: str) -> str:
         if error.reason == "not_a_select":
             return name
         raise _wrong(f"{printable(name, 80)}: {error}") from error
-
-
-def _scaled(shape: ShapeWorkload, weight: float) -> ShapeWorkload:
-    if weight == 1.0:
-        return shape
-    return replace(
-        shape,
-        entries_scanned_in_filter=round(shape.entries_scanned_in_filter * weight),
-        entries_scanned_in_filter_squared=shape.entries_scanned_in_filter_squared * weight**2,
-        failed_entries_scanned_in_filter=round(shape.failed_entries_scanned_in_filter * weight),
-        unlogged_entries_scanned_in_filter=shape.unlogged_entries_scanned_in_filter * weight,
-        unlogged_entries_scanned_in_filter_squared=shape.unlogged_entries_scanned_in_filter_squared
-        * weight**2,
-        instances={literals: _scaled_instance(item, weight) for literals, item in shape.instances.items()},
-    )
-
-
-def _scaled_instance(instance: Instance, weight: float) -> Instance:
-    return replace(
-        instance,
-        entries_scanned_in_filter=round(instance.entries_scanned_in_filter * weight),
-        entries_scanned_in_filter_squared=instance.entries_scanned_in_filter_squared * weight**2,
-        unlogged_entries_scanned_in_filter=instance.unlogged_entries_scanned_in_filter * weight,
-        unlogged_entries_scanned_in_filter_squared=instance.unlogged_entries_scanned_in_filter_squared
-        * weight**2,
-    )
 
 
 def _wrong(problem: str) -> ConfigError:

@@ -18,21 +18,16 @@ UNPARSED = "unparsed:"
 """Begins the shape_id of queries that no shape was found for; the reason code follows."""
 
 
-@dataclass(slots=True)
-class Instance:
-    """All successful queries of a shape with the same literals; sums over these queries.
+class _EstimatedSums:
+    """What ran, from what was logged and ``unlogged_…``, which the log's records stand for beside themselves."""
 
-    ``unlogged_…``: what queries that the log's records stand for add (ShapeWorkload).
-    """
-
-    queries: int = 0
-    entries_scanned_in_filter: int = 0
-    entries_scanned_in_filter_squared: float = 0.0
-    rows_scanned: int = 0
-    segments_matched: int = 0
-    unlogged_queries: float = 0.0
-    unlogged_entries_scanned_in_filter: float = 0.0
-    unlogged_entries_scanned_in_filter_squared: float = 0.0
+    __slots__ = ()
+    queries: int
+    entries_scanned_in_filter: int
+    entries_scanned_in_filter_squared: float
+    unlogged_queries: float
+    unlogged_entries_scanned_in_filter: float
+    unlogged_entries_scanned_in_filter_squared: float
 
     @property
     def estimated_queries(self) -> float:
@@ -49,6 +44,20 @@ class Instance:
         """Return the sum over logged queries of (weight * entries)², for intervals."""
         return self.entries_scanned_in_filter_squared + self.unlogged_entries_scanned_in_filter_squared
 
+
+@dataclass(slots=True)
+class Instance(_EstimatedSums):
+    """All successful queries of a shape with the same literals; sums over these queries."""
+
+    queries: int = 0
+    entries_scanned_in_filter: int = 0
+    entries_scanned_in_filter_squared: float = 0.0
+    rows_scanned: int = 0
+    segments_matched: int = 0
+    unlogged_queries: float = 0.0
+    unlogged_entries_scanned_in_filter: float = 0.0
+    unlogged_entries_scanned_in_filter_squared: float = 0.0
+
     def add(self, other: Instance) -> None:
         """Add the sums of ``other``."""
         for item in fields(self):
@@ -56,7 +65,7 @@ class Instance:
 
 
 @dataclass(slots=True)
-class ShapeWorkload:
+class ShapeWorkload(_EstimatedSums):
     """One shape of one table over one night.
 
     Sums cover all queries of the log; ``failed`` ones (with exceptions) are in them, but never in
@@ -67,6 +76,9 @@ class ShapeWorkload:
     A query of weight w stands for w - 1 others that the broker did not log; ``unlogged_…`` sums those, so
     that it is 0 and changes nothing where no line was dropped. One query told w times has w² of its variance,
     so the squares sum w² - 1. Failed queries are always logged.
+
+    ``weight``: what each query of the shape counts in advice (workload.query_weights). Counts and sums are
+    those of the log whatever it is; only what is taken of ``weighted_…`` heeds it.
     """
 
     table: str
@@ -84,6 +96,7 @@ class ShapeWorkload:
     unlogged_entries_scanned_in_filter: float = 0.0
     unlogged_entries_scanned_in_filter_squared: float = 0.0
     unlogged_latency_ms_sum: float = 0.0
+    weight: float = 1.0
     kept_below: int = 1 << 62
     instances: dict[Literals, Instance] = field(default_factory=dict)
 
@@ -93,19 +106,19 @@ class ShapeWorkload:
         return not self.shape_id.startswith(UNPARSED)
 
     @property
-    def estimated_queries(self) -> float:
-        """Return the queries that ran, logged or not."""
-        return self.queries + self.unlogged_queries
+    def weighted_queries(self) -> float:
+        """Return what the queries that ran count in advice: as ``weight`` copies of each would."""
+        return self.weight * self.estimated_queries
 
     @property
-    def estimated_entries(self) -> float:
-        """Return the entries that they scanned in filter."""
-        return self.entries_scanned_in_filter + self.unlogged_entries_scanned_in_filter
+    def weighted_entries(self) -> float:
+        """Return what their entries in filter count."""
+        return self.weight * self.estimated_entries
 
     @property
-    def estimated_entries_squared(self) -> float:
-        """Return the sum over logged queries of (weight * entries)², for intervals."""
-        return self.entries_scanned_in_filter_squared + self.unlogged_entries_scanned_in_filter_squared
+    def weighted_entries_squared(self) -> float:
+        """Return what (weight * entries)² sums to: a copy tells nothing new, so squares take the weight twice."""
+        return self.weight**2 * self.estimated_entries_squared
 
     @property
     def latency_ms_mean(self) -> float | None:

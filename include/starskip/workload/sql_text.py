@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starskip.sql.pql import is_pql, sql_from_pql
 
-_ONLY_PQL = frozenset(("2016-12", "2018-09", "2018-10", "0.1.0", "0.8.0-pql"))
+_ONLY_PQL = frozenset(("2016-12", "2018-08", "2018-09", "2018-10", "0.1.0", "0.8.0-pql"))
 """Lines of brokers that had no SQL yet (it came with 0.2.0), and of the PQL handler of 0.8 and 0.9."""
 
 _EITHER = frozenset(("0.2.0", "0.4.0", "0.5.0", "0.6.0", "0.10.0", "json-event"))

@@ -72,20 +72,23 @@ class TestCompressed:
         file.write_bytes(PACK[compression](TEXT) + b"garbage garbage")
         assert read(file, compression) == (TEXT, "damaged_file")
 
-    def test_bomb_is_read_in_small_blocks(self, file, compression):
-        size = 256 << 20
+    def test_bomb_is_read_in_small_blocks_and_not_to_its_end(self, file, compression):
+        size, mebibytes = 0, 64
         if compression == "gzip":
-            with gzip.open(file, "wb", compresslevel=1) as out:
-                for _ in range(size >> 20):
+            with gzip.open(file, "wb", compresslevel=9) as out:
+                for _ in range(mebibytes):
                     out.write(bytes(1 << 20))
         else:
             with file.open("wb") as raw, zstandard.ZstdCompressor().stream_writer(raw) as out:
-                for _ in range(size >> 20):
+                for _ in range(mebibytes):
                     out.write(bytes(1 << 20))
         tracemalloc.start()
         try:
-            blocks = file_blocks(LogSplit(str(file), 0, None, compression), 0, 1 << 20)
-            assert sum(map(len, blocks)) == size
+            with pytest.raises(DamagedFileError) as bomb:
+                for block in file_blocks(LogSplit(str(file), 0, None, compression), 0, 1 << 20):
+                    size += len(block)
+            assert bomb.value.reason == "compression_bomb"
+            assert 16 << 20 < size < 32 << 20
             assert tracemalloc.get_traced_memory()[1] < 32 << 20
         finally:
             tracemalloc.stop()

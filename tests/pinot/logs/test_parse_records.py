@@ -50,11 +50,21 @@ def verdict(text: bytes) -> tuple[str, str | None]:
         (TIME + line(b"requestId=7,table=[t],timeMs=1,docs=2/3,entries=4/5,"), ("query", None)),
         (TIME + line(b"requestId=7,table=[a, b],timeMs=1,docs=2/3,entries=4/5,"), ("other", "multi_stage")),
         (TIME + line(b"requestId=7,table=[],timeMs=1,docs=2/3,entries=4/5,"), ("other", "multi_stage")),
-        (TIME + line(b"requestId=7,table=t,timeMs=-1,docs=-1/-1,entries=-1/-1,"), ("query", None)),
         (
-            TIME + line(b"requestId=7,table=t,timeMs=1,docs=2/3,entries=9223372036854775807/0,"),
+            TIME + line(b"requestId=-9223372036854775808,table=t,timeMs=1,docs=0/0,entries=0/0,"),
             ("query", None),
         ),
+        *(
+            (TIME + line(b"requestId=7,table=t," + counters), ("rejected", "bad_counter"))
+            for counters in (
+                b"timeMs=-1,docs=2/3,entries=4/5,",
+                b"timeMs=1,docs=-1/3,entries=4/5,",
+                b"timeMs=1,docs=2/3,entries=4/-5,",
+                b"timeMs=1,docs=2/3,entries=9007199254740993/0,",
+                b"timeMs=1,docs=2/3,entries=9223372036854775807/0,",
+            )
+        ),
+        (TIME + line(b"requestId=7,table=t,timeMs=1,docs=2/3,entries=9007199254740992/0,"), ("query", None)),
         (
             TIME + line(b"requestId=7,table=t,timeMs=1,docs=2/3,entries=9223372036854775808/0,"),
             ("rejected", "bad_counter"),
@@ -103,14 +113,14 @@ def test_row_of_a_rejected_record_keeps_its_text_and_place():
 
 def test_overflow_in_one_record_leaves_the_others_of_its_batch():
     bad = line(b"requestId=7,table=t,timeMs=1,docs=2/3,entries=4/9999999999999999999,")
-    large = line(b"requestId=7,table=t,timeMs=1,docs=2/3,entries=-9223372036854775808/9223372036854775807,")
+    large = line(b"requestId=7,table=t,timeMs=1,docs=2/3,entries=0/9007199254740992,")
     rows = parsed(line(), bad, large)
     assert [(row["kind"], row["reason"]) for row in rows] == [
         ("query", None),
         ("rejected", "bad_counter"),
         ("query", None),
     ]
-    assert [row["entries_scanned_post_filter"] for row in rows] == [5, None, 2**63 - 1]
+    assert [row["entries_scanned_post_filter"] for row in rows] == [5, None, 2**53]
 
 
 @pytest.mark.parametrize(

@@ -165,6 +165,7 @@ def test_what_a_file_leaves_out(tmp_path: Path) -> None:
         ('{"col_meta":{"t":{"c":{"n_totalDocs":true}}}}', "n_totalDocs of t.c is no whole number"),
         ('{"col_meta":{"t":{"c":{"n_isSorted":1.5}}}}', "n_isSorted of t.c is no whole number"),
         ('{"col_meta":{"t":{"c":{"n_totalDocs":99999999999999999999}}}}', "larger than any segment"),
+        ('{"col_meta":{"t":{"c":{"w_cardinality":1' + "0" * 400 + "}}}}", "larger than any segment"),
         ('{"col_meta":{"t":{"c":{}}},"segment_meta":{"t":{"c":[]}}}', "segment_meta of t.c is no object"),
         ("[" * 100_000, "is no JSON"),
     ],

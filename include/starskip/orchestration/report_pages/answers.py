@@ -9,7 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
-from starskip.errors import SourceError, StarskipError
+from starskip.errors import MissingSource, StarskipError
 from starskip.orchestration.report_pages.strict_headers import POLICY
 from starskip.reports.page_links import PageLinks
 from starskip.reports.render_html import content_security_policy
@@ -19,7 +19,9 @@ _LOG = logging.getLogger(__name__)
 _MEDIA_TYPES = {".json": "application/json", ".md": "text/markdown; charset=utf-8"}
 _REFUSALS = {
     401: Message("Not logged in", "Log in to Airflow, then open the reports again."),
-    403: Message("Not permitted", "Whoever may read the nightly DAG may read its reports."),
+    403: Message(
+        "Not permitted", "Who may read the nightly DAG may read its reports: ask for that permission."
+    ),
     404: Message("No such page", "There is no such page among the reports."),
     405: Message("Reading only", "The report pages can be read and nothing else."),
     422: Message("Not understood", "The address asks for something that these pages do not know."),
@@ -66,7 +68,7 @@ def answer_errors(app: FastAPI) -> None:
         return message_answer(request, _REFUSALS.get(status, otherwise), status)
 
     async def unreadable(request: Request, error: Exception) -> Response:
-        if isinstance(error, SourceError):
+        if isinstance(error, MissingSource):
             return message_answer(request, Message("No such report", f"{error}."), 404)
         return message_answer(request, Message("The reports cannot be read", f"{error}."), 503)
 

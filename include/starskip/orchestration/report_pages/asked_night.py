@@ -3,34 +3,46 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 from airflow.models.variable import Variable
 
-from starskip.errors import SourceError, printable
-from starskip.orchestration.night_params import night_params
-from starskip.orchestration.night_request import CONFIG_VARIABLE, night_config, night_request
+from starskip.errors import MissingSource, printable
+from starskip.orchestration.night_request import CONFIG_VARIABLE, night_config
+from starskip.orchestration.run_date import resolve_run_date
 from starskip.stages.night import Night
 from starskip.stages.night_from_config import NightArguments, night_from_config
+
+ANY_NIGHT = date(2000, 1, 1)
+"""For pages that are about no night in particular."""
 
 _READER = "report pages"
 
 
-def configured_night(checkout: Path, run_date: date) -> Night:
-    """Return a night of all tables, to read its store."""
-    arguments = NightArguments(run_date, _READER, datetime.now(UTC))
-    return night_from_config(config_path(checkout), arguments, os.environ)
+def configured_night(checkout: Path, run_date: date, tables: Sequence[str] = ()) -> Night:
+    """Return a night of these tables, by default of all that are configured, to read its store.
+
+    The keys of a store are those of the API server's own environment: the keys of a connection would stay
+    in it for everything else that the server does, such as reading the logs of tasks.
+    """
+    arguments = NightArguments(ANY_NIGHT, _READER, datetime.now(UTC), tables)
+    night = night_from_config(config_path(checkout), arguments, os.environ)
+    # Whatever date an address names: of one that no night can have there is nothing, and that is all.
+    return replace(night, run_date=run_date)
 
 
 def night_of_run(checkout: Path, run: Any) -> Night:
     """Return the night that ``run``, a DAG run as Airflow's database has it, is about, with its tables."""
     asked = run.conf or {}
-    params = {name: asked.get(name, param.value) for name, param in night_params().items()}
-    variables = {CONFIG_VARIABLE: _variable()}
-    context = {"dag_run": run, "params": params, "var": {"value": variables}}
-    return night_request(context, checkout).night(datetime.now(UTC))
+    named, tables = asked.get("run_date"), asked.get("tables")
+    given = None if named is None else str(named)
+    run_date = resolve_run_date(given, run.data_interval_start, run.run_after)
+    names = tables if isinstance(tables, list) else []
+    return configured_night(checkout, run_date, [str(name) for name in names if name])
 
 
 def config_path(checkout: Path) -> str:
@@ -39,13 +51,13 @@ def config_path(checkout: Path) -> str:
 
 
 def night_date(text: str) -> date:
-    """Return the date that an address names; SourceError if it is none."""
+    """Return the date that an address names; MissingSource if it is none."""
     try:
         if len(text) == len("2026-11-20"):
             return date.fromisoformat(text)
     except ValueError:
         pass
-    raise SourceError(f"{printable(text, 40)} is not a night such as 2026-11-20", source=text)
+    raise MissingSource(f"{printable(text, 40)} is not a night such as 2026-11-20", source=text)
 
 
 def _variable() -> str | None:

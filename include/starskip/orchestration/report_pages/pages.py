@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +14,7 @@ from fastapi import Depends, FastAPI, HTTPException, Query, Request, Response
 from sqlalchemy import select
 from starlette.types import ASGIApp
 
-from starskip.errors import SourceError
+from starskip.errors import MissingSource
 from starskip.orchestration.report_pages.answers import (
     answer_errors,
     download_answer,
@@ -24,6 +24,7 @@ from starskip.orchestration.report_pages.answers import (
     report_answer,
 )
 from starskip.orchestration.report_pages.asked_night import (
+    ANY_NIGHT,
     config_path,
     configured_night,
     night_date,
@@ -39,6 +40,7 @@ from starskip.reports.render_pages import (
     render_night,
     render_report_frame,
 )
+from starskip.reports.report_row import RowPage
 from starskip.stages.night import Night
 from starskip.stages.published_reports import (
     neighbour_nights,
@@ -46,13 +48,18 @@ from starskip.stages.published_reports import (
     published_document,
     published_page,
     published_table,
-    report_rows,
+    recent_nights,
+    report_nights,
     table_rows,
 )
 
 ROWS_A_PAGE = 40
-NIGHTS_A_HISTORY = 60
+ROWS_A_NIGHT = 12
+NIGHTS_A_HISTORY = 30
 TABLES_A_NIGHT = 100
+
+READING = ["GET", "HEAD"]
+WRITING = ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 
 _Text = Annotated[str, Query(max_length=200)]
 
@@ -66,8 +73,8 @@ def pages_app(checkout: Path) -> FastAPI:
     """Return the pages.
 
     Airflow asks nobody for permission on behalf of an application that a plugin mounts. So this one asks
-    for all of its routes at once, the last of which takes every address that no other does: whoever may
-    read the DAG may read its reports, and nobody else learns even which there are.
+    for all of its routes at once, the last of which takes every address and method that no other does:
+    whoever may read the DAG may read its reports, and nobody else learns even which there are.
     """
     app = FastAPI(
         title="Starskip report pages",
@@ -78,44 +85,54 @@ def pages_app(checkout: Path) -> FastAPI:
         dependencies=[Depends(requires_access_dag("GET", param_dag_id=DAG_ID))],
     )
     answer_errors(app)
+    page = partial(app.api_route, methods=READING)
 
     def night_of(text: str) -> Night:
         return configured_night(checkout, night_date(text))
 
-    @app.get("/")
-    def index(request: Request, like: _Text = "", before: _Text = "", after: _Text = "") -> Response:
-        night = configured_night(checkout, date.min)
-        links, from_night = links_of(request), night_date(before) if before else None
-        page = report_rows(night, like=like.strip(), before=from_night, after=after, limit=ROWS_A_PAGE)
-        if not (page.rows or like or before):
+    @page("/")
+    def index(request: Request, like: _Text = "", until: _Text = "") -> Response:
+        night, like = configured_night(checkout, ANY_NIGHT), like.strip()
+        last = night_date(until) if until else None
+        found = recent_nights(night, like=like, until=last, rows=ROWS_A_PAGE, rows_a_night=ROWS_A_NIGHT)
+        if not (found.nights or like or last):
             return message_answer(request, _no_night_yet(checkout))
-        return page_answer(render_index(links, page, like=like, is_newest=not before))
+        choices = report_nights(night)
+        return page_answer(render_index(links_of(request), found, choices, like=like, until=last))
 
-    @app.get("/nights/{run_date}")
-    def night(request: Request, run_date: str, after: _Text = "") -> Response:
-        night = night_of(run_date)
-        page = night_rows(night, after=after, limit=TABLES_A_NIGHT)
-        if not page.rows:
-            raise SourceError(f"there is no report for the night of {night.date_text}", source=run_date)
-        return page_answer(render_night(links_of(request), night.run_date, page))
+    @page("/nights/{run_date}")
+    def night(request: Request, run_date: str, like: _Text = "", after: _Text = "") -> Response:
+        night, like = night_of(run_date), like.strip()
+        found = night_rows(night, like=like, after=after, limit=TABLES_A_NIGHT)
+        if not (found.rows or like):
+            raise MissingSource(f"there is no report for the night of {night.date_text}", source=run_date)
+        nights = report_nights(night)
+        older = next((each for each in nights if each < night.run_date), None)
+        newer = next((each for each in reversed(nights) if each > night.run_date), None)
+        shown = render_night(
+            links_of(request), night.run_date, found, like=like, older=older, newer=newer, has_filter=True
+        )
+        return page_answer(shown, _status(found))
 
-    @app.get("/tables/{name}")
+    @page("/tables/{name}")
     def history(request: Request, name: str, before: _Text = "") -> Response:
-        night = configured_night(checkout, date.min)
+        night = configured_night(checkout, ANY_NIGHT)
         from_night = night_date(before) if before else None
-        page = table_rows(night, _page_name(name), before=from_night, limit=NIGHTS_A_HISTORY)
-        if not page.rows:
-            raise SourceError(f"there is no report of {name}", source=name)
-        return page_answer(render_history(links_of(request), page.rows[0].table, page, is_newest=not before))
+        found = table_rows(night, _page_name(name), before=from_night, nights=NIGHTS_A_HISTORY)
+        table = next((row.table for row in found.rows if row.table), None)
+        if table is None and found.older is None:
+            raise MissingSource(f"there is no report of {name}", source=name)
+        return page_answer(render_history(links_of(request), table or name, found, is_newest=not before))
 
-    @app.get("/tables/{name}/{run_date}")
+    @page("/tables/{name}/{run_date}")
     def report(request: Request, name: str, run_date: str) -> Response:
         night = night_of(run_date)
         table = published_table(night, _page_name(name))
+        published_page(night, table)  # what is wrong with it is told here, and not in the frame
         neighbours = neighbour_nights(night, table)
         return page_answer(render_report_frame(links_of(request), table, night.run_date, *neighbours))
 
-    @app.get("/tables/{name}/{run_date}/{document}")
+    @page("/tables/{name}/{run_date}/{document}")
     def document(name: str, run_date: str, document: str) -> Response:
         night = night_of(run_date)
         if document not in DOCUMENTS:
@@ -126,7 +143,7 @@ def pages_app(checkout: Path) -> FastAPI:
         content = published_document(night, table, document)
         return download_answer(content, f"{name}-{night.date_text}-{document}")
 
-    @app.get(
+    @page(
         "/runs/{dag_id}/{run_id}",
         dependencies=[Depends(requires_access_dag("GET", DagAccessEntity.RUN, param_dag_id=DAG_ID))],
     )
@@ -137,21 +154,22 @@ def pages_app(checkout: Path) -> FastAPI:
             )
         found = session.scalar(select(DagRun).where(DagRun.dag_id == dag_id, DagRun.run_id == run_id))
         if found is None:
-            raise SourceError(f"{dag_id} has no run {run_id}", source=run_id)
+            raise MissingSource(f"{dag_id} has no run {run_id}", source=run_id)
         night, is_over = night_of_run(checkout, found), str(found.state) in ("success", "failed")
-        page = night_rows(night, limit=TABLES_A_NIGHT)
-        if not page.rows:
+        found_rows = night_rows(night, limit=TABLES_A_NIGHT)
+        if not found_rows.rows:
             how = "has left no report" if is_over else "has not come to its reports yet"
             message = Message(f"Night of {night.date_text}", f"This run {how}.")
             return message_answer(request, message)
         note = "This run is not over: what is listed may be of an earlier run of the same night."
         notes = () if is_over else (note,)
-        return page_answer(render_night(links_of(request), night.run_date, page, notes=notes))
+        shown = render_night(links_of(request), night.run_date, found_rows, notes=notes)
+        return page_answer(shown, _status(found_rows))
 
-    @app.get("/{anything:path}")
-    def nothing(anything: str) -> Response:
+    @app.api_route("/{anything:path}", methods=[*READING, *WRITING])
+    def nothing(request: Request, anything: str) -> Response:
         del anything
-        raise HTTPException(404)
+        raise HTTPException(404 if request.method in READING else 405)
 
     return app
 
@@ -160,6 +178,10 @@ def _page_name(name: str) -> str:
     if not is_page_name(name):
         raise HTTPException(404)
     return name
+
+
+def _status(page: RowPage) -> int:
+    return 503 if page.rows and not any(row.table for row in page.rows) else 200
 
 
 def _no_night_yet(checkout: Path) -> Message:

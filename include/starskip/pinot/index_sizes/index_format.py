@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from starskip.pinot.release_number import release_number
+
 MAGIC_BYTES = 8
 """Stands before every index in a v3 segment's columns.psf and counts as part of it."""
 
@@ -23,5 +25,5 @@ class IndexFormat:
 
 def index_format(pinot_version: str) -> IndexFormat:
     """Return the format of ``pinot_version`` (such as 0.11 or 1.2.0)."""
-    version = tuple(int(part) for part in pinot_version.partition("-")[0].split(".")[:2])
-    return IndexFormat(has_run_containers=version >= (0, 9), has_bit_slices=version >= (0, 10))
+    release = release_number(pinot_version)
+    return IndexFormat(has_run_containers=release >= (0, 9), has_bit_slices=release >= (0, 10))

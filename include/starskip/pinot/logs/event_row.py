@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -27,16 +27,24 @@ _REQUIRED = {
     "entries_scanned_post_filter": ("scannedEntriesPostFilterCount",),
 }
 _OPTIONAL = {
-    "request_id": ("requestId",),
     "rows_scanned": ("numDocsScanned",),
     "rows_total": ("totalDocs",),
     "segments_queried": ("numSegmentsQueried",),
     "segments_processed": ("numSegmentsProcessed",),
     "segments_matched": ("numSegmentsMatched",),
-    "exceptions": ("exceptions", "numExceptions"),
 }
+_EXCEPTIONS = ("exceptions", "numExceptions")
+_REQUEST_ID = ("requestId",)
 _TABLE = ("table", "tableName")
 _TIME = ("time", "timestamp", "eventTime", "@timestamp", "requestArrivalTimeMillis")
+_READ = frozenset(
+    (
+        "query",
+        *_TABLE,
+        *_TIME,
+        *(name for names in (*_REQUIRED.values(), *_OPTIONAL.values()) for name in names),
+    )
+)
 _FIELDS = frozenset(("query", *(name for names in _REQUIRED.values() for name in names)))
 
 _SIGNS = " \t\r\n,[]"
@@ -61,7 +69,8 @@ def event_rows(record: LogRecord, day: date | None) -> list[Row]:
     Lines behind the object that belong to no event are a row of their own ("rejected", "no_record_start").
     "other" is an object with none of the four fields ("not_a_query") and a query of several tables
     ("multi_stage"), whose counters are nobody's alone. "rejected": "bad_json", "several_events" (on one
-    line), "incomplete_event" (a field is missing), "bad_counter" (no whole number of 64 bits), "no_table".
+    line), "incomplete_event" (a field is missing), "repeated_field" (told twice, and not the same),
+    "bad_counter" (no whole number of 64 bits), "no_table".
     """
     event, rest = _without_rest(record)
     rows = [_row(event, day)]
@@ -94,6 +103,8 @@ def _row(record: LogRecord, day: date | None) -> Row:
             return _set_aside(record, "other", "not_a_query")
         fields = {**_REQUIRED, **_OPTIONAL}
         values = {name: _counter(_first(event, names)) for name, names in fields.items()}
+        failures = _first(event, _EXCEPTIONS)  # Pinot's response lists them
+        values["exceptions"] = len(failures) if isinstance(failures, list) else _counter(failures)
         query = event.get("query")
         if not isinstance(query, str) or not query.strip() or None in (values[name] for name in _REQUIRED):
             raise _Fault("incomplete_event")
@@ -102,6 +113,7 @@ def _row(record: LogRecord, day: date | None) -> Row:
             return _set_aside(record, "other", "multi_stage")
     except _Fault as fault:
         return _set_aside(record, "rejected", str(fault))
+    values["request_id"] = _request_id(_first(event, _REQUEST_ID))
     logged_at, utc_offset = _time(_first(event, _TIME), day)
     captured: dict[str, Any] = {
         **{name: None if values[name] is None else str(values[name]).encode() for name in COUNTERS},
@@ -117,7 +129,7 @@ def _row(record: LogRecord, day: date | None) -> Row:
 
 def _event(text: bytes) -> Mapping[str, Any]:
     try:
-        event = json.loads(text.strip(_ARRAY_SIGNS).decode("utf-8", "replace"))
+        event = json.loads(text.strip(_ARRAY_SIGNS).decode("utf-8", "replace"), object_pairs_hook=_object)
     except json.JSONDecodeError as error:
         raise _Fault("several_events" if error.msg == "Extra data" else "bad_json") from None
     except (ValueError, RecursionError):  # a number of thousands of digits; brackets in brackets in brackets
@@ -127,6 +139,14 @@ def _event(text: bytes) -> Mapping[str, Any]:
     return event
 
 
+def _object(pairs: Sequence[tuple[str, Any]]) -> Mapping[str, Any]:
+    """Return the object; of a field that is told twice nobody knows which one is meant."""
+    found = dict(pairs)
+    if len(found) < len(pairs) and any(name in _READ and found[name] != value for name, value in pairs):
+        raise _Fault("repeated_field")
+    return found
+
+
 def _first(event: Mapping[str, Any], names: tuple[str, ...]) -> Any:
     return next((event[name] for name in names if event.get(name) is not None), None)
 
@@ -134,8 +154,6 @@ def _first(event: Mapping[str, Any], names: tuple[str, ...]) -> Any:
 def _counter(value: Any) -> int | None:
     if value is None:
         return None
-    if isinstance(value, list):  # Pinot's response lists its exceptions
-        return len(value)
     is_whole = (
         (isinstance(value, str) and _WHOLE_NUMBER.fullmatch(value))
         or (isinstance(value, float) and value.is_integer())
@@ -144,6 +162,14 @@ def _counter(value: Any) -> int | None:
     if not is_whole or int(value) not in _INT64:
         raise _Fault("bad_counter")
     return int(value)
+
+
+def _request_id(value: Any) -> int | None:
+    """Return the number of the request; it names the query and counts nothing, so it may be of any kind."""
+    try:
+        return _counter(value)
+    except _Fault:
+        return None
 
 
 def _tables(event: Mapping[str, Any], query: str) -> tuple[str, ...]:

@@ -20,6 +20,9 @@ _ZSTD_PORTION_BYTES = 256
 """A zstd block of 4 bytes can hold 128 KiB of text, and its decompressor takes no bound: 8 MiB a portion."""
 _ZSTD_WINDOW_BYTES = 128 << 20
 """What ``zstd --long`` may ask of a reader; frames that want more are refused."""
+_MOST_DENSE_RATIO = 500
+_JUDGED_FROM_BYTES = 16 << 20
+"""Logs pack to a hundredth at best: what makes more of its bytes, once it has made so many, is a bomb."""
 
 
 class DamagedFileError(Exception):
@@ -34,7 +37,8 @@ class DamagedFileError(Exception):
 def file_blocks(split: LogSplit, first_byte: int, block_bytes: int) -> Iterator[bytes]:
     """Yield the bytes of the split's file from ``first_byte`` (of a plain file) to the file's end.
 
-    Raises DamagedFileError after the last good byte: "truncated_file", "damaged_file" or "unreadable_file".
+    Raises DamagedFileError after the last good byte: "truncated_file", "damaged_file", "unreadable_file" or
+    "compression_bomb".
     """
     try:
         with open_file(split.path) as file:
@@ -52,7 +56,9 @@ def file_blocks(split: LogSplit, first_byte: int, block_bytes: int) -> Iterator[
 
 def _gzip_blocks(file: BinaryIO, block_bytes: int) -> Iterator[bytes]:
     inflater = zlib.decompressobj(wbits=31)
+    packed_bytes = made_bytes = 0
     while pending := file.read(_GZIP_PORTION_BYTES):
+        packed_bytes += len(pending)
         while pending:
             if inflater.eof:
                 pending = pending.lstrip(b"\0")  # gzip pads members with zeros on tapes
@@ -68,6 +74,8 @@ def _gzip_blocks(file: BinaryIO, block_bytes: int) -> Iterator[bytes]:
             pending = inflater.unused_data if inflater.eof else inflater.unconsumed_tail
             if block:
                 yield block
+            made_bytes += len(block)
+            _check_density(packed_bytes - len(pending), made_bytes)
     if not inflater.eof:
         yield inflater.flush()
         raise DamagedFileError("truncated_file", "gzip: the stream ends early")
@@ -89,7 +97,9 @@ def _up_to_damage(inflater: zlib._Decompress, portion: bytes, block_bytes: int) 
 def _zstd_blocks(file: BinaryIO) -> Iterator[bytes]:
     decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES)
     frame = decompressor.decompressobj()
+    packed_bytes = made_bytes = 0
     while pending := file.read(_ZSTD_PORTION_BYTES):
+        packed_bytes += len(pending)
         while pending:
             if frame.eof:
                 frame = decompressor.decompressobj()
@@ -100,5 +110,12 @@ def _zstd_blocks(file: BinaryIO) -> Iterator[bytes]:
             pending = frame.unused_data if frame.eof else b""
             if block:
                 yield block
+            made_bytes += len(block)
+            _check_density(packed_bytes - len(pending), made_bytes)
     if not frame.eof:
         raise DamagedFileError("truncated_file", "zstd: the stream ends early")
+
+
+def _check_density(packed_bytes: int, made_bytes: int) -> None:
+    if made_bytes > _JUDGED_FROM_BYTES and made_bytes > _MOST_DENSE_RATIO * packed_bytes:
+        raise DamagedFileError("compression_bomb", f"{packed_bytes} bytes hold more than {made_bytes}")

@@ -10,11 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from operator import itemgetter
-from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
@@ -62,9 +60,9 @@ def parse_split(split: LogSplit, log_time_zone: str = "UTC") -> Iterator[pa.Reco
     """Yield the records of a split as batches of LOG_RECORDS; nothing that the file holds is an error.
 
     ``log_time_zone``: the IANA name of the zone whose clock the broker's lines show. JSON events without a
-    time belong to the day that the file's path names, else to that of the local file's last change.
+    time get the day that the file's path names, if it names one.
     """
-    day = file_day(split.path) or _last_change(split.path, log_time_zone)
+    day = file_day(split.path)
     records = parse_records(read_records(split), split.path, log_time_zone, event_day=day)
     return with_sampling_weights(records)
 
@@ -91,14 +89,6 @@ def parse_records(
             rows, size_bytes = [], 0
     if rows:
         yield record_batch(rows, source_file, log_time_zone)
-
-
-def _last_change(path: str, log_time_zone: str) -> date | None:
-    try:
-        changed = Path(path).stat().st_mtime
-    except (OSError, ValueError):
-        return None  # not on this machine's file system
-    return datetime.fromtimestamp(changed, ZoneInfo(log_time_zone)).date()
 
 
 def _row(record: LogRecord, readers: list[_Reader]) -> Row:

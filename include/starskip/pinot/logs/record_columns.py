@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,23 +25,24 @@ ROW = (
 
 Row = tuple[Any, ...]
 
-_FIRST_COUNTER = ROW.index(COUNTERS[0])
-_COUNTER_POSITIONS = range(_FIRST_COUNTER, _FIRST_COUNTER + len(COUNTERS))
 _TABLE_TYPE = r"(?s)(.)_(OFFLINE|REALTIME|HYBRID)$"
 _INT64 = range(-(1 << 63), 1 << 63)
+_COUNTS = range((1 << 53) + 1)
+"""What a broker can have counted: nine quadrillion, which a float still holds exactly."""
+_RANGES = {name: _INT64 if name == "request_id" else _COUNTS for name in COUNTERS}
 
 
 def record_batch(rows: Sequence[Row], source_file: str, log_time_zone: str = "UTC") -> pa.RecordBatch:
     """Return the rows as a batch of LOG_RECORDS, all of weight 1.
 
     Bytes that are not UTF-8 become the replacement character, a time that no calendar has becomes null, and
-    a row with a counter past 64 bits is turned into a rejected one ("bad_counter").
+    a row with a counter that nothing can have counted (below zero, past 2**53; past 64 bits the number of a
+    request) is turned into a rejected one ("bad_counter").
     """
     columns = dict(zip(ROW, zip(*rows, strict=True), strict=True))
-    try:
-        counters = {name: _strings(columns[name]).cast(pa.int64()) for name in COUNTERS}
-    except pa.ArrowInvalid:
-        return record_batch([_rejected_if_too_large(row) for row in rows], source_file, log_time_zone)
+    counters = _counters(columns)
+    if counters is None:
+        return record_batch([_rejected_if_out_of_range(row) for row in rows], source_file, log_time_zone)
     file_name = os.fsencode(source_file).decode("utf-8", "replace")
     arrays: dict[str, Any] = {
         **{name: pa.array(columns[name], pa.string()) for name in ("kind", "reason", "line_format")},
@@ -56,6 +57,20 @@ def record_batch(rows: Sequence[Row], source_file: str, log_time_zone: str = "UT
         "source_lines": pa.array(columns["source_lines"], pa.int64()),
     }
     return pa.RecordBatch.from_arrays([arrays[name] for name in LOG_RECORDS.names], schema=LOG_RECORDS)
+
+
+def _counters(columns: Mapping[str, Sequence[bytes | None]]) -> dict[str, Any] | None:
+    """Return the counters as numbers; None if one is out of its range."""
+    counters = {}
+    for name, allowed in _RANGES.items():
+        try:
+            counters[name] = _strings(columns[name]).cast(pa.int64())
+        except pa.ArrowInvalid:
+            return None
+        least_and_most = pc.min_max(counters[name]).as_py().values()
+        if any(value is not None and value not in allowed for value in least_and_most):
+            return None
+    return counters
 
 
 def _strings(values: Sequence[bytes | None]) -> Any:
@@ -89,10 +104,10 @@ def _time(iso: str | None) -> Any:
         return None
 
 
-def _rejected_if_too_large(row: Row) -> Row:
-    if all(row[i] is None or int(row[i]) in _INT64 for i in _COUNTER_POSITIONS):
-        return row
+def _rejected_if_out_of_range(row: Row) -> Row:
     values = dict(zip(ROW, row, strict=True))
+    if all(values[name] is None or int(values[name]) in allowed for name, allowed in _RANGES.items()):
+        return row
     values |= dict.fromkeys((*COUNTERS, "table"), None)
     values |= {"kind": "rejected", "reason": "bad_counter"}
     return tuple(values[name] for name in ROW)

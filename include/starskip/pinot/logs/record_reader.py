@@ -30,7 +30,7 @@ class LogRecord(NamedTuple):
 
     The text has no line end behind it. ``flaw`` is None, or why the record cannot be trusted to be whole:
     "too_long" (the text is its first 8 KiB), "truncated_file", "damaged_file", "unreadable_file",
-    "unknown_file_format". A NamedTuple, because one is made for each record of the log.
+    "compression_bomb", "unknown_file_format". A NamedTuple, because one is made for each record of the log.
     """
 
     position: int

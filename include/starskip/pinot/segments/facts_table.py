@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from starskip.artefacts.schemas import DAMAGED_SEGMENTS, TABLE_FACTS
 from starskip.files.file_identity import FileIdentity
+from starskip.files.path_text import path_text
 from starskip.pinot.segments.damaged_segment import DamagedSegment
 from starskip.pinot.segments.segment_files import SegmentFile
 from starskip.pinot.segments.segment_reader import read_segment_facts
@@ -35,10 +36,10 @@ def facts_rows(file: SegmentFile, facts: SegmentFacts) -> pa.Table:
     """Return one TABLE_FACTS row a column of the segment."""
     of_segment = {
         "table": facts.table,
-        "segment": facts.segment,
+        "segment": path_text(facts.segment),
         "version": facts.version,
         "rows": facts.rows,
-        "source_file": file.path,
+        "source_file": path_text(file.path),
         "source_identity": source_identity(file),
     }
     count = len(facts.columns)
@@ -58,10 +59,15 @@ def facts_rows(file: SegmentFile, facts: SegmentFacts) -> pa.Table:
 
 def damaged_segment_row(file: SegmentFile, error: DamagedSegment) -> pa.Table:
     """Return the one DAMAGED_SEGMENTS row of a file that was set aside."""
-    row = {"table": file.table, "source_file": file.path, "reason": error.reason, "detail": error.detail}
+    row = {
+        "table": file.table,
+        "source_file": path_text(file.path),
+        "reason": error.reason,
+        "detail": path_text(error.detail),
+    }
     return pa.Table.from_pylist([row], schema=DAMAGED_SEGMENTS)
 
 
 def source_identity(file: SegmentFile) -> str:
     """Return what tells a changed file from a known one, as ``FileIdentity.to_text`` writes it."""
-    return FileIdentity(file.path, file.size_bytes, file.modified_ns, file.etag).to_text()
+    return FileIdentity(path_text(file.path), file.size_bytes, file.modified_ns, file.etag).to_text()

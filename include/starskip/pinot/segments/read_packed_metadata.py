@@ -8,7 +8,7 @@ fewer than docs mean one a doc. ``segment_meta`` is asked for the bytes of inver
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,13 @@ import pyarrow as pa
 
 from starskip.artefacts.schemas import COLUMN_SUMS
 from starskip.errors import SourceError, printable
+from starskip.files.path_text import path_text
+from starskip.files.read_small_file import read_small_file
 
 LARGEST_FILE_BYTES = 512 << 20
 _LARGEST_NUMBER = 1 << 62
+_LARGEST_PRODUCT = _LARGEST_NUMBER**2
+"""Of cardinality and docs; no float overflows at it."""
 
 
 def read_packed_metadata(path: str | Path) -> pa.Table:
@@ -34,9 +38,9 @@ def read_packed_metadata(path: str | Path) -> pa.Table:
     segment_meta = document.get("segment_meta")
     segments = {} if segment_meta is None else reader.mapping(segment_meta, "segment_meta")
     rows: list[dict[str, Any]] = []
-    for table, columns in col_meta.items():
+    for table, columns in reader.named(col_meta):
         of_table = reader.mapping(segments.get(table, {}), f"segment_meta of {table}")
-        for column, sums in reader.mapping(columns, f"col_meta of {table}").items():
+        for column, sums in reader.named(reader.mapping(columns, f"col_meta of {table}")):
             where = f"col_meta of {table}.{column}"
             figures = reader.mapping(of_table.get(column, {}), f"segment_meta of {table}.{column}")
             rows.extend(_column_rows(reader, table, column, reader.mapping(sums, where), figures))
@@ -93,9 +97,7 @@ class _Reader:
 
     def document(self) -> Mapping[str, Any]:
         try:
-            if Path(self.path).stat().st_size > LARGEST_FILE_BYTES:
-                raise self.error(f"is over {LARGEST_FILE_BYTES >> 20} MB, too large for packed metadata")
-            document = json.loads(Path(self.path).read_bytes())
+            document = json.loads(read_small_file(self.path, LARGEST_FILE_BYTES))
         except OSError as error:
             raise self.error(f"cannot be read: {error.strerror}") from error
         except (ValueError, RecursionError) as error:
@@ -109,6 +111,13 @@ class _Reader:
             raise self.error(f"{what} is no object")
         return value
 
+    def named(self, items: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        """Yield the items of tables or columns; half a character, which JSON can hold, names none."""
+        for name, value in items.items():
+            if path_text(name) != name:
+                raise self.error(f"{printable(name, 80)} is no name of a table or column")
+            yield name, value
+
     def number(self, value: Any, what: str) -> int | None:
         """Return a whole number, which the original writes as a number or as a text; None if it is absent."""
         if value is None:
@@ -119,7 +128,7 @@ class _Reader:
             number = None
         if isinstance(number, bool) or not isinstance(number, int) or number < 0:
             raise self.error(f"{what} is no whole number: {printable(repr(value), 40)}")
-        if what.startswith("w_") or number <= _LARGEST_NUMBER:
+        if number <= (_LARGEST_PRODUCT if what.startswith("w_") else _LARGEST_NUMBER):
             return number
         raise self.error(f"{what} is larger than any segment: {printable(str(number), 40)}")
 

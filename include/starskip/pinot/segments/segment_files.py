@@ -13,6 +13,7 @@ from starskip.errors import SourceError
 from starskip.files.file_identity import FileIdentity
 from starskip.files.list_folder import list_folder
 from starskip.files.open_file import file_head
+from starskip.files.path_text import path_text
 
 SEGMENT_SUFFIXES = (".tar.gz", ".tgz", ".tar")
 DELETED_SEGMENTS = "Deleted_Segments"
@@ -51,7 +52,10 @@ def list_segments(root: str | Path, tables: Iterable[str] | None = None) -> tupl
 
 
 def segment_tables(root: str | Path) -> tuple[str, ...]:
-    """Return the names of the table folders under ``root``, sorted; raises SourceError if it is no folder."""
+    """Return the names of the table folders under ``root``, sorted; raises SourceError if it is no folder.
+
+    A folder whose name is no UTF-8 is none of Pinot's.
+    """
     try:
         listing = list_folder(str(root))
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -62,7 +66,11 @@ def segment_tables(root: str | Path) -> tuple[str, ...]:
         raise SourceError(
             f"cannot read the segment directory {root}: {error.strerror}", source=str(root)
         ) from error
-    return tuple(name for name in listing.folders if name[0] != "." and name != DELETED_SEGMENTS)
+    return tuple(
+        name
+        for name in listing.folders
+        if name[0] != "." and name != DELETED_SEGMENTS and path_text(name) == name
+    )
 
 
 def _segments_of(table: str, folder: str) -> list[SegmentFile]:

@@ -78,6 +78,10 @@ RENDER = {
         f"numEntriesScannedPostFilter: {v.entries[1]}, totalDocs: {v.docs[1]}, "
         f"scatterGatherStats: {v.stats}, query: {v.sql}"
     ),
+    "2018-08": lambda v: (
+        f"Request {v.request_id}:{v.table}, time:{v.latency_ms}ms, docs:{v.docs[0]}/{v.docs[1]}, "
+        f"entries:{v.entries[0]}/{v.entries[1]}, servers:1/1, exceptions:{v.exceptions}, query:{v.sql}"
+    ),
     "2018-09": lambda v: old(v, "", limit=False),
     "2018-10": lambda v: old(v, ""),
     "0.1.0": lambda v: old(v, f"{SEGMENTS}):{slashed(v)} "),
@@ -101,19 +105,19 @@ RENDER = {
         v, 4, f"{CPU4}clientIp={v.ip},queryEngine=multiStage,mood(a/b):1/2,", groups=REDUCE
     ),
 }
-NO_SEGMENTS = {"2016-12", "2018-09", "2018-10"}
+NO_SEGMENTS = {"2016-12", "2018-08", "2018-09", "2018-10"}
 
-int64 = st.integers(-(2**63), 2**63 - 1)
+counts = st.integers(0, 2**53)
 names = st.text(st.characters(exclude_characters=",[]\n", codec="utf-8"), min_size=1, max_size=20)
 values = st.builds(
     Values,
-    request_id=int64,
+    request_id=st.integers(-(2**63), 2**63 - 1),
     table=names.filter(lambda name: not name.endswith(("_OFFLINE", "_REALTIME", "_HYBRID"))),
-    latency_ms=int64,
-    docs=st.tuples(int64, int64),
-    entries=st.tuples(int64, int64),
-    segments=st.tuples(int64, int64, int64),
-    exceptions=int64,
+    latency_ms=counts,
+    docs=st.tuples(counts, counts),
+    entries=st.tuples(counts, counts),
+    segments=st.tuples(counts, counts, counts),
+    exceptions=counts,
     stats=st.sampled_from(
         [
             "(Server=SubmitDelayMs,ResponseDelayMs,ResponseSize,DeserializationTimeMs,RequestSentDelayMs);"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from starskip.pinot.logs.line_formats import (
     commit_2016_12,
+    commit_2018_08,
     commit_2018_09,
     commit_2018_10,
     commit_2026_05,
@@ -41,6 +42,7 @@ FORMATS = (
     release_0_1.FORMAT,
     commit_2018_10.FORMAT,
     commit_2018_09.FORMAT,
+    commit_2018_08.FORMAT,
     commit_2016_12.FORMAT,
     *without_counters.FORMATS,
     multi_stage.FORMAT,

@@ -1,8 +1,9 @@
 """Messages of a broker that belong to a query and are known to carry no counters, and the dropped-lines note.
 
-Source: `BaseBrokerRequestHandler` of 0.8.0, `BaseSingleStageBrokerRequestHandler` and `QueryLogger` of
-1.4.0, and `QueryScheduler`, whose lines a shared log file of broker and server holds. The samples
-of the first three and of `server_record` are genuine; the others are shapes with invented values.
+Source: `BrokerRequestHandler` of March 2016 to August 2018, `BaseBrokerRequestHandler` of 0.8.0,
+`BaseSingleStageBrokerRequestHandler` and `QueryLogger` of 1.4.0, and `QueryScheduler`, whose lines a shared
+log file of broker and server holds. The samples of `table_not_found`, of the newer `sql_before_query` and
+`unknown_column` and of `server_record` are genuine; the others are shapes with invented values.
 """
 
 from __future__ import annotations
@@ -19,6 +20,17 @@ FORMATS = (
         "sql_before_query",
         "SQL query for request <request_id>: <any_text>",
         "SQL query for request 2067850605000000001: select * from airlineStats limit 10",
+    ),
+    _message(
+        "sql_before_query",
+        "Query string for requestId <request_id>: <any_text>",
+        "Query string for requestId 7: select * from myTable limit 10",
+    ),
+    _message(
+        "no_entries",
+        "ResponseTimes for requestId:<request_id>, <any_text>",
+        "ResponseTimes for requestId:7, table:myTable, total time:8, scanned docs:10, total docs:44673408, "
+        "scatterGatherStats: {} query: select * from myTable limit 10",
     ),
     _message(
         "table_not_found",
@@ -62,6 +74,16 @@ FORMATS = (
         "Caught exception while handling the subquery in request 7: SELECT a FROM t, bad id set",
     ),
     _message(
+        "refused_by_broker",
+        "Parsing error on requestId <request_id>: <any_text>",
+        "Parsing error on requestId 7: selec 1, bad syntax",
+    ),
+    _message(
+        "refused_by_broker",
+        "Validation error on requestId <request_id>: <any_text>",
+        "Validation error on requestId 7: select a from t limit 9999999, too many rows",
+    ),
+    _message(
         "access_denied",
         "Access denied for request<words> <request_id><any_text>",
         "Access denied for request 7: SELECT a FROM t, table: t",
@@ -70,6 +92,11 @@ FORMATS = (
         "quota_exceeded",
         "Request <request_id>: <any_text>",
         "Request 7: SELECT a FROM t exceeds query quota for table: t",
+    ),
+    _message(
+        "quota_exceeded",
+        "Request <request_id> exceeds query quota <any_text>",
+        "Request 7 exceeds query quota for table: t",
     ),
     _message(
         "timed_out_in_broker",

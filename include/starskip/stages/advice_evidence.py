@@ -1,0 +1,102 @@
+"""The rows and properties of ``recommendations`` as parts of a report's evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from starskip.reports.evidence import (
+    ChosenIndex,
+    ConfigChange,
+    Interval,
+    KCurve,
+    KeyChange,
+    KPoint,
+    ReasonedStructure,
+    SortOrder,
+    Structure,
+)
+from starskip.scoring.structure import Structure as Candidate
+from starskip.scoring.structure import parse_structure
+
+_CONFIG_KEYS = {"inverted": "invertedIndexColumns", "range": "rangeIndexColumns"}
+
+
+def config_change(
+    chosen: Sequence[Mapping[str, Any]],
+    rows: Sequence[Mapping[str, Any]],
+    configured: Mapping[str, Sequence[str]] | None,
+    properties: Mapping[str, Any],
+) -> ConfigChange:
+    """Return the edit of the table config; ``configured`` is None where there is none to read."""
+    drops = [row for row in rows if row["verdict"] == "drop"]
+    in_force = [parse_structure(text) for text in properties.get("in_force", ())]
+    keys: dict[str, KeyChange] = {}
+    for kind, key in _CONFIG_KEYS.items():
+        # Without a config the indexes that segments were built with are what is known.
+        known = configured.get(kind, ()) if configured is not None else _columns(in_force, kind)
+        dropped = {row["column"] for row in drops if row["kind"] == kind}
+        added = [row["column"] for row in chosen if row["kind"] == kind]
+        proposed = tuple(dict.fromkeys([*(column for column in known if column not in dropped), *added]))
+        if kind == "inverted" or known or proposed:
+            current = tuple(known) if configured is not None or known else None
+            keys[key] = KeyChange(current, proposed)
+    return ConfigChange(
+        keys=keys,
+        add=tuple(Structure(row["kind"], (row["column"],)) for row in chosen),
+        drop=tuple(Structure(row["kind"], (row["column"],)) for row in drops),
+    )
+
+
+def _columns(structures: Sequence[Candidate], kind: str) -> tuple[str, ...]:
+    return tuple(item.column for item in structures if item.kind == kind)
+
+
+def column_label(structure: Candidate) -> str:
+    """Return the column; the kind stands behind it where it is not the usual one."""
+    return structure.column if structure.kind == "inverted" else f"{structure.column} ({structure.kind})"
+
+
+def sort_order(properties: Mapping[str, Any]) -> SortOrder | None:
+    """Return the sort order that was judged, None if none was."""
+    order = properties.get("sort_order")
+    if order is None:
+        return None
+    saving = order["saving"]
+    return SortOrder(
+        column=order["column"],
+        current=tuple(properties.get("sorted_columns", ())),
+        saving_ratio=saving["ratio"],
+        interval=Interval(saving["low"], saving["high"]),
+    )
+
+
+def chosen_index(row: Mapping[str, Any]) -> ChosenIndex:
+    """Return a chosen row."""
+    return ChosenIndex(
+        kind=row["kind"],
+        columns=(row["column"],),
+        individual_saving_ratio=row["individual_saving_ratio"],
+        progressive_saving_ratio=row["progressive_saving_ratio"],
+        size_bytes=row["size_bytes"],
+        shapes_helped=row["shapes_helped"],
+    )
+
+
+def reasoned_structure(row: Mapping[str, Any]) -> ReasonedStructure:
+    """Return a row that was refused or is to be dropped."""
+    return ReasonedStructure(row["kind"], (row["column"],), row["reason"], row["detail"], row["size_bytes"])
+
+
+def k_curve(properties: Mapping[str, Any], chosen_k: int) -> KCurve:
+    """Return the curve over K."""
+    points = tuple(
+        KPoint(
+            point["k"],
+            tuple(map(column_label, map(parse_structure, point["structures"]))),
+            point["saving"]["ratio"],
+            Interval(point["saving"]["low"], point["saving"]["high"]),
+        )
+        for point in properties["curve"]
+    )
+    return KCurve(points, chosen_k, properties["stop"])
