@@ -49,10 +49,17 @@ from starskip.orchestration.night_params import night_params
 from starskip.orchestration.night_request import night_request
 from starskip.orchestration.progress_line import show_progress
 from starskip.orchestration.spark_stage_operator import SparkStageOperator
+from starskip.orchestration.store_connection import use_store_connection
 from starskip.orchestration.task_failure import failing_at_once
 from starskip.stages.gate_verdicts import STAGES
+from starskip.stages.night import Night
 
 CHECKOUT = Path(__file__).resolve().parents[1]
+
+
+def _night(context: Any) -> Night:
+    use_store_connection(os.environ)
+    return night_request(context, CHECKOUT).night(datetime.now(UTC))
 
 
 @task.short_circuit(ignore_downstream_trigger_rules=False)
@@ -61,7 +68,7 @@ def check_tables(stage: str, **context: Any) -> bool:
     from starskip.quality.check_stage import check_stage
 
     with failing_at_once(context):
-        night = night_request(context, CHECKOUT).night(datetime.now(UTC))
+        night = _night(context)
         verdicts = check_stage(night, stage)
     passed = [verdict.table for verdict in verdicts if verdict.passed]
     show_progress(f"check_{stage}: {len(passed)} of {len(verdicts)} tables passed")
@@ -75,7 +82,7 @@ def check_tables(stage: str, **context: Any) -> bool:
 def finish_night(**context: Any) -> list[str]:
     """Return the tables that have a report; fail for a stage that failed or a table that was stopped."""
     with failing_at_once(context):
-        night = night_request(context, CHECKOUT).night(datetime.now(UTC))
+        night = _night(context)
         states = task_states(context)
         succeeded = {task_id for task_id, state in states.items() if state == "success"}
         outcome = night_outcome(night, failed_tasks(context, states), succeeded)

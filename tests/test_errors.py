@@ -4,13 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starskip.errors import (
+    BAD_INPUT,
+    TRY_AGAIN,
     CapExceeded,
     CommitConflict,
     ConfigError,
     SourceError,
+    SourceOutage,
     StarskipError,
     StorageError,
+    StorageOutage,
     UnsupportedQuery,
+    exit_code,
     printable,
 )
 
@@ -60,3 +65,21 @@ def test_errors_carry_their_data(error: StarskipError, field: str, value: str) -
 def test_all_are_of_one_family() -> None:
     assert issubclass(CommitConflict, StarskipError)
     assert issubclass(CapExceeded, StarskipError)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (StorageOutage("m", location="/x"), TRY_AGAIN),
+        (SourceOutage("m", source="t"), TRY_AGAIN),
+        (CommitConflict("m"), TRY_AGAIN),
+        (StorageError("m", location="/x"), BAD_INPUT),
+        (SourceError("m", source="t"), BAD_INPUT),
+        (StarskipError("m"), BAD_INPUT),
+    ],
+)
+def test_exit_code_tells_whether_a_retry_may_help(error: StarskipError, code: int) -> None:
+    assert exit_code(error) == code
+    assert isinstance(StorageOutage("m", location="/x"), StorageError)
+    assert StorageOutage("m", location="/x").location == "/x"
+    assert SourceOutage("m", source="t").source == "t"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from starskip.errors import ConfigError
-from starskip.settings import Settings, environment_overrides, with_overrides
+from starskip.settings import Settings, environment_overrides, settings_environment, with_overrides
 
 
 def test_the_later_one_wins_if_it_is_present_and_zero_is_present() -> None:
@@ -64,6 +64,12 @@ def test_a_wrong_setting_is_named_on_one_line(name: str, value: Any) -> None:
 def test_only_our_own_names_are_taken_from_the_environment() -> None:
     environment = {"STARSKIP_MAX_INDEXES": "3", "STARSKIP_OTHER": "x", "MAX_INDEXES": "4", "PATH": "/"}
     assert environment_overrides(environment) == {"max_indexes": "3"}
+
+
+def test_settings_that_travel_in_an_environment_arrive() -> None:
+    plain = Settings()
+    texts = {item.name: str(getattr(plain, item.name)) for item in fields(plain)}
+    assert environment_overrides({**settings_environment(texts), "PATH": "/"}) == texts
 
 
 def test_defaults_are_valid_and_survive_their_own_texts() -> None:

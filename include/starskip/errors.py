@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+BAD_INPUT = 3
+"""Exit code of a command or job whose error a retry will not mend: the line that it prints says what will."""
+
+TRY_AGAIN = 1
+"""Exit code of one that failed at something that may have passed by the next try."""
+
 
 class StarskipError(Exception):
-    """Root of all expected errors: bad input or state that a retry will not mend.
+    """Root of all expected errors: bad input or state that a retry will not mend, but for TransientError.
 
-    Command lines print ``str(error)`` on one line and leave with exit code 3.
+    Command lines print ``str(error)`` on one line and leave with ``exit_code(error)``.
     """
 
     def __str__(self) -> str:
         """Return the message on one printable line, whatever text from outside it quotes."""
         return printable(super().__str__())
+
+
+class TransientError(StarskipError):
+    """What may have passed when the same step is run again: a store that does not answer, a lost race."""
 
 
 class SourceError(StarskipError):
@@ -25,6 +35,10 @@ class SourceError(StarskipError):
 
 class MissingSource(SourceError):
     """A path that names nothing at all."""
+
+
+class SourceOutage(TransientError, SourceError):
+    """A store of sources that does not answer, or that answers that it cannot just now."""
 
 
 class UnsupportedQuery(StarskipError):
@@ -45,7 +59,11 @@ class StorageError(StarskipError):
         self.location = location
 
 
-class CommitConflict(StarskipError):
+class StorageOutage(TransientError, StorageError):
+    """A store of artefacts that does not answer, or that answers that it cannot just now."""
+
+
+class CommitConflict(TransientError):
     """Another writer committed the same version first, more often than the retries allow."""
 
 
@@ -60,6 +78,11 @@ class ConfigError(StarskipError):
 
 class CapExceeded(StarskipError):
     """A table that must stay bounded (shapes, bins, candidates) grew past its cap."""
+
+
+def exit_code(error: StarskipError) -> int:
+    """Return the exit code that tells a caller whether running the same again may help."""
+    return TRY_AGAIN if isinstance(error, TransientError) else BAD_INPUT
 
 
 def printable(text: str, limit: int = 500) -> str:

@@ -135,6 +135,11 @@ def environment_overrides(environment: Mapping[str, str]) -> dict[str, str]:
     return {known[name]: value for name, value in environment.items() if name in known}
 
 
+def settings_environment(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment in which ``environment_overrides`` finds ``settings``."""
+    return {_PREFIX + name.upper(): value for name, value in settings.items()}
+
+
 def _converted(name: str, kind: str, value: Any, origin: str) -> Any:
     try:
         if kind == "bool":

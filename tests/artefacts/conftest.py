@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import Enum
@@ -57,11 +57,9 @@ class MemoryStorage:
         rest = [name.removeprefix(start) for name in self.objects if name.startswith(start)]
         return tuple(sorted({name.split("/")[0] for name in rest if "/" in name}))
 
-    def make_durable(self, names: Iterable[str]) -> None:
-        pass
-
-    def url(self, name: str) -> str:
-        return f"memory://{name}"
+    @property
+    def place(self) -> str:
+        return "memory"
 
     def arrow_filesystem(self) -> pafs.FileSystem:
         raise NotImplementedError
@@ -125,11 +123,9 @@ class FaultyStorage:
     def folders_in(self, folder: str) -> tuple[str, ...]:
         return self._call("folders_in", folder)  # type: ignore[no-any-return]
 
-    def make_durable(self, names: Iterable[str]) -> None:
-        self._call("make_durable", list(names))
-
-    def url(self, name: str) -> str:
-        return self.inner.url(name)
+    @property
+    def place(self) -> str:
+        return self.inner.place
 
     def arrow_filesystem(self) -> pafs.FileSystem:
         return self.inner.arrow_filesystem()

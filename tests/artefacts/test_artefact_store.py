@@ -12,6 +12,7 @@ from starskip.artefacts.local_storage import LocalStorage
 from starskip.artefacts.manifest import DataFile, Part
 from starskip.artefacts.storage import Storage
 from starskip.errors import StorageError
+from starskip.stages.local_engine import LocalEngine
 
 generations = st.dictionaries(st.sampled_from("abcd"), st.integers(0, 99), max_size=4)
 
@@ -131,7 +132,7 @@ def test_data_file_is_gone_or_damaged(
     with pytest.raises(StorageError, match="is damaged; run the step that wrote it again"):
         snapshot.read_table()
     path.write_bytes(content[:4] + b"\xff" * 20 + content[24:])
-    with pytest.raises(StorageError, match="numbers: cannot be read"):
+    with pytest.raises(StorageError, match=f"{file.name}: is damaged; run the step that wrote it again"):
         snapshot.read_table()
     path.unlink()
     with pytest.raises(StorageError, match="is named by the manifest but gone"):
@@ -155,3 +156,44 @@ def test_rows_of_a_real_schema_come_back(storage: Storage, support: SimpleNamesp
     snapshot = store.snapshot("table_facts", support.NIGHT)
     assert snapshot is not None
     assert snapshot.read_table() == rows
+
+
+def test_no_changed_bit_is_another_value(
+    local_store: ArtefactStore, local_storage: LocalStorage, support: SimpleNamespace
+) -> None:
+    aside = local_store.write_aside("numbers", support.NIGHT)
+    rows = pa.table({"table": ["a"] * 9_000, "generation": range(9_000)}, schema=support.NUMBERS)
+    parts = {"a": Part(aside.write("a", rows))}
+    local_store.publish("numbers", support.NIGHT, parts, replace="all", **support.CREATED)
+    snapshot = local_store.snapshot("numbers", support.NIGHT)
+    assert snapshot is not None
+    (file,) = parts["a"].files
+    path = local_storage.root / file.name
+    content = path.read_bytes()
+    found_damaged = 0
+    for position in range(4, len(content), 61):
+        path.write_bytes(content[:position] + bytes([content[position] ^ 1]) + content[position + 1 :])
+        try:
+            assert snapshot.read_table().equals(rows), position
+        except StorageError as error:
+            assert str(error).startswith(f"{file.name}: is damaged; run the step that wrote it again")
+            assert error.location == file.name
+            found_damaged += 1
+    assert found_damaged > 100
+
+
+def test_damaged_page_is_named_wherever_rows_are_read(
+    local_store: ArtefactStore, local_storage: LocalStorage, support: SimpleNamespace
+) -> None:
+    support.publish(local_store, {"a": 1, "b": 2})
+    snapshot = local_store.snapshot("numbers", support.NIGHT)
+    assert snapshot is not None
+    (file,) = snapshot.parts()["b"].files
+    path = local_storage.root / file.name
+    path.write_bytes(path.read_bytes()[:4] + b"\xff" * 20 + path.read_bytes()[24:])
+    engine = LocalEngine()
+    assert engine.rows_of_snapshot(snapshot, ["a"], ["generation"]).gather("rows", 9).num_rows == 3
+    with pytest.raises(StorageError, match=f"{file.name}: is damaged"):
+        engine.rows_of_snapshot(snapshot, ["a", "b"]).gather("rows", 9)
+    with pytest.raises(StorageError, match=f"{file.name}: is damaged"):
+        list(snapshot.batches())

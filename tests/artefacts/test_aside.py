@@ -1,11 +1,9 @@
 from __future__ import annotations
 
 import pickle
-from pathlib import Path
 from types import SimpleNamespace
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -78,31 +76,6 @@ def test_executor_gets_the_folder_by_pickle(store: ArtefactStore, support: Simpl
     once = aside.write("a", support.numbers("a", 1))
     again = aside.write("a", support.numbers("a", 1))
     assert once[0].name != again[0].name, "a task that ran twice must not meet its own file"
-
-
-def test_files_that_spark_wrote_are_adopted(
-    local_store: ArtefactStore, local_storage: LocalStorage, support: SimpleNamespace
-) -> None:
-    aside = local_store.write_aside("numbers", support.NIGHT)
-    folder = Path(aside.url("a").removeprefix("file://"))
-    folder.mkdir(parents=True)
-    pq.write_table(support.numbers("a", 1), folder / "part-0.parquet")
-    pq.write_table(support.numbers("a", 2), folder / "part-1.parquet")
-    for noise in ("_SUCCESS", ".part-0.parquet.crc"):
-        (folder / noise).write_bytes(b"noise")
-    files = aside.adopt("a")
-    assert [file.rows for file in files] == [3, 3]
-    local_store.publish("numbers", support.NIGHT, {"a": Part(files)}, replace="all", **support.CREATED)
-    snapshot = local_store.snapshot("numbers", support.NIGHT)
-    assert snapshot is not None
-    assert snapshot.read_table()["generation"].to_pylist() == [1, 1, 1, 2, 2, 2]
-    pq.write_table(pa.table({"table": ["a"]}), folder / "part-2.parquet")
-    with pytest.raises(StorageError, match=r"numbers: column generation is missing in .*part-2"):
-        aside.adopt("a")
-    (folder / "part-2.parquet").write_bytes(b"PAR1 torn")
-    with pytest.raises(StorageError, match=r"part-2\.parquet: is not a Parquet file"):
-        aside.adopt("a")
-    assert aside.adopt("nothing written") == ()
 
 
 def test_artefact_without_a_schema_holds_plain_files(store: ArtefactStore, support: SimpleNamespace) -> None:

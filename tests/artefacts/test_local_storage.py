@@ -126,11 +126,8 @@ def test_links_of_strangers_are_not_followed(local_storage: LocalStorage, tmp_pa
     assert "secret" not in str([found.name for found in local_storage.objects_below("")])
 
 
-def test_location_for_spark_and_for_arrow(tmp_path: Path) -> None:
+def test_location_for_arrow(tmp_path: Path) -> None:
     storage = LocalStorage(tmp_path / "with blank %20")
     storage.put_if_absent("a/1", b"x")
-    assert storage.url("a/1") == f"file://{tmp_path}/with blank %20/a/1"
     assert storage.arrow_filesystem().open_input_file("a/1").read() == b"x"
-    storage.make_durable(["a/1"])
-    with pytest.raises(StorageError, match="a/2"):
-        storage.make_durable(["a/2"])
+    assert storage.place == f"{tmp_path}/with blank %20"

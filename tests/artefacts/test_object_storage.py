@@ -19,7 +19,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import obstore
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -27,7 +26,8 @@ import starskip
 from starskip.artefacts.object_storage import ObjectStorage
 from starskip.artefacts.storage import PutVerdict, Storage
 from starskip.artefacts.storage_for import storage_for
-from starskip.errors import StorageError
+from starskip.errors import SourceError, SourceOutage, StorageError, StorageOutage
+from starskip.files.open_file import open_file
 
 
 @contextmanager
@@ -226,6 +226,34 @@ def test_nobody_answers(s3_storage: Any, monkeypatch: pytest.MonkeyPatch, quick_
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     for call in (lambda: s3_storage.read("a"), lambda: s3_storage.put_if_absent("a", b"x")):
         assert said(call).endswith("the store at 127.0.0.1:1 does not answer")
+        with pytest.raises(StorageOutage):
+            call()
+
+
+@pytest.mark.parametrize(("status", "may_pass"), [(500, True), (503, True), (429, True), (400, False)])
+def test_store_that_cannot_just_now(
+    status: int, may_pass: bool, s3: Any, monkeypatch: pytest.MonkeyPatch, quick_retries: Any
+) -> None:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        do_HEAD = do_GET  # noqa: N815
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    quick_retries()
+    with served(Handler) as endpoint:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+        with pytest.raises(StorageError, match=f"answers {status}, after repeated attempts") as storage:
+            storage_for("s3://night/artefacts").read("a")
+        with pytest.raises(SourceError) as source:
+            open_file("s3://night/logs/a.log")
+    assert isinstance(storage.value, StorageOutage) == may_pass
+    assert isinstance(source.value, SourceOutage) == may_pass
 
 
 def test_no_credentials_at_all(s3_storage: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,23 +271,11 @@ def test_parquet_of_the_bucket_through_arrow(s3_storage: Any) -> None:
     filesystem = s3_storage.arrow_filesystem()
     assert pq.read_table("a/b%20 c.parquet", filesystem=filesystem).equals(rows)
     assert pq.read_metadata("a/b%20 c.parquet", filesystem=filesystem).num_row_groups == 10
-    assert filesystem == storage_for(s3_storage.url("")).arrow_filesystem()
+    assert filesystem == storage_for(s3_storage.place).arrow_filesystem()
     with pytest.raises(FileNotFoundError):
         filesystem.open_input_file("a/none")
     with pytest.raises(NotImplementedError):
         filesystem.open_output_stream("a/none")
-
-
-def test_files_that_spark_wrote_are_adopted(s3: Any, s3_storage: Any, support: SimpleNamespace) -> None:
-    store = support.store_on(s3_storage)
-    aside = store.write_aside("numbers", support.NIGHT)
-    assert aside.url("a").startswith(f"s3a://{s3.bucket}/")
-    key = aside.url("a").removeprefix(f"s3a://{s3.bucket}/")
-    sink = pa.BufferOutputStream()
-    pq.write_table(support.numbers("a", 1), sink)
-    obstore.put(s3.store(), f"{key}/part-0.parquet", sink.getvalue().to_pybytes())
-    obstore.put(s3.store(), f"{key}/_SUCCESS", b"")
-    assert [file.rows for file in aside.adopt("a")] == [3]
 
 
 def test_object_larger_than_a_part_of_a_multipart_upload(s3_storage: Any) -> None:

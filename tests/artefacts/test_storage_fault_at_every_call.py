@@ -169,4 +169,4 @@ def test_every_call_of_a_vacuum_fails_once(
         sweep(store, keep_manifests=2)
         assert names(store.storage) == end
     print(f"vacuum: {len(outcomes)} faults")
-    assert len(outcomes) >= 100 / every
+    assert len(outcomes) >= 80 / every

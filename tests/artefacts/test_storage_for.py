@@ -21,7 +21,7 @@ def test_folder_and_file_url_are_local(tmp_path: Path) -> None:
 
 def test_url_of_a_store_leads_back_to_it(tmp_path: Path) -> None:
     storage = LocalStorage(tmp_path / "a b%20c")
-    assert storage_for(storage.url("")) == storage
+    assert storage_for(storage.place) == storage
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_url_of_a_store_leads_back_to_it(tmp_path: Path) -> None:
 def test_buckets_are_named_by_url_and_travel_by_it(url: str, root: ObjectUrl) -> None:
     storage = storage_for(url)
     assert storage == ObjectStorage(root)
-    assert storage_for(storage.url("")) == storage
+    assert storage_for(storage.place) == storage
     assert pickle.loads(pickle.dumps(storage)) == storage
 
 
@@ -63,3 +63,13 @@ def test_url_that_names_no_folder(url: str) -> None:
 def test_folder_of_a_bucket_that_climbs_or_misleads(url: str) -> None:
     with pytest.raises(StorageError, match="no name that a store may hold"):
         storage_for(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["jdbc:postgresql://u:SECRET@h/x", "s3:u:SECRET@h/x", "S3:/u:SECRET@h/x", "file://u:SECRET@h/x"],
+)
+def test_what_may_hold_a_password_is_not_repeated_whatever_it_is(url: str) -> None:
+    with pytest.raises(StorageError) as caught:
+        storage_for(url)
+    assert "SECRET" not in f"{caught.value} {caught.value.location} {caught.value!r}"

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from starskip.artefacts.vacuum import vacuum
+from starskip.errors import StorageError
 
 DAY_S = 86_400
 
@@ -76,12 +77,79 @@ def test_writer_that_has_not_published_yet(store: Any, memory: Any, support: Sim
     assert len(sweep(store).removed) == 1
 
 
-def test_night_that_never_had_a_manifest_is_a_doubt(
+def test_files_of_a_run_that_was_killed_before_its_first_commit(
     store: Any, memory: Any, support: SimpleNamespace
 ) -> None:
-    store.write_aside("numbers", support.NIGHT).write_file("a", "x", b"only data")
+    store.write_aside("numbers", support.NIGHT).write_file("a", "x", b"nobody will publish it")
+    memory.now_s += DAY_S
+    assert sweep(store).removed == ()
+    memory.now_s += 1
+    store.write_aside("numbers", support.NIGHT).write_file("a", "x", b"the run that was tried again")
+    assert len(sweep(store).removed) == 1
+    assert [content for content, _ in memory.objects.values()] == [b"the run that was tried again"]
+
+
+def test_what_somebody_copied_beside_the_artefacts_is_not_touched(
+    store: Any, memory: Any, support: SimpleNamespace
+) -> None:
+    support.publish(store, {"a": 1})
+    key = store.chain("numbers", support.NIGHT).key
+    for name in (
+        f"{key}/lineitem/report.html",
+        f"{key}/notes.txt",
+        "numbers/readme",
+        "elsewhere/2026-11-18/x",
+    ):
+        memory.put_if_absent(name, b"ours")
+    before = set(memory.objects)
     memory.now_s += 100 * DAY_S
     assert sweep(store).removed == ()
+    assert set(memory.objects) == before
+
+
+def test_slow_vacuum_beside_another_one_and_a_backfill(
+    store: Any, memory: Any, support: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The slow one has listed a chain that has ended, and been begun anew, before it deletes anything."""
+    key = store.chain("numbers", support.NIGHT).key
+    support.publish(store, {"a": 1})
+    store.publish("numbers", support.NIGHT, {}, replace="all", **support.CREATED)
+    memory.now_s += 2 * DAY_S
+    now = datetime.fromtimestamp(memory.now_s, UTC)
+    delete = memory.delete
+
+    def late(name: str) -> None:
+        monkeypatch.setattr(memory, "delete", delete)
+        vacuum(store, now=now, grace=timedelta(days=1), settled=[key])
+        assert store.run_dates("numbers") == ()
+        support.publish(store, {"a": 7})
+        delete(name)
+
+    monkeypatch.setattr(memory, "delete", late)
+    vacuum(store, now=now, grace=timedelta(days=1), settled=[key])
+    snapshot = store.snapshot("numbers", support.NIGHT)
+    assert snapshot.parts()["a"].properties == {"generation": 7}
+    assert len(content(snapshot)) == 1
+
+
+def test_artefact_that_cannot_be_listed_is_named_and_stops_no_other(
+    store: Any, memory: Any, support: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.put_if_absent(f"broken/{support.NIGHT}/data/x", b"x")
+    for generation in (1, 2):
+        support.publish(store, {"a": generation})
+    memory.now_s += 100 * DAY_S
+    listed = memory.objects_below
+
+    def failing(folder: str) -> Any:
+        if folder == "broken":
+            raise StorageError("broken: does not answer", location="broken")
+        return listed(folder)
+
+    monkeypatch.setattr(memory, "objects_below", failing)
+    report = sweep(store)
+    assert report.left_alone == (("broken", "broken: does not answer"),)
+    assert len(report.removed) == 2
 
 
 def test_listing_that_leaves_the_manifests_out_is_a_doubt(

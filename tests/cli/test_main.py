@@ -39,7 +39,8 @@ def test_the_commands_are_listed_with_an_example_each(call: Call) -> None:
     assert result.exit_code == 0
     for command in COMMANDS:
         assert f"\n  starskip {command} " in result.stdout
-    assert "Exit codes: 0 done, 2 wrong arguments, 3 wrong input" in result.stdout
+    for code in ("0 done", "1 try again", "2 wrong arguments", "3 wrong input", "141 nobody reads"):
+        assert code in " ".join(result.stdout.split())
 
 
 def test_help_behind_an_option_of_several_values(call: Call) -> None:

@@ -131,3 +131,15 @@ def test_bad_input(
     result = call("quantile-report", *(each.format(tmp=tmp_path) for each in arguments))
     assert (result.exit_code, result.stdout) == (code, "")
     assert said.format(tmp=tmp_path) in result.stderr.splitlines()[-1]
+
+
+def test_dropped_log_lines_are_told(call: Call, linear_log: Path) -> None:
+    with linear_log.open("a") as file:
+        file.write(HEAD + "500 logs were dropped. (log max rate per second: 10000.0)\n")
+    result = call("quantile-report", "--log", linear_log, "--format", "json")
+    assert result.exit_code == 0
+    assert (
+        "the broker dropped 500 log lines: 500 queries of at most 1 s count 2.0 times each" in result.stderr
+    )
+    assert "quantiles are those of the logged queries" in result.stderr
+    assert json.loads(result.stdout)["tables"]["t"]["queries"] == 500

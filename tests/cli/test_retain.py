@@ -94,3 +94,12 @@ def test_a_setting_that_makes_no_sense_is_named(
     result = call("retain", "--config", str(tmp_path / "night.yaml"), "--dry-run")
     assert result.exit_code == 3
     assert "retention_nights must be at least 1, not 0" in result.stderr
+
+
+def test_a_place_where_nothing_is_stored_is_named(call: Call, tmp_path: Path) -> None:
+    config = tmp_path / "night.yaml"
+    config.write_text("artefacts: artefakts\nsegments_root: segments\n")
+    result = call("retain", "--config", str(config))
+    assert result.exit_code == 3
+    assert f"nothing is stored at {tmp_path}/artefakts: check `artefacts` in {config}" in result.stderr
+    assert not (tmp_path / "artefakts").exists()

@@ -283,3 +283,13 @@ def test_packed_metadata_knows_no_sizes(advise: Tune) -> None:
     (advice,) = advise(*LINEITEM, "--budget-bytes", "1000000").values()
     assert advice["inverted_index_columns"] == []
     assert {"size_unknown"} <= {refused["reason"] for refused in advice["refused"]}
+
+
+def test_any_setting_of_the_night_is_set_by_its_name(call: Call, metadata: str, logs: Path) -> None:
+    asked = ("tune", "--log", logs, "--metadata", metadata, "--index", "inverted", "--tables", "lineitem")
+    one = call(*asked, "--set", "max_indexes=1", "--set", "exclusive_vote_ratio=0.5", "--format", "json")
+    assert len(json.loads(one.stdout)["tables"]["lineitem"]["inverted_index_columns"]) == 1
+    for text, said in (("g0=1", "'g0' is not known"), ("sufficient_column_scans", "is not NAME=VALUE")):
+        wrong = call(*asked, "--set", text)
+        assert (wrong.exit_code, wrong.stdout) == (2, "")
+        assert said in wrong.stderr

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import copy
+import json
+import os
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,6 +13,7 @@ from typing import Any
 
 import pytest
 from starskip.settings import Settings
+from starskip.stages.night_from_config import night_from_config
 
 pytestmark = [pytest.mark.dags, pytest.mark.filterwarnings("default")]
 
@@ -143,28 +147,95 @@ def test_params_that_make_no_sense_are_refused_before_anything_starts(
 
 
 def test_jobs_get_their_arguments_as_a_list_each_value_joined_to_its_option(nightly: Any) -> None:
-    request = requested(nightly, tables=["lineitem", "orders"], min_gain_ratio=0, strategy="parser")
+    request = requested(nightly, tables=["lineitem", "orders"])
     assert request.job_arguments() == [
         f"--config={CHECKOUT}/include/config/night.yaml",
         "--run-date=2026-11-20",
         "--run-id=manual; rm -rf .",
         "--tables=lineitem,orders",
-        "--set=min_gain_ratio=0",
-        "--set=strategy=parser",
     ]
+
+
+def test_settings_travel_where_only_the_job_reads_them(nightly: Any) -> None:
+    query = "SELECT * FROM patients WHERE name = 'Miller'"
+    request = requested(nightly, query_weights={query: 10}, min_gain_ratio=0, strategy="parser")
+    assert not any("Miller" in argument for argument in request.job_arguments())
+    environment = request.job_environment()
+    assert environment == {
+        "STARSKIP_QUERY_WEIGHTS": json.dumps({query: 10}),
+        "STARSKIP_MIN_GAIN_RATIO": "0",
+        "STARSKIP_STRATEGY": "parser",
+    }
+
+
+def test_a_job_is_submitted_with_its_settings_in_its_environment(
+    nightly: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+
+    submitted = {}
+    monkeypatch.setattr(SparkSubmitOperator, "execute", lambda self, _: submitted.update(vars(self)))
+    job = copy.copy(nightly.task_dict["score_votes"])
+    job.__dict__["_hook"] = None
+    job.execute(context_of(nightly, max_indexes=3))
+    assert submitted["env_vars"] == {"STARSKIP_MAX_INDEXES": "3"}
+    assert "--run-date=2026-11-20" in submitted["application_args"]
+    assert not any(argument.startswith("--set") for argument in submitted["application_args"])
+
+
+CONNECTION = '{"conn_type": "aws", "login": "the key", "password": "the SECRET"}'
+
+
+@pytest.fixture
+def keys(monkeypatch: pytest.MonkeyPatch) -> Callable[[], str | None]:
+    """The secret key in this process, which has none; the connection has one."""
+    monkeypatch.setenv("AIRFLOW_CONN_STARSKIP_STORE", CONNECTION)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "")  # so that it is as it was after the test
+    return lambda: os.environ.get("AWS_SECRET_ACCESS_KEY")
+
+
+def test_tasks_take_the_keys_of_the_store(nightly: Any, keys: Callable[[], str | None]) -> None:
+    from airflow.sdk.exceptions import AirflowFailException
+
+    for task_id in ("check_score_votes", "finish_night"):
+        os.environ["AWS_SECRET_ACCESS_KEY"] = ""
+        gate = nightly.task_dict[task_id]
+        asked = context_of(nightly, variable="no-such-file.yaml")
+        with pytest.raises(AirflowFailException, match=r"no-such-file\.yaml"):
+            gate.python_callable(*gate.op_args, **asked)
+        assert keys() == "the SECRET"
+    os.environ["AWS_SECRET_ACCESS_KEY"] = ""
+    with pytest.raises(AirflowFailException, match="param 'no_such' is not known"):
+        nightly.task_dict["score_votes"].execute({**context_of(nightly), "dag_run": run_of(no_such=1)})
+    assert keys() == "the SECRET"
+
+
+def test_who_only_asks_what_a_run_is_about_gets_no_keys(
+    nightly: Any, keys: Callable[[], str | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The API server asks it for its pages, and would keep them."""
+    from starskip.orchestration.report_pages import asked_night
+
+    monkeypatch.setattr(asked_night, "_variable", lambda: None)
+    requested(nightly)
+    asked_night.night_of_run(CHECKOUT, run_of(run_date="2026-11-20"))
+    assert keys() == ""
 
 
 def test_jobs_and_gates_are_about_the_same_night(nightly: Any, tmp_path: Path) -> None:
     from starskip.spark.stage_job import _night_arguments, _parser
     from starskip.stages.write_report import write_report
 
-    request = requested(nightly, tables=["lineitem"], max_indexes=3)
+    request = requested(nightly, tables=["lineitem"], max_indexes=3, query_weights={"lineitem": 2})
     parsed = _night_arguments(_parser(write_report).parse_args(request.job_arguments()))
     night = request.night(datetime(2026, 11, 21, tzinfo=UTC))
+    settings = night_from_config(request.config, parsed, request.job_environment()).settings
     assert parsed.run_date == night.run_date == date(2026, 11, 20)
     assert parsed.run_id == night.run_id
     assert frozenset(parsed.tables) == night.tables
-    assert int(parsed.settings["max_indexes"]) == night.settings.max_indexes == 3
+    assert settings == night.settings
+    assert settings.max_indexes == 3
 
 
 def test_the_configuration_comes_from_the_environment_then_the_variable_then_the_sample(
@@ -173,13 +244,6 @@ def test_the_configuration_comes_from_the_environment_then_the_variable_then_the
     assert requested(nightly, variable="of-the-variable.yaml").config == "of-the-variable.yaml"
     monkeypatch.setenv("STARSKIP_CONFIG", "of-the-environment.yaml")
     assert requested(nightly, variable="of-the-variable.yaml").config == "of-the-environment.yaml"
-
-
-def test_the_exit_code_of_bad_input_is_the_one_that_jobs_leave_with(nightly: Any) -> None:
-    from starskip.orchestration.task_failure import BAD_INPUT
-    from starskip.spark import stage_job
-
-    assert BAD_INPUT == stage_job.BAD_INPUT == 3
 
 
 def test_the_reason_of_a_failure_is_what_the_job_said_itself(nightly: Any) -> None:
@@ -237,16 +301,24 @@ def checked(nightly: Any, **given: Any) -> dict[str, Any]:
     return dict(params.validate())
 
 
-def requested(nightly: Any, variable: str | None = None, **given: Any) -> Any:
-    from starskip.orchestration.night_request import night_request
-
-    run = SimpleNamespace(
+def run_of(**given: Any) -> SimpleNamespace:
+    return SimpleNamespace(
         data_interval_start=datetime(2026, 11, 20, 2, tzinfo=UTC),
         run_after=datetime(2026, 11, 21, 2, tzinfo=UTC),
         run_type="manual",
         run_id="manual; rm -rf .",
         conf=given,
     )
+
+
+def context_of(nightly: Any, variable: str | None = None, **given: Any) -> dict[str, Any]:
     values = {"starskip_config": variable} if variable else {}
-    context = {"dag_run": run, "params": checked(nightly, **given), "var": {"value": values}}
-    return night_request(context, CHECKOUT)
+    told = SimpleNamespace(task_id="a task", xcom_push=lambda **_: None)
+    params = checked(nightly, **given)
+    return {"dag_run": run_of(**given), "params": params, "var": {"value": values}, "ti": told}
+
+
+def requested(nightly: Any, variable: str | None = None, **given: Any) -> Any:
+    from starskip.orchestration.night_request import night_request
+
+    return night_request(context_of(nightly, variable, **given), CHECKOUT)

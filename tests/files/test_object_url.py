@@ -41,6 +41,8 @@ def test_url_and_back(scheme: str, bucket: str, key: str) -> None:
         ("https://bucket.example/x?X-Amz-Signature=SECRET", "https://… is not known here"),
         ("ftp://id:SECRET@host/x", "ftp://… is not known here"),
         ("s3:///SECRET", "names no bucket"),
+        ("s3:id:SECRET@bucket/x", "s3: without // is neither a path nor a URL"),
+        ("S3A:/id:SECRET@bucket/x", "S3A: without //"),
     ],
 )
 def test_what_is_refused_is_not_repeated_where_it_may_hold_a_password(text: str, message: str) -> None:

@@ -25,9 +25,13 @@ from typing import Any
 
 import pytest
 import yaml
+from starskip.artefacts.artefact_store import ArtefactStore
+from starskip.artefacts.storage_for import storage_for
 
 CHECKOUT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
+# Each job's JVMs live for seconds: they end before the optimising compiler would have paid for itself.
+SHORT_LIVED_JAVA = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 
 def free_ports(count: int) -> list[int]:
@@ -64,12 +68,12 @@ def _here(words: Sequence[str], replaced: Mapping[str, str]) -> list[str]:
     return [str(found), *options]
 
 
-def wait_until(is_so: Callable[[], Any], seconds: float, what: str) -> Any:
+def wait_until(is_so: Callable[[], Any], seconds: float, what: str, every_s: float = 0.5) -> Any:
     """Return the first true answer of ``is_so``; fail naming ``what`` if there is none in time."""
     deadline = time.monotonic() + seconds
     while not (found := is_so()):
         assert time.monotonic() < deadline, f"waited {seconds} s for {what}"
-        time.sleep(0.5)
+        time.sleep(every_s)
     return found
 
 
@@ -219,6 +223,7 @@ def spark_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false",
         "SPARK_DAEMON_MEMORY": "512m",
+        **SHORT_LIVED_JAVA,
         "SPARK_NO_DAEMONIZE": "1",
     }
     here = {"spark-master": "127.0.0.1", "7077": str(port)}
@@ -258,10 +263,7 @@ class House:
         return self.folder / "logs"
 
     @property
-    def store(self) -> Any:
-        from starskip.artefacts.artefact_store import ArtefactStore
-        from starskip.artefacts.storage_for import storage_for
-
+    def store(self) -> ArtefactStore:
         return ArtefactStore(storage_for(str(self.folder / "artefacts")))
 
     def parts(self, artefact: str, night: str) -> Mapping[str, Any]:
@@ -370,6 +372,7 @@ def operation() -> SimpleNamespace:
     return SimpleNamespace(
         BIN=BIN,
         CHECKOUT=CHECKOUT,
+        SHORT_LIVED_JAVA=SHORT_LIVED_JAVA,
         free_ports=free_ports,
         health_command=health_command,
         make_house=make_house,

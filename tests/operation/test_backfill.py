@@ -26,7 +26,7 @@ pytestmark = [
     pytest.mark.dags,
     pytest.mark.spark,
     pytest.mark.quality,
-    pytest.mark.timeout(2400),
+    pytest.mark.timeout(5400),
     pytest.mark.filterwarnings("default"),
 ]
 
@@ -108,6 +108,9 @@ def seen(
         "AIRFLOW__API__SECRET_KEY": "another secret of the test",
         # The schedule itself would add the night of whatever day it is.
         "AIRFLOW__SCHEDULER__USE_JOB_SCHEDULE": "False",
+        # The DAG file does not change while it runs.
+        "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "3600",
+        **operation.SHORT_LIVED_JAVA,
     }
     environment["PATH"] = f"{programs}:{environment['PATH']}"
     with operation.running_airflow(home, environment, port) as airflow:
@@ -125,7 +128,7 @@ def seen(
             name: subprocess.run(command, env=environment, capture_output=True, text=True)
             for name, command in health_commands(operation, spark_cluster, postgres_url, port).items()
         }
-        first = operation.wait_until(lambda: ended(4), 1500, "the backfill")
+        first = operation.wait_until(lambda: ended(4), 2500, "the backfill", every_s=3)
         failed = [run for run in first if run["state"] == "failed"]
         first_failures = {night_of(r): airflow.failure(r["dag_run_id"], "parse_query_logs") for r in failed}
         after_first = parts_of(house)
@@ -136,7 +139,8 @@ def seen(
         refused = airflow.call("POST", runs_path, {"logical_date": None, "conf": {**asked, "max_indexes": 0}})
         status, answer = airflow.call("POST", runs_path, {"logical_date": None, "conf": asked})
         assert status == 200, answer
-        runs = operation.wait_until(lambda: ended(5), 1500, "the failed days again, and one table's run")
+        again = "the failed days again, and one table's run"
+        runs = operation.wait_until(lambda: ended(5), 2500, again, every_s=3)
         with operation.postgres_session(postgres_url) as session:
             session.execute(
                 "SELECT b.id, r.state FROM backfill b JOIN backfill_dag_run x ON x.backfill_id = b.id "

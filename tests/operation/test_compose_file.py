@@ -166,4 +166,4 @@ def test_the_files_of_the_image_are_enough_for_dag_pages_and_stages(tmp_path: Pa
         ran = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True)
         assert ran.returncode == 0, ran.stderr
     # Compose puts the artefacts' volume there.
-    assert {path.name for path in (place / "night").iterdir()} >= {"table_facts"}
+    assert {path.name for path in (place / "night" / "artefacts").iterdir()} >= {"table_facts"}

@@ -54,6 +54,28 @@ def test_a_database_that_the_caller_gives_is_used_but_not_that_of_another_airflo
     assert has_file_database(airflow_environment(CHECKOUT, {}), home)
 
 
+def test_a_database_of_the_callers_comes_with_its_key_and_the_backend_of_its_secret() -> None:
+    kept = {
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN_SECRET": "airflow/database",
+        "AIRFLOW__SECRETS__BACKEND": "a.Vault",
+        "AIRFLOW__SECRETS__BACKEND_KWARGS": "{}",
+        "AIRFLOW__CORE__FERNET_KEY": "its key",
+    }
+    found = airflow_environment(CHECKOUT, {**kept, "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": ""})
+    assert kept.items() <= found.items()
+    assert "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN" not in found
+    assert not has_file_database(found, CHECKOUT / ".airflow")
+
+
+def test_a_key_without_its_database_or_of_another_airflow_is_not_used() -> None:
+    key = {"AIRFLOW__CORE__FERNET_KEY": "of another", "AIRFLOW__SECRETS__BACKEND": "a.Vault"}
+    given = {**key, "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": "postgresql://production"}
+    for caller in (key, {**given, "AIRFLOW_HOME": "/other"}):
+        found = airflow_environment(CHECKOUT, caller)
+        assert has_file_database(found, CHECKOUT / ".airflow")
+        assert not found.keys() & key.keys()
+
+
 def test_the_printed_exports_hold_no_secret_that_the_caller_has_given() -> None:
     given = {"AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": "postgresql+psycopg2://me:s3cret@db/airflow"}
     command = [sys.executable, "-m", "starskip.orchestration.airflow_environment"]

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
+import pytest
+from starskip.orchestration import package_zip as module
 from starskip.orchestration.package_zip import package_zip
 
 
@@ -18,3 +22,17 @@ def test_a_python_that_has_only_the_zip_imports_the_package_and_finds_its_templa
         ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path)
         assert ran.stdout.splitlines() == [str(path / "starskip" / "errors.py"), "True"], ran.stderr
     assert not path.exists()
+
+
+@pytest.mark.parametrize("seconds", [0, 5_000_000_000])
+def test_files_with_a_date_that_a_zip_cannot_hold_travel_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: int
+) -> None:
+    """A build that can be repeated may date all files 1970."""
+    package = tmp_path / "starskip"
+    package.mkdir()
+    (package / "errors.py").write_text("")
+    os.utime(package / "errors.py", (seconds, seconds))
+    monkeypatch.setattr(module, "files", lambda _: package)
+    with package_zip() as path, zipfile.ZipFile(path) as archive:
+        assert archive.namelist() == ["starskip/errors.py"]

@@ -198,3 +198,14 @@ def test_shapes_beyond_the_cap_count_as_understood(lab):
     lab.publish("workload", [{**shapes[0], "shape_id": "unparsed:too_many_shapes"}])
     lab.publish("votes", [])
     assert lab.failed(STAGE) == []
+
+
+def test_a_weighted_query_saves_no_more_than_its_weighted_entries(lab):
+    def votes_in_proportion(rows):
+        for row in rows:
+            row.update(saving_entries=10 * row["saving_entries"])
+
+    lab.spoil("votes", votes_in_proportion)
+    assert lab.failed(STAGE) == ["saving_entries of {table}: all legs of a shape, and what it scans"]
+    lab.spoil("workload", lambda rows: [row.update(weight=10.0) for row in rows])
+    assert lab.failed(STAGE) == []

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 from starskip.reports.evidence import Interval, Structure
-from starskip.reports.history_chart import HEIGHT, WIDTH, HistoryPoint, history_chart
+from starskip.reports.history_chart import HEIGHT, NARROW, WIDE, HistoryPoint, history_chart
 
 RATIOS = st.floats(-0.5, 1.5)
 SETS = st.lists(st.sampled_from("abc"), unique=True, max_size=3)
@@ -26,17 +26,19 @@ def point(draw: st.DrawFn, run_date: date) -> HistoryPoint:
     return HistoryPoint(run_date, saving if has_saving else None, interval, chosen, "/x")
 
 
-@given(points())
-def test_everything_is_drawn_inside_in_the_order_of_time(given_points: list[HistoryPoint]) -> None:
-    chart = history_chart(given_points)
+@given(points(), st.sampled_from([WIDE, NARROW]))
+def test_everything_is_drawn_inside_in_the_order_of_time(
+    given_points: list[HistoryPoint], width: int
+) -> None:
+    chart = history_chart(given_points, width=width)
     assert chart is not None
     assert len(chart.dots) == len(given_points)
     assert [dot.x for dot in chart.dots] == sorted(dot.x for dot in chart.dots)
     pairs = [tuple(map(float, pair.split(","))) for pair in f"{chart.line} {chart.band}".split()]
-    assert all(0 <= x <= WIDTH and 0 <= y <= HEIGHT for x, y in pairs)
-    assert all(0 <= tick.position <= WIDTH for tick in chart.x_ticks)
-    assert 1 <= len(chart.x_ticks) <= 8
-    assert chart == history_chart(list(reversed(given_points)))
+    assert all(0 <= x <= width and 0 <= y <= HEIGHT for x, y in pairs)
+    assert all(0 <= tick.position <= width for tick in chart.x_ticks)
+    assert 1 <= len(chart.x_ticks) <= width // 100
+    assert chart == history_chart(list(reversed(given_points)), width=width)
 
 
 def test_a_higher_saving_stands_higher_and_a_new_set_is_marked() -> None:

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import pytest
 from starskip.pinot.index_rules import index_rules
 from starskip.scoring.alternatives import (
     MAX_JOINT_STRUCTURES,
     MAX_PAIRED_STRUCTURES,
     LegAlternatives,
     leg_alternatives,
+    without_idle_ranges,
 )
-from starskip.scoring.structure import Structure, by_column
+from starskip.scoring.structure import Structure, by_column, parse_structure
 from starskip.sql.fingerprint import fingerprint
+from starskip.sql.predicate import leaves
 from starskip.sql.query_shape import query_shape
 
 NAMES = [f"c{number}" for number in range(40)]
@@ -58,7 +61,10 @@ def test_alternatives_do_not_grow_without_bound() -> None:
             40,
         )
     }
-    assert numbers == {5: 32, 6: 1 + 6 + 15 + 1, 12: 1 + 12 + 66 + 1, 13: 1 + 13 + 1, 40: 1 + 40 + 1}
+    # Nothing, each, each pair, chains of 3 (or 2) up to 8, and all.
+    chains = {6: 3, 12: 6, 13: 7, 40: 7}
+    pairs = {6: 15, 12: 66, 13: 0, 40: 0}
+    assert numbers == {5: 32} | {n: 1 + n + pairs[n] + chains[n] + 1 for n in chains}
     assert not legs_of(" and ".join(f"{name} = 1" for name in NAMES[:6]))[0].is_complete
 
 
@@ -99,3 +105,62 @@ def test_orders_come_as_legs_of_their_own() -> None:
     assert names_of(indexes) == ["", "inverted:c1"]
     assert orders.reorders
     assert names_of(orders) == ["", "sorted:", "sorted:c1", "sorted:c2"]
+
+
+def test_a_chain_takes_the_columns_in_the_order_of_the_candidates_and_equalities_first() -> None:
+    cut = fingerprint(
+        "select count(*) from t where c1 <> 1 and c2 > 2 and c3 = 3 and c4 = 4 and c5 = 5 and c6 = 6"
+    )
+    ranges = by_column({Structure("range", "c2")})
+    inverted = {name: (Structure("inverted", name),) for name in ("c1", "c6", "c4", "c3", "c5")}
+    (leg,) = leg_alternatives(query_shape(cut.skeleton), {**inverted, **ranges}, index_rules("0.11"))
+    chains = [subset for subset in leg.alternatives if 2 < len(subset) < 6]
+    assert [sorted(item.column for item in subset) for subset in chains] == [
+        ["c3", "c4", "c6"],
+        ["c3", "c4", "c5", "c6"],
+        ["c2", "c3", "c4", "c5", "c6"],
+    ]
+
+
+def test_chains_hold_one_index_a_predicate_and_none_that_goes() -> None:
+    (leg,) = legs_of(
+        "c1 = 1 and c2 = 2 and c3 = 3",
+        kinds=("inverted", "range", "without_inverted"),
+        version="1.2.0",
+    )
+    assert not leg.is_complete
+    larger = [names for names in names_of(leg) if names.count("+") > 1]
+    assert larger == [
+        "inverted:c1+inverted:c2+inverted:c3",
+        "range:c1+range:c2+range:c3",
+        "inverted:c1+inverted:c2+inverted:c3+range:c1+range:c2+range:c3",
+        names_of(leg)[-1],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("version", "where", "kept"),
+    [
+        ("1.2.0", "a = 1 and b = 2", {"inverted:a", "inverted:b", "range:only"}),
+        # Of a column that some query asks a range of, a range index may do alone.
+        ("1.2.0", "a = 1 and b > 2", {"inverted:a", "inverted:b", "range:b", "range:only"}),
+        ("0.11", "a = 1 and b > 2", {"inverted:a", "inverted:b", "range:b", "range:only"}),
+    ],
+)
+def test_a_range_index_that_only_an_inverted_one_could_replace(
+    version: str, where: str, kept: set[str]
+) -> None:
+    candidates = by_column(
+        {Structure(kind, name) for kind in ("inverted", "range") for name in "ab"}
+        | {parse_structure("range:only")}
+    )
+    asked = leaves(query_shape(fingerprint(f"select count(*) from t where {where}").skeleton).filter)
+    found = without_idle_ranges(asked, candidates, index_rules(version))
+    assert {str(item) for of_column in found.values() for item in of_column} == kept
+
+
+def test_no_range_index_beside_an_inverted_one_that_is_there() -> None:
+    candidates = by_column({Structure("without_inverted", "a"), Structure("range", "a")})
+    asked = leaves(query_shape(fingerprint("select count(*) from t where a = 1").skeleton).filter)
+    found = without_idle_ranges(asked, candidates, index_rules("1.2.0"))
+    assert found == {"a": (Structure("without_inverted", "a"),)}

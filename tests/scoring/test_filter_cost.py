@@ -123,6 +123,10 @@ BINDER_COLUMNS = {
         ("a = 1 AND (a = 1 OR b = 1)", "ab", 0.0),
         ("a = 99 AND b = 1", "", 0.0),
         ("a <> 99 AND b = 1", "", 1.0),
+        # What runs on an index of its own reads nothing.
+        ("TEXT_MATCH(many, 'x')", "", 0.0),
+        ("JSON_MATCH(many, 'x') OR a = 1", "a", 0.0),
+        ("TEXT_MATCH(many, 'x') AND a = 1", "a", 0.0),
     ],
 )
 def test_known_costs(window_of: Callable[..., Any], where: str, indexed: str, entries_per_row: float) -> None:
@@ -134,6 +138,13 @@ def test_known_costs(window_of: Callable[..., Any], where: str, indexed: str, en
         return 0.0 if leaf.column in indexed and IndexRules().serves("inverted", leaf) else None
 
     assert filter_cost(bound, answers) == pytest.approx(entries_per_row)
+
+
+def test_what_runs_on_its_own_index_leaves_its_survivors_to_the_scans(window_of: Callable[..., Any]) -> None:
+    cut = fingerprint("select count(*) from t where a = 1 AND JSON_MATCH(many, 'x')")
+    binder = filter_binder(window_of(**BINDER_COLUMNS), lambda leaf: False)
+    bound = binder.bind(query_shape(cut.skeleton).filter, cut.literals, unknown_ratio=0.3)
+    assert filter_cost(bound, lambda leaf: None) == pytest.approx(0.3, abs=0.05)
 
 
 def test_only_an_and_with_an_index_is_evaluated_eagerly(window_of: Callable[..., Any]) -> None:

@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from starskip.pinot.index_rules import IndexRules, index_rules
 from starskip.scoring.alternatives import Candidates
 from starskip.scoring.leapfrog_votes import leapfrog_votes
-from starskip.scoring.segment_estimates import SegmentState, estimate_segment, merge_estimates
+from starskip.scoring.segment_estimates import (
+    InstanceShare,
+    SegmentState,
+    estimate_segment,
+    merge_estimates,
+)
 from starskip.scoring.structure import Structure, by_column, removal
 from starskip.sql.fingerprint import fingerprint
 from starskip.tables.row_window import RowWindow
@@ -36,11 +42,13 @@ def savings(
     windows: list[RowWindow],
     states: list[SegmentState] | None = None,
     candidates: Candidates = CANDIDATES,
+    table_rows: int | None = None,
+    shares: list[InstanceShare] | None = None,
 ) -> dict[str, float]:
-    rows = sum(window.rows for window in windows)
+    rows = table_rows or sum(window.rows for window in windows)
+    each = zip(windows, states or [PLAIN] * len(windows), shares or [None] * len(windows), strict=True)
     estimates = [
-        estimate_segment(window, state, [shape], candidates, rows)
-        for window, state in zip(windows, states or [PLAIN] * len(windows), strict=True)
+        estimate_segment(window, state, [shape], candidates, rows, share) for window, state, share in each
     ]
     votes = leapfrog_votes([shape], merge_estimates(estimates), candidates, (states or [PLAIN])[0].rules)
     return {
@@ -147,6 +155,7 @@ def assert_close(found: pa.Table, expected: pa.Table) -> None:
     for one, other in zip(found.to_pylist(), expected.to_pylist(), strict=True):
         assert one.pop("entries") == pytest.approx(other.pop("entries"))
         assert one.pop("eager") == pytest.approx(other.pop("eager"), nan_ok=True)
+        assert one.pop("simulated_ratio") == pytest.approx(other.pop("simulated_ratio"))
         assert one == other
 
 
@@ -181,3 +190,71 @@ def test_dropping_an_index_costs_what_it_saved(windows: list[RowWindow]) -> None
     shape = workload("select count(*) from t where a = 5 and b <> 0", 10)
     found = savings(shape, windows[:1], [indexed], candidates)
     assert found["without_inverted:a"] < -50
+
+
+SEGMENTS = 12
+IN_FORCE = frozenset({Structure("inverted", "a")})
+SCALED_CASES = [
+    # Dropping the index in force loses what no log has seen.
+    ("select count(*) from t where a = 1", 0, SegmentState(RULES, in_force=IN_FORCE)),
+    ("select count(*) from t where a = 1 and b = 3", 300, SegmentState(RULES, in_force=IN_FORCE)),
+    ("select count(*) from t where a = 1", 0, SegmentState(RULES, sorted_columns=frozenset("a"))),
+    # A LIMIT ends these after a tenth of the table, and after one segment.
+    ("select c from t where a = 1 and b = 3 limit 5", 150, PLAIN),
+    ("select c from t where a = 1 and b = 3 limit 1", 3, PLAIN),
+]
+
+
+@pytest.mark.parametrize(("sql", "entries", "state"), SCALED_CASES)
+@settings(max_examples=10)
+@given(sampled=st.integers(1, SEGMENTS), every=st.integers(1, SEGMENTS), first=st.integers(0, SEGMENTS))
+def test_losses_do_not_depend_on_how_many_equal_segments_are_simulated(
+    window_of: Windows, sql: str, entries: int, state: SegmentState, sampled: int, every: int, first: int
+) -> None:
+    segment = window_of(
+        a=[n % 7 for n in range(100)], b=[n // 50 * 3 for n in range(100)], c=list(range(100))
+    )
+    candidates = by_column({Structure("inverted", "b"), Structure("sorted", "c"), removal(*IN_FORCE)})
+    shape = workload(sql, entries)
+    rows = SEGMENTS * segment.rows
+    everything = savings(shape, [segment] * SEGMENTS, [state] * SEGMENTS, candidates, rows)
+    assert everything
+    few = savings(shape, [segment] * sampled, [state] * sampled, candidates, rows)
+    assert few == pytest.approx(everything)
+    shares = [InstanceShare(every, first + number) for number in range(SEGMENTS)]
+    assert savings(
+        shape, [segment] * SEGMENTS, [state] * SEGMENTS, candidates, rows, shares
+    ) == pytest.approx(everything)
+
+
+def test_a_loss_is_one_of_the_whole_table(windows: list[RowWindow]) -> None:
+    indexed = SegmentState(RULES, in_force=IN_FORCE)
+    shape = workload("select count(*) from t where a = 5", 0)
+    found = savings(shape, windows[:1], [indexed], by_column({removal(*IN_FORCE)}), table_rows=100_000)
+    assert found == {"without_inverted:a": -100_000.0}
+
+
+@pytest.mark.parametrize(
+    "where", ["a = 1", "a = 1 and b = 2", "(a = 1 or b = 1) and c > 2", "upper(a) = 'X' and b = 2"]
+)
+def test_a_segment_without_rows_tells_nothing(
+    window_of: Windows, windows: list[RowWindow], where: str
+) -> None:
+    empty = RowWindow("t", "empty", 0, 0, 0, {})
+    shape = workload(f"select count(*) from t where {where}", 100)
+    assert not any(savings(shape, [empty]).values())
+    assert savings(shape, [empty, *windows]) == savings(shape, windows)
+
+
+def test_the_most_selective_three_of_seven_columns_are_known_to_save_most(window_of: Windows) -> None:
+    draw = np.random.default_rng(3)
+    names = "abcdefg"
+    segment = window_of(
+        **{name: draw.integers(0, 2 + n // 3, 4_000).tolist() for n, name in enumerate(names)}
+    )
+    # As the night's candidates: most distinct values first.
+    candidates = {name: (Structure("inverted", name),) for name in reversed(names)}
+    shape = workload(f"select count(*) from t where {' and '.join(f'{name} = 1' for name in names)}", 5_000)
+    found = savings(shape, [segment], candidates=candidates)
+    assert found["e+f+g"] > max(saved for columns, saved in found.items() if len(columns) == 3)
+    assert found["d+e+f+g"] > found["e+f+g"]

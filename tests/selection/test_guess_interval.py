@@ -24,6 +24,9 @@ def test_nothing_read_nothing_saved_and_all_saved() -> None:
     assert guess_interval({}, {}).high == 0.0
     alone = guess_interval({"a": 0.75}, {"a": 1.0})
     assert (alone.low, alone.ratio, alone.high) == (0.75, 0.75, 0.75)
+    # Their shares sum to more than 1 in floats.
+    whole = {"a": 4.0, "b": 4.7}
+    assert guess_interval(whole, whole).high == 1.0
 
 
 @given(st.dictionaries(st.sampled_from("abcdef"), st.tuples(st.floats(0, 1e6), st.floats(-2, 1)), min_size=1))

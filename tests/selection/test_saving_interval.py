@@ -64,6 +64,47 @@ def test_queries_that_all_save_the_same_share_leave_only_the_model_error() -> No
     assert found.high - found.ratio == pytest.approx(1.6449 * 0.02)
 
 
+def of_legs(
+    queries: list[list[float]], entries: float, chosen: tuple[Structure, ...] = (A,)
+) -> SavingInterval:
+    """The interval for queries that scan ``entries`` each; ``queries``: what each leg of each saves."""
+    lists = []
+    for leg in range(len(queries[0])):
+        saved = [of_query[leg] for of_query in queries]
+        total, squared = sum(saved), sum(s * s for s in saved)
+        alternatives = {frozenset({A}): Saving(total, squared, total * entries)}
+        lists.append(VoteList("t", "q", leg, alternatives, is_complete=True))
+    return saving_interval(
+        lists,
+        chosen,
+        entries=len(queries) * entries,
+        entries_squared=len(queries) * entries**2,
+        model_error_ratio=0.0,
+    )
+
+
+@given(
+    legs=st.lists(st.floats(-0.4, 0.4), min_size=2, max_size=5),
+    shares=st.lists(st.floats(0, 1), min_size=1, max_size=5),
+)
+def test_a_query_is_as_uncertain_in_legs_as_in_one_piece(legs: list[float], shares: list[float]) -> None:
+    # Each query saves a share of every leg: the legs move together.
+    queries = [[100.0 * share * leg for leg in legs] for share in shares]
+    whole = of_legs([[sum(of_query)] for of_query in queries], 100.0)
+    parts = of_legs(queries, 100.0)
+    assert (parts.ratio, parts.low, parts.high) == pytest.approx(
+        (whole.ratio, whole.low, whole.high), abs=1e-6
+    )
+
+
+def test_a_leg_that_nights_voted_on_apart_is_of_different_queries() -> None:
+    # Two queries, each saving 60 of 100 in one leg; their nights listed other sets.
+    one = VoteList("t", "q", 0, {frozenset({A}): Saving(60.0, 3600.0, 6000.0)}, is_complete=True)
+    other = VoteList("t", "q", 0, one.alternatives, is_complete=False)
+    found = saving_interval([one, other], [A], entries=200.0, entries_squared=20_000.0, model_error_ratio=0.0)
+    assert (found.low, found.high) == pytest.approx((0.6, 0.6))
+
+
 def test_two_queries_by_hand() -> None:
     # R = 1/2; residuals are 100 - 50 and 0 - 50: their squares over the square of all entries.
     found = of_queries([(100.0, 1.0), (100.0, 0.0)], model_error_ratio=0.0)

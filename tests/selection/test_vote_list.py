@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+from math import inf, nan
+
 import pyarrow as pa
+import pytest
 from starskip.artefacts.schemas import VOTES
+from starskip.errors import StarskipError
 from starskip.scoring.structure import Structure, parse_structure
 from starskip.selection.vote_list import NOTHING, Saving, VoteList, total_saving, vote_lists
 
@@ -56,3 +60,11 @@ def test_lists_are_read_from_votes_rows() -> None:
 def test_a_column_name_with_a_colon_survives() -> None:
     odd = Structure("inverted", "a:b")
     assert parse_structure(str(odd)) == odd
+
+
+@pytest.mark.parametrize("saving", [nan, inf, -inf])
+def test_a_vote_that_is_no_number_is_named_and_not_lost(saving: float) -> None:
+    row = {"table": "t", "shape_id": "s", "leg": 0, "structures": ["inverted:a"], "saving_entries": saving}
+    votes = pa.Table.from_pylist([{**row, "is_complete": True}], VOTES)
+    with pytest.raises(StarskipError, match=r"table t: shape s votes -?(nan|inf) entries.* for inverted:a;"):
+        vote_lists(votes)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
-from starskip.errors import SourceError
+from starskip.errors import SourceError, StorageOutage
 from starskip.spark.stage_job import stage_job
 from starskip.stages.engine import Engine
 from starskip.stages.night import Night, StageResult
@@ -22,6 +22,16 @@ def bad_input(engine: Engine, night: Night) -> StageResult:
         for item in items:
             raise SourceError(f"part-{item}.tar.gz: is damaged; copy it again", source="part")
         yield pa.RecordBatch.from_pylist([], schema=ROW)
+
+    engine.rows_of_items([5], rows, ROW).gather("rows", 10)
+    return StageResult({})
+
+
+def no_answer(engine: Engine, night: Night) -> StageResult:
+    """Find the store silent where the rows are made."""
+
+    def rows(items: Iterable[int]) -> Iterator[pa.RecordBatch]:
+        raise StorageOutage("s3://night/x: the store does not answer in time", location="s3://night/x")
 
     engine.rows_of_items([5], rows, ROW).gather("rows", 10)
     return StageResult({})
@@ -57,6 +67,6 @@ def fine(engine: Engine, night: Night) -> StageResult:
 if __name__ == "__main__":
     arguments = ["--config", str(Path(sys.argv[1])), "--run-date", "2026-11-20"]
     print(f"no date left with {stage_job(fine, [*arguments[:2], '--run-date', 'yesterday'])}", flush=True)
-    for stage in (fine, bad_input, too_much):
+    for stage in (fine, bad_input, no_answer, too_much):
         print(f"{stage.__name__} left with {stage_job(stage, arguments)}", flush=True)
     stage_job(a_bug, arguments)

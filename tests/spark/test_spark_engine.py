@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.storage_for import storage_for
-from starskip.errors import CapExceeded
+from starskip.errors import CapExceeded, StorageError
 from starskip.spark.spark_engine import SparkEngine
 
 pytestmark = pytest.mark.spark
@@ -88,3 +88,19 @@ def test_a_snapshot_is_read_by_one_task_a_file_and_only_the_tables_asked_for(
     values = engine.rows_of_snapshot(snapshot, ["b"], ["value"]).gather("values", 100)
     assert sorted(values["value"].to_pylist()) == list(range(10, 20))
     assert values.column_names == ["value"]
+
+
+def test_a_damaged_file_is_named_as_it_is_without_spark(spark: SparkSession, tmp_path: Path) -> None:
+    store = ArtefactStore(storage_for(str(tmp_path)), {"numbers": NUMBERS})
+    rows = pa.table({"key": ["a"] * 10, "value": list(range(10)), "partition": [0] * 10}).cast(NUMBERS)
+    parts = {"a": Part(store.write_aside("numbers", "2026-11-20").write("a", rows))}
+    created_at = datetime(2026, 11, 21, tzinfo=UTC)
+    store.publish("numbers", "2026-11-20", parts, replace="all", created_at=created_at, created_by="test")
+    (file,) = parts["a"].files
+    path = tmp_path / file.name
+    path.write_bytes(path.read_bytes()[:4] + b"\xff" * 20 + path.read_bytes()[24:])
+    snapshot = store.snapshot("numbers", "2026-11-20")
+    assert snapshot is not None
+    with pytest.raises(StorageError, match=f"{file.name}: is damaged") as caught:
+        SparkEngine(spark).rows_of_snapshot(snapshot, ["a"]).gather("values", 100)
+    assert caught.value.location == file.name

@@ -45,6 +45,13 @@ def test_an_error_of_ours_on_an_executor_is_one_line_and_exit_code_3(
     assert "bad_input: part-5.tar.gz: is damaged; copy it again" in jobs.stderr.splitlines()
 
 
+def test_a_store_that_does_not_answer_is_one_line_and_may_be_tried_again(
+    jobs: subprocess.CompletedProcess[str],
+) -> None:
+    assert "no_answer left with 1" in jobs.stdout
+    assert "no_answer: s3://night/x: the store does not answer in time" in jobs.stderr.splitlines()
+
+
 def test_a_result_larger_than_the_driver_takes_is_a_cap_and_not_a_crash(
     jobs: subprocess.CompletedProcess[str],
 ) -> None:

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.storage_for import storage_for
+from starskip.artefacts.vacuum import vacuum
 from starskip.errors import SourceError, StorageError
 from starskip.stages.export_reports import export_reports
 
@@ -65,6 +66,22 @@ def test_names_that_differ_only_in_case_keep_apart_on_every_disk(tmp_path: Path)
 def test_a_night_without_reports_says_so(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="no reports of 2026-11-19: run that night first"):
         export_reports(published(tmp_path, {}), "2026-11-19", tmp_path / "reports")
+
+
+def test_a_folder_inside_the_store_is_refused_where_a_vacuum_would_take_the_copies(tmp_path: Path) -> None:
+    store = published(tmp_path, {"orders": b"of orders"})
+    (tmp_path / "link").symlink_to(tmp_path / "artefacts")
+    for folder in ("artefacts", "artefacts/reports", "link/copies", "reports/../artefacts"):
+        with pytest.raises(StorageError, match="lies in the folder of the artefacts"):
+            export_reports(store, NIGHT, tmp_path / folder)
+    assert sorted(path.name for path in (tmp_path / "artefacts").iterdir()) == ["reports"]
+
+
+def test_copies_beside_the_store_outlive_its_vacuum(tmp_path: Path) -> None:
+    store = published(tmp_path / "night", {"orders": b"of orders"})
+    path = export_reports(store, NIGHT, tmp_path / "night" / "reports")["orders"]["report.md"]
+    vacuum(store, now=datetime.now(UTC) + timedelta(days=9), grace=timedelta(hours=24))
+    assert path.read_bytes() == b"of orders"
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.schemas import RECOMMENDATIONS, VOTES, WORKLOAD
 from starskip.artefacts.storage_for import storage_for
+from starskip.errors import StorageOutage
 from starskip.scoring.structure import Structure
 from starskip.settings import Settings
 from starskip.stages.night import Night
@@ -124,3 +125,16 @@ def test_a_night_that_cannot_be_read_is_left_out_with_a_warning(
     assert ([weight for weight, _ in past.nights], past.chosen) == ([pytest.approx(0.64)], {A})
     assert len(past.warnings) == 1
     assert past.warnings[0].startswith("table t: 2026-11-19 does not vote, it cannot be read: ")
+
+
+def test_a_store_that_does_not_answer_is_no_night_without_a_past(
+    night_of: Callable[..., Night], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(night_of(19), chosen="a", saving=40.0)
+
+    def silent(*_: object) -> None:
+        raise StorageOutage("s3://night: the store does not answer", location="s3://night")
+
+    monkeypatch.setattr(ArtefactStore, "snapshot", silent)
+    with pytest.raises(StorageOutage):
+        past_nights(night_of(20), "t")

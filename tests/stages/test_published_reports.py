@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import runpy
+import shutil
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -12,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.manifest import Part
+from starskip.artefacts.storage import Storage
 from starskip.artefacts.storage_for import storage_for
 from starskip.errors import MissingSource, StorageError
 from starskip.reports.page_links import page_name
@@ -20,7 +23,7 @@ from starskip.reports.report_files import report_files
 from starskip.reports.report_row import NightRows, ReportRow
 from starskip.settings import Settings
 from starskip.stages import published_reports
-from starskip.stages.gate_verdicts import GateCheck, GateVerdict, publish_verdicts
+from starskip.stages.gate_verdicts import STAGES, GateCheck, GateVerdict, publish_verdicts
 from starskip.stages.night import Night
 from starskip.stages.published_reports import (
     neighbour_nights,
@@ -125,6 +128,72 @@ def test_a_filter_that_finds_nothing_stops_looking_and_says_where(
     page = recent_nights(long_history, like="zz", rows=9, rows_a_night=9)
     assert page.nights == ()
     assert page.older == date(2026, 11, 4)
+
+
+class CountingStorage:
+    """A store that counts what is asked of it."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self.asked: Counter[str] = Counter()
+
+    def __getattr__(self, name: str) -> Any:
+        self.asked[name] += 1
+        return getattr(self._storage, name)
+
+
+@pytest.fixture
+def counted(long_history: Night) -> tuple[Night, Counter[str]]:
+    storage = CountingStorage(long_history.store.storage)
+    return replace(long_history, store=ArtefactStore(storage)), storage.asked
+
+
+def test_what_was_read_once_is_not_read_again(counted: tuple[Night, Counter[str]]) -> None:
+    night, asked = counted
+    first = [rows_of(night), table_rows(night, "a", nights=9), night_rows(night, limit=9)]
+    # Ten reports, and the manifests of five nights' reports and of two nights' verdicts.
+    assert asked["read"] == 10 + 5 + 2
+    asked.clear()
+    again = [rows_of(night), table_rows(night, "a", nights=9), night_rows(night, limit=9)]
+    assert again == first
+    assert neighbour_nights(night, "a")[1] is not None
+    assert published_table(night, "a") == "a"
+    assert asked["read"] == 0
+
+
+def test_a_page_asks_the_store_for_a_few_nights_however_many_there_are(
+    counted: tuple[Night, Counter[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    night, asked = counted
+    monkeypatch.setattr(published_reports, "MAX_NIGHTS_LOOKED_AT", 2)
+    recent_nights(night, like="zz", rows=9, rows_a_night=9)
+    artefacts = 1 + len(STAGES)
+    assert asked["objects_below"] == 2 * artefacts
+    assert asked["read"] <= 2 * artefacts
+    assert published_reports.MAX_NIGHTS_LOOKED_AT < 60
+
+
+def test_a_night_that_is_run_again_is_read_again(tmp_path: Path, files: dict[str, bytes]) -> None:
+    night = night_of(tmp_path)
+    publish(night, ["a"], files)
+    stop(night, "b")
+    assert [row.table for row in rows_of(night)] == ["b", "a"]
+    publish(night, ["a", "c"], files)
+    stop(night, "c")
+    assert [(row.table, bool(row.stopped)) for row in rows_of(night)] == [("c", True), ("a", False)]
+
+
+def test_a_store_that_was_emptied_and_filled_again_under_the_same_numbers_is_read_again(
+    tmp_path: Path, files: dict[str, bytes]
+) -> None:
+    """As ``make clean`` and ``make night`` beside a page that stays open."""
+    night = night_of(tmp_path / "artefacts")
+    for table in ("a", "b"):
+        publish(night, [table], files)
+        stop(night, f"{table} stopped")
+        assert [row.table for row in rows_of(night)] == [f"{table} stopped", table]
+        shutil.rmtree(tmp_path / "artefacts")
+    assert rows_of(night) == []
 
 
 @given(nights=st.integers(1, 10), table=st.sampled_from(["a", "b", "<c>", "nobody"]))

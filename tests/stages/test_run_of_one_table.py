@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from starskip.artefacts.manifest import Part
@@ -41,7 +43,7 @@ def test_the_first_run_of_a_night_may_be_one_for_one_table(lab: Any) -> None:
 def test_its_old_nights_go_and_those_of_other_tables_stay(lab: Any) -> None:
     night = lab.night(
         tables=frozenset({"lineitem"}),
-        started_at=datetime(2040, 1, 1, tzinfo=UTC),
+        started_at=datetime.now(UTC),
         settings=replace(lab.settings, retention_nights=1),
     )
     for day in ("2026-11-01", "2026-11-02"):
@@ -50,7 +52,11 @@ def test_its_old_nights_go_and_those_of_other_tables_stay(lab: Any) -> None:
         night.store.publish(
             "reports", day, parts, replace="all", created_at=night.started_at, created_by="test"
         )
+    for path in Path(night.store.storage.root).rglob("*"):
+        os.utime(path, (0, 0))
     assert tidy_artefacts(night).retired.nights == ("2026-11-01",)
     assert night.store.snapshot("reports", "2026-11-01").tables == ("airlineStats",)
     assert night.store.snapshot("reports", "2026-11-02").tables == ("airlineStats", "lineitem")
+    for path in Path(night.store.storage.root).rglob("*"):
+        os.utime(path, (0, 0))
     assert tidy_artefacts(replace(night, tables=None), dry_run=True).retired.nights == ("2026-11-01",)

@@ -73,6 +73,19 @@ class House:
         now = datetime.now(UTC)
         self.store.publish("reports", night, {table: part}, replace="tables", created_at=now, created_by="t")
 
+    def start_ui(self, port: int, home: Path | None = None) -> subprocess.CompletedProcess[str]:
+        """Start the page where it cannot be started."""
+        command = [sys.executable, "-m", "starskip.orchestration.airflow_ui", "--port", str(port)]
+        place = ["--home", str(home or self.home)]
+        return subprocess.run(
+            [*command, *place],
+            cwd=CHECKOUT,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
     def processes(self) -> list[int]:
         """The processes that live in this house, whoever started them."""
         mark = f"AIRFLOW_HOME={self.home}\0".encode()
@@ -92,6 +105,10 @@ class Page:
     process: subprocess.Popen[str]
     house: House
     said: list[str] = field(default_factory=list)
+
+    @property
+    def port(self) -> int:
+        return int(self.address.rpartition(":")[2])
 
     def stop(self, how: signal.Signals) -> int:
         self.process.send_signal(how)
@@ -121,9 +138,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> House:
 def page(house: House, chromium: str) -> Iterator[Page]:
     """Airflow with the pages, on a free port of this machine; the browser is asked for first."""
     del chromium
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = ["-m", "starskip.orchestration.airflow_ui", "--port", str(port), "--home", str(house.home)]
     process = subprocess.Popen(
         [sys.executable, *command], cwd=CHECKOUT, env=house.environment, stdout=subprocess.PIPE, text=True
@@ -131,7 +146,7 @@ def page(house: House, chromium: str) -> Iterator[Page]:
     try:
         assert process.stdout is not None
         said = [process.stdout.readline() for _ in range(3)]
-        assert said[1].startswith(f"http://127.0.0.1:{port}  user admin, password "), said
+        assert said[1].startswith(f"http://127.0.0.1:{port}  user admin, password in "), said
         password = json.loads((house.home / "passwords.json").read_text())["admin"]
         wait_until_healthy(f"127.0.0.1:{port}")
         yield Page(f"http://127.0.0.1:{port}", password, process, house, said)
@@ -141,6 +156,18 @@ def page(house: House, chromium: str) -> Iterator[Page]:
             process.wait(timeout=90)
         if process.stdout:
             process.stdout.close()
+
+
+def free_port() -> int:
+    """A port that is free together with those that Airflow needs beside it."""
+    while True:
+        with socket.socket() as one, socket.socket() as two, socket.socket() as three, suppress(OSError):
+            one.bind(("127.0.0.1", 0))
+            port = int(one.getsockname()[1])
+            two.bind(("127.0.0.1", port + 713))
+            three.bind(("127.0.0.1", port + 714))
+            if port <= 64_000:
+                return port
 
 
 @pytest.fixture(scope="session")

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import re
 import signal
-from collections.abc import Iterator
+import socket
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import psutil
 import pytest
 
 pytestmark = [pytest.mark.ui, pytest.mark.dags, pytest.mark.filterwarnings("default")]
@@ -19,6 +24,12 @@ DAG = "index_advisor_nightly"
 NIGHT = "2026-11-20"
 TIMEOUT_MS = 60_000
 """For a shared machine; no time is asserted."""
+
+PAPER = "body => getComputedStyle(body).backgroundColor"
+TOO_WIDE = (
+    "() => [...document.querySelectorAll('body, .scroll')]"
+    ".filter(each => each.scrollWidth > each.clientWidth).length"
+)
 
 
 @dataclass
@@ -75,6 +86,14 @@ def visit(page: Any, logged_in: Any, tmp_path: Path) -> Iterator[Visit]:
     tab.close()
 
 
+def settled(value: Callable[[], Any], expected: Any) -> bool:
+    """Tell whether ``value`` becomes ``expected`` within the time that a page has."""
+    deadline = time.monotonic() + TIMEOUT_MS / 1_000
+    while value() != expected and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return bool(value() == expected)
+
+
 def note_place(visit: Visit, url: str) -> None:
     if not url.startswith((f"{visit.address}/", "data:", f"blob:{visit.address}/")):
         visit.elsewhere.append(url)
@@ -82,8 +101,36 @@ def note_place(visit: Visit, url: str) -> None:
 
 def test_the_start_says_where_the_page_is_and_how_to_log_in(page: Any) -> None:
     assert page.said[0].startswith("Starting Airflow; its log is ")
-    assert page.said[1] == f"{page.address}  user admin, password {page.password}; Ctrl-C stops it\n"
+    passwords = page.house.home / "passwords.json"
+    assert page.said[1] == f"{page.address}  user admin, password in {passwords}; Ctrl-C stops it\n"
+    assert page.password not in "".join(page.said)
+    assert page.house.home.stat().st_mode & 0o077 == 0
     assert page.said[2] == f"{page.address}/plugin/starskip  the reports of all nights\n"
+
+
+def test_a_second_start_says_in_one_line_that_there_is_one(page: Any, house: Any) -> None:
+    for port in (0, 40):
+        done = house.start_ui(page.port + port)
+        assert done.returncode == 1
+        assert done.stderr == (
+            f"Error: Airflow runs already in {house.home}: {page.address}, started by process "
+            f"{page.process.pid}; stop that one first\n"
+        )
+
+
+def test_a_port_that_is_taken_is_named_in_one_line(house: Any, tmp_path: Path) -> None:
+    for beside, words in ((0, ""), (714, ", which Airflow needs beside {port},")):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = taken.getsockname()[1] - beside
+            done = house.start_ui(port, home=tmp_path)
+        assert done.returncode == 1
+        assert done.stderr == (
+            f"Error: port {port + beside}{words.format(port=port)} cannot be had (Address already in use): "
+            f"choose another one, make ui PORT={port + 10}\n"
+        )
+    assert [each.name for each in tmp_path.iterdir() if each.suffix == ".db"] == []
 
 
 def test_from_the_navigation_to_a_report_its_files_and_its_history(visit: Visit) -> None:
@@ -132,10 +179,53 @@ def test_from_the_task_to_the_reports_of_its_night(visit: Visit, house: Any) -> 
     link.click()
     pages = visit.frame("Index advice")
     pages.get_by_role("heading", name=f"Night of {NIGHT}").wait_for()
+    assert pages.get_by_text("alert('table')").count() == 0
     visit.shoot("run")
     pages.get_by_role("link", name="airlineStats").click()
     pages.frame_locator("iframe").get_by_text(f"night of {NIGHT}").wait_for()
     assert visit.is_clean()
+
+
+def test_a_run_has_a_tab_with_the_reports_of_its_night(visit: Visit, house: Any) -> None:
+    visit.go(f"/dags/{DAG}/runs/{quote(house.run_id, safe='')}")
+    visit.tab.get_by_role("link", name="Index advice", exact=True).click()
+    pages = visit.frame("Index advice")
+    pages.get_by_role("link", name="lineitem", exact=True).click()
+    pages.frame_locator("iframe").get_by_text(f"night of {NIGHT}").wait_for()
+    with visit.tab.expect_download() as downloaded:
+        pages.get_by_role("link", name="Markdown").click()
+    assert downloaded.value.suggested_filename == f"lineitem-{NIGHT}-report.md"
+    assert visit.is_clean()
+
+
+@pytest.mark.parametrize("chosen", ["dark", "light"])
+def test_pages_and_reports_are_as_light_as_airflow_around_them(visit: Visit, chosen: str) -> None:
+    # The system's choice is the other one, and must not win.
+    visit.tab.emulate_media(color_scheme="light" if chosen == "dark" else "dark")
+    visit.go("/plugin/starskip")
+    visit.tab.evaluate("chosen => localStorage.setItem('theme', chosen)", chosen)
+    visit.go(f"/plugin/starskip/starskip/tables/lineitem/{NIGHT}")
+    pages = visit.frame("Starskip")
+    report = pages.frame_locator("iframe")
+    report.get_by_text(f"night of {NIGHT}").wait_for()
+    paper = {"dark": "rgb(20, 23, 28)", "light": "rgb(251, 251, 250)"}[chosen]
+    for place in (pages, report):
+        assert settled(partial(place.locator("body").evaluate, PAPER), paper)
+    visit.shoot(f"chosen-{chosen}")
+    assert visit.is_clean()
+
+
+@pytest.mark.parametrize("path", ["", f"/starskip/nights/{NIGHT}", "/starskip/tables/lineitem"])
+def test_lists_fit_a_narrow_window(visit: Visit, path: str) -> None:
+    visit.tab.set_viewport_size({"width": 400, "height": 850})
+    visit.go(f"/plugin/starskip{path}")
+    pages = visit.frame("Starskip")
+    saving = pages.locator("td.number b").first
+    saving.wait_for()
+    box = saving.bounding_box()
+    assert box["x"] + box["width"] <= 400
+    assert pages.locator("body").evaluate(TOO_WIDE) == 0
+    visit.shoot("narrow")
 
 
 def test_tags_in_names_and_queries_are_text(visit: Visit) -> None:
@@ -183,6 +273,16 @@ def test_an_unknown_night_and_another_dag_are_told_in_words(visit: Visit) -> Non
 
 
 def test_ctrl_c_ends_all_of_airflow(page: Any, house: Any) -> None:
-    assert len(house.processes()) > 3
+    family = psutil.Process(page.process.pid).children(recursive=True)
+    assert len(family) > 5
+    # What a task has started leads a group, and may lead a session, of its own.
     assert page.stop(signal.SIGINT) == 0
+    assert [each for each in family if each.is_running() and each.status() != "zombie"] == []
     assert house.processes() == []
+    assert is_given_back(house.home / "ui.lock")
+
+
+def is_given_back(lock: Path) -> bool:
+    with lock.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return True

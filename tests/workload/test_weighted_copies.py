@@ -175,7 +175,9 @@ def test_whole_weights_are_copies(
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @settings(max_examples=25)
-@given(log=LOGS, weight=st.floats(1e-6, 1e6), instances=st.sampled_from([2, 100]))
+@given(
+    log=LOGS, weight=st.sampled_from([0.5, 1e-5]) | st.floats(1e-6, 1e6), instances=st.sampled_from([2, 100])
+)
 def test_votes_are_in_proportion_to_any_weight(
     workload: Any, strategy: Any, log: list[Query], weight: float, instances: int
 ) -> None:

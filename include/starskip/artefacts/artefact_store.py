@@ -7,7 +7,7 @@ to (design.md, "The night" and "One mechanism publishes everything").
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -20,7 +20,7 @@ from starskip.artefacts.aside import Aside
 from starskip.artefacts.chain import Chain
 from starskip.artefacts.manifest import Manifest, Part
 from starskip.artefacts.snapshot import Snapshot
-from starskip.artefacts.storage import Storage
+from starskip.artefacts.storage import Storage, StoredObject
 from starskip.errors import StorageError
 
 SCHEMAS: Mapping[str, pa.Schema] = {
@@ -28,6 +28,7 @@ SCHEMAS: Mapping[str, pa.Schema] = {
 }
 """The schema of each artefact by the artefact's name, which is its name in ``schemas`` in small letters."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
+_KINDS = ("manifests", "data")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +89,25 @@ class ArtefactStore:
 
     def run_dates(self, artefact: str) -> tuple[str, ...]:
         """Return the nights of which something was published, oldest first."""
-        folders = [name for name in self.storage.folders_in(artefact) if _NAME.fullmatch(name)]
-        return tuple(name for name in folders if self.chain(artefact, name).versions())
+        return tuple(sorted(self.manifests(artefact)))
+
+    def manifests(self, artefact: str) -> Mapping[str, Mapping[int, StoredObject]]:
+        """Return what a listing shows of an artefact's manifests, by night and version."""
+        found = {
+            night: self.chain(artefact, night).manifests(of) for night, of in self.objects(artefact).items()
+        }
+        return {night: manifests for night, manifests in found.items() if manifests}
+
+    def objects(self, artefact: str) -> Mapping[str, Sequence[StoredObject]]:
+        """Return the manifests and data files that a listing shows of an artefact, by night."""
+        by_night: dict[str, list[StoredObject]] = {}
+        # One listing, a thousand objects a request, and not one of each of its nights.
+        for stored in self.storage.objects_below(artefact):
+            _, night, kind = [*stored.name.split("/"), "", ""][:3]
+            # What lies beside these, such as reports that somebody copied here, is not ours.
+            if kind in _KINDS and _NAME.fullmatch(night):
+                by_night.setdefault(night, []).append(stored)
+        return by_night
 
     def artefacts(self) -> tuple[str, ...]:
         """Return the names of the artefacts of which something was ever written, sorted."""

@@ -11,7 +11,7 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from starskip.artefacts.column_check import fitted, require_columns
+from starskip.artefacts.column_check import fitted
 from starskip.artefacts.manifest import DataFile
 from starskip.artefacts.storage import PutVerdict, Storage
 from starskip.errors import StorageError
@@ -19,6 +19,7 @@ from starskip.errors import StorageError
 BYTES_PER_FILE = 64 * 1024 * 1024
 """Arrow bytes that are encoded into one file, which bounds the memory of a writer."""
 _ROWS_PER_BATCH = 65_536
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,90}")
 _UNSAFE = re.compile(r"[^A-Za-z0-9.-]")
 _READABLE_CHARACTERS = 60
 
@@ -57,38 +58,14 @@ class Aside:
     def write_file(self, table: str, file_name: str, content: bytes) -> DataFile:
         """Write one file that is not a table, such as a report page, and return it.
 
-        ``file_name`` becomes the end of its name in the store; it is ours, never text from a log.
+        ``file_name`` is ours, never text from a log; ``DataFile.file_name`` gives it back.
         """
         return self._put(f"{self._table_folder(table)}/{uuid4().hex}-{file_name}", content, None)
 
-    def url(self, table: str) -> str:
-        """Return the folder into which Spark may write Parquet files of this table itself; see ``adopt``."""
-        return self.storage.url(f"{self._table_folder(table)}/adopted")
-
-    def adopt(self, table: str) -> tuple[DataFile, ...]:
-        """Return the Parquet files that were written to ``url(table)``, made durable, columns checked."""
-        stored = sorted(
-            (found.name, found.size_bytes)
-            for found in self.storage.objects_below(f"{self._table_folder(table)}/adopted")
-            if not found.name.rpartition("/")[2].startswith(("_", "."))
-        )
-        self.storage.make_durable(name for name, _ in stored)
-        return tuple(DataFile(name, size_bytes, self._footer_rows(name)) for name, size_bytes in stored)
-
-    def _footer_rows(self, name: str) -> int:
-        try:
-            footer = pq.read_metadata(name, filesystem=self.storage.arrow_filesystem())
-        except (pa.ArrowException, OSError) as error:
-            raise StorageError(
-                f"{name}: is not a Parquet file; run the step that wrote it again", location=name
-            ) from error
-        columns = footer.schema.to_arrow_schema().names
-        require_columns(columns, self._required_schema(), artefact=self.artefact, location=name)
-        return int(footer.num_rows)
-
     def _write_parquet(self, table: str, rows: pa.Table) -> DataFile:
         sink = pa.BufferOutputStream()
-        pq.write_table(self._fitted(rows, table), sink, compression="zstd")
+        # A changed bit in a page would else be another value, and nobody would know.
+        pq.write_table(self._fitted(rows, table), sink, compression="zstd", write_page_checksum=True)
         name = f"{self._table_folder(table)}/{uuid4().hex}.parquet"
         return self._put(name, sink.getvalue().to_pybytes(), rows.num_rows)
 
@@ -123,6 +100,11 @@ def file_safe(text: str) -> str:
     """
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     return f"t-{_UNSAFE.sub('-', text[: _READABLE_CHARACTERS - 2])}-{digest}"
+
+
+def is_plain_name(text: str) -> bool:
+    """Tell whether a text can stand as it is as the name of a file and in an address."""
+    return _PLAIN.fullmatch(text) is not None
 
 
 def _chunks(batches: Iterable[pa.RecordBatch], bytes_per_chunk: int) -> Iterator[pa.Table]:

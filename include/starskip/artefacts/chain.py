@@ -7,12 +7,12 @@ not a conflict. It is read again, and nothing is deleted on an unknown outcome.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from starskip.artefacts.manifest import Manifest, Part, manifest_bytes, manifest_from_bytes
-from starskip.artefacts.storage import PutVerdict, Storage
+from starskip.artefacts.storage import PutVerdict, Storage, StoredObject
 from starskip.errors import CommitConflict, StorageError
 
 _MANIFEST_NAME = re.compile(r"(\d{20})\.json")
@@ -23,7 +23,9 @@ _LATEST_ATTEMPTS = 10
 class Chain:
     """The manifests below ``key``, numbered from 1 without gaps; vacuum removes the oldest.
 
-    The newest is found by listing them, which stays cheap because vacuum keeps their number bounded.
+    No number is given twice, even if the chain has ended in between: a slow vacuum would take the new
+    manifest for the old one. The newest is found by listing them, which stays cheap because vacuum keeps
+    their number bounded.
     """
 
     storage: Storage
@@ -40,9 +42,12 @@ class Chain:
 
     def versions(self) -> tuple[int, ...]:
         """Return the versions that are kept, oldest first."""
-        listed = self.storage.objects_below(f"{self.key}/manifests")
-        found = (self.version_of(stored.name) for stored in listed)
-        return tuple(sorted(version for version in found if version is not None))
+        return tuple(sorted(self.manifests(self.storage.objects_below(f"{self.key}/manifests"))))
+
+    def manifests(self, listed: Iterable[StoredObject]) -> Mapping[int, StoredObject]:
+        """Return the manifests among the objects of a listing by their versions."""
+        by_version = ((self.version_of(stored.name), stored) for stored in listed)
+        return {version: stored for version, stored in by_version if version is not None}
 
     def latest(self) -> Manifest | None:
         """Return the newest manifest, None if nothing was ever published here."""
@@ -63,6 +68,10 @@ class Chain:
             name = self.manifest_name(version)
             raise StorageError(f"{name}: no such manifest; a vacuum may have removed it", location=name)
         return manifest
+
+    def end(self, version: int) -> None:
+        """Note, before the last manifest goes, that it has been ``version``; the empty note stays."""
+        self.storage.put_if_absent(f"{self._ended}/{version:020d}", b"")
 
     def commit(
         self,
@@ -92,7 +101,7 @@ class Chain:
             if own is not None:
                 return own
             manifest = Manifest(
-                version=1 if newest is None else newest.version + 1,
+                version=1 + (self._ended_at() if newest is None else newest.version),
                 commit_id=commit_id,
                 created_at=created_at,
                 created_by=created_by,
@@ -113,6 +122,15 @@ class Chain:
         raise failure or CommitConflict(
             f"{self.key}: other writers came first {max_attempts} times; run this step again"
         )
+
+    @property
+    def _ended(self) -> str:
+        # Apart from the artefacts, so that no listing of them grows with nights that are gone.
+        return f"_ended/{self.key}"
+
+    def _ended_at(self) -> int:
+        notes = self.storage.objects_below(self._ended)
+        return max((int(note.name.rpartition("/")[2]) for note in notes), default=0)
 
     def _own(self, version: int, commit_id: str) -> Manifest | None:
         manifest = self._read(version) if version else None

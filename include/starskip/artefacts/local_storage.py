@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,20 +88,10 @@ class LocalStorage:
             _, folders, _ = next(os.walk(top, onerror=_unless_missing), ("", [], []))
         return tuple(sorted(folders))
 
-    def make_durable(self, names: Iterable[str]) -> None:
+    @property
+    def place(self) -> str:
         """See ``Storage``."""
-        folders: set[Path] = set()
-        for path in map(self._path, names):
-            folders.update(above for above in path.parents if self.root in above.parents)
-            with _failures_named(path), path.open("rb") as file:
-                os.fsync(file.fileno())
-        with _failures_named(self.root):
-            for folder in folders:
-                _sync_folder(folder)
-
-    def url(self, name: str) -> str:
-        """See ``Storage``; Hadoop takes the text after the scheme literally, ``%`` and blanks too."""
-        return f"file://{self._path(name)}"
+        return str(self.root)
 
     def arrow_filesystem(self) -> pafs.FileSystem:
         """See ``Storage``."""

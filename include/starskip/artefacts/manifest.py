@@ -22,6 +22,11 @@ class DataFile:
     size_bytes: int
     rows: int | None
 
+    @property
+    def file_name(self) -> str:
+        """The name that ``Aside.write_file`` was given, which puts 32 digits and a dash before it."""
+        return self.name.rpartition("/")[2].partition("-")[2]
+
 
 @dataclass(frozen=True, slots=True)
 class Part:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from obstore.store import ObjectStore
 
 from starskip.artefacts.object_filesystem import ObjectFilesystem
 from starskip.artefacts.storage import PutVerdict, StoredObject, name_components
-from starskip.errors import SourceError, StorageError
-from starskip.files.object_failure import STORE_ERRORS, FailureKind, object_failure
+from starskip.errors import SourceError, StorageError, StorageOutage
+from starskip.files.object_failure import STORE_ERRORS, FailureKind, ObjectFailure, object_failure
 from starskip.files.object_url import ObjectUrl
 from starskip.files.open_store import Environment, open_store, store_environment
 
@@ -53,7 +53,7 @@ class ObjectStorage:
             failure = object_failure(error)
             if failure.kind is FailureKind.MISSING:
                 return None
-            raise _storage_error(url, failure.sentence) from None
+            raise _storage_error(url, failure) from None
 
     def delete(self, name: str) -> None:
         """See ``Storage``."""
@@ -63,7 +63,7 @@ class ObjectStorage:
         except STORE_ERRORS as error:
             failure = object_failure(error)
             if failure.kind is not FailureKind.MISSING:
-                raise _storage_error(url, failure.sentence) from None
+                raise _storage_error(url, failure) from None
 
     def objects_below(self, folder: str) -> Iterator[StoredObject]:
         """See ``Storage``; a page at a time."""
@@ -86,13 +86,10 @@ class ObjectStorage:
             prefixes = obstore.list_with_delimiter(store, url.key or None)["common_prefixes"]
         return tuple(sorted({prefix.rpartition("/")[2] for prefix in prefixes}))
 
-    def make_durable(self, names: Iterable[str]) -> None:
-        """See ``Storage``; what a store has acknowledged is durable."""
-
-    def url(self, name: str) -> str:
-        """See ``Storage``; Spark's name for S3 is ``s3a``."""
-        url = self._url(name)
-        return str(url._replace(scheme="s3a" if url.scheme == "s3" else url.scheme))
+    @property
+    def place(self) -> str:
+        """See ``Storage``."""
+        return str(self.root)
 
     def arrow_filesystem(self) -> pafs.FileSystem:
         """See ``Storage``."""
@@ -141,7 +138,7 @@ def _put(store: ObjectStore, root: ObjectUrl, key: str, content: bytes) -> PutVe
         failure = object_failure(error)
         if failure.kind is FailureKind.UNSUPPORTED:
             raise _unconditional(root) from None
-        raise _storage_error(root._replace(key=key), failure.sentence) from None
+        raise _storage_error(root._replace(key=key), failure) from None
     return PutVerdict.STORED
 
 
@@ -158,8 +155,9 @@ def _failures_named(url: ObjectUrl) -> Iterator[None]:
     try:
         yield
     except STORE_ERRORS as error:
-        raise _storage_error(url, object_failure(error).sentence) from None
+        raise _storage_error(url, object_failure(error)) from None
 
 
-def _storage_error(url: ObjectUrl, sentence: str) -> StorageError:
-    return StorageError(f"{url}: {sentence}", location=str(url))
+def _storage_error(url: ObjectUrl, failure: ObjectFailure) -> StorageError:
+    kind = StorageOutage if failure.kind is FailureKind.OUTAGE else StorageError
+    return kind(f"{url}: {failure.sentence}", location=str(url))

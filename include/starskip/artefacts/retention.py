@@ -7,13 +7,14 @@ its files go with the vacuum, when no reader can still need them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import uuid4
 
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.manifest import Part
+from starskip.artefacts.storage import StoredObject
 from starskip.errors import CommitConflict, StorageError
 
 _NOT_BY_TABLE = ("rejected_records",)
@@ -65,20 +66,29 @@ def retire_nights(
 ) -> Retired:
     """Take away, of each artefact and table, all but the newest ``nights``; with ``dry_run`` only tell.
 
+    ``now`` is the store's own time (``store_clock``), by which its objects are stamped.
     ``tables``: the only ones to touch; None means all. Of what belongs to no table those of any name go.
     A night of which anything was published within ``grace`` before ``now`` is left alone: it is being run
     again. A reader keeps what its snapshot names until a vacuum with the same grace. Cut short at any moment
-    everything stays readable, and the next call goes on. Raises ValueError if no night would be kept.
+    everything stays readable, and the next call goes on. Raises ValueError if no night would be kept, and
+    StorageError if the store cannot be listed.
     """
     if nights < 1:
         raise ValueError("retention must keep at least one night")
     old: list[OldParts] = []
     settled: set[str] = set()
     left_alone: list[tuple[str, str]] = []
-    for artefact in store.artefacts():
+    listed = {artefact: store.manifests(artefact) for artefact in store.artefacts()}
+    busy = _busy_nights(listed.values(), now - grace)
+    for artefact, manifests in listed.items():
+        past = set(sorted(manifests)[:-nights]) - busy
+        if not past:
+            continue
         try:
-            of_nights = _parts_by_night(store, artefact, nights)
-            past = {night for night in sorted(of_nights)[:-nights] if not _is_busy(store, night, now - grace)}
+            of_nights = {
+                night: store.chain(artefact, night).read(max(versions)).parts
+                for night, versions in manifests.items()
+            }
         except StorageError as error:
             left_alone.append((artefact, str(error)))
             continue
@@ -93,15 +103,6 @@ def retire_nights(
             left_alone.append((store.chain(each.artefact, each.run_date).key, str(error)))
             old.remove(each)
     return Retired(tuple(old), frozenset(settled), tuple(left_alone))
-
-
-def _parts_by_night(store: ArtefactStore, artefact: str, nights: int) -> dict[str, Mapping[str, Part]]:
-    """Return what each night holds; nothing, and nothing read, if there are not more than ``nights``."""
-    run_dates = store.run_dates(artefact)
-    if len(run_dates) <= nights:
-        return {}
-    manifests = {night: store.chain(artefact, night).latest() for night in run_dates}
-    return {night: manifest.parts for night, manifest in manifests.items() if manifest is not None}
 
 
 def _old_parts(
@@ -125,14 +126,15 @@ def _old_parts(
     return sorted(old, key=lambda each: each.run_date)
 
 
-def _is_busy(store: ArtefactStore, night: str, since: datetime) -> bool:
-    """Tell whether anything of that night, be it another artefact, was published since then."""
+def _busy_nights(listed: Iterable[Mapping[str, Mapping[int, StoredObject]]], since: datetime) -> set[str]:
+    """Return the nights of which anything, be it of one artefact alone, was published since then."""
     oldest_ns = int(since.timestamp() * 1_000_000_000)
-    return any(
-        stored.modified_ns >= oldest_ns
-        for artefact in store.artefacts()
-        for stored in store.storage.objects_below(f"{store.chain(artefact, night).key}/manifests")
-    )
+    return {
+        night
+        for manifests in listed
+        for night, versions in manifests.items()
+        if any(stored.modified_ns >= oldest_ns for stored in versions.values())
+    }
 
 
 def _withdraw(store: ArtefactStore, old: OldParts, now: datetime, created_by: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -54,7 +54,8 @@ class Snapshot:
                 f"{self.artefact}: holds plain files and no rows; read its files", location=self.artefact
             )
         names = [file.name for part in self.parts(tables).values() for file in part.files]
-        parquet = pads.ParquetFileFormat()
+        checked = pads.ParquetFragmentScanOptions(page_checksum_verification=True)
+        parquet = pads.ParquetFileFormat(default_fragment_scan_options=checked)
         filesystem = self.storage.arrow_filesystem()
         fragments = [parquet.make_fragment(name, filesystem) for name in names]
         for fragment, name in zip(fragments, names, strict=True):
@@ -67,12 +68,19 @@ class Snapshot:
     def read_table(self, tables: Collection[str] | None = None, columns: list[str] | None = None) -> pa.Table:
         """Return the rows of those tables, of all by default, in memory; for artefacts that are bounded."""
         dataset = self.dataset(tables)
-        try:
-            return dataset.to_table(columns=columns)
-        except (pa.ArrowException, OSError) as error:
-            raise StorageError(
-                f"{self.artefact}: cannot be read: {printable(str(error), 300)}", location=self.artefact
-            ) from error
+        names = dataset.schema.names if columns is None else columns
+        schema = pa.schema([dataset.schema.field(name) for name in names])
+        return pa.Table.from_batches(_batches(dataset, names), schema)
+
+    def batches(
+        self, tables: Collection[str] | None = None, columns: Sequence[str] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of those tables, of all by default, file by file.
+
+        Raises ``StorageError`` naming the file that is damaged.
+        """
+        dataset = self.dataset(tables)
+        yield from _batches(dataset, list(columns) if columns is not None else dataset.schema.names)
 
     def read_file(self, file: DataFile) -> bytes:
         """Return the content of one of its plain files."""
@@ -80,6 +88,18 @@ class Snapshot:
         if content is None:
             raise _missing(file.name)
         return content
+
+
+def _batches(dataset: pads.Dataset, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    for fragment in dataset.get_fragments():
+        try:
+            yield from fragment.to_batches(schema=dataset.schema, columns=columns)
+        except (pa.ArrowException, OSError) as error:
+            raise StorageError(
+                f"{fragment.path}: is damaged; run the step that wrote it again "
+                f"({printable(' '.join(str(error).split()), 200)})",
+                location=fragment.path,
+            ) from error
 
 
 def _physical_columns(fragment: pads.Fragment, name: str) -> list[str]:

@@ -6,7 +6,7 @@ stands on is ``put_if_absent`` (design.md, "One mechanism publishes everything")
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
@@ -69,12 +69,9 @@ class Storage(Protocol):
         """
         ...
 
-    def make_durable(self, names: Iterable[str]) -> None:
-        """Bring objects that others wrote through ``url`` or ``arrow_filesystem`` safely to the medium."""
-        ...
-
-    def url(self, name: str) -> str:
-        """Return the location of ``name`` as Spark takes it: with a scheme, not percent-encoded."""
+    @property
+    def place(self) -> str:
+        """The store as a person writes it: an absolute folder, or a URL."""
         ...
 
     def arrow_filesystem(self) -> pafs.FileSystem:

@@ -35,8 +35,9 @@ def storage_for(url: str) -> Storage:
     if scheme is None:
         return LocalStorage(Path(url).absolute())
     if scheme[1].lower() != "file":
-        raise StorageError(f"{url}: artefacts cannot be kept behind {scheme[1]}:", location=url)
+        # The rest may hold a password, as a database's URL does.
+        raise StorageError(f"artefacts cannot be kept behind {scheme[1]}:", location=scheme[1])
     folder = url[scheme.end() :].removeprefix("//")
     if not folder.startswith("/"):
-        raise StorageError(f"{url}: write file:///folder, with no host", location=url)
+        raise StorageError("write file:///folder, with no host, for the artefacts", location="file:")
     return LocalStorage(Path(folder))

@@ -31,9 +31,10 @@ def vacuum(
 ) -> VacuumReport:
     """Vacuum every night of every artefact; a chain that gives rise to a doubt is left alone with its reason.
 
-    ``now`` has a time zone and is compared with the store's own modification times. Of each chain the
-    newest ``keep_manifests`` stay, and every one that was the newest at any time within ``grace``. Of
-    ``settled`` chains, by their keys, one stays, and none if it is empty and nothing came within ``grace``.
+    ``now`` has a time zone and is the store's own time (``store_clock``): it is compared with the store's
+    modification times. Of each chain the newest ``keep_manifests`` stay, and every one that was the newest
+    at any time within ``grace``. Of ``settled`` chains, by their keys, one stays, and none if it is empty
+    and nothing came within ``grace``. Nothing is looked at but manifests and data files.
 
     A reader is safe for ``grace`` after its snapshot was overtaken, a writer if it publishes within
     ``grace`` of writing its first file, and a commit if it takes less than ``grace`` itself: all three
@@ -45,13 +46,17 @@ def vacuum(
     removed: list[StoredObject] = []
     left_alone: list[tuple[str, str]] = []
     for artefact in store.artefacts():
-        for run_date in store.run_dates(artefact):
+        try:
+            by_night = store.objects(artefact)
+        except StorageError as error:
+            left_alone.append((artefact, str(error)))
+            continue
+        for run_date, listed in sorted(by_night.items()):
             chain = store.chain(artefact, run_date)
             try:
                 is_settled = chain.key in settled
                 keep = 1 if is_settled else keep_manifests
-                doomed = _unneeded(chain, oldest_kept_ns, keep, may_end=is_settled)
-                for stored in doomed:
+                for stored in _unneeded(chain, listed, oldest_kept_ns, keep, may_end=is_settled):
                     chain.storage.delete(stored.name)
                     removed.append(stored)
             except StorageError as error:
@@ -64,21 +69,27 @@ def vacuum(
 
 
 def _unneeded(
-    chain: Chain, oldest_kept_ns: int, keep_manifests: int, *, may_end: bool
+    chain: Chain,
+    listed: Sequence[StoredObject],
+    oldest_kept_ns: int,
+    keep_manifests: int,
+    *,
+    may_end: bool,
 ) -> Sequence[StoredObject]:
     # One listing comes before every reading: a commit that comes later can name, beside files that its
     # writer wrote within the grace, only files of a manifest that this listing shows and that is kept.
-    listed = sorted(chain.storage.objects_below(chain.key), key=lambda stored: stored.name)
-    manifests = {
-        version: stored for stored in listed if (version := chain.version_of(stored.name)) is not None
-    }
+    manifests = chain.manifests(listed)
+    others = [stored for stored in listed if chain.version_of(stored.name) is None]
+    old = [stored for stored in others if stored.modified_ns < oldest_kept_ns]
     if not manifests:
-        return ()
+        # A run was killed before its first commit. Asked again: all would be lost by a listing with gaps.
+        return () if chain.versions() else old
     newest = max(manifests)
     is_quiet = all(stored.modified_ns < oldest_kept_ns for stored in listed)
     if may_end and is_quiet and not chain.read(newest).parts:
-        # The last manifest goes last: data without any manifest would be a doubt for ever.
-        return sorted(listed, key=lambda s: (s is manifests[newest], chain.version_of(s.name) is None))
+        chain.end(newest)
+        # The last manifest goes last: cut short, what is left is told from what was never published.
+        return [*(manifests[version] for version in sorted(manifests)[:-1]), *others, manifests[newest]]
     # A manifest was the newest until its successor came, which may be long after it was written.
     in_use = [
         version
@@ -88,14 +99,16 @@ def _unneeded(
         or version + 1 not in manifests
         or manifests[version + 1].modified_ns >= oldest_kept_ns
     ]
-    kept = [version for version in manifests if version >= min(in_use)]
-    needed = {manifests[version].name for version in kept}
-    for version in kept:
-        for part in chain.read(version).parts.values():
-            needed.update(file.name for file in part.files)
-    unneeded = [
-        stored for stored in listed if stored.name not in needed and stored.modified_ns < oldest_kept_ns
-    ]
     # Manifests first, oldest first: cut short, this leaves files too many, never a manifest without
     # its files.
-    return sorted(unneeded, key=lambda stored: chain.version_of(stored.name) is None)
+    doomed = [manifests[version] for version in sorted(manifests) if version < min(in_use)]
+    if not old and not doomed:
+        return ()
+    needed = {
+        file.name
+        for version in manifests
+        if version >= min(in_use)
+        for part in chain.read(version).parts.values()
+        for file in part.files
+    }
+    return [*doomed, *(stored for stored in old if stored.name not in needed)]

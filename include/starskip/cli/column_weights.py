@@ -12,8 +12,6 @@ from starskip.errors import printable
 from starskip.files.read_small_file import read_small_file
 from starskip.stages.guessed_advice import ColumnWeights
 
-_LARGEST_FILE_BYTES = 16 << 20
-
 
 def column_weights(text: str) -> ColumnWeights:
     """Return the weights that ``a=3,b=1`` or a JSON file names: ``{"a": 3}``, or ``{"table": {"a": 3}}``.
@@ -43,7 +41,7 @@ def _pairs(text: str) -> dict[str, Any]:
 
 def _file(path: str) -> dict[str, Any]:
     try:
-        document = json.loads(read_small_file(path, _LARGEST_FILE_BYTES))
+        document = json.loads(read_small_file(path))
     except OSError as error:
         raise _wrong(f"cannot read {path}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:

@@ -9,9 +9,8 @@ from typing import Any
 
 import click
 
-from starskip.errors import StarskipError, printable
+from starskip.errors import BAD_INPUT, StarskipError, exit_code, printable
 
-BAD_INPUT = 3
 CLOSED_PIPE = 141
 """128 and SIGPIPE, as shells report any tool that is ended by a closed pipe."""
 
@@ -34,7 +33,7 @@ _PINOT_NAMES = {
 
 
 class _Commands(click.Group):
-    """Finds commands by name, and turns our errors into one line and exit code 3."""
+    """Finds commands by name, and turns our errors into one line and their exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of a first use."""
@@ -57,6 +56,7 @@ class _Commands(click.Group):
             return super().invoke(ctx)
         except StarskipError as error:
             click.echo(f"starskip: {error}", err=True)
+            return ctx.exit(exit_code(error))
         except BrokenPipeError:
             # The reader of a pipe went away, as `head` does: what is still buffered has no reader either.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -95,6 +95,7 @@ def main() -> None:
                                                    one stage of the night by hand
     starskip retain --config night.yaml --dry-run  which old nights would go
 
-    Exit codes: 0 done, 2 wrong arguments, 3 wrong input (one line on stderr says what),
+    Exit codes: 0 done, 1 try again (a store that does not answer), 2 wrong arguments,
+    3 wrong input (one line on stderr says what),
     141 nobody reads the output any more.
     """  # noqa: D301 - click reads the character \b as "keep these lines"

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import click
 
 from starskip.artefacts.retention import OldParts
-from starskip.errors import printable
+from starskip.errors import MissingSource, printable
 from starskip.stages.night_from_config import NightArguments, night_from_config
 from starskip.stages.tidy_artefacts import tidy_artefacts
 
@@ -36,6 +36,9 @@ def retain(config: str, nights: int | None, dry_run: bool) -> None:
     now = datetime.now(UTC)
     arguments = NightArguments(now.date(), "by hand", now, settings={"retention_nights": nights})
     night = night_from_config(config, arguments, os.environ)
+    if not night.store.artefacts():
+        place = night.store.storage.place
+        raise MissingSource(f"nothing is stored at {place}: check `artefacts` in {config}", source=place)
     tidied = tidy_artefacts(night, dry_run=dry_run)
     for warning in tidied.warnings:
         click.echo(f"retain: warning: {warning}", err=True)

@@ -9,6 +9,7 @@ from importlib import import_module
 
 import click
 
+from starskip.cli.named_setting import named_setting
 from starskip.cli.progress import progress
 from starskip.cli.table_names import table_names
 from starskip.stages.engine import Engine
@@ -41,7 +42,7 @@ def stage(name: str, config: str, run_date: datetime, tables: str, overrides: Se
         run_id="by hand",
         started_at=datetime.now(UTC),
         tables=table_names(tables),
-        settings=dict(_setting(text) for text in overrides),
+        settings=dict(named_setting(text) for text in overrides),
     )
     night = night_from_config(config, arguments, os.environ)
     for each in STAGES if name == "all" else (name,):
@@ -55,10 +56,3 @@ def stage(name: str, config: str, run_date: datetime, tables: str, overrides: Se
 def _function(name: str) -> Callable[[Engine, Night], StageResult]:
     function: Callable[[Engine, Night], StageResult] = getattr(import_module(f"starskip.stages.{name}"), name)
     return function
-
-
-def _setting(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--set")
-    return name, value

@@ -6,10 +6,11 @@ import click
 
 from starskip.errors import printable
 from starskip.files.path_text import path_text
+from starskip.stages.listed_tables import listed_tables
 
 
 def table_names(text: str) -> tuple[str, ...]:
     """Return the names in a list by commas, each once, in its order; raises click.BadParameter."""
     if path_text(text) != text:
         raise click.BadParameter(f"{printable(text, 80)} is no UTF-8 text", param_hint="--tables")
-    return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    return listed_tables(text)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import click
 
 from starskip.cli.column_weights import column_weights as parsed_weights
+from starskip.cli.named_setting import named_setting
 from starskip.cli.progress import progress
 from starskip.cli.several_values import SeveralValues
 from starskip.cli.table_names import table_names
@@ -37,8 +38,6 @@ SPELLINGS = {
     "-help": "--help",
 }
 """The options of Pinot's own IndexTuner."""
-
-_LARGEST_FILE_BYTES = 16 << 20
 
 
 @click.command(name="tune", cls=SeveralValues, several=("--log", "--table-config"), spellings=SPELLINGS)
@@ -123,6 +122,13 @@ _LARGEST_FILE_BYTES = 16 << 20
 @click.option(
     "--pinot-version", default=_DEFAULTS.pinot_version, show_default=True, help="Version to advise for."
 )
+@click.option(
+    "--set",
+    "named",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Any other setting of the night, such as exclusive_vote_ratio=0.9; repeatable.",
+)
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def tune(
     logs: Sequence[str],
@@ -142,6 +148,7 @@ def tune(
     min_gain: float | None,
     budget_bytes: int | None,
     pinot_version: str,
+    named: Sequence[str],
     output: str,
 ) -> None:
     """Recommend indexes for Pinot tables from a broker log and the tables' segments.
@@ -158,6 +165,7 @@ def tune(
       starskip tune --log broker.log --metadata metadata.json --index inverted --strategy parser
       starskip tune --segments /deep/store --index inverted --column-weights Carrier=3,Origin=1
     """  # noqa: D301 - click reads the character \b as "keep these lines"
+    told = dict(named_setting(text) for text in named)
     overrides = {
         "strategy": strategy,
         "selectivity_threshold": selectivity_threshold,
@@ -177,6 +185,7 @@ def tune(
     weights = parsed_weights(column_weights)
     try:
         settings = with_overrides(_DEFAULTS, overrides, origin="arguments")
+        settings = with_overrides(settings, told, origin="--set")
         untracked_indexes(settings.untracked_inverted_index)
     except ConfigError as error:
         raise click.UsageError(str(error)) from error
@@ -199,7 +208,7 @@ def tune(
 def _query_weights(path: str) -> str:
     """Return the text of the file, which is known to hold weights."""
     try:
-        text = read_small_file(path, _LARGEST_FILE_BYTES).decode("utf-8-sig")
+        text = read_small_file(path).decode("utf-8-sig")
         parsed_query_weights(text if text.strip() else "nothing")
     except OSError as error:
         problem = f"cannot read {path}: {error.strerror}"

@@ -22,6 +22,7 @@ _KEY_REFUSED = frozenset(
 _OTHER_REGION = frozenset(
     {"PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException"}
 )
+_BUSY = ("408", "429")
 NO_CREDENTIALS = (
     "no credentials are found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
     "AWS_SHARED_CREDENTIALS_FILE (docs/object-stores.md)"
@@ -33,13 +34,17 @@ STORE_ERRORS = (exceptions.BaseError, OSError, ValueError)
 
 
 class FailureKind(Enum):
-    """MISSING, DENIED and CHANGED concern one object; the others the whole store: no other call will do."""
+    """MISSING, DENIED and CHANGED concern one object; the others the whole store: no other call will do.
+
+    Only OUTAGE may pass by itself.
+    """
 
     MISSING = "missing"
     DENIED = "denied"
     CHANGED = "changed"
     UNSUPPORTED = "unsupported"
     STORE = "store"
+    OUTAGE = "outage"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +77,13 @@ def object_failure(error: Exception) -> ObjectFailure:
     if isinstance(error, exceptions.NotSupportedError) or status == "501":
         return ObjectFailure(FailureKind.UNSUPPORTED, "the store does not know this operation")
     if status:
-        return ObjectFailure(FailureKind.STORE, f"the store answers {answer}, after repeated attempts")
+        kind = FailureKind.OUTAGE if status in _BUSY or status.startswith("5") else FailureKind.STORE
+        return ObjectFailure(kind, f"the store answers {answer}, after repeated attempts")
     if "HTTP error" in text:
         host = _first(_HOST, text)
         reason = " in time" if "timed out" in text else ""
         return ObjectFailure(
-            FailureKind.STORE, f"the store{' at ' + host if host else ''} does not answer{reason}"
+            FailureKind.OUTAGE, f"the store{' at ' + host if host else ''} does not answer{reason}"
         )
     return ObjectFailure(FailureKind.STORE, f"the store cannot be used ({type(error).__name__})")
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from obstore import get, head
 from obstore.store import ObjectStore
 
-from starskip.errors import SourceError
+from starskip.errors import SourceError, SourceOutage
 from starskip.files.object_failure import STORE_ERRORS, FailureKind, object_failure
 from starskip.files.object_url import ObjectUrl
 from starskip.files.open_store import open_store
@@ -105,4 +105,5 @@ def read_failures(url: ObjectUrl) -> Iterator[None]:
         failure = object_failure(error)
         if failure.kind in _ERRNO:
             raise OSError(_ERRNO[failure.kind], failure.sentence) from None
-        raise SourceError(f"{url}: {failure.sentence}", source=str(url)) from None
+        kind = SourceOutage if failure.kind is FailureKind.OUTAGE else SourceError
+        raise kind(f"{url}: {failure.sentence}", source=str(url)) from None

@@ -12,6 +12,8 @@ _SCHEMES = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "az": "az"}
 # One letter before a colon would be a drive. A file name may hold a colon, so a path needs its slashes.
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://([^/]*)/?(.*)", re.DOTALL)
 
+_HALF_A_URL = re.compile(rf"({'|'.join(_SCHEMES)}):(?!//)", re.IGNORECASE)
+
 
 class ObjectUrl(NamedTuple):
     """An object or a folder of objects; ``scheme`` is "s3", "gs" or "az", ``key`` ends in no slash."""
@@ -32,9 +34,15 @@ class ObjectUrl(NamedTuple):
 def object_url(text: str) -> ObjectUrl | None:
     """Return the object or folder that ``text`` names; None for a path or ``file:`` URL of this machine.
 
-    Raises SourceError for a scheme that is not known and for a URL that holds a user or a password; the
-    message holds neither.
+    Raises SourceError for a scheme that is not known, for ``s3:`` without its slashes, and for a URL that
+    holds a user or a password; the message holds neither.
     """
+    half = _HALF_A_URL.match(text)
+    if half:
+        raise SourceError(
+            f"{half[1]}: without // is neither a path nor a URL: write {half[1]}://bucket/folder",
+            source=half[1],
+        )
     matched = _URL.match(text)
     if matched is None or matched[1].lower() == "file":
         return None

@@ -6,8 +6,11 @@ import errno
 
 from starskip.files.open_file import open_file
 
+LARGEST_SMALL_FILE_BYTES = 16 << 20
+"""Far more than any configuration that people write."""
 
-def read_small_file(path: str, most_bytes: int) -> bytes:
+
+def read_small_file(path: str, most_bytes: int = LARGEST_SMALL_FILE_BYTES) -> bytes:
     """Return the bytes of the file; errors as of ``open_file``, and OSError for more than ``most_bytes``.
 
     The size that a file system tells is not asked: that of a device or a pipe is 0.

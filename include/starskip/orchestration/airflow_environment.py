@@ -23,7 +23,10 @@ _LOCAL_SPARK = json.dumps({"conn_type": "spark", "host": "local[2]", "extra": {"
 _OTHERS = ("AIRFLOW_", "SPARK_HOME", "PYSPARK_", "PYTHONPATH")
 _SPARK = "AIRFLOW_CONN_SPARK_DEFAULT"
 _DATABASE = "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"
-_GIVEN = ("AIRFLOW_CONN_", "AIRFLOW_VAR_", "PYSPARK_PYTHON", _DATABASE)
+_DATABASES = (_DATABASE, f"{_DATABASE}_CMD", f"{_DATABASE}_SECRET")
+# A database is of no use without the key to what is encrypted in it, and the backend that knows its secret.
+_WITH_DATABASE = ("AIRFLOW__CORE__FERNET_KEY", "AIRFLOW__SECRETS__")
+_GIVEN = ("AIRFLOW_CONN_", "AIRFLOW_VAR_", "PYSPARK_PYTHON")
 
 
 def airflow_environment(
@@ -33,16 +36,17 @@ def airflow_environment(
 
     ``home`` holds its database and logs, by default ``.airflow`` in the checkout; ``port`` is that of the
     web page, which listens on this machine only. The caller may give another database by
-    ``AIRFLOW__DATABASE__SQL_ALCHEMY_CONN`` (or its ``_CMD``), unless ``AIRFLOW_HOME`` says that it is that
-    of another Airflow.
+    ``AIRFLOW__DATABASE__SQL_ALCHEMY_CONN`` (or its ``_CMD`` or ``_SECRET``), together with its Fernet key and
+    secrets backend, unless ``AIRFLOW_HOME`` says that it is that of another Airflow.
     """
     home = home or checkout / ".airflow"
     address = f"http://127.0.0.1:{port}"
     passwords = {"USERS": "admin:admin", "PASSWORDS_FILE": str(home / "passwords.json")}
     kept = {name: v for name, v in caller.items() if not name.startswith(_OTHERS) or name.startswith(_GIVEN)}
-    if caller.get("AIRFLOW_HOME", str(home)) != str(home):
-        kept = {name: v for name, v in kept.items() if not name.startswith(_DATABASE)}
-    if not kept.get(_DATABASE) and not kept.get(f"{_DATABASE}_CMD"):
+    is_ours = caller.get("AIRFLOW_HOME", str(home)) == str(home)
+    if is_ours and any(caller.get(name) for name in _DATABASES):
+        kept |= {n: v for n, v in caller.items() if n.startswith(_WITH_DATABASE) or (v and n in _DATABASES)}
+    else:
         kept[_DATABASE] = _file_database(home)
     if _SPARK not in kept:
         # A machine need not know its own name for a local Spark; a cluster has to find the driver by it.

@@ -13,7 +13,7 @@ from typing import Any
 from starskip.errors import ConfigError, printable
 from starskip.orchestration.night_params import SETTING_PARAMS
 from starskip.orchestration.run_date import resolve_run_date
-from starskip.orchestration.store_connection import use_store_connection
+from starskip.settings import settings_environment
 from starskip.stages.night import Night
 from starskip.stages.night_from_config import NightArguments, night_from_config
 
@@ -26,7 +26,7 @@ _BACKFILL = "backfill"
 """The type of run that Airflow gives to the days of a backfill."""
 
 _MAX_SETTING_CHARACTERS = 100_000
-"""A setting travels on a job's command line, where the kernel allows one argument 128 KiB."""
+"""A setting travels in a job's environment, where the kernel allows one variable 128 KiB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,15 @@ class NightRequest:
             f"--run-date={self.run_date.isoformat()}",
             f"--run-id={self.run_id}",
             f"--tables={','.join(self.tables)}",
-            *(f"--set={name}={value}" for name, value in self.settings.items()),
         ]
+
+    def job_environment(self) -> dict[str, str]:
+        """Return the settings as every job finds them.
+
+        Weights of queries hold literals, and a command line can be read by all on the machine and stays in
+        logs, such as Spark's own.
+        """
+        return settings_environment(self.settings)
 
     def night(self, started_at: datetime) -> Night:
         """Return the night as the gates take it; raises ConfigError as the jobs do."""
@@ -67,15 +74,13 @@ def night_request(context: Mapping[str, Any], checkout: Path) -> NightRequest:
     """Return what the run of a task's ``context`` asks for.
 
     The configuration is named by the environment, else by the Airflow variable, else it is the sample's
-    below ``checkout``. The keys of the connection starskip_store, if there is one, are in this process's
-    environment from now on.
+    below ``checkout``.
 
     Raises ConfigError for a run_date that is no date, or that would make each day of a backfill the same
-    night; for tables that are all blank, which must not mean all tables; for a setting that is too long for a
-    command line; and for a param that there is not: Airflow takes any, and a misspelt ``tables`` would mean
+    night; for tables that are all blank, which must not mean all tables; for a setting that is too long for
+    one variable; and for a param that there is not: Airflow takes any, and a misspelt ``tables`` would mean
     all of them.
     """
-    use_store_connection(os.environ)
     run, params = context["dag_run"], context["params"]
     known = ("run_date", "tables", *SETTING_PARAMS)
     for name in run.conf or ():

@@ -21,10 +21,14 @@ import click
 
 from starskip.errors import StarskipError, printable
 from starskip.orchestration.airflow_environment import airflow_environment, has_file_database
+from starskip.orchestration.child_process import child_process
 from starskip.orchestration.night_request import CONFIG_VARIABLE, SAMPLE_CONFIG
 from starskip.orchestration.night_summary import night_summary
+from starskip.orchestration.private_home import private_home
 from starskip.orchestration.progress_line import progress_text
+from starskip.orchestration.store_connection import use_store_connection
 from starskip.stages.export_reports import export_reports
+from starskip.stages.listed_tables import listed_tables
 from starskip.stages.night_from_config import NightArguments, night_from_config
 
 _DAG = "index_advisor_nightly"
@@ -58,13 +62,12 @@ def nightly_run(run_date: datetime, tables: str, settings: Sequence[str], home: 
     """Run the nightly DAG for one night, in the folder of the checkout."""
     checkout, night_date = Path.cwd(), run_date.date()
     home, reports = home.absolute(), reports.absolute()
-    names = [name.strip() for name in tables.split(",") if name.strip()]
+    names = listed_tables(tables)
     params = {"run_date": night_date.isoformat(), "tables": names, **dict(_param(item) for item in settings)}
     environment = airflow_environment(checkout, os.environ, home=home)
-    config = Path(environment.get(CONFIG_VARIABLE.upper(), SAMPLE_CONFIG)).absolute()
-    environment[CONFIG_VARIABLE.upper()] = str(config)
-    log = home / "logs" / f"night-{night_date}.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
+    config = _config(environment.get(CONFIG_VARIABLE.upper()) or SAMPLE_CONFIG)
+    environment[CONFIG_VARIABLE.upper()] = config
+    log = private_home(home) / f"night-{night_date}.log"
     click.echo(f"Night of {night_date}; the full log is {log}")
     migrate_database(home, environment, log)
     command = ["airflow", "dags", "test", _DAG, night_date.isoformat(), "--conf", json.dumps(params)]
@@ -72,12 +75,14 @@ def nightly_run(run_date: datetime, tables: str, settings: Sequence[str], home: 
     exit_code, reason = _follow(command, environment, log)
     arguments = NightArguments(night_date, "make night", started_at, names)
     try:
+        use_store_connection(os.environ)
         night = night_from_config(config, arguments, environment)
         exported = export_reports(night.store, night.date_text, reports, night.tables)
         click.echo("\n" + night_summary(exported, started_at, checkout))
     except StarskipError as error:
-        # What is wrong with a night its tasks have said already; this is the rest, such as a full disk.
-        exit_code, reason = exit_code or 1, reason or str(error)
+        reason = reason or str(error)
+        if not exit_code:  # the reports are published all the same
+            click.echo(f"The night ended well, but its reports were not copied: {error}", err=True)
     if exit_code:
         raise click.ClickException(f"{reason or 'the night did not run to its end'}\nThe full log is {log}")
 
@@ -102,16 +107,11 @@ def migrate_database(home: Path, environment: Mapping[str, str], log: Path) -> N
 def _follow(command: Sequence[str], environment: Mapping[str, str], log: Path) -> tuple[int, str | None]:
     """Run ``command`` into ``log``, show its progress; return its exit code and the last exception's text."""
     reason, started = None, time.monotonic()
-    with log.open("a", encoding="utf-8") as full:
-        process = subprocess.Popen(  # noqa: S603 - a list of our own, no shell
-            command,
-            env=dict(environment),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            errors="replace",
-        )
+    text_of = {"encoding": "utf-8", "errors": "replace"}
+    with (
+        log.open("a", encoding="utf-8") as full,
+        child_process(command, environment, subprocess.PIPE, **text_of) as process,
+    ):
         assert process.stdout is not None
         for line in process.stdout:
             full.write(line)
@@ -121,6 +121,11 @@ def _follow(command: Sequence[str], environment: Mapping[str, str], log: Path) -
             elif raised := _RAISED.match(line):
                 reason = printable(raised[1], 2000)
         return process.wait(), reason
+
+
+def _config(given: str) -> str:
+    """Return the configuration file so that a process in another folder finds it; a URL is left as it is."""
+    return given if ":/" in given else str(Path(given).absolute())
 
 
 def _param(item: str) -> tuple[str, object]:

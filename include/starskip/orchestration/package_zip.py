@@ -21,7 +21,7 @@ def package_zip() -> Iterator[Path]:
     package = Path(str(files(starskip)))
     with TemporaryDirectory(prefix="starskip-") as folder:
         path = Path(folder) / "starskip.zip"
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive:
             for source in sorted(package.rglob("*")):
                 if source.is_file() and "__pycache__" not in source.parts:
                     archive.write(source, source.relative_to(package.parent))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
@@ -13,12 +14,13 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from airflow.sdk import BaseHook
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowNotFoundException
 
-from starskip.errors import ConfigError, printable
+from starskip.errors import BAD_INPUT, ConfigError, printable
 from starskip.orchestration.night_request import night_request
 from starskip.orchestration.package_zip import package_zip
 from starskip.orchestration.progress_line import show_progress
 from starskip.orchestration.report_link import ReportLink
-from starskip.orchestration.task_failure import BAD_INPUT, failing_at_once, note_failure
+from starskip.orchestration.store_connection import use_store_connection
+from starskip.orchestration.task_failure import failing_at_once, note_failure
 
 _EVERYWHERE = {
     "spark.driver.maxResultSize": "16m",
@@ -58,11 +60,13 @@ class SparkStageOperator(SparkSubmitOperator):
     def execute(self, context: Any) -> Mapping[str, int]:  # type: ignore[override]
         """Submit the job, wait for it, and return its counts."""
         with failing_at_once(context):
+            use_store_connection(os.environ)
             request = night_request(context, self.checkout)
             master = _master(self._conn_id)
         is_local = _LOCAL_MASTER.fullmatch(master) is not None
         self.name = f"{self.task_id}:{request.run_date.isoformat()}"
         self.application_args = request.job_arguments()
+        self.env_vars = request.job_environment()
         self.conf = {**_EVERYWHERE, **conf_of_master(master), **_event_log(self.event_log_folder)}
         with nullcontext() if is_local else package_zip() as package:
             self.py_files = str(package) if package else None

@@ -2,7 +2,8 @@
 
 The connection ``starskip_store`` is of the type that Airflow's own AWS provider has: login and password are
 the two keys, the extra holds ``endpoint_url``, ``region_name`` and ``aws_session_token``. Airflow masks its
-password in logs. A task is a process of its own, so its environment is nobody else's.
+password in logs. Tasks take its keys into their process, which uses the store next (``airflow dags test``
+runs them all in one). The API server must never: the keys would stay in it for all else that it does.
 """
 
 from __future__ import annotations

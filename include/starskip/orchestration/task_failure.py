@@ -6,13 +6,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from airflow.sdk.exceptions import AirflowFailException
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
-from starskip.errors import StarskipError
+from starskip.errors import StarskipError, TransientError
 from starskip.orchestration.progress_line import show_progress
-
-BAD_INPUT = 3
-"""Exit code of a job whose error a retry will not mend (spark.stage_job, interfaces.md)."""
 
 FAILURE = "failure"
 """XCom key under which a task that fails leaves its reason."""
@@ -26,9 +23,10 @@ def note_failure(context: Mapping[str, Any], reason: str) -> None:
 
 @contextmanager
 def failing_at_once(context: Mapping[str, Any]) -> Iterator[None]:
-    """Turn a StarskipError, which a retry will not mend, into a failure without retry or stack of ours."""
+    """Turn a StarskipError into a failure without a stack of ours; only a TransientError may be retried."""
     try:
         yield
     except StarskipError as error:
         note_failure(context, str(error))
-        raise AirflowFailException(str(error)) from None
+        failure = AirflowException if isinstance(error, TransientError) else AirflowFailException
+        raise failure(str(error)) from None

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from starskip.errors import ConfigError
-from starskip.files.open_file import open_file
+from starskip.files.read_small_file import read_small_file
 
 _TYPES = ("OFFLINE", "REALTIME")
-_LARGEST_FILE_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +113,7 @@ def with_index_changes(
 
 def _document(path: str) -> Any:
     try:
-        with open_file(path) as file:
-            content = file.read(_LARGEST_FILE_BYTES + 1)
-        if len(content) > _LARGEST_FILE_BYTES:
-            raise ConfigError(
-                f"{path}: over {_LARGEST_FILE_BYTES} bytes, no table configuration", setting=path
-            )
-        return json.loads(content)
+        return json.loads(read_small_file(path))
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror})", setting=path) from error
     except (ValueError, RecursionError) as error:

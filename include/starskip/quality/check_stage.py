@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from starskip.errors import StorageError
+from starskip.errors import StorageError, StorageOutage
 from starskip.quality.expectations import View, among, judge
 from starskip.quality.gate import Gate
 from starskip.quality.latency_model_gate import LATENCY_MODEL_GATE
@@ -69,6 +69,8 @@ def _checks(night: Night, stage: str, table: str) -> tuple[GateCheck, ...]:
         return _part_check(table, artefact, "not published")
     try:
         views = gate.views(night, table)
+    except StorageOutage:
+        raise
     except StorageError as error:
         return _part_check(table, artefact, str(error))
     return _part_check(table, artefact, "readable") + judge(table, views, gate.expectations(night.settings))

@@ -53,14 +53,14 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
             "shows_literals": evidence.show_literals
             or any(s.full_text is not None for s in evidence.shapes.top),
         }
-    names = [name for file in files for name in _NAMES if file.name.endswith(f"-{name}")]
+    names = [name for file in files for name in _NAMES if file.file_name == name]
     view |= {"files": len(files), "kinds_of_files": len(set(names))}
-    sizes = [{"file": file.name.rpartition("-")[2], "size_bytes": file.size_bytes} for file in files]
+    sizes = [{"file": file.file_name, "size_bytes": file.size_bytes} for file in files]
     return {"report": View([view]), "files": View(sizes, "file")}
 
 
 def _content(reports: Snapshot, files: Sequence[DataFile], name: str) -> bytes:
-    found = [file for file in files if file.name.endswith(f"-{name}") and file.size_bytes <= _MOST_BYTES]
+    found = [file for file in files if file.file_name == name and file.size_bytes <= _MOST_BYTES]
     return reports.read_file(found[0]) if found else b""
 
 

@@ -10,9 +10,11 @@ from datetime import date, timedelta
 from starskip.reports.evidence import Interval, Structure
 from starskip.reports.number_text import percent, percent_range
 
-WIDTH, HEIGHT = 880, 220
+WIDE, NARROW, HEIGHT = 880, 330, 220
+"""Of the drawing, in its own units; text is as large in the narrow one."""
+
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 28, 14, 30
-_MAX_DATE_LABELS = 8
+_UNITS_A_LABEL = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class HistoryChart:
     alt: str
 
 
-def history_chart(points: Sequence[HistoryPoint]) -> HistoryChart | None:
+def history_chart(points: Sequence[HistoryPoint], *, width: int = WIDE) -> HistoryChart | None:
     """Return the chart of at least two nights, of any order; None of fewer."""
     ranked = sorted(points, key=lambda point: point.run_date)
     if len(ranked) < 2:
@@ -71,7 +73,7 @@ def history_chart(points: Sequence[HistoryPoint]) -> HistoryChart | None:
     top = _top(ranked)
 
     def x(run_date: date) -> float:
-        return round(_LEFT + (WIDTH - _LEFT - _RIGHT) * (run_date - first).days / days, 1)
+        return round(_LEFT + (width - _LEFT - _RIGHT) * (run_date - first).days / days, 1)
 
     def y(ratio: float) -> float:
         share = min(max(ratio / top, 0.0), 1.0)
@@ -87,16 +89,18 @@ def history_chart(points: Sequence[HistoryPoint]) -> HistoryChart | None:
     )
     steps = range(5) if top in (0.2, 0.4, 1.0) else range(4)
     return HistoryChart(
-        view_box=f"0 0 {WIDTH} {HEIGHT}",
+        view_box=f"0 0 {width} {HEIGHT}",
         line=" ".join(f"{dot.x},{dot.y}" for dot in dots),
         band=" ".join([*upper, *reversed(lower)]),
         dots=dots,
-        x_ticks=tuple(Tick(x(each), f"{each:%b} {each.day}") for each in _labelled(first, last)),
+        x_ticks=tuple(
+            Tick(x(each), f"{each:%b} {each.day}") for each in _labelled(first, last, width // _UNITS_A_LABEL)
+        ),
         y_ticks=tuple(
             Tick(y(top * i / steps[-1]), percent(top * i / steps[-1], 0 if top >= 0.1 else 1)) for i in steps
         ),
         left=_LEFT,
-        right=WIDTH - _RIGHT,
+        right=width - _RIGHT,
         bottom=HEIGHT - _BOTTOM,
         alt=f"Predicted saving of {len(ranked)} nights. " + "; ".join(map(_title, ranked[-20:])) + ".",
     )
@@ -108,8 +112,8 @@ def _top(points: Sequence[HistoryPoint]) -> float:
     return next((top for top in (0.06, 0.2, 0.4, 0.6) if most <= top), 1.0)
 
 
-def _labelled(first: date, last: date) -> list[date]:
-    step = math.ceil(((last - first).days + 1) / _MAX_DATE_LABELS)
+def _labelled(first: date, last: date, most: int) -> list[date]:
+    step = math.ceil(((last - first).days + 1) / most)
     return [first + timedelta(days=i) for i in range(0, (last - first).days + 1, step)]
 
 

@@ -11,9 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from starskip.artefacts.aside import file_safe
+from starskip.artefacts.aside import file_safe, is_plain_name
 
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,90}")
 _FILE_SAFE_NAME = re.compile(r"t-[A-Za-z0-9.-]{0,60}-[0-9a-f]{32}")
 
 DOCUMENTS = ("report.html", "report.json", "report.md")
@@ -49,13 +48,12 @@ class PageLinks:
 
 def page_name(table: str) -> str:
     """Return how addresses name a table; another one for any other table."""
-    is_plain = _PLAIN_NAME.fullmatch(table) and not _FILE_SAFE_NAME.fullmatch(table)
-    return table if is_plain else file_safe(table)
+    return table if is_plain_name(table) and not _FILE_SAFE_NAME.fullmatch(table) else file_safe(table)
 
 
 def is_page_name(text: str) -> bool:
     """Tell whether ``page_name`` may have given this text."""
-    return bool(_PLAIN_NAME.fullmatch(text) or _FILE_SAFE_NAME.fullmatch(text))
+    return is_plain_name(text) or _FILE_SAFE_NAME.fullmatch(text) is not None
 
 
 def table_of_page(name: str, tables: Iterable[str]) -> str | None:

@@ -1,7 +1,7 @@
 """The pages around reports: lists, the history of a table, the frame of one report, and messages.
 
-Their text is escaped by Jinja as that of the reports is; they hold no script and load nothing but, in the
-frame of a report, the report itself.
+Their text is escaped by Jinja as that of the reports is. They hold one script of our own, which has them
+follow Airflow's choice of light or dark, and load nothing but, in the frame of a report, the report itself.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from starskip.reports.history_chart import HistoryPoint, history_chart
+from starskip.reports.history_chart import NARROW, HistoryPoint, history_chart
 from starskip.reports.page_links import PageLinks
 from starskip.reports.report_row import NightPage, ReportRow, RowPage
 from starskip.reports.sentences import Piece
@@ -32,10 +32,10 @@ class Message:
 
 
 def page_content_security_policy() -> str:
-    """Return the policy of all pages of this module: our own style, our own frames, nothing else."""
-    digest = base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
+    """Return the policy of all pages of this module: our own style, script and frames, nothing else."""
     return (
-        f"default-src 'none'; style-src 'sha256-{digest}'; frame-src 'self'; form-action 'self'; "
+        f"default-src 'none'; style-src 'sha256-{_digest(_style())}'; "
+        f"script-src 'sha256-{_digest(_script())}'; frame-src 'self'; form-action 'self'; "
         "base-uri 'none'; frame-ancestors 'self'"
     )
 
@@ -91,7 +91,7 @@ def render_history(links: PageLinks, table: str, page: RowPage, *, is_newest: bo
         links=links,
         table=table,
         rows=[(row, _change(row, page.rows[i + 1 :])) for i, row in enumerate(page.rows)],
-        chart=history_chart(points),
+        charts=list(filter(None, (history_chart(points), history_chart(points, width=NARROW)))),
         is_newest=is_newest,
         older=older,
         since=page.older,
@@ -114,13 +114,22 @@ def render_message(links: PageLinks, message: Message) -> str:
 
 def _rendered(template: str, **values: Any) -> str:
     environment = template_environment(autoescape=True)
-    # Our own files, and a style element knows no entities: to the byte of its hash.
-    environment.globals |= {"style": Markup(_style()), "sentence": _sentence}  # noqa: S704
+    # Our own files, and neither element knows entities: to the byte of their hashes.
+    own = {"style": Markup(_style()), "script": Markup(_script())}  # noqa: S704
+    environment.globals |= {**own, "sentence": _sentence}
     return environment.get_template(template).render(values)
 
 
 def _style() -> str:
     return template_text("report.css") + template_text("pages.css")
+
+
+def _script() -> str:
+    return template_text("pages.js")
+
+
+def _digest(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _point(links: PageLinks, row: ReportRow) -> HistoryPoint:

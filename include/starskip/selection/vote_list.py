@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 
 import pyarrow as pa
 
+from starskip.errors import StarskipError
 from starskip.scoring.structure import Structure, parse_structure
 
 StructureSet = frozenset[Structure]
@@ -52,13 +54,21 @@ class VoteList:
 
 
 def vote_lists(votes: pa.Table) -> list[VoteList]:
-    """Return the vote lists of a table of schema VOTES, in its order."""
+    """Return the vote lists of a table of schema VOTES, in its order.
+
+    Raises StarskipError for a saving that is no number: no set could be compared with another one.
+    """
     grouped: dict[tuple[str, str, int], dict[StructureSet, Saving]] = {}
     complete: dict[tuple[str, str, int], bool] = {}
     for row in votes.to_pylist():
         key = (row["table"], row["shape_id"], row["leg"])
         needed = frozenset(parse_structure(text) for text in row["structures"])
         saving = Saving(row["saving_entries"], row["saving_entries_squared"], row["saving_entries_cross"])
+        if not isfinite(saving.entries):
+            raise StarskipError(
+                f"table {row['table']}: shape {row['shape_id']} votes {saving.entries} entries, which is no"
+                f" number, for {', '.join(row['structures'])}; no advice can be taken from its votes"
+            )
         grouped.setdefault(key, {})[needed] = saving
         complete[key] = row["is_complete"]
     return [VoteList(*key, alternatives, complete[key]) for key, alternatives in grouped.items()]

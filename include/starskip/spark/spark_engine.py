@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
 from pyspark import cloudpickle
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from starskip.artefacts.snapshot import Snapshot
 from starskip.errors import CapExceeded
+from starskip.spark.understood_failure import understood_failure
 from starskip.stages.engine import BatchMap
 
 _ITEM = pa.schema([("item", pa.binary())])
@@ -39,7 +42,10 @@ class SparkRows:
 
     def gather(self, what: str, max_rows: int) -> pa.Table:
         """See Rows.gather."""
-        table = self.frame.limit(max_rows + 1).toArrow() if max_rows < 1_000_000 else self.frame.toArrow()
+        try:
+            table = self.frame.limit(max_rows + 1).toArrow() if max_rows < 1_000_000 else self.frame.toArrow()
+        except (PySparkException, Py4JError) as error:
+            raise understood_failure(error) from error
         if len(table) > max_rows:
             raise CapExceeded(f"{what}: more than {max_rows} rows; raise the cap or narrow the tables")
         return table.select(self.schema.names).cast(self.schema)
@@ -82,7 +88,7 @@ class SparkEngine:
 
         def read(sources: Iterable[Snapshot]) -> Iterator[pa.RecordBatch]:
             for source in sources:
-                yield from source.dataset().to_batches(columns=names)
+                yield from source.batches(columns=names)
 
         return self.rows_of_items(snapshot.by_file(tables), read, selected)
 

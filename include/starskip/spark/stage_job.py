@@ -13,14 +13,13 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from starskip.errors import CapExceeded, StarskipError
+from starskip.errors import StarskipError, exit_code
 from starskip.spark.spark_engine import SparkEngine
+from starskip.spark.understood_failure import understood_failure
 from starskip.stages.engine import Engine
+from starskip.stages.listed_tables import listed_tables
 from starskip.stages.night import Night, StageResult
 from starskip.stages.night_from_config import NightArguments, night_from_config
-
-BAD_INPUT = 3
-"""Exit code of an error that a retry will not mend; the DAG does not retry it."""
 
 
 def stage_job(stage: Callable[[Engine, Night], StageResult], arguments: Sequence[str] | None = None) -> int:
@@ -32,12 +31,12 @@ def stage_job(stage: Callable[[Engine, Night], StageResult], arguments: Sequence
         try:
             result = stage(SparkEngine(session), night)
         except (PySparkException, Py4JError) as error:
-            raise _understood(error) from error
+            raise understood_failure(error) from error
         finally:
             session.stop()
     except StarskipError as error:
         print(f"{stage.__name__}: {error}", file=sys.stderr)  # noqa: T201
-        return BAD_INPUT
+        return exit_code(error)
     for warning in result.warnings:
         print(f"{stage.__name__}: warning: {warning}", file=sys.stderr)  # noqa: T201
     print(json.dumps({"stage": stage.__name__, "run_date": parsed.run_date, **result.counts}))  # noqa: T201
@@ -65,24 +64,6 @@ def _night_arguments(parsed: argparse.Namespace) -> NightArguments:
         run_date=run_date,
         run_id=parsed.run_id,
         started_at=datetime.now(UTC),
-        tables=[name.strip() for name in parsed.tables.split(",") if name.strip()],
+        tables=listed_tables(parsed.tables),
         settings=dict(item.partition("=")[::2] for item in parsed.set),
     )
-
-
-def _understood(error: Exception) -> Exception:
-    """Return our own error where Spark only reports it: raised on an executor, or a result over its cap.
-
-    Spark tells of a failed Arrow result through Py4J, of other failures through its own exceptions.
-    """
-    text = str(error)
-    if "spark.driver.maxResultSize" in text:
-        return CapExceeded("the stage's result is larger than spark.driver.maxResultSize: narrow the tables")
-    for line in text.splitlines():
-        name, found, message = line.partition(": ")
-        if found and name.strip().startswith("starskip.") and name.strip().split(".")[-1].endswith(_OURS):
-            return StarskipError(message)
-    return error
-
-
-_OURS = ("Error", "Segment", "Exceeded", "Query", "Conflict")

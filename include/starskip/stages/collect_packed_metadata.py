@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from starskip.artefacts.schemas import DAMAGED_SEGMENTS, TABLE_FACTS
-from starskip.errors import SourceError, StorageError
+from starskip.errors import SourceError, SourceOutage, StorageError
 from starskip.pinot.segments.facts_table import collect_facts
 from starskip.pinot.segments.packed_metadata import PACKED_COLUMNS, packed_metadata
 from starskip.pinot.segments.segment_files import SegmentFile, list_segments, segment_tables
@@ -88,6 +88,8 @@ def _files(segments_root: str, tables: Sequence[str]) -> tuple[list[SegmentFile]
     for table in segment_tables(segments_root):
         try:
             files.extend(list_segments(segments_root, [table]))
+        except SourceOutage:
+            raise
         except SourceError as error:
             warnings.append(str(error))
     if not files:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
 from functools import partial
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ import pyarrow.compute as pc
 from starskip.artefacts.aside import Aside
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.snapshot import Snapshot
-from starskip.errors import SourceError, StorageError, printable
+from starskip.errors import SourceError, SourceOutage, StorageError, StorageOutage, printable
 from starskip.files.file_identity import FileIdentity, is_racy
 from starskip.pinot.segments.facts_table import collect_facts, source_identity
 from starskip.pinot.segments.segment_files import SegmentFile, list_segments, segment_tables
@@ -27,13 +28,27 @@ from starskip.stages.receipts import MAX_RECEIPTS, RECEIPTS, TableWriter, note_r
 
 _ARTEFACT = "table_facts"
 _DAMAGED = "damaged_segments"
+_READ_AT = "read_at"
+"""Property of a table's facts: when the run began that read them; a run for other tables leaves it alone."""
 _MAX_KNOWN_FILES = 5_000_000
+_KNOWN = pa.schema([("table", pa.string()), ("source_file", pa.string()), ("source_identity", pa.string())])
 
 
 def collect_segment_metadata(engine: Engine, night: Night) -> StageResult:
     """Publish ``table_facts`` and ``damaged_segments`` of the night's tables."""
-    files, warnings = _segment_files(night)
     former = _former_snapshot(night)
+    try:
+        return _collected(engine, night, former)
+    except StorageError as error:
+        if former is None or error.location not in _file_names(former):
+            raise
+        # Its footer could be read, but not its pages.
+        result = _collected(engine, night, None)
+        return replace(result, warnings=(*result.warnings, f"all segments were read anew: {error}"))
+
+
+def _collected(engine: Engine, night: Night, former: Snapshot | None) -> StageResult:
+    files, warnings = _segment_files(night)
     known = _known_files(engine, night, former) if former else {}
     fresh = [file for file in files if known.get(file.path) != source_identity(file)]
     unchanged = {file.path for file in files} - {file.path for file in fresh}
@@ -48,9 +63,10 @@ def collect_segment_metadata(engine: Engine, night: Night) -> StageResult:
     receipts = pa.concat_tables(gathered)
     # An empty part tells "none were found tonight" and replaces what an earlier run left behind.
     empty = {file.table: Part(()) for file in files}
+    read_at = {_READ_AT: night.started_at.isoformat()}
     parts = {**empty, **parts_of(receipts, _ARTEFACT)}
     night.publish(_DAMAGED, {**empty, **parts_of(receipts, _DAMAGED)})
-    night.publish(_ARTEFACT, parts)
+    night.publish(_ARTEFACT, {table: Part(part.files, read_at) for table, part in parts.items()})
     reasons = [json.loads(note) for note in notes_of(receipts, _DAMAGED)]
     warnings.extend(
         printable(f"damaged segment {item['file']}: {item['reason']} ({item['detail']})") for item in reasons
@@ -74,6 +90,8 @@ def _segment_files(night: Night) -> tuple[list[SegmentFile], list[str]]:
     for table in segment_tables(night.segments_root):
         try:
             files.extend(list_segments(night.segments_root, [table]))
+        except SourceOutage:
+            raise
         except SourceError as error:
             warnings.append(str(error))
     if not files:
@@ -87,32 +105,40 @@ def _former_snapshot(night: Night) -> Snapshot | None:
     Facts whose files are gone or damaged are passed over: the segments themselves are still there.
     """
     for run_date in reversed([d for d in night.store.run_dates(_ARTEFACT) if d <= night.date_text]):
-        with suppress(StorageError):
+        try:
             snapshot = night.store.snapshot(_ARTEFACT, run_date)
             if snapshot:
                 snapshot.dataset()  # reads the footer of every file
                 return snapshot
+        except StorageOutage:
+            raise
+        except StorageError:
+            continue
     return None
+
+
+def _file_names(snapshot: Snapshot) -> set[str]:
+    return {file.name for part in snapshot.parts().values() for file in part.files}
 
 
 def _known_files(engine: Engine, night: Night, former: Snapshot) -> dict[str, str]:
     """Return path to identity of the segment files that the ``former`` night has read.
 
-    A file changed within two seconds of that night's start may have been read before the change
-    (git's racy rule, design.md), so it counts as unknown.
+    A file changed within two seconds of the start of the run that read it may have been read before the
+    change (git's racy rule, design.md), so it counts as unknown.
     """
-    tables = [table for table in former.tables if night.wants(table)]
-    started_ns = int(former.manifest.created_at.timestamp() * 1e9)
-    rows = engine.rows_of_snapshot(former, tables, ["source_file", "source_identity"])
-    schema = pa.schema([("source_file", pa.string()), ("source_identity", pa.string())])
-    found = rows.map(_distinct, schema).gather("known segment files", _MAX_KNOWN_FILES)
-    identities = dict(
-        zip(found["source_file"].to_pylist(), found["source_identity"].to_pylist(), strict=True)
-    )
+    read_at_ns = {
+        table: int(datetime.fromisoformat(part.properties[_READ_AT]).timestamp() * 1e9)
+        for table, part in former.parts().items()
+        if night.wants(table) and _READ_AT in part.properties
+    }
+    rows = engine.rows_of_snapshot(former, list(read_at_ns), _KNOWN.names)
+    found = rows.map(_distinct, _KNOWN).gather("known segment files", _MAX_KNOWN_FILES)
+    known = zip(*(found[name].to_pylist() for name in _KNOWN.names), strict=True)
     return {
         path: identity
-        for path, identity in identities.items()
-        if not is_racy(FileIdentity.from_text(identity), observed_at_ns=started_ns)
+        for table, path, identity in known
+        if not is_racy(FileIdentity.from_text(identity), observed_at_ns=read_at_ns[table])
     }
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.aside import file_safe
+from starskip.artefacts.aside import file_safe, is_plain_name
+from starskip.artefacts.local_storage import LocalStorage
 from starskip.errors import SourceError, StorageError
-
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,90}")
 
 
 def export_reports(
@@ -21,8 +19,14 @@ def export_reports(
 
     Returns table to file name to path. Each file is replaced as a whole, so that an open page never shows
     half of one. Raises SourceError if the night has no reports, StorageError naming a file that cannot be
-    written.
+    written, or a folder of the store, whose vacuum would take the copies away.
     """
+    root = store.storage.root if isinstance(store.storage, LocalStorage) else None
+    if root is not None and folder.resolve().is_relative_to(root.resolve()):
+        raise StorageError(
+            f"{folder} lies in the folder of the artefacts, {root}, where copies do not last: choose another",
+            location=str(folder),
+        )
     snapshot = store.snapshot("reports", run_date)
     if snapshot is None:
         raise SourceError(f"no reports of {run_date}: run that night first", source=run_date)
@@ -31,10 +35,8 @@ def export_reports(
     for table, name in _folder_names(parts).items():
         paths = {}
         for file in parts[table].files:
-            # Aside.write_file puts 32 hexadecimal digits and a dash before the name that it is given.
-            file_name = file.name.rpartition("/")[2].partition("-")[2]
-            paths[file_name] = folder / run_date / name / file_name
-            _write(paths[file_name], snapshot.read_file(file))
+            paths[file.file_name] = folder / run_date / name / file.file_name
+            _write(paths[file.file_name], snapshot.read_file(file))
         exported[table] = paths
     return exported
 
@@ -43,9 +45,7 @@ def _folder_names(tables: Collection[str]) -> dict[str, str]:
     """Return a folder name a table, its own where that is plain and none other equals it but for case."""
     folded = [table.casefold() for table in tables]
     return {
-        table: table
-        if _PLAIN_NAME.fullmatch(table) and folded.count(table.casefold()) == 1
-        else file_safe(table)
+        table: table if is_plain_name(table) and folded.count(table.casefold()) == 1 else file_safe(table)
         for table in sorted(tables)
     }
 

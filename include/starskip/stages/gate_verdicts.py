@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
+from starskip.artefacts.chain import Chain
 from starskip.artefacts.manifest import Part
 from starskip.errors import SourceError, StorageError
+from starskip.stages.newest_manifest import ListedManifest, newest_manifest
 from starskip.stages.night import Night
 
 STAGES = (
@@ -89,11 +92,10 @@ def stopping_verdicts(night: Night) -> dict[str, GateVerdict]:
     """Return of each table that failed a gate the verdict of the first such one, its failed checks alone."""
     stopping: dict[str, GateVerdict] = {}
     for stage in STAGES:
-        snapshot = night.store.snapshot(f"gate_{stage}", night.date_text)
-        for table, part in snapshot.parts().items() if snapshot else ():
-            verdict = _verdict(table, stage, part, failed_only=True)
-            if verdict.checks:
-                stopping.setdefault(table, verdict)
+        chain = night.store.chain(f"gate_{stage}", night.date_text)
+        newest = newest_manifest(chain)
+        for verdict in _failed(chain, newest, stage) if newest else ():
+            stopping.setdefault(verdict.table, verdict)
     return stopping
 
 
@@ -116,6 +118,13 @@ def usable_tables(night: Night, artefact: str, before: str) -> tuple[str, ...]:
         )
     flagged = flagged_tables(night, before)
     return tuple(table for table in snapshot.tables if night.wants(table) and table not in flagged)
+
+
+@lru_cache(maxsize=1024)
+def _failed(chain: Chain, newest: ListedManifest, stage: str) -> tuple[GateVerdict, ...]:
+    parts = chain.read(newest.version).parts
+    verdicts = (_verdict(table, stage, part, failed_only=True) for table, part in parts.items())
+    return tuple(verdict for verdict in verdicts if verdict.checks)
 
 
 def _verdict(table: str, stage: str, part: Part, *, failed_only: bool = False) -> GateVerdict:

@@ -60,11 +60,7 @@ class LocalEngine:
         self, snapshot: Snapshot, tables: Collection[str], columns: Sequence[str] | None = None
     ) -> LocalRows:
         """See Engine.rows_of_snapshot."""
-        dataset = snapshot.dataset(tables)
-        names = list(columns) if columns is not None else dataset.schema.names
-        schema = pa.schema([dataset.schema.field(name) for name in names])
-
-        def batches() -> Iterator[pa.RecordBatch]:
-            yield from dataset.to_batches(columns=names)
-
-        return LocalRows(batches, schema)
+        schema = snapshot.dataset(()).schema
+        names = list(columns) if columns is not None else schema.names
+        selected = pa.schema([schema.field(name) for name in names])
+        return LocalRows(lambda: snapshot.batches(tables, names), selected)

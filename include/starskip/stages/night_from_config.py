@@ -24,7 +24,6 @@ from starskip.tables.untracked_indexes import untracked_indexes
 from starskip.workload.query_weights import query_weights
 
 _KEYS = ("artefacts", "log_paths", "segments_root", "table_configs", "tables", "settings")
-_LARGEST_FILE_BYTES = 16 << 20
 _FIRST_YEAR, _LAST_YEAR = 1980, 2999
 
 
@@ -73,7 +72,7 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
 
 def _document(path: str) -> Mapping[str, Any]:
     try:
-        document = yaml.safe_load(read_small_file(path, _LARGEST_FILE_BYTES).decode("utf-8"))
+        document = yaml.safe_load(read_small_file(path).decode("utf-8"))
     except OSError as error:
         raise ConfigError(
             f"cannot read the configuration {path}: {error.strerror}", setting=str(path)
@@ -129,7 +128,7 @@ def _folder_of(path: str) -> str:
 
 def _beside(folder: str, text: str) -> str:
     """Return an absolute path for a relative one; URLs stay as they are."""
-    if "://" in text:
+    if object_url(text) is not None or text.startswith("file:"):
         return text
     url = object_url(folder)
     if url is None:

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from starskip.artefacts.snapshot import Snapshot
-from starskip.errors import StorageError, printable
+from starskip.errors import StorageError, StorageOutage, printable
 from starskip.scoring.structure import Structure, parse_structure
 from starskip.selection.entries_percentile import ShapeEntries
 from starskip.selection.look_back import NightVotes, is_comparable
@@ -65,6 +65,8 @@ def past_nights(night: Night, table: str) -> PastNights:
                 continue
             newest = newest or _advice(snapshot, table, part.properties)
             votes = _votes_of(night, table, day, part.properties) if weight > 0 else None
+        except StorageOutage:
+            raise
         except (StorageError, pa.ArrowInvalid, KeyError, TypeError) as error:
             warnings.append(printable(f"table {table}: {day} does not vote, it cannot be read: {error}"))
             continue

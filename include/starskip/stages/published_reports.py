@@ -1,27 +1,30 @@
 """Published reports as people look for them: by night, by table, one by one; read, never written.
 
-Every look at a night goes through a snapshot, so that it shows one version whole. What is damaged stands in
-the list with its reason, and the rest goes on.
+Every look at a night is one at its newest manifest, so that it shows one version whole. What is damaged
+stands in the list with its reason, and the rest goes on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import lru_cache
 
-from starskip.artefacts.manifest import Part
-from starskip.artefacts.snapshot import Snapshot
+from starskip.artefacts.chain import Chain
+from starskip.artefacts.manifest import DataFile, Part
+from starskip.artefacts.storage import Storage
 from starskip.errors import MissingSource, StarskipError, StorageError
 from starskip.reports.evidence import GateCheck
 from starskip.reports.evidence_json import evidence_from_json
 from starskip.reports.page_links import page_name, table_of_page
 from starskip.reports.render_html import keeps_policy, render_html
 from starskip.reports.report_row import NightPage, NightRows, ReportRow, RowPage
-from starskip.reports.report_summary import report_summary
+from starskip.reports.report_summary import ReportSummary, report_summary
 from starskip.stages.gate_verdicts import STAGES, GateVerdict, stopping_verdicts
+from starskip.stages.newest_manifest import ListedManifest, newest_manifest
 from starskip.stages.night import Night
 
 MAX_NIGHTS_LOOKED_AT = 30
@@ -36,8 +39,8 @@ class _Found:
     """A row whose report is not read yet."""
 
     row: ReportRow
-    snapshot: Snapshot | None
-    part: Part | None
+    chain: Chain
+    part: Part | None = None
 
 
 def report_nights(night: Night) -> tuple[date, ...]:
@@ -101,8 +104,7 @@ def neighbour_nights(night: Night, table: str, *, limit: int = 40) -> tuple[date
 
 def published_table(night: Night, name: str) -> str:
     """Return the table whose page is called ``name`` and that has a report; MissingSource without one."""
-    snapshot = night.store.snapshot("reports", night.date_text)
-    table = table_of_page(name, snapshot.tables) if snapshot else None
+    table = table_of_page(name, sorted(_parts(night)))
     if table is None:
         raise MissingSource(f"there is no report of {name} for the night of {night.date_text}", source=name)
     return table
@@ -110,14 +112,12 @@ def published_table(night: Night, name: str) -> str:
 
 def published_document(night: Night, table: str, document: str) -> bytes:
     """Return one file of a report, such as ``report.json``; MissingSource if there is none."""
-    snapshot = night.store.snapshot("reports", night.date_text)
-    part = snapshot.parts([table]).get(table) if snapshot else None
-    content = _document(snapshot, part, document) if snapshot and part else None
-    if content is None:
+    file = _file(_parts(night).get(table), document)
+    if file is None:
         raise MissingSource(
             f"there is no {document} of {table} for the night of {night.date_text}", source=table
         )
-    return content
+    return _content(night.store.storage, file)
 
 
 def published_page(night: Night, table: str) -> bytes:
@@ -160,22 +160,22 @@ def _rows_of(night: Night, like: str = "") -> list[_Found]:
 
     Above them stands, without a table, what of the night cannot be read.
     """
-    snapshot: Snapshot | None = None
+    chain = night.store.chain("reports", night.date_text)
+    parts: Mapping[str, Part] = {}
     stopped: dict[str, GateVerdict] = {}
     rows = []
     try:
-        snapshot = night.store.snapshot("reports", night.date_text)
+        parts = _parts(night)
     except StorageError as error:
-        rows.append(_Found(ReportRow(night.run_date, "", problem=str(error)), None, None))
+        rows.append(_Found(ReportRow(night.run_date, "", problem=str(error)), chain))
     try:
         stopped = stopping_verdicts(night)
     except StorageError as error:
-        rows.append(_Found(ReportRow(night.run_date, "", problem=str(error)), None, None))
-    parts = snapshot.parts() if snapshot else {}
+        rows.append(_Found(ReportRow(night.run_date, "", problem=str(error)), chain))
     for table in sorted(parts.keys() | stopped.keys(), key=lambda each: (each not in stopped, each)):
         if like.casefold() in table.casefold():
             row = ReportRow(night.run_date, table, stopped=_failed(stopped.get(table)))
-            rows.append(_Found(row, snapshot, parts.get(table)))
+            rows.append(_Found(row, chain, parts.get(table)))
     return rows
 
 
@@ -189,31 +189,51 @@ def _failed(verdict: GateVerdict | None) -> tuple[GateCheck, ...]:
 
 
 def _with_summary(found: _Found) -> ReportRow:
-    if found.snapshot is None or found.part is None:
+    if found.part is None:
         return found.row
+    file = _file(found.part, "report.json")
+    if file is None:
+        return replace(found.row, problem="its report.json is missing: run write_report of that night")
     try:
-        content = _document(found.snapshot, found.part, "report.json")
-        if content is None:
-            return replace(found.row, problem="its report.json is missing: run write_report of that night")
         source = f"report.json of {found.row.table}, {found.row.run_date}"
-        return replace(found.row, summary=report_summary(evidence_from_json(content, source)))
+        return replace(found.row, summary=_summary(found.chain, file, source))
     except StarskipError as error:
         return replace(found.row, problem=str(error))
 
 
-def _document(snapshot: Snapshot, part: Part, document: str) -> bytes | None:
-    # Aside.write_file puts 32 hexadecimal digits and a dash before the name that it is given.
-    for file in part.files:
-        if file.name.rpartition("/")[2].partition("-")[2] == document:
-            return snapshot.read_file(file)
-    return None
+# Files and manifests never change, so that what was read of them once is not asked of the store again.
+@lru_cache(maxsize=2048)
+def _summary(chain: Chain, file: DataFile, source: str) -> ReportSummary:
+    return report_summary(evidence_from_json(_content(chain.storage, file), source))
+
+
+@lru_cache(maxsize=128)
+def _parts_of(chain: Chain, newest: ListedManifest) -> Mapping[str, Part]:
+    return chain.read(newest.version).parts
+
+
+def _parts(night: Night) -> Mapping[str, Part]:
+    chain = night.store.chain("reports", night.date_text)
+    newest = newest_manifest(chain)
+    return _parts_of(chain, newest) if newest else {}
+
+
+def _file(part: Part | None, document: str) -> DataFile | None:
+    files = part.files if part else ()
+    return next((file for file in files if file.file_name == document), None)
+
+
+def _content(storage: Storage, file: DataFile) -> bytes:
+    content = storage.read(file.name)
+    if content is None:
+        raise StorageError(f"{file.name} is gone: run write_report of that night again", location=file.name)
+    return content
 
 
 def _first_with(night: Night, table: str, nights: Sequence[date]) -> date | None:
     for each in nights:
         with suppress(StorageError):  # a damaged neighbour must not take this report with it
-            snapshot = night.store.snapshot("reports", each.isoformat())
-            if snapshot is not None and table in snapshot.tables:
+            if table in _parts(replace(night, run_date=each)):
                 return each
     return None
 

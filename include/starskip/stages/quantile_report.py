@@ -20,6 +20,7 @@ from starskip.latency.quantiles import merge_sketches, read_sketches, sketch_que
 from starskip.pinot.logs.log_files import log_files, log_splits
 from starskip.pinot.logs.parse_records import parse_split
 from starskip.pinot.logs.rejected_records import RejectedRecords
+from starskip.pinot.logs.sampling_summary import SamplingSummary, sampling_summary
 from starskip.settings import Settings
 
 Progress = Callable[[str, Sequence[Any]], Iterable[Any]]
@@ -49,10 +50,12 @@ def quantile_report(
     bins: list[pa.Table] = []
     sketches: list[pa.RecordBatch] = []
     rejected = RejectedRecords()
+    sampling = SamplingSummary()
     in_log: set[str] = set()
     for split in progress("reading the log", splits):
         for batch in parse_split(split):
             rejected.add(split.path, batch)
+            sampling += sampling_summary(batch)
             queries = batch.filter(pc.equal(batch.column("kind"), "query"))
             if tables:
                 if len(in_log) < _MOST_NAMED:
@@ -64,6 +67,8 @@ def quantile_report(
             if len(bins) >= _MERGED_BATCHES:
                 bins, sketches = [merge_bins(bins)], list(merge_sketches(sketches))
     warnings = tuple(rejected.warnings())
+    if sampling.dropped_lines:
+        warnings += (f"{sampling.words} in advice; quantiles are those of the logged queries",)
     spread = pa.Table.from_batches(read_sketches(merge_sketches(sketches)), schema=QUANTILES)
     found = sorted(set(spread["table"].to_pylist()))
     for table in tables:

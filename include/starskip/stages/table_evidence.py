@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.artefacts.snapshot import Snapshot
@@ -88,9 +87,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
         change=config_change(chosen, rows, night.configured_indexes().get(table), properties),
         chosen=tuple(chosen_index(row) for row in chosen),
         k_curve=k_curve(properties, len(chosen)),
-        shapes=top_shapes(
-            tuple(_shapes(night, table, frozenset(Candidate(row["kind"], row["column"]) for row in chosen)))
-        ),
+        shapes=top_shapes(tuple(_shapes(night, table, built))),
         latency=latency,
         refused=tuple(reasoned_structure(row) for row in rows if row["verdict"] == "refused"),
         drops=tuple(reasoned_structure(row) for row in rows if row["verdict"] == "drop"),
@@ -245,8 +242,8 @@ def _rejected_examples(night: Night) -> tuple[RejectedExample, ...]:
     if snapshot is None:
         return ()
     columns = ["kind", "reason", "source_file", "source_position", "query_text"]
-    wanted = snapshot.dataset().scanner(columns=columns, filter=pc.field("kind") == "rejected")
-    rows = pa.Table.from_batches(islice(scanner_batches(wanted), 4), schema=wanted.projected_schema)
+    batches = (b.filter(pc.equal(b["kind"], "rejected")) for b in snapshot.batches(columns=columns))
+    rows = (row for batch in batches for row in batch.slice(0, MAX_REJECTED_EXAMPLES).to_pylist())
     return tuple(
         RejectedExample(
             row["source_file"],
@@ -254,13 +251,8 @@ def _rejected_examples(night: Night) -> tuple[RejectedExample, ...]:
             row["reason"],
             mask_literals(row["query_text"] or "", limit=200),
         )
-        for row in rows.slice(0, MAX_REJECTED_EXAMPLES).to_pylist()
+        for row in islice(rows, MAX_REJECTED_EXAMPLES)
     )
-
-
-def scanner_batches(scanner: Any) -> Any:
-    """Yield the batches of a scan that have rows."""
-    return (batch for batch in scanner.to_batches() if batch.num_rows)
 
 
 def _damaged_segments(night: Night, table: str) -> tuple[DamagedSegment, ...]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.artefacts.schemas import COLUMN_SUMS
-from starskip.errors import SourceError
+from starskip.errors import SourceError, SourceOutage
 from starskip.pinot.index_sizes.index_format import index_format
 from starskip.pinot.segments.facts_table import collect_facts
 from starskip.pinot.segments.read_packed_metadata import read_packed_metadata
@@ -83,7 +83,7 @@ class TableSource:
                     else packed.filter(pc.equal(packed["table"], table))
                 )
             except SourceError as error:
-                if table in asked:
+                if table in asked or isinstance(error, SourceOutage):
                     raise
                 warnings.append(str(error))  # one table of the log must not end the advice for the others
                 continue

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from starskip.artefacts.retention import Retired, retire_nights
+from starskip.artefacts.store_clock import store_clock
 from starskip.artefacts.vacuum import VacuumReport, vacuum
 from starskip.stages.night import Night
 
@@ -28,13 +29,16 @@ class Tidied:
 def tidy_artefacts(night: Night, *, dry_run: bool = False) -> Tidied:
     """Retire the old nights of the tables that ``night`` is about, then vacuum; or only tell.
 
-    The vacuum looks at all tables: it takes away what no reader of any of them can see.
+    The vacuum looks at all tables: it takes away what no reader of any of them can see. Raises StorageError
+    if the store cannot be listed at all.
     """
+    # A clock of this machine that runs ahead would make files old that a run is writing just now.
+    now = night.started_at if dry_run else min(night.started_at, store_clock(night.store.storage))
     grace = timedelta(hours=night.settings.vacuum_grace_hours)
     retired = retire_nights(
         night.store,
         nights=night.settings.retention_nights,
-        now=night.started_at,
+        now=now,
         grace=grace,
         created_by=f"retention of {night.run_id}",
         tables=night.tables,
@@ -42,4 +46,4 @@ def tidy_artefacts(night: Night, *, dry_run: bool = False) -> Tidied:
     )
     if dry_run:
         return Tidied(retired, None)
-    return Tidied(retired, vacuum(night.store, now=night.started_at, grace=grace, settled=retired.settled))
+    return Tidied(retired, vacuum(night.store, now=now, grace=grace, settled=retired.settled))

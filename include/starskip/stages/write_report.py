@@ -8,6 +8,7 @@ from functools import partial
 import pyarrow as pa
 
 from starskip.artefacts.aside import Aside
+from starskip.errors import StorageError
 from starskip.reports.report_files import report_files
 from starskip.stages.engine import Engine
 from starskip.stages.gate_verdicts import flagged_tables, usable_tables
@@ -28,7 +29,11 @@ def write_report(engine: Engine, night: Night) -> StageResult:
     kept = former.parts(flagged_tables(night, "write_report")) if former else {}
     night.publish("reports", {**kept, **parts})
     # The night's last stage also takes away old nights, and what killed or repeated runs have left behind.
-    tidied = tidy_artefacts(night)
+    try:
+        tidied = tidy_artefacts(night)
+    except StorageError as error:
+        # The night is published: what it has not tidied the next one will.
+        return StageResult({"reports": len(parts)}, (f"old nights were not tidied: {error}",))
     counts = {"reports": len(parts), "nights_retired": len(tidied.retired.nights)}
     vacuumed = len(tidied.vacuumed.removed) if tidied.vacuumed else 0
     return StageResult({**counts, "files_vacuumed": vacuumed}, tuple(tidied.warnings))

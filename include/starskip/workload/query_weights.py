@@ -53,7 +53,7 @@ def query_weights(text: str) -> QueryWeights:
 
 
 def weighted_shapes(batches: Iterable[pa.RecordBatch], weights: QueryWeights) -> Iterator[pa.RecordBatch]:
-    """Return WORKLOAD rows with the weight of their shape; the batches as they are where there are no weights."""
+    """Return WORKLOAD rows with the weights of their shapes; the batches as they are where none is given."""
     for batch in batches:
         if weights.by_name:
             weighted = (replace(shape, weight=weights.of(shape)) for shape in workload_shapes(batch))

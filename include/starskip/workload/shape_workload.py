@@ -19,7 +19,7 @@ UNPARSED = "unparsed:"
 
 
 class _EstimatedSums:
-    """What ran, from what was logged and ``unlogged_…``, which the log's records stand for beside themselves."""
+    """What ran: what was logged, and ``unlogged_…``, which its records stand for beside themselves."""
 
     __slots__ = ()
     queries: int
@@ -60,8 +60,11 @@ class Instance(_EstimatedSums):
 
     def add(self, other: Instance) -> None:
         """Add the sums of ``other``."""
-        for item in fields(self):
-            setattr(self, item.name, getattr(self, item.name) + getattr(other, item.name))
+        for name in _INSTANCE_SUMS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+_INSTANCE_SUMS = tuple(item.name for item in fields(Instance))
 
 
 @dataclass(slots=True)
@@ -117,7 +120,7 @@ class ShapeWorkload(_EstimatedSums):
 
     @property
     def weighted_entries_squared(self) -> float:
-        """Return what (weight * entries)² sums to: a copy tells nothing new, so squares take the weight twice."""
+        """Return what their squares count: a copy tells nothing new, so the weight is taken twice."""
         return self.weight**2 * self.estimated_entries_squared
 
     @property

@@ -164,6 +164,11 @@ def test_multi_stage_line_of_pinots_warm_up_test_has_no_entries(tmp_path):
             "2016-12",
         ),
         (
+            "Request 4:t_OFFLINE, time:12ms, docs:10/99, entries:300/80, servers:1/1, exceptions:0, "
+            'query:select * from t where a = "x, query:y" limit 10',
+            "2018-08",
+        ),
+        (
             GENUINE_V1.replace("myTable", "t").replace("exceptions", "groupLimitReached:true, exceptions"),
             "2018-10",
         ),
@@ -174,3 +179,27 @@ def test_other_lines_before_the_first_release(tmp_path, line, line_format):
     assert (row["kind"], row["line_format"], row["table"]) == ("query", line_format, "t")
     assert row["query_text"].endswith("limit 10")
     assert row["group_limit_reached"] is (True if line_format == "2018-10" else None)
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        ("ResponseTimes for requestId:7, total time:8 scatterGatherStats: {h=1}", "no_entries"),
+        (
+            "ResponseTimes for requestId:7, table:t, total time:8, scanned docs:5, total docs:9, "
+            "scatterGatherStats: {} query: select a\nfrom t",
+            "no_entries",
+        ),
+        ("Query string for requestId 7: select a\nfrom t", "sql_before_query"),
+        (
+            "Parsing error on requestId 7: selec\njava.lang.Exception: bad\n\tat a.b(C.java:1)",
+            "refused_by_broker",
+        ),
+        ("Validation error on requestId 7: select a from t, too many", "refused_by_broker"),
+        ("Request 7 exceeds query quota for table: t", "quota_exceeded"),
+        ("Access denied for requestId 7, table t", "access_denied"),
+    ],
+)
+def test_messages_of_2016_to_2018_that_tell_no_entries(tmp_path, message, reason):
+    (row,) = rows(tmp_path, "2017/10/01 00:00:00.000 INFO [BrokerRequestHandler] [jersey-1] " + message)
+    assert (row["kind"], row["reason"]) == ("other", reason)

@@ -1,6 +1,7 @@
 """Headers that no response of the report pages leaves without, errors and refusals included.
 
-The pages stand in a frame of Airflow's own page, so that a script in one of them would act as its reader.
+The pages stand in a frame of Airflow's own page, so that a script in one of them would act as its reader:
+each policy names by its hash what may run, and of a report nothing may.
 """
 
 from __future__ import annotations

@@ -36,6 +36,7 @@ KEPT_CHARACTERS = 2_000
 """Of the text of a record that is no query."""
 
 _CONTAINER = re.compile(CONTAINER)
+_BEGINS_EVENT = frozenset((b"{", b"[", b",", b" ", b"\t", b"\xef"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +82,11 @@ def parse_records(
     rows: list[Row] = []
     size_bytes = 0
     for record in records:
-        is_event = record.flaw is None and EVENT_START.match(record.text)
-        rows += event_rows(record, event_day) if is_event else [_row(record, readers)]
+        # Nearly all lines begin with a digit or a letter: they are told from events without a search.
+        if record.text[:1] in _BEGINS_EVENT and record.flaw is None and EVENT_START.match(record.text):
+            rows += event_rows(record, event_day)
+        else:
+            rows.append(_row(record, readers))
         size_bytes += len(record.text)
         if len(rows) >= batch_rows or size_bytes >= batch_bytes:
             yield record_batch(rows, source_file, log_time_zone)

@@ -91,8 +91,6 @@ class _Held:
 
     batch: pa.RecordBatch
     times: npt.NDArray[np.int64]
-    roles: npt.NDArray[np.int8]
-    on_arrival: npt.NDArray[np.bool_]
     dropped: dict[int, int]
     weights: npt.NDArray[np.float64] | None = None
 
@@ -107,8 +105,18 @@ class _Window:
 
 
 def _held(batch: pa.RecordBatch) -> _Held:
-    reason, kind = batch.column("reason"), batch.column("kind")
-    is_query = pc.equal(kind, "query")
+    texts = batch.column("query_text")
+    rows = np.flatnonzero(_mask(pc.equal(batch.column("reason"), "logs_dropped"))).tolist()
+    counts = {row: dropped_lines(texts[row].as_py()) for row in rows}
+    times = batch.column("logged_at").cast(pa.int64()).fill_null(_NO_TIME)
+    return _Held(
+        batch, times.to_numpy(zero_copy_only=False), {row: count for row, count in counts.items() if count}
+    )
+
+
+def _roles(batch: pa.RecordBatch) -> npt.NDArray[np.int8]:
+    reason = batch.column("reason")
+    is_query = pc.equal(batch.column("kind"), "query")
     always = pc.or_(
         pc.or_(
             pc.fill_null(pc.greater(batch.column("latency_ms"), ALWAYS_LOGGED_ABOVE_MS), False),
@@ -121,18 +129,12 @@ def _held(batch: pa.RecordBatch) -> _Held:
     roles[_mask(pc.equal(reason, "multi_stage"))] = _SAMPLED
     roles[_mask(pc.and_(is_query, always))] = _ALWAYS
     roles[_mask(pc.equal(reason, "sql_before_query"))] = _BEFORE
-    texts = batch.column("query_text")
-    rows = np.flatnonzero(_mask(pc.equal(reason, "logs_dropped"))).tolist()
-    counts = {row: dropped_lines(texts[row].as_py()) for row in rows}
-    times = batch.column("logged_at").cast(pa.int64()).fill_null(_NO_TIME)
-    on_arrival = pc.is_in(batch.column("line_format"), value_set=pa.array(_COUNTS_ON_ARRIVAL, pa.string()))
-    return _Held(
-        batch,
-        times.to_numpy(zero_copy_only=False),
-        roles,
-        _mask(on_arrival),
-        {row: count for row, count in counts.items() if count},
-    )
+    return roles
+
+
+def _on_arrival(batch: pa.RecordBatch) -> npt.NDArray[np.bool_]:
+    counting = pa.array(_COUNTS_ON_ARRIVAL, pa.string())
+    return _mask(pc.is_in(batch.column("line_format"), value_set=counting))
 
 
 def _mask(values: pa.BooleanArray) -> npt.NDArray[np.bool_]:
@@ -143,8 +145,8 @@ def _mask(values: pa.BooleanArray) -> npt.NDArray[np.bool_]:
 def _weigh(held: list[_Held], window: _Window) -> None:
     """Give the rows before each "dropped" line of the newest batch their weights."""
     times = np.concatenate([each.times for each in held])
-    roles = np.concatenate([each.roles for each in held])
-    on_arrival = np.concatenate([each.on_arrival for each in held])
+    roles = np.concatenate([_roles(each.batch) for each in held])
+    on_arrival = np.concatenate([_on_arrival(each.batch) for each in held])
     weights = np.concatenate([_weights_of(each) for each in held])
     first = len(times) - len(held[-1].times)
     for row, dropped in sorted(held[-1].dropped.items()):

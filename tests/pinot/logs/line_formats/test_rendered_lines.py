@@ -112,7 +112,10 @@ names = st.text(st.characters(exclude_characters=",[]\n", codec="utf-8"), min_si
 values = st.builds(
     Values,
     request_id=st.integers(-(2**63), 2**63 - 1),
-    table=names.filter(lambda name: not name.endswith(("_OFFLINE", "_REALTIME", "_HYBRID"))),
+    # A blank before the table would make another message of the line of 2018-08.
+    table=names.filter(
+        lambda name: name[0] != " " and not name.endswith(("_OFFLINE", "_REALTIME", "_HYBRID"))
+    ),
     latency_ms=counts,
     docs=st.tuples(counts, counts),
     entries=st.tuples(counts, counts),

@@ -1,0 +1,36 @@
+"""Our own errors where Spark only reports them: raised on an executor, or a result over its cap."""
+
+from __future__ import annotations
+
+from starskip.errors import CapExceeded, StarskipError, StorageError, TransientError
+
+
+def understood_failure(error: Exception) -> Exception:
+    """Return the error of ours of which an exception of Spark or Py4J tells, or the exception itself.
+
+    Spark tells of a failed Arrow result through Py4J, of other failures through its own exceptions. Of an
+    error's class is kept what a caller may act on: that a retry may help, and which stored file is damaged.
+    """
+    text = str(error)
+    if "spark.driver.maxResultSize" in text:
+        return CapExceeded("the stage's result is larger than spark.driver.maxResultSize: narrow the tables")
+    named = _our_errors(StarskipError)
+    for line in text.splitlines():
+        name, found, message = line.strip().partition(": ")
+        kind = named.get(name)
+        if not found or kind is None:
+            continue
+        if issubclass(kind, TransientError):
+            return TransientError(message)
+        if issubclass(kind, StorageError):
+            return StorageError(message, location=message.partition(": ")[0])
+        return StarskipError(message)
+    return error
+
+
+def _our_errors(kind: type[StarskipError]) -> dict[str, type[StarskipError]]:
+    """Return ``kind`` and its children by the names that Python's stack traces give them."""
+    named = {f"{kind.__module__}.{kind.__qualname__}": kind}
+    for child in kind.__subclasses__():
+        named |= _our_errors(child)
+    return named

@@ -1,0 +1,21 @@
+"""The newest manifest of a chain as the store lists it: what a reader may keep its findings by."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from starskip.artefacts.chain import Chain
+
+
+class ListedManifest(NamedTuple):
+    """A manifest never changes; a chain that was removed and begun anew has its numbers at other times."""
+
+    version: int
+    modified_ns: int
+
+
+def newest_manifest(chain: Chain) -> ListedManifest | None:
+    """Return the newest manifest, unread; None if there is none."""
+    listed = chain.storage.objects_below(f"{chain.key}/manifests")
+    found = ((chain.version_of(stored.name), stored.modified_ns) for stored in listed)
+    return max((ListedManifest(version, at) for version, at in found if version is not None), default=None)

@@ -1,0 +1,131 @@
+"""What ``make night`` does around the night itself, which test_whole_night runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from starskip.artefacts.artefact_store import ArtefactStore
+from starskip.artefacts.local_storage import LocalStorage
+from starskip.artefacts.storage_for import storage_for
+from starskip.errors import ConfigError
+
+pytestmark = pytest.mark.dags
+
+CHECKOUT = Path(__file__).parents[2]
+NIGHT = "2026-11-20"
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+    """``make night`` with tasks that do nothing and end as told."""
+    from starskip.orchestration import nightly_run
+
+    (tmp_path / "night.yaml").write_text("artefacts: artefacts\nsegments_root: .\n")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "of the caller")
+    monkeypatch.setenv("STARSKIP_CONFIG", str(tmp_path / "night.yaml"))
+    monkeypatch.setattr(nightly_run, "migrate_database", lambda *_: None)
+    mask = os.umask(0o022)
+
+    def run(*options: str, ends: tuple[int, str | None] = (0, None)) -> Result:
+        monkeypatch.setattr(nightly_run, "_follow", lambda *_: ends)
+        given = ["--run-date", NIGHT, "--home", str(tmp_path / "home"), "--reports", str(tmp_path / "copies")]
+        return CliRunner().invoke(nightly_run.nightly_run, [*given, *options])
+
+    yield run
+    os.umask(mask)
+
+
+def publish_nothing(folder: Path) -> None:
+    """A night whose only table has a report without files."""
+    store = ArtefactStore(storage_for(str(folder / "artefacts")))
+    at = datetime(2026, 11, 21, tzinfo=UTC)
+    store.publish("reports", NIGHT, {}, replace="all", created_at=at, created_by="test")
+
+
+def test_copies_inside_the_artefacts_are_refused_and_the_night_has_ended_well(
+    night: Run, tmp_path: Path
+) -> None:
+    publish_nothing(tmp_path)
+    assert night().stderr == ""
+    ran = night("--reports", str(tmp_path / "artefacts" / "reports"))
+    assert ran.exit_code == 0
+    assert ran.stderr.startswith("The night ended well, but its reports were not copied: ")
+    assert "lies in the folder of the artefacts" in ran.stderr
+    assert len(ran.stderr.splitlines()) == 1
+
+
+def test_a_night_that_failed_says_why_and_not_that_there_is_nothing_to_copy(night: Run) -> None:
+    ran = night(ends=(1, "no log of 2026-11-20"))
+    assert ran.exit_code == 1
+    assert ran.stderr.startswith("Error: no log of 2026-11-20\n")
+    ran = night(ends=(1, None))
+    assert ran.stderr.startswith(f"Error: no reports of {NIGHT}: run that night first\n")
+
+
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        ("s3://night/cfg/night.yaml", "s3://night/cfg/night.yaml"),
+        ("file:///srv/night.yaml", "file:///srv/night.yaml"),
+        ("file:/srv/night.yaml", "file:/srv/night.yaml"),
+        ("/srv/night.yaml", "/srv/night.yaml"),
+        ("mine/night.yaml", f"{Path.cwd()}/mine/night.yaml"),
+        ("", f"{Path.cwd()}/include/config/night.yaml"),
+    ],
+)
+def test_the_configuration_may_lie_in_an_object_store(
+    night: Run, monkeypatch: pytest.MonkeyPatch, given: str, used: str
+) -> None:
+    from starskip.orchestration import nightly_run
+
+    asked: list[Any] = []
+
+    def read(config: Any, arguments: Any, environment: Mapping[str, str]) -> Any:
+        asked.extend([config, environment["STARSKIP_CONFIG"]])
+        raise ConfigError("that is all", setting="")
+
+    monkeypatch.setenv("STARSKIP_CONFIG", given)
+    monkeypatch.setattr(nightly_run, "night_from_config", read)
+    assert "that is all" in night().stderr
+    assert asked == [used, used]
+
+
+def test_the_keys_of_the_connection_read_the_reports_too(night: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from starskip.orchestration import nightly_run
+
+    seen = []
+    monkeypatch.setattr(
+        nightly_run, "night_from_config", lambda *_: seen.append(os.environ["AWS_SECRET_ACCESS_KEY"])
+    )
+    monkeypatch.setattr(nightly_run, "export_reports", lambda *_: {})
+    monkeypatch.setenv("AIRFLOW_CONN_STARSKIP_STORE", '{"conn_type": "aws", "password": "of the connection"}')
+    night()
+    assert seen == ["of the connection"]
+
+
+def test_home_and_log_are_nobody_elses(night: Run, tmp_path: Path) -> None:
+    publish_nothing(tmp_path)
+    night()
+    assert (tmp_path / "home").stat().st_mode & 0o777 == 0o700
+
+
+def test_the_sample_keeps_its_artefacts_beside_the_copies_of_its_reports() -> None:
+    from starskip.orchestration.night_request import SAMPLE_CONFIG
+    from starskip.orchestration.nightly_run import nightly_run
+    from starskip.stages.night_from_config import NightArguments, night_from_config
+
+    at = datetime(2026, 11, 21, tzinfo=UTC)
+    arguments = NightArguments(at.date(), "test", at)
+    storage = night_from_config(CHECKOUT / SAMPLE_CONFIG, arguments, {}).store.storage
+    (copies,) = [CHECKOUT / option.default for option in nightly_run.params if option.name == "reports"]
+    assert isinstance(storage, LocalStorage)
+    assert storage.root.parent == copies.parent == CHECKOUT / "night"
+    assert not copies.is_relative_to(storage.root)

@@ -1,0 +1,42 @@
+"""Which of our errors Airflow may try again."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from starskip.errors import (
+    CommitConflict,
+    ConfigError,
+    SourceError,
+    SourceOutage,
+    StarskipError,
+    StorageError,
+    StorageOutage,
+)
+
+pytestmark = [pytest.mark.dags, pytest.mark.filterwarnings("default")]
+
+
+@pytest.mark.parametrize(
+    ("error", "is_final"),
+    [
+        (StorageOutage("s3://b/x: the store at h does not answer in time", location="x"), False),
+        (SourceOutage("s3://b: the store answers 503 SlowDown, after repeated attempts", source="b"), False),
+        (CommitConflict("votes: other writers came first 100 times; run this step again"), False),
+        (StorageError("votes/x.parquet: is damaged", location="x"), True),
+        (SourceError("unknown table x", source="x"), True),
+        (ConfigError("night.yaml: tables must be a list", setting="tables"), True),
+    ],
+)
+def test_only_what_may_pass_is_tried_again(error: StarskipError, is_final: bool) -> None:
+    from airflow.sdk.exceptions import AirflowException, AirflowFailException
+    from starskip.orchestration.task_failure import failing_at_once
+
+    left: dict[str, Any] = {}
+    task = SimpleNamespace(task_id="check_votes", xcom_push=lambda **pushed: left.update(pushed))
+    with pytest.raises(AirflowException) as caught, failing_at_once({"ti": task}):
+        raise error
+    assert isinstance(caught.value, AirflowFailException) == is_final
+    assert str(caught.value) == left["value"] == str(error)

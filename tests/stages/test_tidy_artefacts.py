@@ -1,0 +1,57 @@
+"""What the end of a night takes away, and that a night does not fail for it."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starskip.artefacts.local_storage import LocalStorage
+from starskip.artefacts.manifest import Part
+from starskip.errors import StorageError
+from starskip.stages.gate_verdicts import STAGES
+from starskip.stages.tidy_artefacts import tidy_artefacts
+
+
+def test_clock_that_runs_a_day_ahead_takes_nothing_from_a_run_beside(lab: Any) -> None:
+    night = lab.night(started_at=datetime.now(UTC), settings=replace(lab.settings, retention_nights=1))
+    for day in ("2026-11-01", "2026-11-02"):
+        aside = night.store.write_aside("votes", day)
+        parts = {"lineitem": Part((aside.write_file("lineitem", "f", b"x"),))}
+        created = {"created_at": night.started_at, "created_by": "test"}
+        night.store.publish("votes", day, parts, replace="all", **created)
+    in_flight = night.store.write_aside("votes", "2026-11-02").write_file("lineitem", "f", b"not yet named")
+    ahead = replace(night, started_at=night.started_at + timedelta(hours=25))
+    tidied = tidy_artefacts(ahead)
+    assert (tidied.retired.old, tidied.vacuumed.removed) == ((), ())
+    assert night.store.storage.read(in_flight.name) == b"not yet named"
+    then = time.time() - 25 * 3_600
+    for path in Path(night.store.storage.root).rglob("*"):
+        os.utime(path, (then, then))
+    tidied = tidy_artefacts(night)
+    assert tidied.retired.nights == ("2026-11-01",)
+    assert in_flight.name in tidied.vacuumed.removed
+
+
+@pytest.mark.parametrize("call", ["folders_in", "put_if_absent"])
+def test_store_that_fails_while_old_nights_go_leaves_the_night_published(
+    call: str, lab: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.run(stages=STAGES[:-1])
+    answered = getattr(LocalStorage, call)
+
+    def failing(storage: LocalStorage, name: str, *content: bytes) -> Any:
+        if name == "" or name.startswith("_clock/"):
+            raise StorageError("the store does not answer", location=name)
+        return answered(storage, name, *content)
+
+    monkeypatch.setattr(LocalStorage, call, failing)
+    lab.run(stages=STAGES[-1:])
+    result = lab.results["write_report"]
+    assert result.counts == {"reports": 2}
+    assert result.warnings == ("old nights were not tidied: the store does not answer",)
+    assert set(lab.published("reports")) == {"lineitem", "airlineStats"}

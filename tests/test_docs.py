@@ -1,0 +1,64 @@
+"""The pages under docs/ name what there is: every command, option, target and setting, and only those."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from click import Choice, Option
+from starskip.cli.main import _COMMANDS
+from starskip.settings import Settings
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+COMMANDS = (DOCS / "commands.md").read_text(encoding="utf-8")
+COMPUTED = (DOCS / "how-the-advice-is-computed.md").read_text(encoding="utf-8")
+
+
+def section(command: str) -> str:
+    return re.split(rf"^## {re.escape(command)}\n", COMMANDS, flags=re.MULTILINE)[1].partition("\n## ")[0]
+
+
+@pytest.mark.parametrize("command", _COMMANDS)
+def test_every_option_of_a_command_is_in_its_table(command: str) -> None:
+    module, name = _COMMANDS[command]
+    text = section(command)
+    parameters = getattr(import_module(module), name).params
+    options = {option for each in parameters if isinstance(each, Option) for option in each.opts}
+    rows = re.findall(r"^\| `(--[\w-]+)", text, flags=re.MULTILINE)
+    assert set(rows) == options - {"-h", "--help"}
+    for each in parameters:
+        if isinstance(each.type, Choice) and each.name in ("strategy", "index_kind", "name"):
+            assert all(choice in text for choice in each.type.choices)
+
+
+def test_every_make_target_is_told() -> None:
+    targets = re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+    text = section("make")
+    assert [target for target in targets if f"`make {target}`" not in text] == []
+
+
+def test_defaults_of_settings_are_those_of_the_code() -> None:
+    defaults = {item.name: getattr(Settings(), item.name) for item in fields(Settings)}
+    told = re.findall(r"`(\w+)` \(([\d.,]+)[^\d.,]", COMPUTED)
+    assert len(told) > 15
+    for name, value in told:
+        assert float(value.replace(",", "")) == float(defaults[name]), name
+    names = re.findall(r"`(\w+_\w+)`", COMPUTED)
+    named = {name for name in names if not name.startswith(("index_map", "l_"))}
+    assert named <= defaults.keys()
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.stem)
+def test_links_to_headings_lead_somewhere(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for target, heading in re.findall(r"\]\(([\w.-]*)#([\w-]+)\)", text):
+        other = (page.parent / target).read_text(encoding="utf-8") if target else text
+        anchors = {
+            re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+            for title in re.findall(r"^#+ (.*)$", other, flags=re.MULTILINE)
+        }
+        assert heading in anchors
