@@ -198,3 +198,20 @@ def test_clock_that_ran_ahead_removes_nothing_it_should_not(
 def test_must_keep_one(store: Any) -> None:
     with pytest.raises(ValueError, match="at least one"):
         sweep(store, keep=0)
+
+
+def test_chain_that_has_ended_goes_on_behind_its_last_number(
+    store: Any, memory: Any, support: SimpleNamespace
+) -> None:
+    key = store.chain("numbers", support.NIGHT).key
+    for last in (2, 4):
+        support.publish(store, {"a": last})
+        store.publish("numbers", support.NIGHT, {}, replace="all", **support.CREATED)
+        memory.now_s += 2 * DAY_S
+        vacuum(store, now=datetime.fromtimestamp(memory.now_s, UTC), grace=timedelta(days=1), settled=[key])
+        assert store.run_dates("numbers") == ()
+        assert store.snapshot("numbers", support.NIGHT) is None
+        assert max(memory.objects) == f"_ended/{key}/{last:020d}"
+    support.publish(store, {"a": 5})
+    assert store.chain("numbers", support.NIGHT).versions() == (5,)
+    assert support.publish(store, {"a": 6}).version == 6

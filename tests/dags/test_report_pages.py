@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -408,7 +409,7 @@ def test_the_report_is_the_published_page_under_its_own_policy(server: Server, s
         ("newer", 503, "update it"),
         ("without_fields", 503, "is missing"),
         ("empty", 404, "there is no report.html"),
-        ("gone", 503, "is named by the manifest but gone"),
+        ("gone", 503, "of that night again"),
     ],
 )
 def test_a_damaged_report_is_told_with_a_status_and_takes_no_other_with_it(
@@ -426,6 +427,17 @@ def test_a_damaged_report_is_told_with_a_status_and_takes_no_other_with_it(
     assert f"/tables/sound/{DAMAGED_NIGHT}" in server.get(f"/nights/{DAMAGED_NIGHT}").text
 
 
+def names_in_tags(page: str) -> set[str]:
+    found = set()
+
+    class Names(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            found.update([tag, *(name for name, _ in attrs)])
+
+    Names().feed(page)
+    return found
+
+
 @pytest.mark.parametrize("table", ODD_TABLES, ids=range(len(ODD_TABLES)))
 def test_odd_names_are_short_plain_text_everywhere(server: Server, table: str) -> None:
     name = page_name(table)
@@ -435,7 +447,7 @@ def test_odd_names_are_short_plain_text_everywhere(server: Server, table: str) -
         check_headers(answer)
         assert not re.search("[\u202e\u2066\x00\x1b]", answer.text)
         assert "<" * 3 not in answer.text and "&lt;" * 200 not in answer.text
-        assert not re.search(r"<[^>]*\sonmouseover=", answer.text)
+        assert not names_in_tags(answer.text) & {"onmouseover", "onerror"}
 
 
 def test_behind_a_proxy_every_link_stays_below_its_path(server: Server) -> None:

@@ -51,6 +51,20 @@ def test_a_signal_ends_all_that_the_program_has_started(name: signal.Signals) ->
         assert alive(family) == []
 
 
+def test_a_signal_before_the_program_is_known_ends_it_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    popen, made = subprocess.Popen, []
+
+    def signalled(*arguments: object, **options: object) -> object:
+        made.append(popen(*arguments, **options))  # type: ignore[call-overload]
+        os.kill(os.getpid(), signal.SIGTERM)
+        return made[0]
+
+    monkeypatch.setattr(subprocess, "Popen", signalled)
+    with pytest.raises(KeyboardInterrupt), child_process(["sleep", "300"], os.environ, subprocess.PIPE):
+        pytest.fail("the block must not begin")
+    assert made[0].returncode is not None
+
+
 def test_what_stays_behind_a_program_that_has_ended_is_ended_too(tmp_path: Path) -> None:
     with (tmp_path / "log").open("w") as log:
         with child_process(["sh", "-c", "sleep 300 & echo $!"], os.environ, log) as process:

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from starskip.scoring.structure import Structure
 from starskip.selection.entries_percentile import DesirableEntries, ShapeEntries, entries_percentile
@@ -114,6 +114,7 @@ def test_an_index_at_the_least_gain_does_not_come_and_go() -> None:
     assert seen == [["a", "b"]] * 4 + [["a"]]
 
 
+@settings(max_examples=30)
 @given(noise=st.lists(st.integers(-4, 4), min_size=2, max_size=12))
 def test_noise_below_half_the_switch_gain_never_changes_the_advice(noise: list[int]) -> None:
     kept: frozenset[Structure] = frozenset()
@@ -140,6 +141,7 @@ def test_what_the_last_advice_holds_goes_when_it_is_worth_nothing() -> None:
     assert columns(advice) == ["a", "c"]
 
 
+@settings(max_examples=40)
 @given(
     saved=st.lists(st.integers(0, 300), min_size=3, max_size=3),
     kept=st.sets(st.sampled_from([A, B, C])),

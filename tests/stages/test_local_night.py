@@ -77,7 +77,9 @@ def test_literals_are_masked_unless_they_are_asked_for(lab: Any, log_line: Calla
     assert b"SECRET-7" in lab.published("reports")["lineitem"]
 
 
-def test_a_night_run_again_gives_the_same_and_leaves_another_night_alone(lab: Any) -> None:
+def test_a_night_run_again_gives_the_same_and_leaves_another_night_alone(lab: Any, log_line: Any) -> None:
+    query = log_line("lineitem", "SELECT COUNT(*) FROM lineitem WHERE l_suppkey = 1")
+    lab.log(query.replace("2026/11/20", "2026/11/19"))
     other = lab.run(lab.night(run_date=date(2026, 11, 19)))
     lab.run()
     first = {name: lab.published(name) for name in PUBLISHED}

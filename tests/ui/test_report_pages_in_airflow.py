@@ -157,9 +157,9 @@ def test_from_the_navigation_to_a_report_its_files_and_its_history(visit: Visit)
 
     pages.get_by_role("link", name="lineitem", exact=True).click()
     pages.get_by_role("heading", name="lineitem over the nights").wait_for()
-    assert pages.locator("svg.history circle").count() == 2
+    assert pages.locator("svg.wide circle").count() == 2
     visit.shoot("history")
-    pages.locator("svg.history a").first.click()
+    pages.locator("svg.wide a").first.click()
     report.get_by_text("night of 2026-11-19").wait_for()
     assert visit.is_clean()
 

@@ -25,8 +25,10 @@ def child_process(
     ``output``, a pipe or a file, takes all that it says; ``options`` are those of Popen. Ctrl-C and the
     signals that ask us to end raise KeyboardInterrupt in the block, and stop the command all the same.
     """
+    # Until we know the process that we start, a signal is noted only: raised in Popen it would lose it.
+    early: list[int] = []
     # A shell that starts us in the background has us ignore Ctrl-C.
-    before = {name: signal.signal(name, _interrupt) for name in _SIGNALS}
+    before = {name: signal.signal(name, lambda number, _: early.append(number)) for name in _SIGNALS}
     process = None
     try:
         process = subprocess.Popen(  # noqa: S603 - a list of our own, no shell
@@ -38,6 +40,10 @@ def child_process(
             start_new_session=True,
             **options,
         )
+        for name in _SIGNALS:
+            signal.signal(name, _interrupt)
+        if early:
+            raise KeyboardInterrupt
         yield process
     finally:
         for name in _SIGNALS:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from starskip.selection.look_back import NightVotes
-from starskip.workload.shape_workload import UNPARSED
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +32,8 @@ class DropEvidence:
 
 def drop_evidence(nights: Sequence[NightVotes]) -> DropEvidence:
     """Return what ``nights`` tell; each counts in full, however old."""
-    shapes = [(name, shape.queries) for night in nights for name, shape in night.shapes.items()]
-    unparsed = sum((queries for name, queries in shapes if name.startswith(UNPARSED)), start=0.0)
-    return DropEvidence(sum((queries for _, queries in shapes), start=0.0), unparsed, len(nights))
+    return DropEvidence(
+        sum((night.queries for night in nights), start=0.0),
+        sum((night.unparsed for night in nights), start=0.0),
+        len(nights),
+    )

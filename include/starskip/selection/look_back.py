@@ -21,7 +21,8 @@ class NightVotes:
     """The votes of one table and night; ``in_force``: the indexes that the table had then.
 
     ``order``: its sorted columns. ``shapes``: what the queries of each shape scanned. ``asked``: those
-    of ``in_force`` that answer a predicate of some query.
+    of ``in_force`` that answer a predicate of some query. ``queries``: how many ran, whatever their weight,
+    and ``unparsed`` of them were not understood.
     """
 
     lists: Sequence[VoteList]
@@ -30,6 +31,8 @@ class NightVotes:
     in_force: StructureSet
     order: frozenset[str]
     asked: StructureSet = frozenset()
+    queries: float = 0.0
+    unparsed: float = 0.0
 
 
 def is_comparable(earlier: NightVotes, tonight: NightVotes) -> bool:

@@ -141,4 +141,6 @@ def _night_votes(
         in_force=in_force,
         order=order,
         asked=asked,
+        queries=sum((shape.estimated_queries for shape in shapes), start=0.0),
+        unparsed=sum((shape.estimated_queries for shape in shapes if not shape.is_parsed), start=0.0),
     )
