@@ -20,6 +20,8 @@ pytestmark = [pytest.mark.dags, pytest.mark.filterwarnings("default")]
 CHECKOUT = Path(__file__).parents[2]
 
 OF_EVERY_RUN = {
+    "min_drop_queries",
+    "max_drop_unparsed_ratio",
     "model_error_ratio",
     "instances_per_shape",
     "max_shapes_per_table",

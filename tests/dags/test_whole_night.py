@@ -125,15 +125,15 @@ def test_the_advice_is_the_best_set_that_was_measured(
     house: House, first: subprocess.CompletedProcess[str]
 ) -> None:
     best = {
-        "lineitem": {"l_suppkey", "l_shipmode", "l_partkey"},
-        "airlineStats": {"OriginState", "Carrier", "Origin"},
+        "lineitem": {("inverted", "l_suppkey"), ("inverted", "l_shipmode"), ("range", "l_shipdate")},
+        "airlineStats": {("inverted", "OriginState"), ("inverted", "Carrier"), ("inverted", "Origin")},
     }
-    for table, columns in best.items():
+    for table, indexes in best.items():
         report = house.report(table)
-        assert columns == {index["columns"][0] for index in report["chosen"][:3]}
+        assert indexes == {(index["kind"], *index["columns"]) for index in report["chosen"][:3]}
         assert f"reports/{NIGHT}/{table}/report.html" in first.stdout
         html = (house.folder / "reports" / NIGHT / table / "report.html").read_text()
-        assert all(column in html for column in columns)
+        assert all(column in html for _, column in indexes)
 
 
 def test_every_gate_left_its_verdicts_in_the_report(
