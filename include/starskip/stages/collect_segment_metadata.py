@@ -7,7 +7,7 @@ an object: the same ETag), are taken over from there: the work grows with change
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -36,19 +36,22 @@ _KNOWN = pa.schema([("table", pa.string()), ("source_file", pa.string()), ("sour
 
 def collect_segment_metadata(engine: Engine, night: Night) -> StageResult:
     """Publish ``table_facts`` and ``damaged_segments`` of the night's tables."""
+    files, warnings = _segment_files(night)
     former = _former_snapshot(night)
     try:
-        return _collected(engine, night, former)
+        result = _collected(engine, night, files, former)
     except StorageError as error:
         if former is None or error.location not in _file_names(former):
             raise
         # Its footer could be read, but not its pages.
-        result = _collected(engine, night, None)
-        return replace(result, warnings=(*result.warnings, f"all segments were read anew: {error}"))
+        warnings.append(f"all segments were read anew: {error}")
+        result = _collected(engine, night, files, None)
+    return replace(result, warnings=(*warnings, *result.warnings))
 
 
-def _collected(engine: Engine, night: Night, former: Snapshot | None) -> StageResult:
-    files, warnings = _segment_files(night)
+def _collected(
+    engine: Engine, night: Night, files: Sequence[SegmentFile], former: Snapshot | None
+) -> StageResult:
     known = _known_files(engine, night, former) if former else {}
     fresh = [file for file in files if known.get(file.path) != source_identity(file)]
     unchanged = {file.path for file in files} - {file.path for file in fresh}
@@ -68,7 +71,7 @@ def _collected(engine: Engine, night: Night, former: Snapshot | None) -> StageRe
     night.publish(_DAMAGED, {**empty, **parts_of(receipts, _DAMAGED)})
     night.publish(_ARTEFACT, {table: Part(part.files, read_at) for table, part in parts.items()})
     reasons = [json.loads(note) for note in notes_of(receipts, _DAMAGED)]
-    warnings.extend(
+    warnings = tuple(
         printable(f"damaged segment {item['file']}: {item['reason']} ({item['detail']})") for item in reasons
     )
     counts = {
@@ -78,7 +81,7 @@ def _collected(engine: Engine, night: Night, former: Snapshot | None) -> StageRe
         "segments_taken_over": len(unchanged),
         "damaged_segments": len(reasons),
     }
-    return StageResult(counts, tuple(warnings))
+    return StageResult(counts, warnings)
 
 
 def _segment_files(night: Night) -> tuple[list[SegmentFile], list[str]]:

@@ -128,8 +128,9 @@ def _folder_of(path: str) -> str:
 
 def _beside(folder: str, text: str) -> str:
     """Return an absolute path for a relative one; URLs stay as they are."""
-    if object_url(text) is not None or text.startswith("file:"):
+    if "://" in text:
         return text
+    object_url(text)  # refuses what is neither a path nor a URL
     url = object_url(folder)
     if url is None:
         return os.path.normpath(Path(folder, text))
