@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import random
 import re
 import tarfile
@@ -122,14 +123,15 @@ def test_a_table_folder_without_segments(lab: Any, log_line: Line, sound: Mappin
 def test_a_table_folder_that_may_not_be_read(
     lab: Any, sound: Mapping[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    forbidden, listed = lab.segments / "lineitem", Path.iterdir
+    forbidden, listed = str(lab.segments / "lineitem"), os.scandir
 
-    def iterdir(path: Path) -> Any:
-        if path == forbidden:
+    def scandir(path: Any) -> Any:
+        if str(path) == forbidden:
             raise PermissionError(13, "Permission denied", str(path))
         return listed(path)
 
-    monkeypatch.setattr(Path, "iterdir", iterdir)
+    # The tests may run as root, who is refused nothing.
+    monkeypatch.setattr("starskip.files.list_folder.os.scandir", scandir)
     lab.run(stages=ADVICE_STAGES)
     assert re.search("table lineitem: cannot read .*/lineitem: Permission denied", lab.warnings)
     assert_other_table_is_unchanged(lab, sound)
@@ -278,13 +280,15 @@ def test_hostile_queries_are_set_aside_one_by_one(
 
 
 @pytest.mark.parametrize("entries", [-(10**6), 2**53 + 1, 9 * 10**18])
-def test_counters_that_no_float_or_sum_can_hold(
+def test_counters_that_nothing_can_have_counted_are_set_aside(
     entries: int, lab: Any, log_line: Line, sound: Mapping[str, bytes]
 ) -> None:
     query = "SELECT COUNT(*) FROM lineitem WHERE l_suppkey = 1"
     lab.log(*[log_line("lineitem", query, entries=entries)] * 3)
     lab.run()
-    assert lab.report("lineitem")["summary"]["queries"] == 896 + 3
+    report = lab.report("lineitem")
+    assert report["summary"]["queries"] == 896
+    assert report["data_quality"]["rejected"] == {"bad_counter": 3}
     assert_other_table_is_unchanged(lab, sound)
 
 
