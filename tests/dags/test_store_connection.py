@@ -1,15 +1,28 @@
+"""The keys of an object store from an Airflow connection."""
+
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, MutableMapping
+from typing import Any
 
 import pytest
 from starskip.errors import ConfigError
-from starskip.orchestration.store_connection import use_store_connection
 
 pytestmark = pytest.mark.dags
 
+Use = Callable[[MutableMapping[str, str]], None]
 
-def test_keys_of_the_connection_become_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+
+@pytest.fixture
+def use(dag_bag: Any) -> Use:
+    """``dag_bag`` has given Airflow a home of its own, so it may be imported."""
+    from starskip.orchestration.store_connection import use_store_connection
+
+    return use_store_connection
+
+
+def test_keys_of_the_connection_become_the_environment(use: Use, monkeypatch: pytest.MonkeyPatch) -> None:
     connection = {
         "conn_type": "aws",
         "login": "writer-key",
@@ -18,7 +31,7 @@ def test_keys_of_the_connection_become_the_environment(monkeypatch: pytest.Monke
     }
     monkeypatch.setenv("AIRFLOW_CONN_STARSKIP_STORE", json.dumps(connection))
     environment = {"AWS_REGION": "us-east-1", "PATH": "kept"}
-    use_store_connection(environment)
+    use(environment)
     assert environment == {
         "PATH": "kept",
         "AWS_ACCESS_KEY_ID": "writer-key",
@@ -28,18 +41,20 @@ def test_keys_of_the_connection_become_the_environment(monkeypatch: pytest.Monke
     }
 
 
-def test_no_such_connection_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_such_connection_changes_nothing(use: Use, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AIRFLOW_CONN_STARSKIP_STORE", raising=False)
     environment = {"AWS_ACCESS_KEY_ID": "mine"}
-    use_store_connection(environment)
+    use(environment)
     assert environment == {"AWS_ACCESS_KEY_ID": "mine"}
 
 
-def test_connection_that_cannot_be_read_is_named_and_not_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connection_that_cannot_be_read_is_named_and_not_quoted(
+    use: Use, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(_: str) -> None:
         raise ValueError("no JSON: the-SECRET")
 
     monkeypatch.setattr("airflow.sdk.BaseHook.get_connection", broken)
     with pytest.raises(ConfigError, match="connection starskip_store cannot be read") as caught:
-        use_store_connection({})
+        use({})
     assert "the-SECRET" not in str(caught.value)
