@@ -59,8 +59,8 @@ def _voting(shape: ShapeWorkload, threshold: int, *, idle_vote: bool) -> ShapeWo
     entries = shape.estimated_entries - shape.failed_entries_scanned_in_filter
     return replace(
         shape,
-        failed=shape.failed + round(succeeded * of_queries),
-        failed_entries_scanned_in_filter=shape.failed_entries_scanned_in_filter + round(entries * of_entries),
+        failed=shape.failed + succeeded * of_queries,
+        failed_entries_scanned_in_filter=shape.failed_entries_scanned_in_filter + entries * of_entries,
         instances=kept,
     )
 

@@ -144,7 +144,7 @@ def advise_table(
         else (),
         drops_withheld=withheld,
         queries=sum(shape.queries for shape in shapes),
-        failed=sum(shape.failed for shape in shapes),
+        failed=round(sum(shape.failed for shape in shapes)),
         unparsed=sum(shape.queries for shape in shapes if not shape.is_parsed),
         shapes=len(parsed),
         entries=sum(shape.entries_scanned_in_filter for shape in shapes),

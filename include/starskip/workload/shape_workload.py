@@ -89,11 +89,11 @@ class ShapeWorkload(_EstimatedSums):
     text: str
     skeleton: str
     queries: int = 0
-    failed: int = 0
+    failed: float = 0
     entries_scanned_in_filter: int = 0
     entries_scanned_in_filter_squared: float = 0.0
     entries_scanned_post_filter: int = 0
-    failed_entries_scanned_in_filter: int = 0
+    failed_entries_scanned_in_filter: float = 0
     latency_ms_sum: int = 0
     unlogged_queries: float = 0.0
     unlogged_entries_scanned_in_filter: float = 0.0
