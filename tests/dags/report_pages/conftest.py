@@ -1,0 +1,241 @@
+"""Airflow's API server with the report pages in it, in one process, and the reports that they show."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import unquote
+
+import pytest
+from starskip.artefacts.artefact_store import ArtefactStore
+from starskip.artefacts.manifest import Part
+from starskip.artefacts.storage_for import storage_for
+from starskip.orchestration.report_places import DAG_ID, URL_PREFIX
+from starskip.reports.report_files import report_files
+
+CHECKOUT = Path(__file__).parents[3]
+NIGHT = "2026-11-18"
+DAMAGED_NIGHT = "2026-11-10"
+ODD = "<script>alert(1)</script>/../x"
+ODD_TABLES = (
+    ODD,
+    "\"' onmouseover=alert(2) x='",
+    "\u202emetienil\u2066",
+    "<" * 10_000,
+    "lineitem\x00\x1b[2J",
+)
+OUR_SCRIPT = "<script>// Airflow lets its reader choose"
+READERS = ("viewer", "admin")
+SOUND = {
+    "name": "lineitem",
+    "run_date": NIGHT,
+    "document": "report.html",
+    "dag_id": DAG_ID,
+    "run_id": "a+run",
+}
+
+
+@dataclass
+class Server:
+    """Airflow's API server with the pages in it; ``headers`` are those of a user who has logged in."""
+
+    night: ClassVar[str] = NIGHT
+    damaged_night: ClassVar[str] = DAMAGED_NIGHT
+    odd_tables: ClassVar[tuple[str, ...]] = ODD_TABLES
+    readers: ClassVar[tuple[str, ...]] = READERS
+
+    client: Any
+    headers: Mapping[str, Mapping[str, str]]
+
+    def get(self, path: str, user: str | None = "viewer", **more: Any) -> Any:
+        return self.ask("GET", path, user, **more)
+
+    def ask(self, method: str, path: str, user: str | None = "viewer", **more: Any) -> Any:
+        headers = self.headers[user] if user else {}
+        return self.client.request(method, f"{URL_PREFIX}{path}", headers=headers, **more)
+
+    @staticmethod
+    def paths() -> list[str]:
+        """Every route that there is, by its own list: a new one is asked for here without a line of test."""
+        from starskip.orchestration.report_pages.pages import pages_app
+
+        app = pages_app(CHECKOUT)
+        assert not app.user_middleware
+        return [route.path for route in app.routes]
+
+    @classmethod
+    def addresses(cls) -> list[str]:
+        """Every route, filled in, and what stands beside them: other cases, slashes, files, nothing."""
+        routes = [cls.filled(path) for path in cls.paths()]
+        beside = [
+            "/no/such/page",
+            "/static/x.css",
+            "/favicon.ico",
+            "/.git/config",
+            "//",
+            "/tables/",
+            "/nights",
+        ]
+        return [
+            *routes,
+            *(f"{path}/" for path in routes if path != "/"),
+            *(path.upper() for path in routes),
+            *beside,
+        ]
+
+    @staticmethod
+    def filled(path: str, **values: str) -> str:
+        return re.sub(r"{(\w+)(?::\w+)?}", lambda found: {**SOUND, **values}.get(found[1], "x"), path)
+
+    def ask_literally(self, path: str, *, root: str = "") -> Any:
+        """Ask for an address as it stands, which a client would shorten where it climbs."""
+        import anyio
+        import httpx
+
+        sent: list[dict[str, Any]] = []
+        headers = [(name.lower().encode(), value.encode()) for name, value in self.headers["viewer"].items()]
+        scope = {
+            "type": "http",
+            "http_version": "1.1",
+            "method": "GET",
+            "scheme": "http",
+            "path": unquote(f"{root}{URL_PREFIX}{path}"),
+            "raw_path": f"{root}{URL_PREFIX}{path}".encode(),
+            "root_path": root,
+            "query_string": b"",
+            "headers": [(b"host", b"testserver"), *headers],
+            "client": ("127.0.0.1", 1),
+            "server": ("testserver", 80),
+        }
+
+        async def ask() -> None:
+            async def receive() -> dict[str, Any]:
+                return {"type": "http.request", "body": b"", "more_body": False}
+
+            async def send(message: dict[str, Any]) -> None:
+                sent.append(message)
+
+            await self.client.app(scope, receive, send)
+
+        anyio.run(ask)
+        body = b"".join(message.get("body", b"") for message in sent)
+        return httpx.Response(sent[0]["status"], headers=sent[0]["headers"], content=body)
+
+    @classmethod
+    def check_headers(cls, answer: Any) -> None:
+        policy = answer.headers["Content-Security-Policy"]
+        assert policy.startswith("default-src 'none'; ")
+        assert "frame-ancestors 'self'" in policy and "base-uri 'none'" in policy
+        assert not re.search(r"unsafe|https?:|\*|connect-src|object-src", policy)
+        # A script runs by its hash alone, and in a report none does.
+        scripts = re.findall(r"script-src ([^;]*)", policy)
+        assert all(re.fullmatch(r"'sha256-[A-Za-z0-9+/]{43}='", each) for each in scripts)
+        assert "<script" not in (cls.foreign_text(answer) if scripts else answer.text)
+        assert answer.headers["X-Frame-Options"] == "SAMEORIGIN"
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert answer.headers["Cache-Control"] == "private, no-store"
+        assert answer.headers["Referrer-Policy"] == "no-referrer"
+        assert "evil" not in answer.headers.get("Set-Cookie", "")
+
+    @staticmethod
+    def foreign_text(answer: Any) -> str:
+        """Return the page but for the one script that is ours."""
+        text: str = answer.text.replace(OUR_SCRIPT, "")
+        return text
+
+    @staticmethod
+    def add_run(run_id: str, conf: dict[str, Any], state: str = "success") -> None:
+        from airflow.models.dag import DagModel
+        from airflow.models.dagbundle import DagBundleModel
+        from airflow.models.dagrun import DagRun
+        from airflow.utils.session import create_session
+        from airflow.utils.types import DagRunType
+
+        day = datetime(2026, 11, 19, 2, tzinfo=UTC)
+        logical_date = day + timedelta(seconds=len(run_id))  # of which no two runs may have the same
+        with create_session() as session:
+            session.merge(DagBundleModel(name="dags-folder"))
+            session.flush()
+            session.merge(DagModel(dag_id=DAG_ID, bundle_name="dags-folder", fileloc="x"))
+            run = DagRun(
+                dag_id=DAG_ID,
+                run_id=run_id,
+                run_type=DagRunType.MANUAL,
+                conf=conf,
+                state=state,
+                logical_date=logical_date,
+                run_after=day,
+                data_interval=(day, day),
+            )
+            session.add(run)
+
+
+@pytest.fixture(scope="package")
+def store(tmp_path_factory: pytest.TempPathFactory) -> ArtefactStore:
+    store = ArtefactStore(storage_for(str(tmp_path_factory.mktemp("artefacts"))))
+    case = runpy.run_path(str(CHECKOUT / "tests" / "reports" / "report_cases.py"))["CASES"]["lineitem"]()
+    aside = store.write_aside("reports", NIGHT)
+    parts = {
+        table: Part(
+            tuple(
+                aside.write_file(table, name, content)
+                for name, content in report_files(replace(case, table=table)).items()
+            )
+        )
+        for table in ("lineitem", *ODD_TABLES)
+    }
+    now = datetime.now(UTC)
+    store.publish("reports", NIGHT, parts, replace="all", created_at=now, created_by="test")
+    files = dict(report_files(case))
+    older = {name: text.replace(b"sha256-", b"sha256-0") for name, text in files.items()}
+    damaged = {
+        "sound": files,
+        "torn": {**older, "report.json": b"{"},
+        "newer": {**older, "report.json": b'{"schema_version": 99}'},
+        "without_fields": {**older, "report.json": b'{"schema_version": 1, "table": "x"}'},
+        "older_page": older,
+        "empty": {},
+        "gone": files,
+    }
+    aside = store.write_aside("reports", DAMAGED_NIGHT)
+    parts = {
+        table: Part(tuple(aside.write_file(table, name, text) for name, text in each.items()))
+        for table, each in damaged.items()
+    }
+    store.publish("reports", DAMAGED_NIGHT, parts, replace="all", created_at=now, created_by="test")
+    for file in parts["gone"].files:
+        store.storage.delete(file.name)
+    return store
+
+
+@pytest.fixture(scope="package")
+def server(dag_bag: Any, store: ArtefactStore, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """``dag_bag`` has given Airflow a home of its own, in which its database is made here."""
+    from airflow.api_fastapi.app import create_app, purge_cached_app
+    from airflow.configuration import conf
+    from airflow.utils.db import initdb
+    from fastapi.testclient import TestClient
+
+    config = tmp_path_factory.mktemp("config") / "night.yaml"
+    config.write_text(f"artefacts: {store.storage.place}\nsegments_root: .\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STARSKIP_CONFIG", str(config))
+        patch.setenv("AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS", "admin:admin,viewer:viewer")
+        initdb()
+        Server.add_run("a+run", {"run_date": NIGHT})
+        app = create_app(apps="core")
+        client = TestClient(app, raise_server_exceptions=False, follow_redirects=False)
+        passwords = json.loads(Path(conf.get("core", "simple_auth_manager_passwords_file")).read_text())
+        headers = {}
+        for user in READERS:
+            login = client.post("/auth/token", json={"username": user, "password": passwords[user]})
+            headers[user] = {"Authorization": f"Bearer {login.json()['access_token']}"}
+        client.cookies.clear()
+        yield Server(client, headers)
+        purge_cached_app()

@@ -1,0 +1,163 @@
+"""What the pages show: reports, runs, and what is missing, damaged or at fault."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starskip.artefacts.artefact_store import ArtefactStore
+from starskip.orchestration.report_places import DAG_ID
+
+pytestmark = [pytest.mark.dags, pytest.mark.filterwarnings("default")]
+
+
+def test_the_report_is_the_published_page_under_its_own_policy(server: Any, store: ArtefactStore) -> None:
+    from starskip.reports.render_html import content_security_policy
+
+    snapshot = store.snapshot("reports", server.night)
+    assert snapshot is not None
+    published = {f.name[-11:]: snapshot.read_file(f) for f in snapshot.parts()["lineitem"].files}
+    answer = server.get(f"/tables/lineitem/{server.night}/report.html")
+    assert answer.content == published["report.html"]
+    policy = answer.headers["Content-Security-Policy"]
+    assert policy == f"{content_security_policy()}; frame-ancestors 'self'"
+
+    download = server.get(f"/tables/lineitem/{server.night}/report.json")
+    assert download.content == published["report.json"]
+    assert download.headers["Content-Type"] == "application/json"
+    assert (
+        download.headers["Content-Disposition"]
+        == f'attachment; filename="lineitem-{server.night}-report.json"'
+    )
+
+
+@pytest.mark.parametrize(
+    ("table", "status", "says"),
+    [
+        ("sound", 200, ""),
+        ("older_page", 200, ""),
+        ("torn", 503, "not the JSON of a report"),
+        ("newer", 503, "update it"),
+        ("without_fields", 503, "is missing"),
+        ("empty", 404, "there is no report.html"),
+        ("gone", 503, "of that night again"),
+    ],
+)
+def test_a_damaged_report_is_told_with_a_status_and_takes_no_other_with_it(
+    server: Any, table: str, status: int, says: str
+) -> None:
+    for path in (
+        f"/tables/{table}/{server.damaged_night}",
+        f"/tables/{table}/{server.damaged_night}/report.html",
+    ):
+        answer = server.get(path)
+        assert answer.status_code == status
+        assert says.lower() in answer.text.lower()
+        server.check_headers(answer)
+    for path in ("/", f"/nights/{server.damaged_night}", f"/tables/{table}"):
+        answer = server.get(path)
+        assert answer.status_code == 200
+        assert table in answer.text
+    assert f"/tables/sound/{server.damaged_night}" in server.get(f"/nights/{server.damaged_night}").text
+
+
+def test_the_keys_of_a_connection_stay_out_of_the_server(
+    server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from airflow.models.connection import Connection
+    from airflow.utils.session import create_session
+
+    with create_session() as session:
+        session.add(Connection("starskip_store", "aws", login="KEY", password="SECRET"))
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID", raising=False)
+    assert server.get(f"/runs/{DAG_ID}/a+run").status_code == 200
+    assert "AWS_ACCESS_KEY_ID" not in os.environ
+
+
+def test_a_run_shows_the_night_that_it_is_about_and_its_tables(server: Any) -> None:
+    server.add_run("by-interval", {})
+    server.add_run("one-table", {"run_date": server.night, "tables": ["lineitem"]}, state="running")
+    server.add_run("one-without-any", {"run_date": "2026-11-01"})
+    whole = server.get(f"/runs/{DAG_ID}/a+run").text
+    assert (
+        f'Night of <time datetime="{server.night}"' in whole and "lineitem" in whole and "alert(1)" in whole
+    )
+    part = server.get(f"/runs/{DAG_ID}/one-table").text
+    assert "lineitem" in part and "alert(1)" not in part
+    assert "This run is not over" in part and "not over" not in whole
+    # Its interval starts on the 19th, of which nothing is published.
+    assert "Night of 2026-11-19" in server.get(f"/runs/{DAG_ID}/by-interval").text
+    assert "has left no report" in server.get(f"/runs/{DAG_ID}/one-without-any").text
+    assert server.get("/runs/another_dag/a+run").status_code == 404
+    assert server.get(f"/runs/{DAG_ID}/unknown").status_code == 404
+
+
+@pytest.fixture
+def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    def write(text: str) -> None:
+        (tmp_path / "night.yaml").write_text(text)
+        monkeypatch.setenv("STARSKIP_CONFIG", str(tmp_path / "night.yaml"))
+
+    return write
+
+
+def test_without_a_night_the_page_says_what_to_run(server: Any, configured: Callable[[str], None]) -> None:
+    configured("artefacts: nothing\nsegments_root: .\n")
+    answer = server.get("/")
+    assert answer.status_code == 200
+    assert "No night yet" in answer.text
+    assert "<pre>make night</pre>" in answer.text
+    assert "night.yaml" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("config", "says"),
+    [
+        ("artefacts: night.yaml\nsegments_root: .\n", "night.yaml"),
+        ("artefacts: unknown://x\nsegments_root: .\n", "s3://"),
+        ("segments_root: .\n", "artefacts is missing"),
+        ("[", "is not YAML"),
+    ],
+)
+def test_what_cannot_be_read_is_told_and_not_shown(
+    server: Any, configured: Callable[[str], None], config: str, says: str
+) -> None:
+    configured(config)
+    for path in ("/", f"/nights/{server.night}", f"/tables/lineitem/{server.night}", f"/runs/{DAG_ID}/a+run"):
+        answer = server.get(path)
+        # What is about one night shows it as a night that cannot be read.
+        assert answer.status_code == 503
+        assert says in answer.text and ("cannot be read" in answer.text or "Unreadable" in answer.text)
+        assert "Traceback" not in answer.text and 'File "' not in answer.text
+        server.check_headers(answer)
+
+
+def test_a_fault_of_ours_is_one_sentence(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from starskip.orchestration.report_pages import pages
+
+    def fault(*_: Any, **__: Any) -> None:
+        raise RuntimeError("secret of the server")
+
+    monkeypatch.setattr(pages, "recent_nights", fault)
+    answer = server.get("/")
+    assert answer.status_code == 500
+    assert "Something went wrong" in answer.text
+    assert "secret" not in answer.text and "Traceback" not in answer.text
+    server.check_headers(answer)
+
+
+def test_the_variable_names_the_configuration_where_the_environment_does_not(
+    server: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from airflow.models.variable import Variable
+
+    monkeypatch.delenv("STARSKIP_CONFIG")
+    (tmp_path / "of-the-variable.yaml").write_text("artefacts: nothing\nsegments_root: .\n")
+    Variable.set("starskip_config", str(tmp_path / "of-the-variable.yaml"))
+    try:
+        assert "of-the-variable.yaml" in server.get("/").text
+    finally:
+        Variable.delete("starskip_config")

@@ -1,0 +1,107 @@
+"""Who may read: every route asks Airflow's permission, whatever the method."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from starskip.orchestration.report_places import DAG_ID, URL_PREFIX
+
+pytestmark = [pytest.mark.dags, pytest.mark.filterwarnings("default")]
+
+
+def test_there_are_routes_and_none_describes_the_others(server: Any) -> None:
+    found = server.paths()
+    assert len(found) == len(set(found)) >= 7
+    for name in ("/docs", "/redoc", "/openapi.json", "/docs/oauth2-redirect"):
+        assert name not in found
+        assert server.get(name).status_code == 404
+
+
+WRITING = ("POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
+
+
+def test_no_route_takes_anything_but_reading(server: Any) -> None:
+    for path in server.addresses():
+        for method in WRITING:
+            for user, status in ((None, 401), ("viewer", 405), ("admin", 405)):
+                answer = server.ask(method, path, user)
+                assert answer.status_code == status, (method, path)
+                server.check_headers(answer)
+    assert server.ask("BREW", "/", None).status_code == 405
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_no_route_answers_someone_who_has_not_logged_in(server: Any, method: str) -> None:
+    texts = set()
+    for path in [*server.addresses(), "/tables/%3Cscript%3E", "/tables/lineitem/2020-01-01"]:
+        for headers in ({}, {"Authorization": "Bearer forged"}, {"Cookie": "_token=forged"}):
+            answer = server.client.request(method, f"{URL_PREFIX}{path}", headers=headers)
+            assert answer.status_code in ((401, 403) if headers else (401,)), path
+            assert "lineitem" not in answer.text
+            server.check_headers(answer)
+            if not headers:
+                texts.add(answer.text)
+    # What is there and what is not look the same.
+    assert len(texts) == 1
+
+
+def test_every_route_answers_those_who_may_read_the_dag(server: Any) -> None:
+    for user in server.readers:
+        statuses = {}
+        for path in server.paths():
+            answer = server.get(server.filled(path), user)
+            server.check_headers(answer)
+            statuses[path] = answer.status_code
+            head = server.ask("HEAD", server.filled(path), user)
+            assert (head.status_code, head.headers["Content-Type"]) == (
+                answer.status_code,
+                answer.headers["Content-Type"],
+            )
+        assert set(statuses.values()) <= {200, 404}
+        assert [path for path, status in statuses.items() if status == 404] == ["/{anything:path}"]
+
+
+def test_what_stands_beside_the_routes_is_not_found(server: Any) -> None:
+    known = {server.filled(path) for path in server.paths()}
+    for path in server.addresses():
+        answer = server.get(path)
+        if path not in known:
+            assert answer.status_code == 404, path
+        server.check_headers(answer)
+    # Without the slash it is not ours any more, but the page of Airflow itself, which shows no report.
+    outside = server.client.get(URL_PREFIX, headers=server.headers["viewer"])
+    assert "lineitem" not in outside.text
+
+
+def test_no_route_answers_someone_who_may_not_read_the_dag(
+    server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from airflow.api_fastapi.auth.managers.simple.simple_auth_manager import SimpleAuthManager
+
+    asked = []
+
+    def refuse(self: Any, *, method: str, details: Any, **rest: Any) -> bool:
+        asked.append((method, details.id))
+        return False
+
+    monkeypatch.setattr(SimpleAuthManager, "is_authorized_dag", refuse)
+    for path in server.addresses():
+        for method in ("GET", "HEAD", *WRITING):
+            answer = server.ask(method, path, "admin")
+            assert answer.status_code == 403
+            assert "lineitem" not in answer.text
+            server.check_headers(answer)
+    assert set(asked) == {("GET", DAG_ID)}
+
+
+def test_the_runs_of_the_dag_ask_for_runs_too(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from airflow.api_fastapi.auth.managers.simple.simple_auth_manager import SimpleAuthManager
+
+    monkeypatch.setattr(
+        SimpleAuthManager,
+        "is_authorized_dag",
+        lambda self, *, access_entity=None, **rest: access_entity is None,
+    )
+    assert server.get("/").status_code == 200
+    assert server.get(f"/runs/{DAG_ID}/a+run").status_code == 403
