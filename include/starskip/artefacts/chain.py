@@ -42,7 +42,11 @@ class Chain:
 
     def versions(self) -> tuple[int, ...]:
         """Return the versions that are kept, oldest first."""
-        return tuple(sorted(self.manifests(self.storage.objects_below(f"{self.key}/manifests"))))
+        return tuple(sorted(self.listed()))
+
+    def listed(self) -> Mapping[int, StoredObject]:
+        """Return the manifests that are kept, unread, by their versions."""
+        return self.manifests(self.storage.objects_below(f"{self.key}/manifests"))
 
     def manifests(self, listed: Iterable[StoredObject]) -> Mapping[int, StoredObject]:
         """Return the manifests among the objects of a listing by their versions."""

@@ -12,6 +12,7 @@ from starskip.cli.progress import progress
 from starskip.cli.several_values import SeveralValues
 from starskip.cli.table_names import table_names
 from starskip.errors import printable
+from starskip.pinot.segments.damaged_segment import damage_told
 from starskip.stages.collect_packed_metadata import CollectedMetadata, collect_packed_metadata
 
 SPELLINGS = {"-segments": "--segments", "-out": "--out", "-tables": "--tables", "-help": "--help"}
@@ -49,8 +50,7 @@ def collect_metadata(segments: str, out: str, tables: str, output: str) -> None:
     for warning in collected.warnings:
         click.echo(f"starskip: warning: {printable(warning)}", err=True)
     for row in collected.damaged:
-        text = f"damaged segment {row['source_file']}: {row['reason']}: {row['detail']}"
-        click.echo(f"starskip: warning: {printable(text)}", err=True)
+        click.echo(f"starskip: warning: {printable(damage_told(row))}", err=True)
     click.echo(json.dumps(_document(collected)) if output == "json" else _text(collected))
 
 

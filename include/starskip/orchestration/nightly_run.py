@@ -26,12 +26,12 @@ from starskip.orchestration.night_request import CONFIG_VARIABLE, SAMPLE_CONFIG
 from starskip.orchestration.night_summary import night_summary
 from starskip.orchestration.private_home import private_home
 from starskip.orchestration.progress_line import progress_text
+from starskip.orchestration.report_places import DAG_ID
 from starskip.orchestration.store_connection import use_store_connection
 from starskip.stages.export_reports import export_reports
 from starskip.stages.listed_tables import listed_tables
 from starskip.stages.night_from_config import NightArguments, night_from_config
 
-_DAG = "index_advisor_nightly"
 _RAISED = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception): (.+)")
 
 
@@ -70,7 +70,7 @@ def nightly_run(run_date: datetime, tables: str, settings: Sequence[str], home: 
     log = private_home(home) / f"night-{night_date}.log"
     click.echo(f"Night of {night_date}; the full log is {log}")
     migrate_database(home, environment, log)
-    command = ["airflow", "dags", "test", _DAG, night_date.isoformat(), "--conf", json.dumps(params)]
+    command = ["airflow", "dags", "test", DAG_ID, night_date.isoformat(), "--conf", json.dumps(params)]
     started_at = datetime.now(UTC)
     exit_code, reason = _follow(command, environment, log)
     arguments = NightArguments(night_date, "make night", started_at, names)

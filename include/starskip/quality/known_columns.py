@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from starskip.quality.reduce_rows import Measure, reduce_rows
 from starskip.quality.stream_rows import published
 from starskip.stages.night import Night
+from starskip.tables.table_overview import INDEXES_IN_SEGMENTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ def known_columns(night: Night, table: str) -> KnownColumns:
     """Return what ``table_facts`` says, and the table's config about its indexes, where there is one."""
     sizes = {
         kind: Measure(pc.map_lookup(pc.field("index_bytes"), query_key=index, occurrence="first"), "max")
-        for kind, index in (("inverted", "inverted_index"), ("range", "range_index"))
+        for kind, index in INDEXES_IN_SEGMENTS.items()
     }
     facts = list(reduce_rows(published(night, "table_facts"), table, sizes, by=["column"]))
     configured = night.configured_indexes().get(table)

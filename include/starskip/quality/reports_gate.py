@@ -14,11 +14,11 @@ from starskip.quality.page_faults import PageFaults, page_faults
 from starskip.quality.stream_rows import published
 from starskip.reports.evidence import Evidence
 from starskip.reports.evidence_json import evidence_from_json
+from starskip.reports.page_links import DOCUMENTS
 from starskip.settings import Settings
 from starskip.stages.night import Night
 from starskip.stages.select_indexes import chosen_columns
 
-_NAMES = ("report.html", "report.json", "report.md")
 _MOST_BYTES = 32 * 1024 * 1024
 """A report is bounded by its shapes and bins; what is larger is not read."""
 
@@ -53,7 +53,7 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
             "shows_literals": evidence.show_literals
             or any(s.full_text is not None for s in evidence.shapes.top),
         }
-    names = [name for file in files for name in _NAMES if file.file_name == name]
+    names = [name for file in files for name in DOCUMENTS if file.file_name == name]
     view |= {"files": len(files), "kinds_of_files": len(set(names))}
     sizes = [{"file": file.file_name, "size_bytes": file.size_bytes} for file in files]
     return {"report": View([view]), "files": View(sizes, "file")}
@@ -73,9 +73,13 @@ def _evidence(content: bytes) -> Evidence | None:
 
 def _expectations(settings: Settings) -> Sequence[Expectation]:
     return (
-        between("report", "files", "report of {table}: files", len(_NAMES), len(_NAMES)),
+        between("report", "files", "report of {table}: files", len(DOCUMENTS), len(DOCUMENTS)),
         between(
-            "report", "kinds_of_files", "report of {table}: JSON, Markdown and HTML", len(_NAMES), len(_NAMES)
+            "report",
+            "kinds_of_files",
+            "report of {table}: JSON, Markdown and HTML",
+            len(DOCUMENTS),
+            len(DOCUMENTS),
         ),
         between("files", "size_bytes", "files of the report of {table}: bytes", 1, _MOST_BYTES),
         among("report", "is_evidence", "report.json of {table}: whether it reads back as evidence", [True]),

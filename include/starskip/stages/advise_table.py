@@ -109,10 +109,20 @@ def advise_table(
     window = _judged(look_back(tonight, earlier), overview, index_kind, settings)
     ranked = _baseline_ranking(settings, parsed if is_enough else (), overview, index_kind)
     is_order = index_kind == "sorted"
-    lists = exclusive_orders(order_lists(window.lists)) if is_order else building_lists(window.lists)
+    orders = exclusive_orders(order_lists(window.lists)) if "sorted" in kinds else []
+    lists = orders if is_order else building_lists(window.lists)
     budget = _budget(settings, window)
     order = (
-        _sort_order(window, budget, ranked if is_order else None, past.order) if "sorted" in kinds else None
+        # Sorting needs no room.
+        recommend(
+            orders,
+            window.entries,
+            replace(budget, max_indexes=1, storage_bytes=None, desirable=None),
+            ranked=ranked if is_order else None,
+            kept=past.order,
+        )
+        if "sorted" in kinds
+        else None
     )
     if is_order:
         assert order is not None
@@ -182,15 +192,6 @@ def _budget(settings: Settings, window: NightVotes) -> Budget:
         if wanted is None
         else DesirableEntries(wanted, settings.desirable_query_ratio, window.shapes),
     )
-
-
-def _sort_order(
-    window: NightVotes, budget: Budget, ranked: Sequence[Structure] | None, kept: StructureSet
-) -> Recommendation:
-    """Return the one column to sort by; sorting needs no room."""
-    one = replace(budget, max_indexes=1, storage_bytes=None, desirable=None)
-    lists = exclusive_orders(order_lists(window.lists))
-    return recommend(lists, window.entries, one, ranked=ranked, kept=kept)
 
 
 def _judged(

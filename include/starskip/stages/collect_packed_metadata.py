@@ -6,7 +6,7 @@ Reads segments with the function that stage collect_segment_metadata maps; nothi
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,17 +15,16 @@ from typing import Any
 import pyarrow as pa
 
 from starskip.artefacts.schemas import DAMAGED_SEGMENTS, TABLE_FACTS
-from starskip.errors import SourceError, SourceOutage, StorageError
+from starskip.errors import SourceError, StorageError
 from starskip.pinot.segments.facts_table import collect_facts
 from starskip.pinot.segments.packed_metadata import PACKED_COLUMNS, packed_metadata
-from starskip.pinot.segments.segment_files import SegmentFile, list_segments, segment_tables
+from starskip.stages.progress import Progress
+from starskip.stages.segment_listing import segment_listing
 
 _MOST_NAME_CHARACTERS = 40
 
 FILE_NAME = "metadata.json"
 """The name that the original gives the file in the folder that it is told."""
-
-Progress = Callable[[str, Sequence[Any]], Iterable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ def collect_packed_metadata(
     if path.exists() and not path.is_file():
         # Put in place of a device, as of /dev/null, the new file would take it from the whole machine.
         raise StorageError(f"{path}: is no file that could be replaced: give another one", location=str(path))
-    files, warnings = _files(segments_root, tables)
+    files, warnings = segment_listing(segments_root, tables or None)
     facts, damaged = [TABLE_FACTS.empty_table().select(PACKED_COLUMNS)], [DAMAGED_SEGMENTS.empty_table()]
     for of_file, damaged_file in collect_facts(progress("reading segments", files)):
         facts.append(of_file.select(PACKED_COLUMNS))
@@ -78,23 +77,6 @@ def collect_packed_metadata(
             warnings.append(problem)
     _write(path, packed_metadata(collected))
     return CollectedMetadata(path, found, set_aside, tuple(warnings))
-
-
-def _files(segments_root: str, tables: Sequence[str]) -> tuple[list[SegmentFile], list[str]]:
-    if tables:
-        return list(list_segments(segments_root, tables)), []
-    files: list[SegmentFile] = []
-    warnings: list[str] = []
-    for table in segment_tables(segments_root):
-        try:
-            files.extend(list_segments(segments_root, [table]))
-        except SourceOutage:
-            raise
-        except SourceError as error:
-            warnings.append(str(error))
-    if not files:
-        raise SourceError(f"no table below {segments_root} has segments", source=segments_root)
-    return files, warnings
 
 
 def _counted(facts: pa.Table) -> dict[str, PackedTable]:

@@ -18,13 +18,14 @@ import pyarrow.compute as pc
 from starskip.artefacts.aside import Aside
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.snapshot import Snapshot
-from starskip.errors import SourceError, SourceOutage, StorageError, StorageOutage, printable
+from starskip.errors import StorageError, StorageOutage, printable
 from starskip.files.file_identity import FileIdentity, is_racy
 from starskip.pinot.segments.facts_table import collect_facts, source_identity
-from starskip.pinot.segments.segment_files import SegmentFile, list_segments, segment_tables
+from starskip.pinot.segments.segment_files import SegmentFile
 from starskip.stages.engine import Engine, Rows
 from starskip.stages.night import Night, StageResult
 from starskip.stages.receipts import MAX_RECEIPTS, RECEIPTS, TableWriter, note_receipt, notes_of, parts_of
+from starskip.stages.segment_listing import segment_listing
 
 _ARTEFACT = "table_facts"
 _DAMAGED = "damaged_segments"
@@ -36,7 +37,7 @@ _KNOWN = pa.schema([("table", pa.string()), ("source_file", pa.string()), ("sour
 
 def collect_segment_metadata(engine: Engine, night: Night) -> StageResult:
     """Publish ``table_facts`` and ``damaged_segments`` of the night's tables."""
-    files, warnings = _segment_files(night)
+    files, warnings = segment_listing(night.segments_root, night.tables)
     former = _former_snapshot(night)
     try:
         result = _collected(engine, night, files, former)
@@ -82,24 +83,6 @@ def _collected(
         "damaged_segments": len(reasons),
     }
     return StageResult(counts, warnings)
-
-
-def _segment_files(night: Night) -> tuple[list[SegmentFile], list[str]]:
-    """Return the files of all tables asked for; of all tables, one without segments is only warned of."""
-    if night.tables is not None:
-        return list(list_segments(night.segments_root, night.tables)), []
-    files: list[SegmentFile] = []
-    warnings: list[str] = []
-    for table in segment_tables(night.segments_root):
-        try:
-            files.extend(list_segments(night.segments_root, [table]))
-        except SourceOutage:
-            raise
-        except SourceError as error:
-            warnings.append(str(error))
-    if not files:
-        raise SourceError(f"no table below {night.segments_root} has segments", source=night.segments_root)
-    return files, warnings
 
 
 def _former_snapshot(night: Night) -> Snapshot | None:

@@ -16,6 +16,7 @@ class ListedManifest(NamedTuple):
 
 def newest_manifest(chain: Chain) -> ListedManifest | None:
     """Return the newest manifest, unread; None if there is none."""
-    listed = chain.storage.objects_below(f"{chain.key}/manifests")
-    found = ((chain.version_of(stored.name), stored.modified_ns) for stored in listed)
-    return max((ListedManifest(version, at) for version, at in found if version is not None), default=None)
+    listed = chain.listed()
+    return max(
+        (ListedManifest(version, stored.modified_ns) for version, stored in listed.items()), default=None
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
@@ -41,8 +41,14 @@ _ADVICE_NIGHTS = 8
 """How far back the newest advice is looked for, where the window of votes is shorter: a week."""
 
 
-def past_nights(night: Night, table: str) -> PastNights:
+SnapshotSource = Callable[[str, str], Snapshot | None]
+"""Gives the snapshot of an artefact and night."""
+
+
+def past_nights(night: Night, table: str, snapshot_of: SnapshotSource | None = None) -> PastNights:
     """Return what the window of the settings holds of ``table`` before ``night``.
+
+    ``snapshot_of``: by default the store's, asked anew for each table; whoever asks for many keeps them.
 
     A night counts if it came to a recommendation; its weight falls by ``look_back_decay_ratio`` a day. The
     newest advice stands for itself, whether its votes count or not. A night that cannot be read any more is
@@ -52,19 +58,19 @@ def past_nights(night: Night, table: str) -> PastNights:
     warnings: list[str] = []
     found: list[tuple[float, NightVotes]] = []
     newest: tuple[StructureSet, StructureSet] | None = None
-    published = set(night.store.run_dates("recommendations"))
+    snapshot_of = snapshot_of or night.store.snapshot
     for age in range(1, max(settings.look_back_nights, _ADVICE_NIGHTS)):
         day = night.run_date - timedelta(days=age)
         weight = settings.look_back_decay_ratio**age if age < settings.look_back_nights else 0.0
-        if day.isoformat() not in published or (newest is not None and weight <= 0):
+        if newest is not None and weight <= 0:
             continue
         try:
-            snapshot = night.store.snapshot("recommendations", day.isoformat())
+            snapshot = snapshot_of("recommendations", day.isoformat())
             part = snapshot.parts([table]).get(table) if snapshot else None
             if snapshot is None or part is None:
                 continue
             newest = newest or _advice(snapshot, table, part.properties)
-            votes = _votes_of(night, table, day, part.properties) if weight > 0 else None
+            votes = _votes_of(snapshot_of, table, day, part.properties) if weight > 0 else None
         except StorageOutage:
             raise
         except (StorageError, pa.ArrowInvalid, KeyError, TypeError) as error:
@@ -106,9 +112,11 @@ def _advice(
     return chosen, frozenset([Structure("sorted", column)] if column else [])
 
 
-def _votes_of(night: Night, table: str, day: date, properties: Mapping[str, Any]) -> NightVotes | None:
-    votes = night.store.snapshot("votes", day.isoformat())
-    workload = night.store.snapshot("workload", day.isoformat())
+def _votes_of(
+    snapshot_of: SnapshotSource, table: str, day: date, properties: Mapping[str, Any]
+) -> NightVotes | None:
+    votes = snapshot_of("votes", day.isoformat())
+    workload = snapshot_of("workload", day.isoformat())
     if votes is None or workload is None or "asked" not in properties:
         return None
     if table not in votes.tables or table not in workload.tables:

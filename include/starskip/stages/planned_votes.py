@@ -29,7 +29,7 @@ from starskip.scoring.segment_estimates import (
 from starskip.scoring.structure import Structure, by_column, removal
 from starskip.scoring.voting_shapes import is_selective, voting_shapes
 from starskip.settings import Settings
-from starskip.sql.predicate import leaves
+from starskip.sql.predicate import Leaf, leaves
 from starskip.stages.engine import Engine, Rows
 from starskip.tables.table_overview import ColumnOverview, TableOverview
 from starskip.tables.thin_window import thin_window
@@ -66,8 +66,15 @@ class TablePlan:
 
     def voted_candidates(self, shapes: Iterable[ShapeWorkload]) -> Candidates:
         """Return the candidates without those that no query can need; ``shapes``: all of them."""
-        asked = (leaf for shape in shapes for leaf in leaves(parsed_shape(shape.skeleton).filter))
-        return without_idle_ranges(asked, self.candidates, self.rules)
+        return without_idle_ranges(_asked(shapes), self.candidates, self.rules)
+
+    def asked_columns(self, shapes: Iterable[ShapeWorkload]) -> list[str]:
+        """Return the columns of the table that ``shapes`` filter on."""
+        return sorted({leaf.column for leaf in _asked(shapes)} & self.columns)
+
+
+def _asked(shapes: Iterable[ShapeWorkload]) -> Iterator[Leaf]:
+    return (leaf for shape in shapes for leaf in leaves(parsed_shape(shape.skeleton).filter))
 
 
 def candidate_columns(overview: TableOverview, index_kind: str = "inverted") -> frozenset[str]:
@@ -221,20 +228,24 @@ def _estimate(plans: Mapping[str, TablePlan], samples: Iterable[_Sample]) -> Ite
         plan = plans[table]
         shapes = plan.shapes()
         candidates = plan.voted_candidates(shapes)
+        columns = plan.asked_columns(shapes)
         for sample in of_table:
             try:
-                yield _estimate_sample(sample, plan, shapes, candidates)
+                yield _estimate_sample(sample, plan, shapes, columns, candidates)
             except DamagedSegment:
                 # Named by collect_segment_metadata; the other segments tell enough.
                 continue
 
 
 def _estimate_sample(
-    sample: _Sample, plan: TablePlan, shapes: Sequence[ShapeWorkload], candidates: Candidates
+    sample: _Sample,
+    plan: TablePlan,
+    shapes: Sequence[ShapeWorkload],
+    columns: Sequence[str],
+    candidates: Candidates,
 ) -> pa.RecordBatch:
-    asked = {leaf.column for s in shapes for leaf in leaves(parsed_shape(s.skeleton).filter)}
     facts = read_segment_facts(sample.file, whole=False)
-    whole = read_row_window(sample.file, sorted(asked & plan.columns), max_rows=_MAX_READ_ROWS)
+    whole = read_row_window(sample.file, columns, max_rows=_MAX_READ_ROWS)
     window = thin_window(whole, sample.rows)
     state = SegmentState(
         rules=plan.rules,

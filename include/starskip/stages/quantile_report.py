@@ -5,9 +5,8 @@ The figures are those of stage fit_latency_model over the same records: both cal
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,8 +21,8 @@ from starskip.pinot.logs.parse_records import parse_split
 from starskip.pinot.logs.rejected_records import RejectedRecords
 from starskip.pinot.logs.sampling_summary import SamplingSummary, sampling_summary
 from starskip.settings import Settings
+from starskip.stages.progress import Progress
 
-Progress = Callable[[str, Sequence[Any]], Iterable[Any]]
 _MERGED_BATCHES = 64
 """Batches whose bins and sketches are held before they are merged."""
 _MOST_NAMED = 20

@@ -15,9 +15,7 @@ from starskip.pinot.segments.facts_table import facts_rows
 from starskip.pinot.segments.segment_files import SegmentFile
 from starskip.pinot.segments.segment_reader import read_row_window, read_segment_facts
 from starskip.scoring.index_sizes import merge_index_sizes, window_sizes
-from starskip.scoring.segment_estimates import parsed_shape
 from starskip.settings import Settings
-from starskip.sql.predicate import leaves
 from starskip.stages.engine import Engine
 from starskip.stages.planned_votes import TablePlan, sampled_files
 
@@ -81,5 +79,4 @@ def _columns(plan: TablePlan) -> list[str]:
     shapes = plan.shapes()
     if not shapes:
         return sorted(plan.candidates.keys() & plan.columns)
-    asked = {leaf.column for shape in shapes for leaf in leaves(parsed_shape(shape.skeleton).filter)}
-    return sorted(asked & plan.columns)
+    return plan.asked_columns(shapes)

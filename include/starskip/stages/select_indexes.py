@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -29,8 +30,9 @@ def select_indexes(engine: Engine, night: Night) -> StageResult:
     parts: dict[str, Part] = {}
     chosen = 0
     warnings: list[str] = []
+    snapshot_of = cache(night.store.snapshot)
     for table in tables:
-        past = past_nights(night, table)
+        past = past_nights(night, table, snapshot_of)
         warnings.extend(past.warnings)
         overview = overviews.get(table)
         sizes = sizes_of(_rows(night, "index_sizes", table))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,12 +12,14 @@ import pyarrow.compute as pc
 from starskip.artefacts.schemas import COLUMN_SUMS
 from starskip.errors import SourceError, SourceOutage
 from starskip.pinot.index_sizes.index_format import index_format
+from starskip.pinot.segments.damaged_segment import damage_told
 from starskip.pinot.segments.facts_table import collect_facts
 from starskip.pinot.segments.read_packed_metadata import read_packed_metadata
 from starskip.pinot.segments.segment_files import SegmentFile, list_segments, segment_tables
 from starskip.scoring.index_sizes import merge_index_sizes, metadata_sizes
 from starskip.settings import Settings
 from starskip.stages.local_engine import LocalEngine
+from starskip.stages.progress import Progress
 from starskip.tables.table_overview import (
     IndexColumns,
     TableOverview,
@@ -27,8 +28,6 @@ from starskip.tables.table_overview import (
     table_overviews,
 )
 from starskip.tables.untracked_indexes import untracked_indexes, with_untracked_indexes
-
-Progress = Callable[[str, Sequence[Any]], Iterable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +112,7 @@ class TableSource:
             for facts, damaged in collect_facts(files):
                 yield from column_sums(facts.to_batches()).to_batches()
                 sizes[:] = merge_index_sizes([*sizes, *map(of_metadata, facts.to_batches())])
-                damaged_segments.extend(
-                    f"damaged segment {row['source_file']}: {row['reason']}: {row['detail']}"
-                    for row in damaged.to_pylist()
-                )
+                damaged_segments.extend(map(damage_told, damaged.to_pylist()))
 
         files = list_segments(self.segments_root, [table])
         engine = LocalEngine(partial(progress, f"segments of {table}"))

@@ -5,10 +5,9 @@ The functions are those of the night's stages; all records of the log count, wha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,6 +23,7 @@ from starskip.stages.advise_table import TableAdvice, advise_table
 from starskip.stages.guessed_advice import ColumnWeights, guessed_advice, unknown_weights
 from starskip.stages.local_engine import LocalEngine
 from starskip.stages.planned_votes import TablePlan, planned_votes, table_plans
+from starskip.stages.progress import Progress
 from starskip.stages.sampled_index_sizes import sampled_index_sizes
 from starskip.stages.table_source import FoundFacts, TableSource
 from starskip.tables.table_overview import IndexColumns, TableOverview
@@ -33,7 +33,6 @@ from starskip.workload.fold_shapes import fold_shapes
 from starskip.workload.query_weights import query_weights, weighted_shapes
 from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
 
-Progress = Callable[[str, Sequence[Any]], Iterable[Any]]
 _MAX_VOTES = 2_000_000
 
 

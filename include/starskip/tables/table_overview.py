@@ -14,6 +14,9 @@ from starskip.artefacts.schemas import COLUMN_SUMS
 IndexColumns = Mapping[str, Collection[str]]
 """Columns by the kind of index that they have: "inverted", "range"."""
 
+INDEXES_IN_SEGMENTS = {"inverted": "inverted_index", "range": "range_index"}
+"""What segments call an index of each kind."""
+
 
 @dataclass(frozen=True, slots=True)
 class ColumnOverview:
@@ -147,7 +150,7 @@ def _overview(table: str, rows: list[dict[str, object]], configured: IndexColumn
         kind: frozenset(n for n, c in columns.items() if c.index_bytes.get(index, 0) > 0)
         if configured is None
         else frozenset(configured.get(kind, ()))
-        for kind, index in (("inverted", "inverted_index"), ("range", "range_index"))
+        for kind, index in INDEXES_IN_SEGMENTS.items()
     }
     whole = max(
         (row for row in rows if not row["index"]), key=lambda row: int(str(row["segments"])), default=None

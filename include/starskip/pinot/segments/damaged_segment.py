@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from starskip.errors import SourceError
 
 
@@ -21,3 +24,8 @@ class DamagedSegment(SourceError):
     def __reduce__(self) -> tuple[type[DamagedSegment], tuple[str, str, str]]:
         """Rebuild from the three parts: it travels from executors to the driver."""
         return DamagedSegment, (self.source, self.reason, self.detail)
+
+
+def damage_told(row: Mapping[str, Any]) -> str:
+    """Return a row of DAMAGED_SEGMENTS as a sentence."""
+    return f"damaged segment {row['source_file']}: {row['reason']}: {row['detail']}"
