@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from starskip.errors import SourceOutage, StorageOutage
-from starskip.stages import collect_segment_metadata as stage
+from starskip.stages import segment_listing as listing
 
 START = datetime(2026, 11, 21, 2, tzinfo=UTC)
 
@@ -62,7 +62,7 @@ def test_store_that_does_not_answer_is_neither_an_empty_table_nor_a_night_withou
     aged: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert read(aged, 0) == 4
-    listed = stage.list_segments
+    listed = listing.list_segments
 
     def silent(root: str, tables: Any) -> Any:
         if "lineitem" in tables:
@@ -70,7 +70,7 @@ def test_store_that_does_not_answer_is_neither_an_empty_table_nor_a_night_withou
         return listed(root, tables)
 
     with monkeypatch.context() as patch:
-        patch.setattr(stage, "list_segments", silent)
+        patch.setattr(listing, "list_segments", silent)
         with pytest.raises(SourceOutage):
             read(aged, 1)
 

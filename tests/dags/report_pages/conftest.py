@@ -176,7 +176,7 @@ class Server:
             session.add(run)
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def store(tmp_path_factory: pytest.TempPathFactory) -> ArtefactStore:
     store = ArtefactStore(storage_for(str(tmp_path_factory.mktemp("artefacts"))))
     case = runpy.run_path(str(CHECKOUT / "tests" / "reports" / "report_cases.py"))["CASES"]["lineitem"]()
@@ -214,18 +214,15 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> ArtefactStore:
     return store
 
 
-@pytest.fixture(scope="package")
-def server(dag_bag: Any, store: ArtefactStore, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+@pytest.fixture(scope="session")
+def logged_in(dag_bag: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """``dag_bag`` has given Airflow a home of its own, in which its database is made here."""
     from airflow.api_fastapi.app import create_app, purge_cached_app
     from airflow.configuration import conf
     from airflow.utils.db import initdb
     from fastapi.testclient import TestClient
 
-    config = tmp_path_factory.mktemp("config") / "night.yaml"
-    config.write_text(f"artefacts: {store.storage.place}\nsegments_root: .\n")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("STARSKIP_CONFIG", str(config))
         patch.setenv("AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS", "admin:admin,viewer:viewer")
         initdb()
         Server.add_run("a+run", {"run_date": NIGHT})
@@ -237,5 +234,16 @@ def server(dag_bag: Any, store: ArtefactStore, tmp_path_factory: pytest.TempPath
             login = client.post("/auth/token", json={"username": user, "password": passwords[user]})
             headers[user] = {"Authorization": f"Bearer {login.json()['access_token']}"}
         client.cookies.clear()
-        yield Server(client, headers)
-        purge_cached_app()
+    yield Server(client, headers)
+    purge_cached_app()
+
+
+@pytest.fixture
+def server(
+    logged_in: Server, store: ArtefactStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Server:
+    """The one server, with the configuration of each test: what one test sets, no other finds."""
+    config = tmp_path / "of-the-server.yaml"
+    config.write_text(f"artefacts: {store.storage.place}\nsegments_root: .\n")
+    monkeypatch.setenv("STARSKIP_CONFIG", str(config))
+    return logged_in
