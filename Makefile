@@ -5,6 +5,7 @@
 UV       := uv==0.13.9
 PYTHON   := .venv/bin/python
 INSTALLED := .venv/installed
+LAKE     := night/lake/lineitem/lineitem.parquet
 RUN_DATE ?= 2026-11-20
 TABLES   ?=
 ARGS     ?=
@@ -12,19 +13,19 @@ PORT     ?= 8080
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup java night test test-fast lint format bench-advice bench-tuner requirements ui clean
+.PHONY: help setup java night test test-fast lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree requirements ui clean
 
 help: ## Show what there is to call (this list)
 	@echo "Usage: make TARGET [NAME=VALUE ...]"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-23s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 setup: java $(INSTALLED) ## Make .venv with everything pinned; costs nothing the second time
 
-night: java $(INSTALLED) ## Run the night on the sample and print the advice (RUN_DATE=2026-11-20 TABLES=lineitem ARGS=)
+night: java $(INSTALLED) $(LAKE) ## Run the night on the sample and print the advice (RUN_DATE=2026-11-20 TABLES=lineitem ARGS=)
 	@$(PYTHON) -m starskip.orchestration.nightly_run --run-date "$(RUN_DATE)" --tables "$(TABLES)" $(ARGS)
 
 test: java $(INSTALLED) ## Run all tests (ARGS="tests/sql -k name")
-	@$(PYTHON) -m pytest $(ARGS)
+	@$(PYTHON) -m pytest -n 2 --dist loadgroup $(ARGS)
 
 test-fast: $(INSTALLED) ## Run the tests that need no Spark, Airflow, browser or Great Expectations (ARGS=)
 	@$(PYTHON) -m pytest -m "not spark and not dags and not quality and not ui" $(ARGS)
@@ -44,15 +45,33 @@ bench-advice: $(INSTALLED) ## Print how good the advice is, against every index 
 bench-tuner: java $(INSTALLED) ## Print how fast a million log records become votes on Spark (ARGS=)
 	@$(PYTHON) benchmarks/tuner.py $(ARGS)
 
+bench-star-tree: java $(INSTALLED) ## Print what star-trees of lineitem cost and give, beside DuckDB and Spark (ARGS="--factors 8")
+	@$(PYTHON) benchmarks/star_tree.py $(ARGS)
+
+bench-pinot-star-tree: java $(INSTALLED) ## Print our star-trees beside those of a real Pinot 0.11; needs Maven (ARGS="--factor 0.01")
+	@$(PYTHON) benchmarks/pinot_star_tree.py $(ARGS)
+
+bench-star-tree-sizes: $(INSTALLED) ## Print how well sizes of star-trees are known before they are built (ARGS="--configs 70")
+	@$(PYTHON) benchmarks/star_tree_sizes.py $(ARGS)
+
+bench-star-tree-advice: $(INSTALLED) ## Print how good recommended star-trees are, against all trees and Pinot's default one (ARGS=)
+	@$(PYTHON) benchmarks/star_tree_advice.py $(ARGS)
+
 requirements: $(INSTALLED) ## Resolve requirements.in and requirements-dev.in anew into the pinned .txt files
 	@.venv/bin/uv pip compile --quiet --no-header --no-annotate --python-version 3.11 requirements.in -o requirements.txt
 	@grep -v '^-e' requirements.txt | .venv/bin/uv pip compile --quiet --no-header --no-annotate --python-version 3.11 -c - requirements-dev.in -o requirements-dev.txt
 
-ui: java $(INSTALLED) ## Start Airflow's web page for this checkout, until Ctrl-C (PORT=8080)
+ui: java $(INSTALLED) $(LAKE) ## Start Airflow's web page for this checkout, until Ctrl-C (PORT=8080)
 	@$(PYTHON) -m starskip.orchestration.airflow_ui --port "$(PORT)"
 
 clean: ## Remove what nights and tools have made; .venv stays
 	rm -rf .airflow night spark-warehouse dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# The rows of the sample's lineitem, generated here: 10 MB, seconds. Moved into place when they are whole.
+$(LAKE): | $(INSTALLED)
+	@echo "Generating the sample's lake table, lineitem of TPC-H at factor 0.05"
+	@.venv/bin/tpchgen-cli parquet -s 0.05 --tables=lineitem --quiet --overwrite --output-dir=$(@D).unfinished
+	@mkdir -p $(@D) && mv $(@D).unfinished/lineitem.parquet $@ && rmdir $(@D).unfinished
 
 $(INSTALLED): requirements.txt requirements-dev.txt pyproject.toml
 	@python=$$(command -v python3.11 || command -v python3) && $$python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \

@@ -10,23 +10,48 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import obstore
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, settings
 from obstore.store import S3Store
+from starskip.artefacts.artefact_store import ArtefactStore
+from starskip.artefacts.manifest import Part
+from starskip.artefacts.storage_for import storage_for
 from starskip.files import open_store
+from starskip.lake.lake_table import LakeTable
+from starskip.settings import Settings
+from starskip.sql.fingerprint import fingerprint
+from starskip.sql.query_shape import query_shape
+from starskip.stages.night import Night
+from starskip.workload.shape_workload import Instance, ShapeWorkload, workload_table
 
 # Deadlines would assert timing, and this machine is shared; print_blob lets a failure be run again.
 settings.register_profile(
     "starskip", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("starskip")
+
+
+_NIGHTS = ("tests/operation/test_backfill.py", "tests/dags/test_whole_night.py")
+"""They wait for Airflow and its jobs for half of all the time that tests take."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Cut the tests in two for ``make test``: each process keeps its order, and one session of Spark."""
+    for item in items:
+        group = "nights" if item.nodeid.startswith(_NIGHTS) else "all others"
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 def pytest_collection_finish() -> None:
@@ -79,6 +104,110 @@ class S3Server:
             if path.is_file():
                 obstore.put(self.store(), f"{key}/{path.relative_to(folder)}", path.read_bytes())
         return url
+
+
+@pytest.fixture(scope="session")
+def sample_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample's lineitem as a table of the lake, a folder, generated as ``make night`` does."""
+    folder = tmp_path_factory.mktemp("lake") / "lineitem"
+    program = Path(sys.executable).with_name("tpchgen-cli")
+    options = ["-s", "0.05", "--tables=lineitem", "--quiet", f"--output-dir={folder}"]
+    subprocess.run([program, "parquet", *options], check=True)
+    return folder
+
+
+@dataclass
+class TreeHouse:
+    """A night whose table ``sales`` lies in a small lake: two files of 600 rows each."""
+
+    root: Path
+    changes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def lake(self) -> Path:
+        return self.root / "lake" / "sales"
+
+    @property
+    def night(self) -> Night:
+        night = Night(
+            run_date=date(2026, 11, 20),
+            store=ArtefactStore(storage_for(str(self.root / "artefacts"))),
+            settings=Settings(),
+            started_at=datetime(2026, 11, 21, 2, tzinfo=UTC),
+            run_id="test",
+            lake_tables={"sales": LakeTable(str(self.lake), {"day": "string"})},
+        )
+        return replace(night, **self.changes)
+
+    def add_file(self, name: str, rows: int = 600, first: int = 0) -> Path:
+        """Write rows that follow from their numbers: countries, browsers, days, prices in cents."""
+        numbers = range(first, first + rows)
+        table = pa.table(
+            {
+                "country": [("CA", "MX", "USA", "", None)[i * i % 7] for i in numbers],
+                "browser": [("Chrome", "Firefox", "Safari")[i % 11 % 3] for i in numbers],
+                "day": [date(2026, 11, 1 + i % 5) for i in numbers],
+                "user": [i * 7919 % 401 for i in numbers],
+                "price": pa.array([Decimal(i * 37 % 1000) / 100 for i in numbers], pa.decimal128(8, 2)),
+                "note": [f"x{i}" for i in numbers],
+            }
+        )
+        self.lake.mkdir(parents=True, exist_ok=True)
+        pq.write_table(table, self.lake / name)
+        return self.lake / name
+
+    def choose(self, *configs: Mapping[str, Any], table: str = "sales") -> None:
+        """Publish a recommendation of these star-trees, in Pinot's terms."""
+        part = Part((), {"star_trees": list(configs)})
+        night = self.night
+        arguments = {"replace": "tables", "created_at": night.started_at, "created_by": "test"}
+        night.store.publish("recommendations", night.date_text, {table: part}, **arguments)
+
+    def ask(self, *queries: str, table: str = "sales") -> None:
+        """Publish a workload in which each of the queries was logged once."""
+        shapes: dict[str, ShapeWorkload] = {}
+        for sql in queries:
+            cut = fingerprint(sql)
+            shape = query_shape(cut.skeleton)
+            found = shapes.setdefault(
+                shape.shape_id, ShapeWorkload(table, shape.shape_id, shape.text, cut.skeleton)
+            )
+            found.queries += 1
+            # Each shape scans more than the ones before it.
+            instance = Instance(1, entries_scanned_in_filter=3 ** len(shapes))
+            found.entries_scanned_in_filter += instance.entries_scanned_in_filter
+            found.instances[cut.literals] = instance
+        aside = self.night.store.write_aside("workload", self.night.date_text)
+        part = Part(aside.write(table, workload_table(shapes.values())))
+        self.night.publish("workload", {table: part})
+
+    def rows(self, artefact: str, table: str = "sales") -> list[dict[str, Any]]:
+        snapshot = self.night.store.snapshot(artefact, self.night.date_text)
+        assert snapshot is not None
+        found: list[dict[str, Any]] = snapshot.read_table([table]).to_pylist()
+        return found
+
+
+def star_tree(*dimensions: str, pairs: Sequence[str] = ("COUNT__*", "SUM__price")) -> dict[str, Any]:
+    """Return a configuration in Pinot's terms."""
+    return {
+        "dimensionsSplitOrder": list(dimensions),
+        "functionColumnPairs": list(pairs),
+        "maxLeafRecords": 10,
+    }
+
+
+@pytest.fixture
+def tree_house(tmp_path: Path) -> TreeHouse:
+    house = TreeHouse(tmp_path / "house")
+    house.add_file("a.parquet")
+    house.add_file("b.parquet", first=600)
+    return house
+
+
+@pytest.fixture(scope="session")
+def star_tree_config() -> Callable[..., dict[str, Any]]:
+    return star_tree
 
 
 @pytest.fixture(scope="session")

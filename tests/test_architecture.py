@@ -107,6 +107,11 @@ def test_each_engine_is_imported_in_its_home_only() -> None:
     assert strays == []
 
 
+def test_duckdb_has_one_home() -> None:
+    homes = {module_of(path) for path, module in IMPORTS if module.split(".")[0] == "duckdb"}
+    assert homes == {"starskip.star_tree.locked_database"}
+
+
 def test_nothing_reads_what_lies_outside_of_the_package() -> None:
     outside = {"include", "tests", "dags", "plugins", "spark_jobs", "benchmarks"}
     assert [named(path, module) for path, module in IMPORTS if module.split(".")[0] in outside] == []

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from click import Choice, Option
+from click import Choice, Group, Option, Parameter
 from starskip.cli.main import _COMMANDS
 from starskip.settings import Settings
 
@@ -26,7 +26,9 @@ def section(command: str) -> str:
 def test_every_option_of_a_command_is_in_its_table(command: str) -> None:
     module, name = _COMMANDS[command]
     text = section(command)
-    parameters = getattr(import_module(module), name).params
+    found = getattr(import_module(module), name)
+    commands = found.commands.values() if isinstance(found, Group) else (found,)
+    parameters: list[Parameter] = [each for command in commands for each in command.params]
     options = {option for each in parameters if isinstance(each, Option) for option in each.opts}
     rows = re.findall(r"^\| `(--[\w-]+)", text, flags=re.MULTILINE)
     assert set(rows) == options - {"-h", "--help"}

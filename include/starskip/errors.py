@@ -41,6 +41,10 @@ class SourceOutage(TransientError, SourceError):
     """A store of sources that does not answer, or that answers that it cannot just now."""
 
 
+class StaleTree(SourceError):
+    """A star-tree whose table is not what it was when the tree was built; it never answers."""
+
+
 class UnsupportedQuery(StarskipError):
     """A query text that cannot be turned into a predicate tree; ``reason`` is a short code."""
 

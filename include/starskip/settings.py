@@ -19,7 +19,7 @@ from starskip.errors import ConfigError
 STRATEGIES = ("leapfrog", "estimation", "parser", "frequency")
 STRATEGY_ALIASES = {"freq": "frequency"}
 """The name that Pinot's own tuner has for it."""
-INDEX_KINDS = ("inverted", "range", "sorted")
+INDEX_KINDS = ("inverted", "range", "sorted", "star_tree")
 _PREFIX = "STARSKIP_"
 _VERSION = re.compile(r"\d+(?:\.\d+){1,2}(?:-\w+)?")
 _LARGEST = {"look_back_nights": 3_650, "vacuum_grace_hours": 87_600}
@@ -43,7 +43,7 @@ class Settings:
     incremental_column_scans: float = 0.05  # what a further index must save, beside C0
     min_gain_ratio: float = 0.005  # share of all entries that one more index must save; seed 000 calls it G0
     pinot_version: str = "0.11"  # which index serves which predicate; the rules are measured on 0.11
-    index_kinds: str = "inverted,range,sorted"  # what a night considers, by commas
+    index_kinds: str = "inverted,range,sorted,star_tree"  # what a night considers, by commas
     index_budget_bytes: int | None = None  # bytes, a table's new indexes together
     desirable_entries_scanned_in_filter: int | None = None  # few enough a query; seed 000, III.1
     desirable_query_ratio: float = 0.9  # share of the queries that must stay within them
@@ -63,12 +63,29 @@ class Settings:
     log_split_bytes: int = 32 * 1024 * 1024  # bytes of a plain log file a task
     log_time_zone: str = "UTC"  # IANA name; whose clock the log shows, and whose day a night is
     read_neighbouring_logs: bool = True  # {run_date} in log_paths stands for the days beside it too
+    max_star_trees: int = 2  # star-trees a table, beside max_indexes
+    max_tree_size_ratio: float = 0.5  # of the table's rows and of its bytes: a larger tree is refused
+    tree_gain_size_ratio: float = (
+        0.05  # of the table's bytes: for each such part a tree must save min_gain_ratio
+    )
+    post_filter_entry_weight: float = (
+        1.0  # entries in filter that one post filter counts, when trees are weighed
+    )
     max_rejected_ratio: float = 0.05  # share of log records that no format explains
     max_unparsed_ratio: float = 0.5  # share of a table's queries that no shape was found for
     max_damaged_ratio: float = 0.2  # share of a table's segments that cannot be read
+    build_indexes: bool = (
+        True  # whether what is chosen for tables of the lake is built; a backfill never does
+    )
+    verified_instances: int = 3  # queries of a shape that are answered both ways, those that scanned most
     show_literals: bool = False  # literals of queries in reports; they may be personal data
     retention_nights: int = 90  # nights that each table keeps of every artefact; its newest one always stays
     vacuum_grace_hours: int = 24  # how long files stay that no manifest names: readers may be slow
+
+    @property
+    def column_index_kinds(self) -> list[str]:
+        """The kinds of index that stand on one column."""
+        return [kind for kind in self.index_kinds.split(",") if kind != "star_tree"]
 
     def __post_init__(self) -> None:
         """Refuse values that no night can run with."""

@@ -16,6 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+import yaml
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.schemas import RECOMMENDATIONS
@@ -25,6 +26,9 @@ from starskip.stages.gate_verdicts import STAGES
 pytestmark = [pytest.mark.dags, pytest.mark.spark, pytest.mark.quality]
 
 CHECKOUT = Path(__file__).parents[2]
+CASTS = yaml.safe_load((CHECKOUT / "include" / "config" / "night.yaml").read_text())["lake_tables"][
+    "lineitem"
+]["casts"]
 NIGHT, OTHER_NIGHT = "2026-11-20", "2026-11-19"
 
 
@@ -68,13 +72,14 @@ class House:
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> House:
+def house(sample_lake: Path, tmp_path_factory: pytest.TempPathFactory) -> House:
     folder = tmp_path_factory.mktemp("house")
     shutil.copytree(CHECKOUT / "include" / "sample", folder / "sample")
     (folder / "night.yaml").write_text(
         "artefacts: artefacts\nlog_paths: [sample/logs]\nsegments_root: sample/segments\n"
         "table_configs: [sample/config/airlineStats_table.json, sample/config/lineitem_table.json]\n"
         "settings: {min_gain_ratio: 0.05}\n"
+        f"lake_tables: {{lineitem: {{path: '{sample_lake}', casts: {CASTS}}}}}\n"
     )
     return House(folder)
 
@@ -118,14 +123,15 @@ def test_a_night_over_the_sample_ends_well_and_shows_each_step(
     assert "collect_segment_metadata: tables 2, segment files 35" in first.stdout
     assert "check_score_votes: 2 of 2 tables passed" in first.stdout
     assert "finish_night: reports of airlineStats, lineitem are published" in first.stdout
-    assert len(first.stdout.splitlines()) < 70
+    assert len(first.stdout.splitlines()) < 80
 
 
-def test_the_advice_is_the_best_set_that_was_measured(
+def test_the_advice_is_the_best_set_that_was_measured_for_what_no_star_tree_answers(
     house: House, first: subprocess.CompletedProcess[str]
 ) -> None:
+    """For all queries of lineitem it has l_shipmode in place of l_partkey."""
     best = {
-        "lineitem": {("inverted", "l_suppkey"), ("inverted", "l_shipmode"), ("range", "l_shipdate")},
+        "lineitem": {("inverted", "l_suppkey"), ("inverted", "l_partkey"), ("range", "l_shipdate")},
         "airlineStats": {("inverted", "OriginState"), ("inverted", "Carrier"), ("inverted", "Origin")},
     }
     for table, indexes in best.items():
@@ -134,6 +140,25 @@ def test_the_advice_is_the_best_set_that_was_measured(
         assert f"reports/{NIGHT}/{table}/report.html" in first.stdout
         html = (house.folder / "reports" / NIGHT / table / "report.html").read_text()
         assert all(column in html for _, column in indexes)
+
+
+def test_the_chosen_star_trees_are_built_and_answer_as_a_scan_does_with_less_to_read(
+    house: House, first: subprocess.CompletedProcess[str]
+) -> None:
+    trees = house.report("lineitem")["star_trees"]
+    assert [tree["outcome"] for tree in trees["chosen"]] == ["built"] * len(trees["chosen"]) != []
+    assert trees["table_rows"] == 299_814
+    for tree in trees["chosen"]:
+        assert tree["size_bytes"] < 0.12 * trees["table_bytes"]
+        assert 0.8 < tree["size_bytes"] / tree["estimated_bytes"] < 1.25
+        answered = {shape["shape_id"] for shape in tree["shapes"]}
+        assert answered and answered <= {proved["shape_id"] for proved in trees["proved"]}
+    for proved in trees["proved"]:
+        assert proved["verdict"] in ("equal", "within_bound")
+        assert proved["rows_read_from_tree"] < 10_000 < proved["rows_read_by_scan"] == 299_814
+    (tree,) = house.report("airlineStats")["star_trees"]["chosen"]
+    assert tree["outcome"] == "not_built"
+    assert "verify_indexes: tables 2, shapes" in first.stdout
 
 
 def test_every_gate_left_its_verdicts_in_the_report(

@@ -81,12 +81,21 @@ def seen(
     postgres_url: str,
     spark_cluster: Any,
     operation: SimpleNamespace,
+    sample_lake: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Seen]:
     from starskip.orchestration.airflow_environment import airflow_environment
 
     folder = tmp_path_factory.mktemp("backfill")
     house = operation.make_house(folder / "house")
+    casts = {
+        "l_quantity": "int32",
+        "l_shipdate": "string",
+        "l_commitdate": "string",
+        "l_receiptdate": "string",
+    }
+    lake_tables = {"lineitem": {"path": str(sample_lake), "casts": casts}}
+    house.config.write_text(json.dumps({**json.loads(house.config.read_text()), "lake_tables": lake_tables}))
     log = house.logs / f"broker-{BROKEN}.log.gz"
     log.rename(folder / log.name)
     events, home, programs = folder / "events", folder / "airflow", folder / "bin"
@@ -261,6 +270,22 @@ def test_a_backfill_does_no_more_than_advise(seen: Seen) -> None:
     steps = {name for stage in STAGES for name in (stage, f"check_{stage}")} | {"finish_night"}
     for run in seen.runs:
         assert set(seen.tasks[run["dag_run_id"]]) == steps
+
+
+def test_a_backfill_chooses_star_trees_and_leaves_building_to_a_run_about_the_newest_night(
+    seen: Seen,
+) -> None:
+    assert seen.after_first["recommendations", ON_CLUSTER]["lineitem"].properties["star_trees"]
+    assert {place for place in seen.after_first if place[0] == "star_trees"} == set()
+    for night in (FINE, BROKEN):
+        rows = seen.house.rows("star_tree_builds", night, "lineitem")
+        assert {row["outcome"] for row in rows} == {"not_built"}
+        assert "backfill" in rows[0]["detail"]
+    assert set(seen.after_all["star_trees", "current"]) == {"lineitem"}
+    built = seen.house.rows("star_tree_builds", ON_CLUSTER, "lineitem")
+    assert {row["outcome"] for row in built} == {"built"}
+    proved = seen.house.rows("verdicts", ON_CLUSTER, "lineitem")
+    assert {row["verdict"] for row in proved} <= {"equal", "within_bound"} and proved
 
 
 def test_a_run_for_one_table_leaves_every_other_tables_artefacts_alone(seen: Seen) -> None:

@@ -46,6 +46,18 @@ def test_a_table_that_a_gate_stopped_is_named_with_the_gate_and_what_it_saw(nigh
     )
 
 
+def test_a_table_whose_built_tree_fails_is_named_and_its_report_is_published_all_the_same(
+    night: Night,
+) -> None:
+    publish_verdicts(night, "verify_indexes", [verdict("orders", "verify_indexes", False)])
+    outcome = night_outcome(night, {}, ALL)
+    assert outcome.reported == ("customer", "orders")
+    assert outcome.problem() == (
+        "night of 2026-11-20: table orders did not pass check_verify_indexes: "
+        "check 0: found 3, expected 0 (reports of customer, orders are published)"
+    )
+
+
 def test_the_first_gate_that_stopped_a_table_is_the_one_named(night: Night) -> None:
     for stage in ("write_report", "parse_query_logs"):
         publish_verdicts(night, stage, [verdict("orders", stage, False)])

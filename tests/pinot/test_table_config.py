@@ -173,3 +173,11 @@ def test_a_first_index(document: dict[str, Any], write: Write) -> None:
 def test_a_change_without_any_given_config() -> None:
     proposed = with_index_changes(TableConfig("t"), add_inverted=["x"])
     assert proposed == {"tableIndexConfig": {"invertedIndexColumns": ["x"]}}
+
+
+def test_star_trees_come_behind_those_in_force(write: Write) -> None:
+    tree, new = ({"dimensionsSplitOrder": [name], "functionColumnPairs": ["COUNT__*"]} for name in "ab")
+    document = {"tableName": "t", "tableIndexConfig": {"starTreeIndexConfigs": [tree]}}
+    proposed = with_index_changes(only(write(document)), add_star_trees=[tree, new])
+    assert proposed["tableIndexConfig"]["starTreeIndexConfigs"] == [tree, new]
+    assert with_index_changes(only(write(document)), add_star_trees=[tree]) == document

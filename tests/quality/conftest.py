@@ -19,6 +19,7 @@ from starskip.artefacts.storage_for import storage_for
 from starskip.quality import check_stage as check_stage_module
 from starskip.quality.check_stage import check_stage
 from starskip.settings import Settings
+from starskip.stages.build_star_trees import build_star_trees
 from starskip.stages.collect_segment_metadata import collect_segment_metadata
 from starskip.stages.fit_latency_model import fit_latency_model
 from starskip.stages.gate_verdicts import flagged_tables
@@ -27,6 +28,7 @@ from starskip.stages.night import Night
 from starskip.stages.parse_query_logs import parse_query_logs
 from starskip.stages.score_votes import score_votes
 from starskip.stages.select_indexes import select_indexes
+from starskip.stages.verify_indexes import verify_indexes
 from starskip.stages.write_report import write_report
 
 SAMPLE = Path(__file__).parents[2] / "include" / "sample"
@@ -37,6 +39,8 @@ STAGES = (
     fit_latency_model,
     score_votes,
     select_indexes,
+    build_star_trees,
+    verify_indexes,
     write_report,
 )
 

@@ -65,6 +65,19 @@ def too_many_chosen(lab):
     lab.settings(max_indexes=2)
 
 
+def three_star_trees(lab):
+    advice_says({"star_trees": [{"saving_ratio": 0.1, "size_bytes": 10}] * 3}, lab)
+
+
+def trees_save_more_than_all(lab):
+    advice_says({"star_trees": [{"saving_ratio": 0.7, "size_bytes": 10}] * 2}, lab)
+
+
+def trees_over_the_budget(lab):
+    lab.settings(index_budget_bytes=100)
+    advice_says({"star_trees": [{"saving_ratio": 0.1, "size_bytes": 101}]}, lab)
+
+
 def gap_in_ranks(lab):
     lab.spoil("recommendations", lambda rows: chosen(rows)[-1].update(rank=99))
 
@@ -121,6 +134,9 @@ CASES = {
     "advice on {table}: why it ends": partial(advice_says, {"stop": "tired"}),
     "advice on {table}: whether it says why it ends": partial(advice_says, {"stop": None}),
     "chosen indexes of {table}: number": too_many_chosen,
+    "chosen star-trees of {table}: number": three_star_trees,
+    "predicted saving of the star-trees of {table}: share of all entries": trees_save_more_than_all,
+    "chosen star-trees of {table}: estimated bytes": trees_over_the_budget,
     "ranks of chosen indexes of {table}: gaps and strangers": gap_in_ranks,
     "chosen indexes of {table}: whether the curve over K has them": partial(advice_says, {"curve": []}),
     "structures of {table}: rows of this table": partial(first_says, refused, {"table": "orders"}),

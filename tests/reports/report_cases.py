@@ -36,6 +36,13 @@ from starskip.reports.evidence import (
     TypicalEntries,
 )
 from starskip.reports.evidence_bounds import top_shapes
+from starskip.reports.star_tree_evidence import (
+    AnsweredShape,
+    ChosenStarTree,
+    ProvedShape,
+    RefusedStarTree,
+    StarTrees,
+)
 
 TOTAL = 256_205_145
 SIZES = {"l_returnflag": 146_378, "l_linestatus": 86_444, "l_receiptdate": 879_408}
@@ -206,6 +213,60 @@ def lineitem() -> Evidence:
     )
 
 
+def star_trees() -> StarTrees:
+    """One tree that is built and answers as a scan does, one that could not be built, one that was refused."""
+    by_flags, by_date = SHAPES[12], SHAPES[5]
+    percentile = SHAPES[1]
+    tree = ChosenStarTree(
+        dimensions=("l_returnflag", "l_linestatus", "l_shipmode", "l_shipdate"),
+        skipped_star_nodes=("l_shipdate",),
+        pairs=("COUNT__*", "SUM__l_quantity", "AVG__l_discount", "PERCENTILETDIGEST__l_extendedprice"),
+        max_leaf_records=10_000,
+        outcome="built",
+        detail="1 of 1 source files is new",
+        shapes=(
+            AnsweredShape("0000000000005ef9", by_flags[5], by_flags[0], 39_117_442),
+            AnsweredShape("0000000000005eee", percentile[5], percentile[0], 31_907_001),
+        ),
+        saving_ratio=0.1437,
+        estimated_documents=61_204,
+        estimated_bytes=2_210_000,
+        documents=58_862,
+        size_bytes=2_041_337,
+    )
+    failed = ChosenStarTree(
+        dimensions=("l_shipdate", "l_suppkey"),
+        skipped_star_nodes=(),
+        pairs=("SUM__l_extendedprice",),
+        max_leaf_records=10_000,
+        outcome="failed",
+        detail="column l_suppkey: the lake table has none of that name; the tree of an earlier night stays",
+        shapes=(AnsweredShape("0000000000005ef2", by_date[5], by_date[0], 10_400_120),),
+        estimated_documents=199_870,
+        estimated_bytes=3_990_000,
+    )
+    return StarTrees(
+        chosen=(tree, failed),
+        refused=(
+            RefusedStarTree(
+                ("l_partkey", "l_shipmode"),
+                ("SUM__l_quantity",),
+                "near_table_size",
+                "its 289,400 documents are near the 299,814 rows of the table",
+                8_100_000,
+            ),
+        ),
+        proved=(
+            ProvedShape("0000000000005ef9", by_flags[5], 1, 3, "equal", None, 58.0, 299_814.0, 1.92, 24.6),
+            ProvedShape("0000000000005eee", percentile[5], 1, 3, "within_bound", "ranks differ by 0.004, 0.013 are stated", 611.0, 299_814.0, 7.3, 31.2),
+            ProvedShape("0000000000005ef2", by_date[5], None, 0, "not_answered", "no tree has l_suppkey", None, None, None, None),
+        ),
+        unanswerable={"not_an_aggregation": 144, "several_columns": 79},
+        table_rows=299_814,
+        table_bytes=9_668_977,
+    )  # fmt: skip
+
+
 def milliseconds() -> Evidence:
     """Latency follows scanning; an index that no query needs goes; one segment is damaged; literals are shown."""
     evidence = lineitem()
@@ -216,6 +277,7 @@ def milliseconds() -> Evidence:
         evidence,
         unit="milliseconds",
         nights=3,
+        star_trees=star_trees(),
         sort_order=replace(evidence.sort_order, column=None) if evidence.sort_order else None,
         show_literals=True,
         settings=tuple(replace(s, value=True) if s.name == "show_literals" else s for s in SETTINGS),
@@ -257,6 +319,7 @@ def nothing_to_recommend() -> Evidence:
     return replace(
         evidence,
         table="airlineStats",
+        star_trees=StarTrees(note="No star-tree would save enough to be worth its upkeep."),
         summary=replace(evidence.summary, predicted_saving_ratio=0.0, predicted_interval=Interval(0.0, 0.01)),
         change=ConfigChange(keys={}),
         chosen=(),
@@ -283,6 +346,7 @@ def stopped_by_gate() -> Evidence:
         evidence,
         typical_entries=None,
         sort_order=None,
+        star_trees=None,
         table="lineitem",
         k_curve=KCurve((), 0, "no_more_candidates"),
         shapes=top_shapes(()),

@@ -7,7 +7,14 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
-from starskip.reports.charts import MAX_POINTS, Chart, k_curve_chart, latency_chart, shapes_chart
+from starskip.reports.charts import (
+    MAX_POINTS,
+    Chart,
+    k_curve_chart,
+    latency_chart,
+    shapes_chart,
+    star_tree_chart,
+)
 from starskip.reports.evidence import Evidence, LatencyBin
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -68,6 +75,29 @@ def test_shape_that_an_index_makes_worse_passes_its_bar(evidence: Evidence) -> N
     chart = shapes_chart(replace(evidence, shapes=replace(evidence.shapes, top=(worse,))))
     assert chart is not None
     assert "1: 46 M to 69 M" in chart.alt
+
+
+def test_star_trees_have_a_dot_for_each_way_and_none_for_what_was_not_measured(
+    cases: dict[str, Callable[[], Evidence]],
+) -> None:
+    evidence = cases["milliseconds"]()
+    chart = star_tree_chart(evidence)
+    assert chart is not None
+    assert len(marks(chart.wide_svg, "mark-symbol")) == 2 * 2
+    assert "1: 300 k to 58; 2: 300 k to 611." in chart.alt
+    assert {"1", "2"} <= set(texts(chart.narrow_svg))
+    assert star_tree_chart(cases["lineitem"]()) is None
+    assert star_tree_chart(cases["nothing_to_recommend"]()) is None
+
+
+def test_an_answer_that_reads_no_row_has_its_dot_at_one(cases: dict[str, Callable[[], Evidence]]) -> None:
+    evidence = cases["milliseconds"]()
+    trees = evidence.star_trees
+    assert trees is not None
+    none_read = replace(trees.proved[0], rows_read_from_tree=0.0)
+    chart = star_tree_chart(replace(evidence, star_trees=replace(trees, proved=(none_read,))))
+    assert chart is not None
+    assert "1: 300 k to 1." in chart.alt
 
 
 def test_nothing_to_draw(evidence: Evidence) -> None:

@@ -27,6 +27,13 @@ from starskip.reports.evidence import (
     Summary,
 )
 from starskip.reports.evidence_json import evidence_from_json, evidence_to_json, harmless_json
+from starskip.reports.star_tree_evidence import (
+    AnsweredShape,
+    ChosenStarTree,
+    ProvedShape,
+    RefusedStarTree,
+    StarTrees,
+)
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 WHOLE = st.integers(-(2**63), 2**63)
@@ -56,6 +63,28 @@ LATENCY = st.builds(
         predicted_ms=st.none() | FINITE,
     ),
     quantiles=tuples(Quantile, probability=FINITE, entries_scanned_in_filter=FINITE, latency_ms=FINITE),
+)
+STAR_TREES = st.builds(
+    StarTrees,
+    chosen=tuples(
+        ChosenStarTree,
+        dimensions=NAMES,
+        skipped_star_nodes=NAMES,
+        pairs=NAMES,
+        detail=st.none() | TEXT,
+        shapes=tuples(AnsweredShape),
+        saving_ratio=st.none() | FINITE,
+    ),
+    refused=tuples(RefusedStarTree, dimensions=NAMES, pairs=NAMES, size_bytes=st.none() | WHOLE),
+    proved=tuples(
+        ProvedShape,
+        rows_read_from_tree=st.none() | FINITE,
+        rows_read_by_scan=st.none() | FINITE,
+        tree_ms=st.none() | FINITE,
+        scan_ms=st.none() | FINITE,
+    ),
+    note=st.none() | TEXT,
+    unanswerable=st.dictionaries(TEXT, WHOLE, max_size=3),
 )
 EVIDENCE = st.builds(
     Evidence,
@@ -93,6 +122,7 @@ EVIDENCE = st.builds(
         rejected_examples=tuples(RejectedExample),
     ),
     show_literals=st.booleans(),
+    star_trees=st.none() | STAR_TREES,
     schema_version=st.just(1),
 )
 

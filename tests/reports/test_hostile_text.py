@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 from markdown_it import MarkdownIt
-from starskip.reports.charts import shapes_chart
+from starskip.reports.charts import shapes_chart, star_tree_chart
 from starskip.reports.evidence import Evidence
 from starskip.reports.masking import masked_evidence
 from starskip.reports.render_html import render_html
@@ -105,8 +105,11 @@ def plain(cases: dict[str, Callable[[], Evidence]]) -> Evidence:
     shapes = tuple(replace(each, entries_scanned_in_filter=0) for each in evidence.shapes.top[:2])
     quality = evidence.data_quality
     gates = (*quality.gates[:1], replace(quality.gates[0], success=False))
+    assert evidence.star_trees is not None
+    proved = tuple(replace(each, rows_read_by_scan=None) for each in evidence.star_trees.proved)
     return replace(
         evidence,
+        star_trees=replace(evidence.star_trees, note="no", proved=proved),
         settings=evidence.settings[:2],
         k_curve=replace(evidence.k_curve, points=evidence.k_curve.points[:1]),
         shapes=replace(evidence.shapes, top=shapes),
@@ -235,6 +238,19 @@ def test_payloads_as_labels_of_bars(plain: Evidence) -> None:
         assert chart.wide_svg.count('"mark-rect') + chart.wide_svg.count(" mark-rect") >= 2
 
 
+def test_payloads_as_labels_of_the_star_tree_chart(plain: Evidence) -> None:
+    trees = plain.star_trees
+    assert trees is not None
+    template = replace(trees.proved[0], rows_read_by_scan=1_000.0, rows_read_from_tree=0.0)
+    for start in range(0, len(PAYLOADS), 15):
+        proved = tuple(replace(template, masked_text=each) for each in PAYLOADS[start : start + 15])
+        evidence = masked_evidence(replace(plain, star_trees=replace(trees, proved=proved)))
+        chart = star_tree_chart(evidence)
+        assert chart is not None
+        check_picture(chart.wide_svg)
+        check_text(chart.wide_svg)
+
+
 def test_megabyte_in_every_field_stays_a_page(plain: Evidence) -> None:
     for letter in "x<`|\n\x1b'漢":
         hostile = poisoned(plain, letter * 1_000_000)
@@ -282,6 +298,12 @@ def test_no_literal_of_the_log_in_any_byte(cases: dict[str, Callable[[], Evidenc
     quality = replace(
         evidence.data_quality, rejected_examples=tuple(replace(example, masked_text=text) for text in QUERIES)
     )
+    trees = evidence.star_trees
+    assert trees is not None
+    answered = tuple(replace(trees.chosen[0].shapes[0], masked_text=text) for text in QUERIES[:-1])
+    proved = tuple(replace(trees.proved[0], masked_text=text) for text in QUERIES[:-1])
+    trees = replace(trees, chosen=(replace(trees.chosen[0], shapes=answered),), proved=proved)
+    evidence = replace(evidence, star_trees=trees)
     evidence = replace(evidence, shapes=replace(evidence.shapes, top=shapes), data_quality=quality)
     for name, content in report_files(evidence).items():
         text = content.decode()

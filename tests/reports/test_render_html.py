@@ -46,7 +46,16 @@ def test_every_picture_has_words_and_every_table_a_caption(
 
 def test_sections_stand_in_their_order(cases: dict[str, Callable[[], Evidence]]) -> None:
     page = render_html(cases["milliseconds"]())
-    sections = ["change", "savings", "shapes", "latency", "refusals", "data-quality", "settings"]
+    sections = [
+        "change",
+        "savings",
+        "star-trees",
+        "shapes",
+        "latency",
+        "refusals",
+        "data-quality",
+        "settings",
+    ]
     assert re.findall(r'<section id="([a-z-]+)"', page) == sections
 
 

@@ -163,9 +163,11 @@ def test_a_list_says_why_a_table_has_no_report_or_an_old_one(
         ReportRow(DAY, "b", report_summary(cases["lineitem"]()), stopped=checks),
         ReportRow(DAY, "c", report_summary(cases["nothing_to_recommend"]())),
         ReportRow(DAY, "d", problem="its report.json is missing"),
+        ReportRow(DAY, "e", report_summary(cases["lineitem"]()), stopped=checks, is_reported_still=True),
     )
     page = render_night(LINKS, DAY, RowPage(rows))
-    assert page.count("few rejected, found 41 %, expected at most 5 %") == 2
+    assert page.count("few rejected, found 41 %, expected at most 5 %") == 3
+    assert (page.count("Stopped by</b> the gate"), page.count("Failed</b> the gate")) == (2, 1)
     assert page.count("that of an earlier run of this night") == 1
     assert "No change for" in page
     assert "its report.json is missing" in page

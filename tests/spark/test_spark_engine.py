@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,8 +13,16 @@ from pyspark.sql import SparkSession
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.storage_for import storage_for
-from starskip.errors import CapExceeded, StorageError
+from starskip.errors import (
+    CapExceeded,
+    SourceOutage,
+    StaleTree,
+    StarskipError,
+    StorageError,
+    TransientError,
+)
 from starskip.spark.spark_engine import SparkEngine
+from starskip.stages.engine_tasks import EngineTasks
 
 pytestmark = pytest.mark.spark
 
@@ -54,6 +62,44 @@ def test_merge_sees_all_rows_of_a_key_together(spark: SparkSession) -> None:
     rows = SparkEngine(spark).rows_of_items(range(40), numbers, NUMBERS).merge(["key"], sums, NUMBERS)
     found = {row["key"]: row["value"] for row in rows.gather("sums", 2).to_pylist()}
     assert found == {"even": 380, "odd": 400}
+
+
+def with_partition(item: int) -> tuple[int, int]:
+    context = TaskContext.get()
+    assert context is not None
+    return item, context.partitionId()
+
+
+def test_tasks_run_on_executors_and_their_results_come_in_the_items_order(spark: SparkSession) -> None:
+    items = list(range(40, 0, -1))
+    found = EngineTasks(SparkEngine(spark)).run_tasks("numbers", items, with_partition)
+    assert [item for item, _ in found] == items
+    assert {partition for _, partition in found} == set(range(8))
+    assert EngineTasks(SparkEngine(spark)).run_tasks("numbers", [], with_partition) == []
+
+
+def stale(item: int) -> int:
+    raise StaleTree(f"file {item}: was changed", source="a file")
+
+
+def silent(item: int) -> int:
+    raise SourceOutage(f"store {item} does not answer", source="a store")
+
+
+@pytest.mark.parametrize(
+    ("task", "kind", "message"),
+    [
+        (stale, StarskipError, "file 7: was changed"),
+        (silent, TransientError, "store 7 does not answer"),
+    ],
+)
+def test_an_error_of_a_task_comes_out_as_one_of_ours(
+    spark: SparkSession, task: Callable[[int], int], kind: type[StarskipError], message: str
+) -> None:
+    with pytest.raises(kind) as raised:
+        EngineTasks(SparkEngine(spark)).run_tasks("numbers", [7], task)
+    assert type(raised.value) is kind
+    assert str(raised.value) == message
 
 
 def test_gather_over_its_cap_names_what_grew(spark: SparkSession) -> None:

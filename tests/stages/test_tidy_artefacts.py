@@ -13,8 +13,11 @@ import pytest
 from starskip.artefacts.local_storage import LocalStorage
 from starskip.artefacts.manifest import Part
 from starskip.errors import StorageError
+from starskip.stages.build_star_trees import build_star_trees
 from starskip.stages.gate_verdicts import STAGES
+from starskip.stages.local_engine import LocalEngine
 from starskip.stages.tidy_artefacts import tidy_artefacts
+from starskip.star_tree.serving.tree_set import open_trees
 
 
 def test_clock_that_runs_a_day_ahead_takes_nothing_from_a_run_beside(lab: Any) -> None:
@@ -55,3 +58,25 @@ def test_store_that_fails_while_old_nights_go_leaves_the_night_published(
     assert result.counts == {"reports": 2}
     assert result.warnings == ("old nights were not tidied: the store does not answer",)
     assert set(lab.published("reports")) == {"lineitem", "airlineStats"}
+
+
+def test_of_what_is_built_only_the_newest_state_is_kept_once_its_readers_are_done(
+    tree_house: Any, star_tree_config: Any
+) -> None:
+    tree_house.changes["started_at"] = datetime.now(UTC)
+    for order in ("country", "browser", "day"):
+        tree_house.choose(star_tree_config(order))
+        build_star_trees(LocalEngine(), tree_house.night)
+    night = tree_house.night
+    newest = night.store.snapshot("star_trees", "current").manifest
+    assert newest.version == 3
+    assert tidy_artefacts(night).vacuumed.removed == ()
+    then = time.time() - 25 * 3_600
+    for path in Path(night.store.storage.root).rglob("*"):
+        os.utime(path, (then, then))
+    removed = tidy_artefacts(night).vacuumed.removed
+    assert removed
+    assert night.store.snapshot("star_trees", "current").manifest == newest
+    left = {stored.name for stored in night.store.storage.objects_below("star_trees/current/data")}
+    assert left == {file.name for file in newest.parts["sales"].files}
+    assert open_trees(night.store, "sales").trees[0].dictionary("day").to_pylist()[0] == "2026-11-01"

@@ -238,3 +238,47 @@ RECOMMENDATIONS = pa.schema(
 Ratios are shares of all entries the table's queries scanned in filter; ``rank`` is 1 for the best
 chosen structure and null otherwise. The curve over K and the interval are properties of the part.
 """
+
+STAR_TREE_BUILDS = pa.schema(
+    [
+        ("table", pa.string()),
+        ("tree", pa.int32()),
+        ("config", pa.string()),
+        ("outcome", pa.string()),
+        ("detail", pa.string()),
+        ("rows", pa.int64()),
+        ("documents", pa.int64()),
+        ("size_bytes", pa.int64()),
+        ("estimated_documents", pa.int64()),
+        ("estimated_bytes", pa.int64()),
+    ]
+)
+"""One row a star-tree that a night had to build, what became of it, and what there is of it now.
+
+``tree`` counts from 1, in the order of the recommendation; ``config`` is an entry of Pinot's
+``starTreeIndexConfigs`` as JSON. ``outcome``: "unchanged", "refreshed", "built", "failed" or "not_built".
+``rows`` are those of the lake table that the tree holds; they, ``documents`` and ``size_bytes`` are null
+without
+a tree.
+"""
+
+VERDICTS = pa.schema(
+    [
+        ("table", pa.string()),
+        ("shape_id", pa.string()),
+        ("instance", pa.int32()),
+        ("tree", pa.int32()),
+        ("verdict", pa.string()),
+        ("detail", pa.string()),
+        ("answer_rows", pa.int64()),
+        ("tree_rows_read", pa.int64()),
+        ("scan_rows_read", pa.int64()),
+        ("tree_ms", pa.float64()),
+        ("scan_ms", pa.float64()),
+    ]
+)
+"""One row a query that was answered both ways, from a star-tree and by a scan (verification.prove_query).
+
+``instance`` counts a shape's queries from 1, those that scanned most first. An aggregated document is one
+row.
+"""

@@ -19,6 +19,8 @@ _COMMANDS = {
     "tune": ("starskip.cli.tune", "tune"),
     "quantile-report": ("starskip.cli.quantile_report", "quantile_report"),
     "collect-metadata": ("starskip.cli.collect_metadata", "collect_metadata"),
+    "star-tree": ("starskip.cli.star_tree", "star_tree"),
+    "sql": ("starskip.cli.sql", "sql"),
     "stage": ("starskip.cli.stage", "stage"),
     "retain": ("starskip.cli.retain", "retain"),
 }
@@ -91,6 +93,10 @@ def main() -> None:
     starskip quantile-report --log broker.log.gz   entries scanned, latency, and what indexes could win
     starskip collect-metadata --segments /deep/store --out metadata.json
                                                    what the segments say, in one file
+    starskip star-tree build --input sales.parquet --config tree.json --output trees/sales
+                                                   a star-tree of a table's files
+    starskip sql --star-tree trees/sales "SELECT SUM(price) FROM sales"
+                                                   its answers
     starskip stage select_indexes --config night.yaml --run-date 2026-11-18
                                                    one stage of the night by hand
     starskip retain --config night.yaml --dry-run  which old nights would go

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from starskip.stages.gate_verdicts import STAGES, GateVerdict, read_verdicts
+from starskip.stages.gate_verdicts import BUILDING_STAGES, STAGES, GateVerdict, read_verdicts
 from starskip.stages.night import Night
 
 
@@ -27,7 +27,7 @@ class NightOutcome:
         """Return in one sentence why the run must end as failed; None if all went well."""
         problems = [f"{task} failed: {reason}" for task, reason in self.failed.items()]
         problems += [
-            f"table {verdict.table} was stopped by check_{verdict.stage}: {failed_check(verdict)}"
+            f"table {verdict.table} {_fate(verdict)} check_{verdict.stage}: {failed_check(verdict)}"
             for verdict in self.stopped
         ]
         problems += [f"table {table} has no report" for table in self.missing]
@@ -55,8 +55,16 @@ def night_outcome(night: Night, failed: Mapping[str, str], succeeded: Collection
         failed,
         tuple(stopped.values()),
         tuple(sorted(missing)),
-        tuple(sorted(reported - stopped.keys())),
+        tuple(sorted(table for table in reported if not _is_unreported(stopped.get(table)))),
     )
+
+
+def _is_unreported(verdict: GateVerdict | None) -> bool:
+    return verdict is not None and verdict.stage not in BUILDING_STAGES
+
+
+def _fate(verdict: GateVerdict) -> str:
+    return "was stopped by" if _is_unreported(verdict) else "did not pass"
 
 
 def failed_check(verdict: GateVerdict) -> str:

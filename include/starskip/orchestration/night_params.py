@@ -17,6 +17,7 @@ An empty name passes, since the form sends one for every empty line; ``night_req
 _COUNTED = "Which queries count"
 _ADVISED = "What is advised"
 _ESTIMATED = "How savings are estimated"
+_BUILT = "What is built and checked"
 _STOPPED = "What stops a table, and what its report shows"
 
 
@@ -115,6 +116,23 @@ def night_params() -> dict[str, Param]:
             "Share of all entries scanned that an existing index may save and be proposed as a drop.",
             section=_ADVISED,
         ),
+        "max_star_trees": _number(
+            "Largest number of star-trees",
+            "Beside the indexes; leave star_tree out of the kinds of index for none.",
+            section=_ADVISED,
+            minimum=1,
+            maximum=20,
+        ),
+        "max_tree_size_ratio": _share(
+            "Most that a star-tree may take",
+            "Share of the table's rows, and of its bytes; a larger tree is refused.",
+            section=_ADVISED,
+        ),
+        "tree_gain_size_ratio": _share(
+            "Size for which a star-tree must save the least gain",
+            "Share of the table's bytes; a tree of twice as much must save twice as much.",
+            section=_ADVISED,
+        ),
         "strategy": Param(
             None,
             type=["null", "string"],
@@ -166,6 +184,20 @@ def night_params() -> dict[str, Param]:
             "Least R² of the latency model",
             "Centred, out of sample; below it the advice counts entries scanned, not milliseconds.",
             section=_ESTIMATED,
+        ),
+        "build_indexes": Param(
+            None,
+            type=["null", "boolean"],
+            title="Build",
+            description="Whether what is chosen for tables of the lake is built. A backfill never builds.",
+            section=_BUILT,
+        ),
+        "verified_instances": _number(
+            "Queries answered both ways",
+            "So many of each shape that a star-tree answers, those that scanned most; each costs a scan.",
+            section=_BUILT,
+            minimum=1,
+            maximum=64,
         ),
         "max_rejected_ratio": _share(
             "Most rejected log records",

@@ -9,7 +9,7 @@ from pathlib import Path
 from starskip.errors import printable
 from starskip.reports.evidence import Evidence
 from starskip.reports.evidence_json import evidence_from_json
-from starskip.reports.number_text import percent, percent_range
+from starskip.reports.number_text import percent, percent_range, size_share
 from starskip.reports.sentences import headline, stop_words
 
 _MAX_POINTS = 12
@@ -32,7 +32,7 @@ def _table_summary(paths: Mapping[str, Path], since: datetime, beside: Path) -> 
             f"{printable(evidence.table, 120)}: no new report; that of {evidence.created_at:%F %R} UTC stands"
         )
     sentence = "".join(printable(piece.text) for piece in headline(evidence))
-    lines = [printable(evidence.table, 120), f"  {sentence}", *_curve(evidence)]
+    lines = [printable(evidence.table, 120), f"  {sentence}", *_curve(evidence), *_star_trees(evidence)]
     shown = [path.relative_to(beside) if path.is_relative_to(beside) else path for path in paths.values()]
     lines += [f"  {path}" for path in sorted(shown, key=lambda path: path.suffix != ".html")]
     return "\n".join(lines)
@@ -52,6 +52,21 @@ def _curve(evidence: Evidence) -> list[str]:
         smaller = point.columns
     chosen_words = f"* chosen; it stops at {chosen}" if chosen else "none chosen"
     return [*lines, f"  {chosen_words}: {stop_words(evidence.k_curve.stop_reason)}", ""]
+
+
+def _star_trees(evidence: Evidence) -> list[str]:
+    trees = evidence.star_trees
+    if trees is None or not trees.chosen:
+        return []
+    lines = []
+    for tree in trees.chosen[:_MAX_POINTS]:
+        outcome = printable(tree.outcome.replace("_", " "), 20)
+        size_bytes = tree.estimated_bytes if tree.size_bytes is None else tree.size_bytes
+        order = printable(", ".join(tree.dimensions), _MAX_COLUMNS_CHARACTERS)
+        lines.append(f"  star-tree {outcome}, {size_share(size_bytes, trees.table_bytes)}: {order}")
+    agreed = sum(each.verdict in ("equal", "within_bound") for each in trees.proved)
+    proved = f"  {agreed} of {len(trees.proved)} query shapes answered from star-trees as by a scan"
+    return [*lines, *([proved] if trees.proved else []), ""]
 
 
 def _best_set(smaller: tuple[str, ...], columns: tuple[str, ...]) -> str:

@@ -85,10 +85,13 @@ def with_index_changes(
     add_range: Collection[str] = (),
     drop_range: Collection[str] = (),
     sorted_column: str | None = None,
+    add_star_trees: Collection[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """Return the table's configuration with the changes in Pinot's key names, the rest as it was.
 
     A dropped index is taken out of fieldConfigList too. ``sorted_column`` None leaves it alone.
+    ``add_star_trees``: entries of starTreeIndexConfigs, which come behind those that are there: Pinot takes
+    the first that fits.
     """
     document = copy.deepcopy(dict(config.document))
     index_config = document["tableIndexConfig"] = dict(document.get("tableIndexConfig") or {})
@@ -108,6 +111,9 @@ def with_index_changes(
                 _drop_field_index(entry, index)
     if sorted_column is not None:
         index_config["sortedColumn"] = [sorted_column]
+    new_trees = [dict(tree) for tree in add_star_trees if tree not in config.star_tree_index_configs]
+    if new_trees:
+        index_config["starTreeIndexConfigs"] = [*map(dict, config.star_tree_index_configs), *new_trees]
     return document
 
 

@@ -11,8 +11,10 @@ from starskip.quality.latency_model_gate import LATENCY_MODEL_GATE
 from starskip.quality.queries_gate import QUERIES_GATE
 from starskip.quality.recommendations_gate import RECOMMENDATIONS_GATE
 from starskip.quality.reports_gate import REPORTS_GATE
+from starskip.quality.star_trees_gate import STAR_TREES_GATE
 from starskip.quality.stream_rows import published
 from starskip.quality.table_facts_gate import TABLE_FACTS_GATE
+from starskip.quality.verdicts_gate import VERDICTS_GATE
 from starskip.quality.votes_gate import VOTES_GATE
 from starskip.stages.gate_verdicts import ARTEFACT_OF, GateCheck, GateVerdict, publish_verdicts, usable_tables
 from starskip.stages.night import Night
@@ -23,12 +25,16 @@ _GATES: Mapping[str, Gate] = {
     "fit_latency_model": LATENCY_MODEL_GATE,
     "score_votes": VOTES_GATE,
     "select_indexes": RECOMMENDATIONS_GATE,
+    "build_star_trees": STAR_TREES_GATE,
+    "verify_indexes": VERDICTS_GATE,
     "write_report": REPORTS_GATE,
 }
 _MADE_OF = {
     "fit_latency_model": "queries",
     "score_votes": "queries",
     "select_indexes": "votes",
+    "build_star_trees": "recommendations",
+    "verify_indexes": "star_tree_builds",
     "write_report": "recommendations",
 }
 """The artefact whose tables the stage must all have worked on."""

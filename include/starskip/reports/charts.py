@@ -1,4 +1,4 @@
-"""The charts of a report as SVG texts: saving by K, shapes before and after, measured and predicted latency.
+"""The charts of a report as SVG texts: saving by K, shapes, star-trees, measured and predicted latency.
 
 Drawn by Vega-Lite (vl-convert: no browser, no network). Every chart comes in a wide and a narrow form; both
 carry a style sheet that swaps the theme's colours where the reader prefers dark. Colours are Okabe and Ito's,
@@ -17,6 +17,7 @@ from starskip.reports.evidence import Evidence
 from starskip.reports.evidence_bounds import thinned_bins
 from starskip.reports.number_text import compact_count, milliseconds, percent, percent_range
 from starskip.reports.sentences import filter_text
+from starskip.reports.star_tree_evidence import ProvedShape
 from starskip.reports.template_environment import shown
 
 Spec = dict[str, Any]
@@ -151,6 +152,45 @@ def shapes_chart(evidence: Evidence) -> Chart | None:
     )
     alt = f"Entries scanned in filter by shape, now and with the chosen indexes. {described}."
     return Chart(drawn(WIDE, 350, filters), drawn(NARROW, 22, [""] * len(shapes)), alt)
+
+
+def star_tree_chart(evidence: Evidence) -> Chart | None:
+    """Return rows read from a tree and by a scan, by shape, on a log axis; None if none was proved."""
+    trees = evidence.star_trees
+    proved = [each for each in trees.proved if _is_measured(each)][:MAX_BARS] if trees else []
+    if not proved:
+        return None
+    # A logarithm has no place for zero rows.
+    scan = [max(1.0, each.rows_read_by_scan or 0.0) for each in proved]
+    tree = [max(1.0, each.rows_read_from_tree or 0.0) for each in proved]
+    texts = [shown(each.masked_text, 52) for each in proved]
+
+    def drawn(width: int, label_width: int, labels: list[str]) -> str:
+        rows = [
+            {"label": f"{rank}  {text}".strip(), "scan": before, "tree": after}
+            for rank, (text, before, after) in enumerate(zip(labels, scan, tree, strict=True), start=1)
+        ]
+        axis = {"ticks": False, "domain": False, "grid": False, "labelAlign": "left"}
+        axis |= {"labelLimit": label_width, "labelPadding": label_width + 8}
+        y = {"field": "label", "type": "nominal", "title": None, "sort": None, "axis": axis}
+        x = _axis("scan", "rows read", format="~s", tickCount=5, orient="top") | {"scale": {"type": "log"}}
+        layers = [
+            _layer(rows, {"type": "rule", "color": GRID}, x=x, x2={"field": "tree"}, y=y),
+            _layer(rows, _dots(GREY, size=90), x=x, y=y),
+            _layer(rows, _dots(BLUE, size=90), x=x | {"field": "tree"}, y=y),
+        ]
+        return _svg(layers, width, 24 * len(rows) + 50)
+
+    described = "; ".join(
+        f"{rank}: {compact_count(before)} to {compact_count(after)}"
+        for rank, (before, after) in enumerate(zip(scan, tree, strict=True), start=1)
+    )
+    alt = f"Rows read by shape, by a scan and from a star-tree. {described}."
+    return Chart(drawn(WIDE, 350, texts), drawn(NARROW, 22, [""] * len(proved)), alt)
+
+
+def _is_measured(proved: ProvedShape) -> bool:
+    return proved.rows_read_by_scan is not None and proved.rows_read_from_tree is not None
 
 
 def latency_chart(evidence: Evidence) -> Chart | None:

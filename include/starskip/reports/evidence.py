@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Literal
 
+from starskip.reports.star_tree_evidence import StarTrees
+
 SCHEMA_VERSION = 1
 """Counts up when a field changes its meaning or goes; an added field with a default is no new version."""
 
@@ -310,7 +312,7 @@ class Evidence:
 
     ``unit``: what the optimiser maximised. ``nights``: how many nights voted, this one included; the
     saving is that of the window, older nights counting less. ``show_literals``: the setting
-    that lets literals through.
+    that lets literals through. ``star_trees``: null where the night looked at none.
     """
 
     table: str
@@ -334,6 +336,7 @@ class Evidence:
     sort_order: SortOrder | None = None
     nights: int = 1
     drops_withheld: str = ""
+    star_trees: StarTrees | None = None
     schema_version: int = SCHEMA_VERSION
 
     def __post_init__(self) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from starskip.errors import printable
 from starskip.reports.evidence import Evidence
+from starskip.reports.star_tree_evidence import StarTrees
 
 MAX_TEXT = 2_000
 MAX_REJECTED_TEXT = 200
@@ -71,8 +72,22 @@ def masked_evidence(evidence: Evidence) -> Evidence:
     return replace(
         evidence,
         shapes=replace(evidence.shapes, top=shapes),
+        star_trees=_masked_star_trees(evidence.star_trees) if evidence.star_trees else None,
         data_quality=replace(evidence.data_quality, rejected_examples=examples),
     )
+
+
+def _masked_star_trees(trees: StarTrees) -> StarTrees:
+    chosen = (
+        replace(tree, shapes=tuple(replace(s, masked_text=_masked(s.masked_text)) for s in tree.shapes))
+        for tree in trees.chosen
+    )
+    proved = (replace(each, masked_text=_masked(each.masked_text)) for each in trees.proved)
+    return replace(trees, chosen=tuple(chosen), proved=tuple(proved))
+
+
+def _masked(text: str) -> str:
+    return mask_literals(text, quoted_names=True)
 
 
 def _spans(text: str, quoted_names: bool) -> list[tuple[int, int, bool]]:

@@ -8,7 +8,7 @@ import re
 
 from markupsafe import Markup, escape
 
-from starskip.reports.charts import Chart, k_curve_chart, latency_chart, shapes_chart
+from starskip.reports.charts import Chart, k_curve_chart, latency_chart, shapes_chart, star_tree_chart
 from starskip.reports.config_block import config_block
 from starskip.reports.evidence import Evidence
 from starskip.reports.masking import masked_evidence
@@ -18,6 +18,7 @@ from starskip.reports.template_environment import template_environment, template
 SECTIONS = (
     "section_change.html.j2",
     "section_savings.html.j2",
+    "section_star_trees.html.j2",
     "section_shapes.html.j2",
     "section_latency.html.j2",
     "section_refusals.html.j2",
@@ -36,7 +37,7 @@ def render_html(evidence: Evidence) -> str:
         evidence=evidence,
         sections=SECTIONS,
         headline=headline(evidence),
-        config_block=config_block(evidence.change),
+        config_block=config_block(evidence),
         charts=_charts(evidence),
         # Our own file, and a style element knows no entities: it must stay as it is, to the byte of its hash.
         style=Markup(_style()),  # noqa: S704
@@ -65,6 +66,7 @@ def _charts(evidence: Evidence) -> dict[str, Chart | None]:
     return {
         "k_curve": k_curve_chart(evidence),
         "shapes": shapes_chart(evidence),
+        "star_trees": star_tree_chart(evidence),
         "latency": latency_chart(evidence),
     }
 

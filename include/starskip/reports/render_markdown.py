@@ -34,7 +34,7 @@ def render_markdown(evidence: Evidence) -> str:
     environment.globals |= {"table": table, "best_set": best_set}
     evidence = masked_evidence(evidence)
     return environment.get_template(_TEMPLATE).render(
-        evidence=evidence, headline=headline(evidence), config_block=config_block(evidence.change)
+        evidence=evidence, headline=headline(evidence), config_block=config_block(evidence)
     )
 
 

@@ -13,8 +13,9 @@ from starskip.reports.report_summary import ReportSummary
 class ReportRow:
     """One table and night: its report, or why there is none.
 
-    ``stopped``: the checks that failed at the first gate that stopped the table; a report beside them is
-    that of an earlier run of the same night. ``table`` is empty where a whole night cannot be read.
+    ``stopped``: the checks that failed at the first gate that the table did not pass; a report beside them is
+    that of an earlier run of the same night, unless ``is_reported_still``. ``table`` is empty where a whole
+    night cannot be read.
     """
 
     run_date: date
@@ -22,6 +23,7 @@ class ReportRow:
     summary: ReportSummary | None = None
     stopped: tuple[GateCheck, ...] = ()
     problem: str | None = None
+    is_reported_still: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,10 @@ def headline(evidence: Evidence) -> tuple[Piece, ...]:
     """Return the sentence that a person reads first: what to change and what it brings, or why nothing."""
     table = Piece(evidence.table, is_name=True)
     add, drop = evidence.change.add, evidence.change.drop
+    trees = _star_trees(evidence)
     if not add and not drop:
+        if trees:
+            return (Piece("No change of indexes for "), table, Piece(f". {trees}"))
         return (Piece("No change for "), table, Piece(f": {_why_nothing(evidence)}."))
     pieces: list[Piece] = []
     if add:
@@ -62,7 +65,7 @@ def headline(evidence: Evidence) -> tuple[Piece, ...]:
             *_structures("the", drop),
             Piece(" that no query needs"),
         ]
-    return (*pieces, Piece("."))
+    return (*pieces, Piece(f". {trees}" if trees else "."))
 
 
 def sampling_words(quality: DataQuality) -> str:
@@ -121,6 +124,15 @@ def _saving(evidence: Evidence) -> str:
     return (
         f"{percent(ratio, decimals)} (90 % interval {percent_range(interval.low, interval.high, decimals)})"
     )
+
+
+def _star_trees(evidence: Evidence) -> str:
+    chosen = evidence.star_trees.chosen if evidence.star_trees else ()
+    if not chosen:
+        return ""
+    subject = "A star-tree saves" if len(chosen) == 1 else f"{len(chosen)} star-trees save"
+    saving = sum(tree.saving_ratio or 0.0 for tree in chosen)
+    return f"{subject} {percent(saving, 0)} of all entries scanned, in filters and behind them."
 
 
 def _why_nothing(evidence: Evidence) -> str:

@@ -13,13 +13,12 @@ from sqlglot.errors import SqlglotError
 from starskip.errors import UnsupportedQuery
 from starskip.sql.filter_tree import filter_tree
 from starskip.sql.fingerprint import SLOT, masked
+from starskip.sql.nesting import MAX_NESTING, nesting
 from starskip.sql.pinot_dialect import PinotDialect
 from starskip.sql.predicate import Constant, Or, Predicate, Slot, columns_of, leaves
 from starskip.sql.rewrite_filter import rewrite_filter
 
 MAX_SKELETON_CHARACTERS = 20_000
-MAX_NESTING = 60
-"""The parser is recursive: deeper text would exhaust the stack rather than tell something of an index."""
 MAX_PREDICATES = 200
 """What an AND costs grows with the square of its scans; equalities of one column count once."""
 
@@ -59,7 +58,7 @@ def query_shape(skeleton: str) -> QueryShape:
     """
     if len(skeleton) > MAX_SKELETON_CHARACTERS:
         raise UnsupportedQuery("the query text is too long to be parsed", reason="too_long")
-    if _nesting(skeleton) > MAX_NESTING:
+    if nesting(skeleton) > MAX_NESTING:
         raise UnsupportedQuery("the query is nested too deeply to be parsed", reason="too_deep")
     if not _QUERY.match(skeleton):
         # sqlglot would take it for a command of its own and write a warning to the log.
@@ -112,21 +111,6 @@ def _aggregation_filters(select: exp.Select) -> Predicate:
     filters = [item.expression.this for item in select.find_all(exp.Filter) if item.expression]
     trees = tuple(rewrite_filter(filter_tree(predicate)) for predicate in filters)
     return Or(trees) if len(trees) > 1 else trees[0] if trees else Constant(True)
-
-
-def _nesting(skeleton: str) -> int:
-    """Upper bound of the parser's recursion: open brackets, and chains of NOT or minus."""
-    depth = deepest = 0
-    for character in skeleton:
-        if character in "([":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif character in ")]":
-            depth -= 1
-    chain = max(
-        (len(run[0]) // 4 for run in re.finditer(r"(?:\bnot\s+){4,}+", skeleton, re.IGNORECASE)), default=0
-    )
-    return max(deepest, chain)
 
 
 def _parsed(skeleton: str) -> exp.Select:

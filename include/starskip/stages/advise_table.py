@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import ceil
 
 import pyarrow as pa
 
@@ -15,7 +16,7 @@ from starskip.scoring.segment_estimates import parsed_shape
 from starskip.scoring.structure import Structure
 from starskip.scoring.voting_shapes import voting_queries, voting_shapes
 from starskip.selection.drop_evidence import drop_evidence
-from starskip.selection.entries_percentile import DesirableEntries, entries_percentile
+from starskip.selection.entries_percentile import DesirableEntries, ShapeEntries, entries_percentile
 from starskip.selection.exclusive_orders import exclusive_orders
 from starskip.selection.filtered_columns import (
     answering_indexes,
@@ -28,6 +29,7 @@ from starskip.selection.recommend import recommend
 from starskip.selection.recommendation import Budget, Recommendation, Refused
 from starskip.selection.unneeded_indexes import Drop, unneeded_indexes
 from starskip.selection.vote_list import StructureSet, VoteList, building_lists, lists_of, order_lists
+from starskip.selection.with_star_trees import ChosenTrees
 from starskip.settings import Settings
 from starskip.stages.past_nights import NO_PAST, PastNights, night_votes
 from starskip.stages.planned_votes import (
@@ -36,8 +38,14 @@ from starskip.stages.planned_votes import (
     indexes_in_force,
     rules_of,
 )
+from starskip.stages.tree_advice import NO_TREES, TreeOffer
+from starskip.stages.tree_choice import answered_by_trees, chosen_star_trees
+from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.tables.table_overview import TableOverview
 from starskip.workload.shape_workload import ShapeWorkload
+
+TreeSource = Callable[[Mapping[str, ShapeEntries], Sequence[StarTreeConfig]], TreeOffer]
+"""Gives candidate star-trees for what shapes scanned in filter, and for the trees of the last advice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +64,8 @@ class TableAdvice:
     ``sort_order``: the one column to sort by, beside the indexes of today; None where that was not asked.
     ``drops_withheld``: why drops were not judged, empty if they were. ``asked``: the indexes in force that
     answer a query. ``nights``: how many nights voted. ``unlogged_``: what the broker dropped from its
-    log, as estimated.
+    log, as estimated. ``star_trees``: those chosen beside the indexes, which the queries of other shapes
+    voted for; ``tree_offer``: what they were chosen from.
     """
 
     table: str
@@ -77,6 +86,8 @@ class TableAdvice:
     drops_withheld: str = ""
     unlogged_queries: float = 0.0
     unlogged_entries: float = 0.0
+    star_trees: ChosenTrees = field(default_factory=ChosenTrees)
+    tree_offer: TreeOffer = NO_TREES
 
 
 def advise_table(
@@ -89,11 +100,13 @@ def advise_table(
     *,
     past: PastNights = NO_PAST,
     size_bytes: Mapping[Structure, int] | None = None,
+    tree_source: TreeSource | None = None,
 ) -> TableAdvice:
     """Return the advice for one table from its WORKLOAD shapes and VOTES.
 
     ``overview`` is None for a table without segments, which nothing can be recommended for.
     ``index_kind``: one kind, or "all" for those of the settings, with the sort order beside them.
+    ``tree_source`` gives the candidate star-trees for the shapes of the window.
     """
     parsed = [shape for shape in shapes if shape.is_parsed]
     queries = voting_queries(shapes, settings.entries_scanned_threshold)
@@ -101,7 +114,7 @@ def advise_table(
     if not is_enough:
         votes, past = votes.slice(0, 0), NO_PAST
     uses = [(parsed_shape(shape.skeleton), shape.queries) for shape in parsed]
-    kinds = settings.index_kinds.split(",") if index_kind == "all" else [index_kind]
+    kinds = settings.column_index_kinds if index_kind == "all" else [index_kind]
     rules = rules_of(overview, settings) if overview else index_rules(settings.pinot_version)
     asked = answering_indexes(uses, indexes_in_force(overview), rules) if overview else frozenset()
     tonight = night_votes(shapes, votes, overview, asked)
@@ -109,9 +122,14 @@ def advise_table(
     window = _judged(look_back(tonight, earlier), overview, index_kind, settings)
     ranked = _baseline_ranking(settings, parsed if is_enough else (), overview, index_kind)
     is_order = index_kind == "sorted"
-    orders = exclusive_orders(order_lists(window.lists)) if "sorted" in kinds else []
-    lists = orders if is_order else building_lists(window.lists)
     budget = _budget(settings, window)
+    offer = tree_source(window.shapes, past.star_trees) if tree_source and is_enough else NO_TREES
+    trees = chosen_star_trees(offer, window, budget, settings, size_bytes, past)
+    unanswered = trees.unanswered(window.lists)
+    orders = exclusive_orders(order_lists(unanswered)) if "sorted" in kinds else []
+    lists = orders if is_order else building_lists(unanswered)
+    if budget.storage_bytes is not None:
+        budget = replace(budget, storage_bytes=budget.storage_bytes - ceil(trees.size_bytes))
     order = (
         # Sorting needs no room.
         recommend(
@@ -134,10 +152,12 @@ def advise_table(
     voted = {s for votes_of in window.lists for s in votes_of.structures if s.removed is None}
     without_votes = (
         columns_without_votes(uses, overview, voted, kinds, rules)
-        if overview
+        if overview and kinds
         else without_segments(uses, rules)
+        if not overview
+        else ()
     )
-    if not is_enough:
+    if not is_enough and kinds:
         least = settings.num_queries_threshold
         without_votes = without_enough_queries(uses, kinds[0], rules, queries, least)
     nights = [tonight, *(votes_of for _, votes_of in earlier)]
@@ -148,7 +168,9 @@ def advise_table(
     return TableAdvice(
         table=table,
         recommendation=recommendation,
-        refused=recommendation.refused + without_votes,
+        refused=recommendation.refused
+        + answered_by_trees(window, lists, trees, is_order=is_order)
+        + without_votes,
         drops=_drops(window, recommendation, kinds, settings, str(evidence))
         if parsed and is_enough and not withheld
         else (),
@@ -160,24 +182,36 @@ def advise_table(
         entries=sum(shape.entries_scanned_in_filter for shape in shapes),
         unlogged_queries=sum((shape.unlogged_queries for shape in shapes), start=0.0),
         unlogged_entries=sum((shape.unlogged_entries_scanned_in_filter for shape in shapes), start=0.0),
-        typical=_typical(window, lists, recommendation, settings),
+        typical=_typical(window, lists, recommendation, trees, settings),
         sort_order=order,
         nights=len(nights),
         in_force=tonight.in_force,
         asked=asked,
         sorted_columns=tonight.order,
+        star_trees=trees,
+        tree_offer=offer,
     )
 
 
 def _typical(
-    window: NightVotes, lists: Sequence[VoteList], recommendation: Recommendation, settings: Settings
+    window: NightVotes,
+    lists: Sequence[VoteList],
+    recommendation: Recommendation,
+    trees: ChosenTrees,
+    settings: Settings,
 ) -> TypicalEntries | None:
     if not window.shapes:
         return None
     ratio = settings.desirable_query_ratio
     chosen = [item.structure for item in recommendation.chosen]
     today = entries_percentile([], [], window.shapes, ratio)
-    return TypicalEntries(ratio, today, entries_percentile(lists, chosen, window.shapes, ratio))
+    advised = {
+        shape_id: replace(shape, entries=shape.queries * trees.documents_read(shape_id))
+        if shape_id in trees.answered
+        else shape
+        for shape_id, shape in window.shapes.items()
+    }
+    return TypicalEntries(ratio, today, entries_percentile(lists, chosen, advised, ratio))
 
 
 def _budget(settings: Settings, window: NightVotes) -> Budget:

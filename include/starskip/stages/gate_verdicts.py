@@ -22,9 +22,14 @@ STAGES = (
     "fit_latency_model",
     "score_votes",
     "select_indexes",
+    "build_star_trees",
+    "verify_indexes",
     "write_report",
 )
 """The stages in the order of the night."""
+
+BUILDING_STAGES = ("build_star_trees", "verify_indexes")
+"""What fails here costs a table no report, which tells of it: the advice stands without."""
 
 ARTEFACT_OF = {
     "collect_segment_metadata": "table_facts",
@@ -32,6 +37,8 @@ ARTEFACT_OF = {
     "fit_latency_model": "latency_model",
     "score_votes": "votes",
     "select_indexes": "recommendations",
+    "build_star_trees": "star_tree_builds",
+    "verify_indexes": "verdicts",
     "write_report": "reports",
 }
 """The artefact that each stage's gate looks at."""
@@ -100,8 +107,13 @@ def stopping_verdicts(night: Night) -> dict[str, GateVerdict]:
 
 
 def flagged_tables(night: Night, before: str | None = None) -> dict[str, str]:
-    """Return each table that failed a gate of a stage before ``before`` (or any), with that stage."""
+    """Return each table that failed a gate of a stage before ``before`` (or any), with that stage.
+
+    Before write_report the gates of BUILDING_STAGES stop no table.
+    """
     stages = STAGES if before is None else STAGES[: STAGES.index(before)]
+    if before == "write_report":
+        stages = tuple(stage for stage in stages if stage not in BUILDING_STAGES)
     return {v.table: v.stage for v in reversed(read_verdicts(night, stages)) if not v.passed}
 
 

@@ -8,6 +8,7 @@ from datetime import date, datetime
 
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.manifest import Manifest, Part
+from starskip.lake.lake_table import LakeTable
 from starskip.pinot.table_config import TableConfig, configured_indexes, read_table_configs
 from starskip.settings import Settings
 
@@ -17,7 +18,8 @@ class Night:
     """What all stages of a run are given.
 
     ``tables``: those to work on; None means all that are found. ``log_paths`` may hold
-    ``{run_date}``. ``started_at`` and ``run_id`` go into the manifests.
+    ``{run_date}``. ``started_at`` and ``run_id`` go into the manifests. ``lake_tables``: those of the tables
+    whose rows lie in the lake too, where what is chosen can be built.
     """
 
     run_date: date
@@ -29,6 +31,7 @@ class Night:
     log_paths: Sequence[str] = ()
     segments_root: str = ""
     table_config_paths: Sequence[str] = ()
+    lake_tables: Mapping[str, LakeTable] = field(default_factory=dict)
 
     @property
     def date_text(self) -> str:

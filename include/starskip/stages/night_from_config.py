@@ -10,6 +10,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import yaml
 
 from starskip.artefacts.artefact_store import ArtefactStore
@@ -18,12 +19,13 @@ from starskip.errors import ConfigError
 from starskip.files.object_url import local_path, object_url
 from starskip.files.path_text import path_text
 from starskip.files.read_small_file import read_small_file
+from starskip.lake.lake_table import LakeTable
 from starskip.settings import Settings, environment_overrides, with_overrides
 from starskip.stages.night import Night
 from starskip.tables.untracked_indexes import untracked_indexes
 from starskip.workload.query_weights import query_weights
 
-_KEYS = ("artefacts", "log_paths", "segments_root", "table_configs", "tables", "settings")
+_KEYS = ("artefacts", "log_paths", "segments_root", "table_configs", "lake_tables", "tables", "settings")
 _FIRST_YEAR, _LAST_YEAR = 1980, 2999
 
 
@@ -67,6 +69,7 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
         log_paths=[_beside(folder, item) for item in _texts(path, document, "log_paths")],
         segments_root=_beside(folder, _text(path, document, "segments_root")),
         table_config_paths=[_beside(folder, item) for item in _texts(path, document, "table_configs")],
+        lake_tables=_lake_tables(path, document, folder),
     )
 
 
@@ -117,6 +120,26 @@ def _mapping(path: str | Path, document: Mapping[str, Any], key: str) -> Mapping
     if not isinstance(value, Mapping):
         raise ConfigError(f"{path}: {key} must map names to values", setting=key)
     return value
+
+
+def _lake_tables(path: str | Path, document: Mapping[str, Any], folder: str) -> Mapping[str, LakeTable]:
+    found = {}
+    for table, entry in _mapping(path, document, "lake_tables").items():
+        place = f"lake_tables: {table}"
+        if not isinstance(table, str) or not isinstance(entry, Mapping) or set(entry) - {"path", "casts"}:
+            raise ConfigError(f"{path}: {place} must have a path, and may have casts", setting="lake_tables")
+        casts = _mapping(path, entry, "casts")
+        try:
+            for name in casts.values():
+                pa.type_for_alias(str(name))
+        except ValueError:
+            raise ConfigError(
+                f"{path}: {place}: casts: {name!r} is no type such as string, int32, int64, double or date32",
+                setting="lake_tables",
+            ) from None
+        texts = {str(column): str(name) for column, name in casts.items()}
+        found[table] = LakeTable(_beside(folder, _text(path, entry, "path")), texts)
+    return found
 
 
 def _folder_of(path: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from starskip.artefacts.manifest import Part
 from starskip.artefacts.snapshot import Snapshot
 from starskip.errors import StorageError, StorageOutage, printable
 from starskip.scoring.structure import Structure, parse_structure
@@ -16,20 +17,23 @@ from starskip.selection.entries_percentile import ShapeEntries
 from starskip.selection.look_back import NightVotes, is_comparable
 from starskip.selection.recommendation import Entries
 from starskip.selection.vote_list import StructureSet, vote_lists
+from starskip.stages.chosen_trees import chosen_trees
 from starskip.stages.night import Night
 from starskip.stages.planned_votes import indexes_in_force
+from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.tables.table_overview import TableOverview
 from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
 
 
 @dataclass(frozen=True, slots=True)
 class PastNights:
-    """Weight and votes of earlier nights, and what the newest advice was: indexes to build, a sort order."""
+    """Weight and votes of earlier nights, and the newest advice: indexes to build, sort order, star-trees."""
 
     nights: Sequence[tuple[float, NightVotes]] = ()
     chosen: StructureSet = frozenset()
     order: StructureSet = frozenset()
     warnings: tuple[str, ...] = ()
+    star_trees: tuple[StarTreeConfig, ...] = ()
 
     def comparable_with(self, tonight: NightVotes) -> list[tuple[float, NightVotes]]:
         """Return the nights whose votes can be read with tonight's indexes."""
@@ -57,7 +61,7 @@ def past_nights(night: Night, table: str, snapshot_of: SnapshotSource | None = N
     settings = night.settings
     warnings: list[str] = []
     found: list[tuple[float, NightVotes]] = []
-    newest: tuple[StructureSet, StructureSet] | None = None
+    newest: tuple[StructureSet, StructureSet, tuple[StarTreeConfig, ...]] | None = None
     snapshot_of = snapshot_of or night.store.snapshot
     for age in range(1, max(settings.look_back_nights, _ADVICE_NIGHTS)):
         day = night.run_date - timedelta(days=age)
@@ -69,7 +73,7 @@ def past_nights(night: Night, table: str, snapshot_of: SnapshotSource | None = N
             part = snapshot.parts([table]).get(table) if snapshot else None
             if snapshot is None or part is None:
                 continue
-            newest = newest or _advice(snapshot, table, part.properties)
+            newest = newest or _advice(snapshot, table, part)
             votes = _votes_of(snapshot_of, table, day, part.properties) if weight > 0 else None
         except StorageOutage:
             raise
@@ -78,8 +82,8 @@ def past_nights(night: Night, table: str, snapshot_of: SnapshotSource | None = N
             continue
         if votes is not None:
             found.append((weight, votes))
-    chosen, order = newest or (frozenset(), frozenset())
-    return PastNights(found, chosen, order, tuple(warnings))
+    chosen, order, star_trees = newest or (frozenset(), frozenset(), ())
+    return PastNights(found, chosen, order, tuple(warnings), star_trees)
 
 
 def night_votes(
@@ -104,12 +108,13 @@ def sorted_columns(overview: TableOverview) -> frozenset[str]:
 
 
 def _advice(
-    snapshot: Snapshot, table: str, properties: Mapping[str, Any]
-) -> tuple[StructureSet, StructureSet]:
+    snapshot: Snapshot, table: str, part: Part
+) -> tuple[StructureSet, StructureSet, tuple[StarTreeConfig, ...]]:
     rows = snapshot.read_table([table], ["verdict", "kind", "column"]).to_pylist()
     chosen = frozenset(Structure(row["kind"], row["column"]) for row in rows if row["verdict"] == "chosen")
-    column = (properties.get("sort_order") or {}).get("column")
-    return chosen, frozenset([Structure("sorted", column)] if column else [])
+    column = (part.properties.get("sort_order") or {}).get("column")
+    order = frozenset([Structure("sorted", column)] if column else [])
+    return chosen, order, tuple(tree.config for tree in chosen_trees(table, part))
 
 
 def _votes_of(

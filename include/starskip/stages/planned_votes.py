@@ -99,7 +99,7 @@ def candidate_structures(overview: TableOverview, index_kind: str, settings: Set
 
     The most selective columns stand first. ``index_kind``: one kind, or "all" for those of the settings.
     """
-    kinds = settings.index_kinds.split(",") if index_kind == "all" else [index_kind]
+    kinds = settings.column_index_kinds if index_kind == "all" else [index_kind]
     found = {
         Structure(kind, name)
         for kind in kinds

@@ -23,7 +23,7 @@ from starskip.reports.page_links import page_name, table_of_page
 from starskip.reports.render_html import keeps_policy, render_html
 from starskip.reports.report_row import NightPage, NightRows, ReportRow, RowPage
 from starskip.reports.report_summary import ReportSummary, report_summary
-from starskip.stages.gate_verdicts import STAGES, GateVerdict, stopping_verdicts
+from starskip.stages.gate_verdicts import BUILDING_STAGES, STAGES, GateVerdict, stopping_verdicts
 from starskip.stages.newest_manifest import ListedManifest, newest_manifest
 from starskip.stages.night import Night
 
@@ -174,7 +174,9 @@ def _rows_of(night: Night, like: str = "") -> list[_Found]:
         rows.append(_Found(ReportRow(night.run_date, "", problem=str(error)), chain))
     for table in sorted(parts.keys() | stopped.keys(), key=lambda each: (each not in stopped, each)):
         if like.casefold() in table.casefold():
-            row = ReportRow(night.run_date, table, stopped=_failed(stopped.get(table)))
+            verdict = stopped.get(table)
+            is_reported = verdict is not None and verdict.stage in BUILDING_STAGES
+            row = ReportRow(night.run_date, table, stopped=_failed(verdict), is_reported_still=is_reported)
             rows.append(_Found(row, chain, parts.get(table)))
     return rows
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import pyarrow as pa
@@ -13,13 +13,19 @@ from starskip.artefacts.manifest import Part
 from starskip.artefacts.schemas import RECOMMENDATIONS
 from starskip.scoring.index_sizes import sizes_of
 from starskip.scoring.structure import Structure
-from starskip.stages.advise_table import TableAdvice, advise_table
+from starskip.selection.entries_percentile import ShapeEntries
+from starskip.settings import Settings
+from starskip.stages.advise_table import TableAdvice, TreeSource, advise_table
 from starskip.stages.engine import Engine
 from starskip.stages.gate_verdicts import usable_tables
 from starskip.stages.night import Night, StageResult
 from starskip.stages.past_nights import past_nights
 from starskip.stages.score_votes import read_overviews
-from starskip.workload.shape_workload import workload_shapes
+from starskip.stages.tree_advice import TableRows, TreeOffer, tree_offer
+from starskip.stages.tree_properties import star_tree_properties
+from starskip.star_tree.star_tree_config import StarTreeConfig
+from starskip.tables.table_overview import TableOverview
+from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
 
 
 def select_indexes(engine: Engine, night: Night) -> StageResult:
@@ -28,7 +34,7 @@ def select_indexes(engine: Engine, night: Night) -> StageResult:
     overviews = read_overviews(engine, night, tables)
     aside = night.store.write_aside("recommendations", night.date_text)
     parts: dict[str, Part] = {}
-    chosen = 0
+    chosen = chosen_trees = 0
     warnings: list[str] = []
     snapshot_of = cache(night.store.snapshot)
     for table in tables:
@@ -36,21 +42,47 @@ def select_indexes(engine: Engine, night: Night) -> StageResult:
         warnings.extend(past.warnings)
         overview = overviews.get(table)
         sizes = sizes_of(_rows(night, "index_sizes", table))
+        shapes = list(workload_shapes(_rows(night, "workload", table)))
         advice = advise_table(
             table,
-            list(workload_shapes(_rows(night, "workload", table))),
+            shapes,
             _rows(night, "votes", table),
             overview,
             night.settings,
             "all",
             past=past,
             size_bytes=sizes,
+            tree_source=_tree_source(night, table, shapes, overview),
         )
+        chosen_trees += len(advice.star_trees.trees)
         chosen += len(advice.recommendation.chosen)
         properties = {**_properties(advice), "table_bytes": overview.stored_bytes if overview else None}
         parts[table] = Part(aside.write(table, _recommendation_rows(advice, sizes)), properties)
     night.publish("recommendations", parts)
-    return StageResult({"tables": len(tables), "chosen_indexes": chosen}, warnings)
+    return StageResult(
+        {"tables": len(tables), "chosen_indexes": chosen, "chosen_star_trees": chosen_trees}, warnings
+    )
+
+
+def _tree_source(
+    night: Night, table: str, shapes: Sequence[ShapeWorkload], overview: TableOverview | None
+) -> TreeSource | None:
+    if "star_tree" not in night.settings.index_kinds.split(","):
+        return None
+    rows = TableRows(night.lake_tables.get(table), night.segments_root)
+    return partial(_tree_offer, table, shapes, overview, rows, night.settings)
+
+
+def _tree_offer(
+    table: str,
+    shapes: Sequence[ShapeWorkload],
+    overview: TableOverview | None,
+    rows: TableRows,
+    settings: Settings,
+    window: Mapping[str, ShapeEntries],
+    known: Sequence[StarTreeConfig],
+) -> TreeOffer:
+    return tree_offer(table, shapes, overview, rows, settings, window=window, known=known)
 
 
 def _rows(night: Night, artefact: str, table: str) -> pa.Table:
@@ -120,6 +152,7 @@ def _properties(advice: TableAdvice) -> Mapping[str, Any]:
             for name in ("queries", "failed", "unparsed", "shapes", "entries", "nights")
         },
         **{name: getattr(advice, name) for name in ("unlogged_queries", "unlogged_entries")},
+        **star_tree_properties(advice.star_trees, advice.tree_offer),
     }
 
 

@@ -44,7 +44,9 @@ from starskip.stages.advice_evidence import (
     sort_order,
 )
 from starskip.stages.gate_verdicts import read_verdicts
+from starskip.stages.logged_query import logged_query
 from starskip.stages.night import Night
+from starskip.stages.star_tree_report import star_tree_report
 from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
 
 _UNITS = {"_ratio": "share", "_bytes": "bytes", "_indexes": "indexes", "_hours": "hours", "_rows": "rows"}
@@ -64,6 +66,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
         properties["entries"] + properties.get("unlogged_entries", 0.0)
     )
     model = _properties(night, "latency_model", table).get("model") or {}
+    workload = list(workload_shapes(_snapshot(night, "workload").read_table([table])))
     return Evidence(
         table=table,
         run_date=night.run_date,
@@ -87,7 +90,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
         change=config_change(chosen, rows, night.configured_indexes().get(table), properties),
         chosen=tuple(chosen_index(row) for row in chosen),
         k_curve=k_curve(properties, len(chosen)),
-        shapes=top_shapes(tuple(_shapes(night, table, built))),
+        shapes=top_shapes(tuple(_shapes(night, table, workload, built))),
         latency=latency,
         refused=tuple(reasoned_structure(row) for row in rows if row["verdict"] == "refused"),
         drops=tuple(reasoned_structure(row) for row in rows if row["verdict"] == "drop"),
@@ -97,6 +100,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
         sort_order=sort_order(properties),
         nights=properties.get("nights", 1),
         drops_withheld=properties.get("drops_withheld", ""),
+        star_trees=star_tree_report(night, table, advice, workload),
     )
 
 
@@ -126,8 +130,9 @@ def _settings(settings: Settings) -> tuple[Setting, ...]:
     )
 
 
-def _shapes(night: Night, table: str, chosen: StructureSet) -> list[ShapeEvidence]:
-    workload = list(workload_shapes(_snapshot(night, "workload").read_table([table])))
+def _shapes(
+    night: Night, table: str, workload: Sequence[ShapeWorkload], chosen: StructureSet
+) -> list[ShapeEvidence]:
     total = sum(shape.weighted_entries for shape in workload) or 1.0
     votes: dict[str, list[VoteList]] = {}
     for item in building_lists(vote_lists(_snapshot(night, "votes").read_table([table]))):
@@ -152,19 +157,8 @@ def _shape(
         predicted_saving_ratio=saved / entries if entries else 0.0,
         columns=tuple(sorted(map(column_label, built))),
         latency_ms=shape.latency_ms_mean,
-        full_text=with_literals(shape.skeleton, example) if show and example is not None else None,
+        full_text=logged_query(shape.skeleton, example) if show and example is not None else None,
     )
-
-
-def with_literals(skeleton: str, literals: Sequence[Sequence[str]]) -> str:
-    """Return a query text as it was logged, but for its comments and white space."""
-    pieces = skeleton.split("\x00")
-    shown = (", ".join(map(_sql_literal, values)) for values in literals)
-    return "".join(piece + value for piece, value in zip(pieces, [*shown, ""], strict=False))
-
-
-def _sql_literal(text: str) -> str:
-    return "'" + text[1:].replace("'", "''") + "'" if text.startswith("'") else text
 
 
 def _latency(night: Night, table: str) -> LatencyEvidence:

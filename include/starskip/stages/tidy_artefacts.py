@@ -10,6 +10,7 @@ from starskip.artefacts.retention import Retired, retire_nights
 from starskip.artefacts.store_clock import store_clock
 from starskip.artefacts.vacuum import VacuumReport, vacuum
 from starskip.stages.night import Night
+from starskip.star_tree.tree_artefact import ARTEFACT, CURRENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,4 +47,7 @@ def tidy_artefacts(night: Night, *, dry_run: bool = False) -> Tidied:
     )
     if dry_run:
         return Tidied(retired, None)
-    return Tidied(retired, vacuum(night.store, now=now, grace=grace, settled=retired.settled))
+    # Of what is built only the newest state is kept: it is large, and nobody goes back to a former one.
+    current = night.store.chain(ARTEFACT, CURRENT).key
+    settled = {*retired.settled, current}
+    return Tidied(retired, vacuum(night.store, now=now, grace=grace, settled=settled))

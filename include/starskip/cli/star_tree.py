@@ -1,0 +1,242 @@
+"""``starskip star-tree``: build a star-tree from files, look into it, keep it up to date."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from starskip.artefacts.artefact_store import ArtefactStore
+from starskip.artefacts.storage_for import storage_for
+from starskip.cli.progress import progress
+from starskip.errors import ConfigError, SourceError, StarskipError, printable
+from starskip.files.read_small_file import read_small_file
+from starskip.star_tree.build.publish_trees import PublishedTrees, TreeOrder, publish_trees, published_order
+from starskip.star_tree.document_rows import document_header, document_rows
+from starskip.star_tree.serving.tree_set import TreeSet, open_trees
+from starskip.star_tree.star_tree_config import StarTreeConfig
+from starskip.star_tree.tree_artefact import ARTEFACT
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+_SHOWN_BYTES = 1024
+
+
+@click.group(name="star-tree")
+def star_tree() -> None:
+    """Build star-trees, look into them, refresh them; `starskip sql` asks them.
+
+    \b
+    Examples:
+      starskip star-tree build --input sales.parquet --config tree.json --output trees/sales
+      starskip star-tree describe trees/sales
+      starskip star-tree documents trees/sales --format csv | head
+      starskip star-tree refresh trees/sales
+    """  # noqa: D301 - click reads the character \b as "keep these lines"
+
+
+@star_tree.command(name="build")
+@click.option("--input", "source", required=True, metavar="FILE|DIR", help="CSV (with header) or Parquet.")
+@click.option(
+    "--config",
+    "config_files",
+    required=True,
+    multiple=True,
+    metavar="CONFIG.json",
+    help="An entry of Pinot's starTreeIndexConfigs, or a list of them; repeatable.",
+)
+@click.option("--output", required=True, metavar="DIR", help="Where the tree goes: new, empty, or of a tree.")
+@click.option("--cast", "casts", multiple=True, metavar="COLUMN=TYPE", help="Read a column as another type.")
+def build(source: str, config_files: Sequence[str], output: str, casts: Sequence[str]) -> None:
+    """Build the star-trees of a table and publish them in DIR, in the place of what was there.
+
+    A tree that is there already is replaced in one step: readers see the old one or the new one. In DIR
+    nothing else may lie.
+
+    \b
+    Examples:
+      starskip star-tree build --input lineitem/ --config tree.json --output trees/lineitem
+      starskip star-tree build --input a.csv --config t1.json --config t2.json --output trees/a
+      starskip star-tree build --input x.parquet --config t.json --output t --cast l_shipdate=string
+    """  # noqa: D301
+    configs = tuple(config for name in config_files for config in _configs(name))
+    _require_own(output, source)
+    order = TreeOrder(_table_name(source), _absolute(source), configs, dict(map(_cast, casts)))
+    _say(_published(_store(output), order, rebuild=True), output)
+
+
+@star_tree.command(name="refresh")
+@click.argument("directory", metavar="DIR")
+def refresh(directory: str) -> None:
+    """Bring a tree up to date with its files: new files are added to it, changed ones mean a new build.
+
+    \b
+    Example:
+      starskip star-tree refresh trees/sales
+    """  # noqa: D301
+    store = _store(directory)
+    trees = _opened(directory)
+    order = published_order(store, trees.table)
+    if order is None:
+        raise StarskipError(
+            f"{directory}: there is no star-tree that this version could refresh; build it again"
+        )
+    _say(_published(store, order, rebuild=False), directory)
+
+
+@star_tree.command(name="describe")
+@click.argument("directory", metavar="DIR")
+@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def describe(directory: str, output: str) -> None:
+    """Tell what trees are in DIR: their configurations, documents, nodes, bytes, and sources.
+
+    \b
+    Example:
+      starskip star-tree describe trees/sales --format json
+    """  # noqa: D301
+    trees = _opened(directory)
+    document = _description(trees)
+    if output == "json":
+        click.echo(json.dumps(document))
+        return
+    click.echo(f"{trees.table}: {document['source_files']:,} source files at {printable(document['source'])}")
+    for number, tree in enumerate(document["trees"], 1):
+        config = tree["config"]
+        click.echo(f"tree {number}: {' > '.join(map(printable, config['dimensionsSplitOrder']))}")
+        click.echo(f"  {', '.join(map(printable, config['functionColumnPairs']))}")
+        click.echo(
+            f"  {tree['rows']:,} rows -> {tree['documents']:,} documents "
+            f"({tree['base_documents']:,} without a star), "
+            f"{tree['nodes']:,} nodes; at most {config['maxLeafRecords']:,} documents a leaf"
+        )
+    click.echo(f"{document['size_bytes']:,} bytes in all")
+
+
+@star_tree.command(name="documents")
+@click.argument("directory", metavar="DIR")
+@click.option("--format", "output", type=click.Choice(["csv"]), default="csv", show_default=True)
+@click.option(
+    "--tree", "number", type=click.IntRange(1), default=1, show_default=True, help="Which tree of DIR."
+)
+def documents(directory: str, output: str, number: int) -> None:
+    r"""Print all documents of a tree, in their order.
+
+    `*` is the star, `\*` a value that is a star, `\N` null. AVG is `sum|count`, MINMAXRANGE `min|max`,
+    sketches are base64.
+
+    \b
+    Example:
+      starskip star-tree documents trees/sales --format csv | head -30
+    """
+    del output
+    trees = _opened(directory).trees
+    if number > len(trees):
+        raise StarskipError(f"{directory}: has {len(trees)} trees, so that there is no tree {number}")
+    tree = trees[number - 1]
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(document_header(tree))
+    writer.writerows(document_rows(tree))
+
+
+def _published(store: ArtefactStore, order: TreeOrder, *, rebuild: bool) -> PublishedTrees:
+    def run_tasks(label: str, items: Sequence[Item], function: Callable[[Item], Result]) -> list[Result]:
+        return [function(item) for item in progress(label, items)]
+
+    now = datetime.now(UTC)
+    return publish_trees(run_tasks, store, order, now=now, created_by="starskip star-tree", rebuild=rebuild)
+
+
+def _say(published: PublishedTrees, directory: str) -> None:
+    for number, tree in enumerate(published.part.properties["trees"], 1):
+        parts = tree["layout"]["parts"]
+        count = sum(part["base_documents"] + part["star_documents"] for part in parts)
+        click.echo(f"tree {number}: {tree['rows']:,} rows -> {count:,} documents")
+    size_bytes = sum(file.size_bytes for file in published.part.files)
+    told = f"{published.outcome.value} ({published.reason})"
+    click.echo(f"{told}: {max(size_bytes // _SHOWN_BYTES, 1):,} KiB in {printable(directory)}")
+
+
+def _description(trees: TreeSet) -> dict[str, Any]:
+    return {
+        "table": trees.table,
+        "source": trees.published.source_path,
+        "source_files": len(trees.recorded),
+        "size_bytes": trees.size_bytes,
+        "trees": [
+            {
+                "config": tree.config.to_document(),
+                "rows": tree.rows,
+                "documents": tree.documents_total,
+                "base_documents": record.layout.base_documents,
+                "nodes": len(tree.nodes),
+            }
+            for tree, record in zip(trees.trees, trees.published.trees, strict=True)
+        ],
+    }
+
+
+def _configs(name: str) -> list[StarTreeConfig]:
+    try:
+        document = json.loads(read_small_file(name))
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{name}: is not JSON ({error})", setting=name) from None
+    entries = document if isinstance(document, list) else [document]
+    if not entries:
+        raise ConfigError(f"{name}: is an empty list", setting=name)
+    try:
+        return [StarTreeConfig.from_document(entry) for entry in entries]
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {error}", setting=error.setting) from None
+
+
+def _require_own(output: str, source: str) -> None:
+    """Refuse a folder that holds something else than star-trees, or that would be a part of the table."""
+    folder = Path(output)
+    if "://" in output:
+        return
+    if Path(source).resolve() in (folder.resolve(), *folder.resolve().parents):
+        raise SourceError(f"{output}: lies in {source}, the table itself; name another", source=output)
+    if folder.exists() and not folder.is_dir():
+        raise SourceError(f"{output}: is a file; name a folder for the tree", source=output)
+    others = (
+        sorted(each.name for each in folder.iterdir() if each.name != ARTEFACT) if folder.exists() else []
+    )
+    if others:
+        raise SourceError(
+            f"{output}: holds something else ({others[0]}); name a new folder, or one of a star-tree",
+            source=output,
+        )
+
+
+def _opened(directory: str) -> TreeSet:
+    if "://" not in directory and not Path(directory).is_dir():
+        raise SourceError(f"{directory}: there is no such folder", source=directory)
+    return open_trees(_store(directory))
+
+
+def _store(directory: str) -> ArtefactStore:
+    return ArtefactStore(storage_for(directory))
+
+
+def _absolute(source: str) -> str:
+    return source if "://" in source else str(Path(source).absolute())
+
+
+def _table_name(source: str) -> str:
+    name = source.rstrip("/").rpartition("/")[2]
+    return name.partition(".")[0] or name or "table"
+
+
+def _cast(text: str) -> tuple[str, str]:
+    name, separator, type_name = text.partition("=")
+    if not separator or not name or not type_name:
+        raise click.BadParameter(
+            f"{text!r} is not COLUMN=TYPE, such as l_shipdate=string", param_hint="--cast"
+        )
+    return name, type_name

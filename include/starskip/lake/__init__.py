@@ -1,0 +1,1 @@
+"""What is the lake's own: tables of files."""

@@ -1,0 +1,18 @@
+"""A table of the lake: where its files lie, and the types that its columns are read as.
+
+A log's queries are written for the types of the Pinot table. Where the lake has others, dates for what Pinot
+keeps as text, say, the configuration of the night names the type to read a column as.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class LakeTable:
+    """``path``: a file or a folder of files, or its URL; ``casts``: column to the Arrow type to read."""
+
+    path: str
+    casts: Mapping[str, str] = field(default_factory=dict)

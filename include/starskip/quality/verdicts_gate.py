@@ -1,0 +1,64 @@
+"""The gate behind verify_indexes: what is built answers as the table does, or within what it states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from starskip.quality.expectations import (
+    Expectation,
+    View,
+    among,
+    at_most,
+    between,
+    distinct,
+    noted,
+    present,
+)
+from starskip.quality.gate import Gate
+from starskip.quality.stream_rows import published
+from starskip.settings import Settings
+from starskip.stages.night import Night
+from starskip.verification.prove_query import Verdict
+
+_AGREED = (Verdict.EQUAL.value, Verdict.WITHIN_BOUND.value, Verdict.NOT_COMPARABLE.value)
+_COSTS = ("tree_rows_read", "scan_rows_read", "tree_ms", "scan_ms")
+
+
+def _views(night: Night, table: str) -> Mapping[str, View]:
+    rows = published(night, "verdicts").read_table([table]).to_pylist()
+    for row in rows:
+        row["is_of_table"] = row["table"] == table
+        row["name"] = f"{row['shape_id']} query {row['instance']}"
+    answered = [row for row in rows if row["verdict"] in _AGREED]
+    return {"queries": View(rows, "name"), "answered": View(answered, "name")}
+
+
+def _expectations(_: Settings) -> Sequence[Expectation]:
+    queries = "queries of {table} from a star-tree and by a scan"
+    return (
+        among("queries", "is_of_table", f"{queries}: rows of this table", [True]),
+        distinct("queries", ["shape_id", "instance"], f"{queries}: told twice"),
+        present("queries", "verdict", f"{queries}: missing verdict"),
+        among("queries", "verdict", f"{queries}: answers", _AGREED),
+        present("answered", "tree", f"{queries}: missing tree"),
+        *(
+            item
+            for name in _COSTS
+            for item in (
+                present("answered", name, f"{queries}: missing {name}"),
+                between("answered", name, f"{queries}: {name}", 0),
+            )
+        ),
+        noted(
+            at_most(
+                "answered",
+                "tree_rows_read",
+                "scan_rows_read",
+                f"{queries}: rows read",
+                "no more than by the scan",
+            )
+        ),
+    )
+
+
+VERDICTS_GATE = Gate(_views, _expectations)

@@ -1,0 +1,106 @@
+"""A table's star-trees in its report: chosen, built, refused, and answering both ways (seed 001)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+MAX_STAR_TREES = 20
+MAX_ANSWERED_SHAPES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredShape:
+    """A query shape that a tree was chosen for, and what its queries scanned, in filter and behind it."""
+
+    shape_id: str
+    masked_text: str
+    queries: int
+    entries_scanned: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenStarTree:
+    """One star-tree in Pinot's terms, why it was chosen, and what became of it.
+
+    ``saving_ratio``: share of all entries that its queries no longer scan, null where not known.
+    ``outcome``: a code, such as "built", "refreshed", "rebuilt", "unchanged", "failed" or "not_built", with
+    ``detail`` as the clause that explains it. ``documents`` and ``size_bytes`` are those of the tree that
+    there is, null without one.
+    """
+
+    dimensions: tuple[str, ...]
+    skipped_star_nodes: tuple[str, ...]
+    pairs: tuple[str, ...]
+    max_leaf_records: int
+    outcome: str
+    detail: str | None = None
+    shapes: tuple[AnsweredShape, ...] = ()
+    saving_ratio: float | None = None
+    estimated_documents: int | None = None
+    estimated_bytes: int | None = None
+    documents: int | None = None
+    size_bytes: int | None = None
+
+    @property
+    def most_documents(self) -> int:
+        """The bound: the documents that a query reads at most in one branch."""
+        return min(self.max_leaf_records, self.max_leaf_records if self.documents is None else self.documents)
+
+    def __post_init__(self) -> None:
+        if len(self.shapes) > MAX_ANSWERED_SHAPES:
+            raise ValueError(f"{len(self.shapes)} shapes of a star-tree, at most {MAX_ANSWERED_SHAPES}")
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedStarTree:
+    """A star-tree that was not chosen: ``reason`` is a code, ``detail`` a sentence with figures."""
+
+    dimensions: tuple[str, ...]
+    pairs: tuple[str, ...]
+    reason: str
+    detail: str
+    size_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProvedShape:
+    """One shape answered both ways, from a tree and by a scan, with the literals of ``instances`` queries.
+
+    ``verdict``: "equal", "within_bound" (approximate, and no further apart than the answer states),
+    "different", "not_answered" or "failed"; ``detail`` explains it where that needs words. ``tree`` counts
+    from 1, null where no tree answered. Rows and times are means over the instances; an aggregated document
+    is one row.
+    """
+
+    shape_id: str
+    masked_text: str
+    tree: int | None
+    instances: int
+    verdict: str
+    detail: str | None
+    rows_read_from_tree: float | None
+    rows_read_by_scan: float | None
+    tree_ms: float | None
+    scan_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class StarTrees:
+    """The star-trees of one table; ``note`` says why none was looked for, null where some were.
+
+    ``unanswerable``: queries that no star-tree can answer, by reason code. ``table_rows`` are those of the
+    lake table that trees are built from, null without one; ``table_bytes`` are its bytes, or the segments'.
+    """
+
+    chosen: tuple[ChosenStarTree, ...] = ()
+    refused: tuple[RefusedStarTree, ...] = ()
+    proved: tuple[ProvedShape, ...] = ()
+    note: str | None = None
+    unanswerable: Mapping[str, int] = field(default_factory=dict)
+    table_rows: int | None = None
+    table_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.chosen) > MAX_STAR_TREES:
+            raise ValueError(f"{len(self.chosen)} star-trees of a table, at most {MAX_STAR_TREES}")

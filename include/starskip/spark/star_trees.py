@@ -1,0 +1,118 @@
+"""Star-trees for a Spark user: a query answered by a tree where one fits, by Spark where none does.
+
+from starskip.spark.star_trees import StarTrees
+
+trees = StarTrees(spark, "trees/lineitem")
+trees.sql("SELECT l_returnflag, SUM(l_quantity) FROM lineitem GROUP BY l_returnflag").show()
+trees.last_answer.documents_read
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from uuid import uuid4
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col
+from pyspark.sql.pandas.types import from_arrow_type
+
+from starskip.artefacts.artefact_store import ArtefactStore
+from starskip.artefacts.storage_for import storage_for
+from starskip.errors import UnsupportedQuery, printable
+from starskip.star_tree.build.source_table import SourceTable
+from starskip.star_tree.query.exact_functions import make_exact
+from starskip.star_tree.query.put_table import put_table
+from starskip.star_tree.query.sql_select import sql_select
+from starskip.star_tree.serving.answer_sql import answer_from_tree
+from starskip.star_tree.serving.tree_set import TreeSet, open_trees
+
+MOST_DOCUMENTS = 2_000_000
+"""An answer of more documents would take seconds on the driver; Spark's tasks read the table meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastAnswer:
+    """How the last query of this thread was answered; ``reason`` says why no tree did it."""
+
+    star_tree: bool
+    reason: str | None
+    documents_read: int | None
+
+
+class StarTrees:
+    """The star-trees of one table, for one session; may be used by several threads."""
+
+    def __init__(self, session: SparkSession, directory: str, table: str | None = None) -> None:
+        """Open the trees below ``directory``; ``table`` may be left out where there are trees of one only.
+
+        Raises StarskipError if there are none.
+        """
+        self._session = session
+        self._trees: TreeSet = open_trees(ArtefactStore(storage_for(directory)), table)
+        self._local = threading.local()
+
+    @property
+    def last_answer(self) -> LastAnswer | None:
+        """How the last query of the calling thread was answered."""
+        return getattr(self._local, "last", None)
+
+    def sql(self, sql: str, dialect: str = "spark", *, most_documents: int = MOST_DOCUMENTS) -> DataFrame:
+        """Return the answer as a DataFrame; any table's name may stand in FROM.
+
+        What no tree answers, or only by reading more than ``most_documents``, is a plain query over the
+        table's files; an average of decimals is a double by a tree, and a decimal by Spark. Raises
+        UnsupportedQuery for what neither can answer, StaleTree for trees of other files.
+        """
+        found = answer_from_tree(self._trees, sql, dialect, most_documents=most_documents)
+        if isinstance(found, str):
+            self._local.last = LastAnswer(False, found, None)
+            return self._by_spark(sql, dialect)
+        self._local.last = LastAnswer(True, None, found.documents_read)
+        return self._session.createDataFrame(found.table)
+
+    def _by_spark(self, sql: str, dialect: str) -> DataFrame:
+        select = sql_select(sql, dialect)
+        make_exact(select)
+        view = f"starskip_{uuid4().hex}"
+        put_table(select, view)
+        self._rows(self._trees.sources()).createOrReplaceTempView(view)
+        try:
+            # Analysed at once, so that the view's name is needed no longer.
+            return self._session.sql(select.sql(dialect="spark"))
+        except PySparkException as error:
+            text = printable(str(error).splitlines()[0], 300)
+            raise UnsupportedQuery(f"Spark cannot run the query: {text}", reason="not_computed") from error
+        finally:
+            self._session.catalog.dropTempView(view)
+
+    def _rows(self, source: SourceTable) -> DataFrame:
+        """Return the recorded files' rows, with the columns' types as the trees have them."""
+        types: Mapping[str, pa.DataType] = {field.name: field.type for field in source.schema}
+        reader = (
+            self._session.read.option("basePath", source.path)
+            if _has_partitions(source)
+            else self._session.read
+        )
+        paths = [file.identity.path for file in source.files]
+        if source.file_format == "csv":
+            # Spark would tell other types from the text: the trees' are stated.
+            schema = ", ".join(
+                f"`{name}` {from_arrow_type(type_).simpleString()}" for name, type_ in types.items()
+            )
+            return reader.schema(schema).option("nullValue", "\\N").csv(paths, header=True, emptyValue="")
+        rows = reader.parquet(*paths)
+        return rows.select(
+            [
+                col(f"`{name}`").cast(from_arrow_type(types[name])).alias(name)
+                for name in types
+                if name in rows.columns
+            ]
+        )
+
+
+def _has_partitions(source: SourceTable) -> bool:
+    return any(file.partition for file in source.files)

@@ -1,0 +1,191 @@
+"""Stage build_star_trees: chosen trees of ``recommendations`` to ``star_trees`` (seed 001, II).
+
+Built artefacts are current state: ``star_trees/current`` holds what the newest night chose; an older night,
+or a backfill, leaves it alone. ``star_tree_builds`` of the night tells what became of each tree.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from starskip.artefacts.manifest import Part
+from starskip.artefacts.schemas import STAR_TREE_BUILDS
+from starskip.errors import ConfigError, StarskipError, TransientError, printable
+from starskip.lake.lake_table import LakeTable
+from starskip.stages.chosen_trees import ChosenTree, chosen_trees
+from starskip.stages.engine import Engine
+from starskip.stages.engine_tasks import EngineTasks
+from starskip.stages.gate_verdicts import usable_tables
+from starskip.stages.night import Night, StageResult
+from starskip.star_tree.build.build_tree import RunTasks
+from starskip.star_tree.build.publish_trees import (
+    Outcome,
+    PublishedTrees,
+    TreeOrder,
+    publish_trees,
+    published_order,
+)
+from starskip.star_tree.build.source_table import source_table
+from starskip.star_tree.star_tree_config import StarTreeConfig
+from starskip.star_tree.tree_artefact import TableTrees
+from starskip.star_tree.validate_config import validate_config
+
+BUILT = frozenset(outcome.value for outcome in Outcome)
+"""Outcomes of trees that there are."""
+NOT_BUILT, FAILED = "not_built", "failed"
+"""The others."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeBuild:
+    """What became of one tree: a row of STAR_TREE_BUILDS; ``lake_bytes`` are those of the table's files."""
+
+    tree: ChosenTree
+    outcome: str
+    detail: str
+    published: PublishedTrees | None = None
+    lake_bytes: int | None = None
+
+
+def build_star_trees(engine: Engine, night: Night) -> StageResult:
+    """Publish ``star_trees`` and ``star_tree_builds`` of the night's tables.
+
+    A tree that cannot be built costs neither the others nor what was there before; why is in its row.
+    """
+    tables = usable_tables(night, "recommendations", "build_star_trees")
+    advised = night.store.snapshot("recommendations", night.date_text)
+    assert advised is not None
+    withheld = _withheld(night)
+    aside = night.store.write_aside("star_tree_builds", night.date_text)
+    run_tasks = EngineTasks(engine).run_tasks
+    parts: dict[str, Part] = {}
+    counts = dict.fromkeys((*(outcome.value for outcome in Outcome), FAILED, NOT_BUILT), 0)
+    warnings = []
+    for table, part in advised.parts(tables).items():
+        chosen = chosen_trees(table, part)
+        builds = _table_builds(run_tasks, night, table, chosen, withheld)
+        for build in builds:
+            counts[build.outcome] += 1
+            if build.outcome == FAILED:
+                warnings.append(printable(f"table {table}: star-tree not built: {build.detail}"))
+        parts[table] = Part(aside.write(table, _rows(table, builds)), _table_properties(builds))
+    night.publish("star_tree_builds", parts)
+    return StageResult({"tables": len(tables), **counts}, tuple(dict.fromkeys(warnings)))
+
+
+def _withheld(night: Night) -> str:
+    """Return why this night builds nothing, empty if it builds."""
+    if not night.settings.build_indexes:
+        return "this run advises and builds nothing (build_indexes; a backfill never builds)"
+    newest = max(night.store.run_dates("recommendations"))
+    return f"only the newest night builds, which is {newest}" if newest > night.date_text else ""
+
+
+def _table_builds(
+    run_tasks: RunTasks, night: Night, table: str, chosen: Sequence[ChosenTree], withheld: str
+) -> list[TreeBuild]:
+    lake = night.lake_tables.get(table)
+    if lake is None:
+        reason = "no lake table is configured: Pinot builds it itself once the change is applied"
+        return [TreeBuild(tree, NOT_BUILT, reason) for tree in chosen]
+    if withheld:
+        return [TreeBuild(tree, NOT_BUILT, withheld) for tree in chosen]
+    former = published_order(night.store, table)
+    if not chosen and former is not None:
+        # A day without advice must not take away what answers queries.
+        chosen = [ChosenTree(config) for config in former.configs]
+    if not chosen:
+        return []
+    try:
+        return _built(run_tasks, night, table, lake, chosen)
+    except TransientError:
+        raise
+    except StarskipError as error:
+        return [TreeBuild(tree, FAILED, str(error)) for tree in chosen]
+
+
+def _built(
+    run_tasks: RunTasks, night: Night, table: str, lake: LakeTable, chosen: Sequence[ChosenTree]
+) -> list[TreeBuild]:
+    """Return what became of each tree."""
+    faults: dict[StarTreeConfig, str] = {}
+    source = source_table(lake.path, lake.casts)
+    types = {field.name: field.type for field in source.schema}
+    lake_bytes = sum(file.identity.size_bytes for file in source.files)
+    for tree in chosen:
+        try:
+            validate_config(tree.config, types, table=table)
+        except ConfigError as error:
+            faults[tree.config] = str(error)
+    possible = tuple(tree.config for tree in chosen if tree.config not in faults)
+    for configs in _whole_then_without_one(possible):
+        order = TreeOrder(table, lake.path, configs, lake.casts)
+        try:
+            published = publish_trees(
+                run_tasks, night.store, order, now=night.started_at, created_by=night.run_id
+            )
+        except TransientError:
+            raise
+        except StarskipError as error:
+            faults = {config: str(error) for config in possible} | faults
+            continue
+        return [
+            TreeBuild(tree, published.outcome.value, published.reason, published, lake_bytes)
+            if tree.config in configs
+            else TreeBuild(tree, FAILED, faults[tree.config])
+            for tree in chosen
+        ]
+    return [TreeBuild(tree, FAILED, faults[tree.config]) for tree in chosen]
+
+
+def _whole_then_without_one(
+    configs: tuple[StarTreeConfig, ...],
+) -> Iterator[tuple[StarTreeConfig, ...]]:
+    """Yield what to try to build: all, and, should that fail, all but one, which one being unknown."""
+    if configs:
+        yield configs
+    if len(configs) > 1:
+        for left_out in configs:
+            yield tuple(config for config in configs if config is not left_out)
+
+
+def _rows(table: str, builds: Sequence[TreeBuild]) -> pa.Table:
+    rows = [
+        {
+            "table": table,
+            "tree": position,
+            "config": json.dumps(build.tree.config.to_document()),
+            "outcome": build.outcome,
+            "detail": build.detail,
+            "estimated_documents": build.tree.estimated_documents,
+            "estimated_bytes": build.tree.estimated_bytes,
+            **_facts(build),
+        }
+        for position, build in enumerate(builds, start=1)
+    ]
+    return pa.Table.from_pylist(rows, schema=STAR_TREE_BUILDS)
+
+
+def _table_properties(builds: Sequence[TreeBuild]) -> dict[str, Any]:
+    sizes = [build.lake_bytes for build in builds if build.lake_bytes is not None]
+    return {"lake_bytes": sizes[0]} if sizes else {}
+
+
+def _facts(build: TreeBuild) -> dict[str, Any]:
+    """Return what there is of a tree; a dictionary counts in each tree that has its dimension."""
+    if build.published is None:
+        return {}
+    part = build.published.part
+    trees = TableTrees.from_properties(part.properties)
+    (record,) = [each for each in trees.trees if each.config == build.tree.config]
+    dictionaries = {trees.dictionaries[name] for name in record.config.dimensions_split_order}
+    names = {
+        name for each in record.layout.parts for name in (each.base_file, each.star_file, each.node_file)
+    }
+    size_bytes = sum(file.size_bytes for file in part.files if file.name in names | dictionaries)
+    return {"rows": record.rows, "documents": record.layout.documents, "size_bytes": size_bytes}

@@ -1,0 +1,51 @@
+"""The star-trees that a night's ``recommendations`` chose for a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from starskip.artefacts.manifest import Part
+from starskip.errors import ConfigError, StorageError
+from starskip.star_tree.star_tree_config import StarTreeConfig
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenTree:
+    """A tree in its place of the choice, with what was estimated of it.
+
+    ``saving_ratio``: share of all entries that its queries no longer scan. ``shapes``: those that it was
+    chosen for, by their ids, with the documents that a mean query of each would read.
+    """
+
+    config: StarTreeConfig
+    estimated_documents: int | None = None
+    estimated_bytes: int | None = None
+    saving_ratio: float | None = None
+    shapes: Mapping[str, float] = field(default_factory=dict)
+
+
+def chosen_trees(table: str, part: Part) -> tuple[ChosenTree, ...]:
+    """Return the chosen trees of ``table``, best first, from its part of ``recommendations``.
+
+    Raises StorageError if they are those of another version.
+    """
+    try:
+        return tuple(map(_chosen, part.properties.get("star_trees", ())))
+    except (ConfigError, KeyError, TypeError, AttributeError) as error:
+        raise StorageError(
+            f"recommendations of {table}: the star-trees are of another version; run select_indexes again",
+            location="recommendations",
+        ) from error
+
+
+def _chosen(document: Mapping[str, Any]) -> ChosenTree:
+    config = StarTreeConfig.from_document(document.get("config", document))
+    return ChosenTree(
+        config,
+        estimated_documents=document.get("documents"),
+        estimated_bytes=document.get("size_bytes"),
+        saving_ratio=document.get("saving_ratio"),
+        shapes=dict(document.get("shapes", {})),
+    )

@@ -1,0 +1,18 @@
+"""A query of the log put together again from the skeleton and the literals that the workload keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from starskip.sql.fingerprint import SLOT
+
+
+def logged_query(skeleton: str, literals: Sequence[Sequence[str]]) -> str:
+    """Return a query text as it was logged, but for its comments, options and white space."""
+    pieces = skeleton.split(SLOT)
+    shown = (", ".join(map(_sql_literal, values)) for values in literals)
+    return "".join(piece + value for piece, value in zip(pieces, [*shown, ""], strict=False))
+
+
+def _sql_literal(text: str) -> str:
+    return "'" + text[1:].replace("'", "''") + "'" if text.startswith("'") else text

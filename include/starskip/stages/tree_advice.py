@@ -1,0 +1,134 @@
+"""Candidate star-trees for a table in a night: from its workload, its rows, and what it had before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from starskip.errors import StarskipError, TransientError, printable
+from starskip.lake.lake_table import LakeTable
+from starskip.selection.entries_percentile import ShapeEntries
+from starskip.settings import Settings
+from starskip.stages.asked_shapes import asked_shapes
+from starskip.stages.tree_samples import column_types, lake_sample, lake_source, segment_sample
+from starskip.star_tree.recommend.asked_shape import (
+    AnswerableShape,
+    UnanswerableShape,
+    answerable_shape,
+)
+from starskip.star_tree.recommend.candidates import CandidateTree, RefusedTree, candidate_trees
+from starskip.star_tree.recommend.table_sample import TableSample
+from starskip.star_tree.star_tree_config import StarTreeConfig
+from starskip.tables.table_overview import TableOverview
+from starskip.workload.shape_workload import ShapeWorkload
+
+_MOST_SHAPES = 64
+_MOST_CANDIDATES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class TableRows:
+    """Where rows of a table are: in the lake (which is taken if it is there), or in segments."""
+
+    lake: LakeTable | None
+    segments_root: str
+
+
+@dataclass(frozen=True, slots=True)
+class TreeOffer:
+    """Trees to choose from, those refused, the entries of all queries, and why there is no tree, if so.
+
+    ``unanswerable``: shapes that no star-tree answers.
+    """
+
+    candidates: tuple[CandidateTree, ...] = ()
+    refused: tuple[RefusedTree, ...] = ()
+    unanswerable: tuple[UnanswerableShape, ...] = ()
+    total_entries: float = 0.0
+    table_bytes: float = 0.0
+    note: str = ""
+
+
+NO_TREES = TreeOffer()
+
+
+def tree_offer(
+    table: str,
+    shapes: Sequence[ShapeWorkload],
+    overview: TableOverview | None,
+    rows: TableRows,
+    settings: Settings,
+    *,
+    window: Mapping[str, ShapeEntries],
+    known: Sequence[StarTreeConfig] = (),
+) -> TreeOffer:
+    """Return the candidates for ``table``.
+
+    ``window``: what the shapes of all nights that vote scanned in filter. ``known``: trees of the last
+    advice. Nothing here ends a night: what cannot be read is said in ``note``.
+    """
+    asked = asked_shapes(shapes, window, settings)
+    total = sum(each.entries_scanned for each in asked)
+    if rows.lake is None and not rows.segments_root:
+        return TreeOffer(
+            total_entries=total, note="there are neither segments nor a lake table to read rows of"
+        )
+    try:
+        types, multi_value = _columns(rows, overview)
+        if not types:
+            return TreeOffer(total_entries=total, note="nothing is known of the table's columns")
+        parsed = [answerable_shape(each, types, multi_value, table) for each in asked]
+        answerable = sorted(
+            (each for each in parsed if isinstance(each, AnswerableShape)),
+            key=lambda each: (-each.entries_scanned, each.shape_id),
+        )[:_MOST_SHAPES]
+        refused = tuple(each for each in parsed if isinstance(each, UnanswerableShape))
+        if not answerable:
+            return TreeOffer(
+                (), (), refused, total, 0.0, "no query asks for an aggregation that a star-tree keeps"
+            )
+        sample = _sample(table, rows, overview, answerable)
+        if not sample.parts:
+            return TreeOffer((), (), refused, total, 0.0, "no rows could be read to estimate trees from")
+        within = [each for each in answerable if each.dimensions <= sample.dimensions]
+        trees = candidate_trees(
+            sample,
+            within,
+            max_size_ratio=settings.max_tree_size_ratio,
+            most=_MOST_CANDIDATES,
+            entries_per_byte=settings.min_gain_ratio
+            * total
+            / max(settings.tree_gain_size_ratio * sample.size_bytes, 1.0),
+            known=known,
+        )
+    except TransientError:
+        raise
+    except (StarskipError, pa.ArrowException) as error:
+        return TreeOffer(total_entries=total, note=printable(str(error)))
+    return TreeOffer(trees.candidates, trees.refused, refused, total, table_bytes=sample.size_bytes)
+
+
+def _columns(
+    rows: TableRows, overview: TableOverview | None
+) -> tuple[Mapping[str, pa.DataType], frozenset[str]]:
+    if rows.lake is not None:
+        types = {field.name: field.type for field in lake_source(rows.lake).schema}
+        return types, frozenset(name for name, type_ in types.items() if pa.types.is_nested(type_))
+    if overview is None:
+        return {}, frozenset()
+    several = frozenset(name for name, column in overview.columns.items() if not column.is_single_value)
+    return column_types(overview), several
+
+
+def _sample(
+    table: str, rows: TableRows, overview: TableOverview | None, shapes: Sequence[AnswerableShape]
+) -> TableSample:
+    used = [each.dimensions for each in shapes if each.dimensions]
+    measured = {pair.column for each in shapes for pair in each.pairs} - {"*"}
+    if rows.lake is not None:
+        return lake_sample(table, lake_source(rows.lake), used, measured)
+    if overview is None:
+        return TableSample(table, (), {}, 0.0, 0.0)
+    return segment_sample(rows.segments_root, overview, used)

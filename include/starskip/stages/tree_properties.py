@@ -1,0 +1,56 @@
+"""The star-trees of an advice as properties of the table's part of ``recommendations``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from starskip.selection.with_star_trees import ChosenTrees
+from starskip.stages.tree_advice import TreeOffer
+from starskip.star_tree.recommend.candidates import RefusedTree
+
+_MOST_REFUSED = 20
+
+
+def star_tree_properties(chosen: ChosenTrees, offer: TreeOffer) -> Mapping[str, Any]:
+    """Return ``star_trees``, in the order in which queries try them, and what there is to say of others.
+
+    Of each: ``config`` as Pinot's ``starTreeIndexConfigs`` has it, ``documents`` and ``size_bytes`` as
+    estimated, ``saving_ratio`` of all entries in filter and post filter, and ``shapes``: the documents that a
+    mean query of each shape reads, which it answers. ``refused_star_trees`` have ``config``, ``reason``,
+    ``detail`` and ``size_bytes``; ``unanswerable_by_star_trees`` counts queries by the reason why no tree
+    answers them; ``star_trees_note`` says why there is no candidate.
+    """
+    unanswerable: Counter[str] = Counter()
+    for shape in offer.unanswerable:
+        unanswerable[shape.reason] += round(shape.queries)
+    total = max(offer.total_entries, 1.0)
+    return {
+        "star_trees": [
+            {
+                "config": tree.config.to_document(),
+                "documents": round(tree.documents),
+                "size_bytes": round(tree.size_bytes),
+                "saving_ratio": float(chosen.saving_entries(position) / total),
+                "shapes": {
+                    shape_id: float(tree.documents_read[shape_id])
+                    for shape_id, answering in sorted(chosen.answered.items())
+                    if answering == position
+                },
+            }
+            for position, tree in enumerate(chosen.trees)
+        ],
+        "refused_star_trees": [_refused(item) for item in (*chosen.refused, *offer.refused)[:_MOST_REFUSED]],
+        "unanswerable_by_star_trees": dict(unanswerable.most_common()),
+        "star_trees_note": offer.note,
+    }
+
+
+def _refused(item: RefusedTree) -> Mapping[str, Any]:
+    return {
+        "config": item.config.to_document(),
+        "reason": item.reason,
+        "detail": item.detail,
+        "size_bytes": None if item.size_bytes is None else round(item.size_bytes),
+    }

@@ -1,0 +1,151 @@
+"""Stage verify_indexes: queries of the night's ``workload`` answered both ways, to ``verdicts``.
+
+What the night's star-trees claim to answer is asked of them and of the rows of the lake table, with literals
+of the log.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import pyarrow as pa
+
+from starskip.artefacts.artefact_store import ArtefactStore
+from starskip.artefacts.manifest import Part
+from starskip.artefacts.schemas import VERDICTS
+from starskip.errors import StarskipError, TransientError, UnsupportedQuery, printable
+from starskip.sql.fingerprint import masked
+from starskip.stages.build_star_trees import BUILT
+from starskip.stages.chosen_trees import chosen_trees
+from starskip.stages.engine import Engine
+from starskip.stages.engine_tasks import EngineTasks
+from starskip.stages.gate_verdicts import usable_tables
+from starskip.stages.logged_query import logged_query
+from starskip.stages.night import Night, StageResult
+from starskip.star_tree.aggregation_query import aggregation_query
+from starskip.star_tree.serving.answer_from_files import answer_from_files
+from starskip.star_tree.serving.answer_sql import answer_sql
+from starskip.star_tree.serving.fitting_tree import FittingTree, fitting_tree
+from starskip.star_tree.serving.tree_set import TreeSet, open_trees
+from starskip.verification.prove_query import Proof, Verdict, prove_query
+from starskip.workload.shape_workload import Instance, Literals, ShapeWorkload, workload_shapes
+
+MAX_SHAPES = 100
+"""Shapes of a table that are answered both ways, those that scanned most: each costs scans of the table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Queries of one shape of one table."""
+
+    table: str
+    shape_id: str
+    queries: tuple[str, ...]
+
+
+def verify_indexes(engine: Engine, night: Night) -> StageResult:
+    """Publish ``verdicts`` of the night's tables; those without a star-tree of this night have none."""
+    tables = usable_tables(night, "star_tree_builds", "verify_indexes")
+    builds = night.store.snapshot("star_tree_builds", night.date_text)
+    assert builds is not None
+    asked: list[Asked] = []
+    for table in tables:
+        outcomes = builds.read_table([table], ["outcome"])["outcome"].to_pylist()
+        if BUILT.intersection(outcomes):
+            asked.extend(_asked(night, open_trees(night.store, table), _advised(night, table)))
+    prove = partial(_proofs, night.store)
+    proved = EngineTasks(engine).run_tasks("queries answered both ways", asked, prove)
+    aside = night.store.write_aside("verdicts", night.date_text)
+    rows: dict[str, list[dict[str, object]]] = {table: [] for table in tables}
+    counts = dict.fromkeys((verdict.value for verdict in Verdict), 0)
+    warnings = []
+    for shape, proofs in zip(asked, proved, strict=True):
+        for number, proof in enumerate(proofs, start=1):
+            rows[shape.table].append(_row(shape, number, proof))
+            counts[proof.verdict.value] += 1
+            if proof.verdict not in (Verdict.EQUAL, Verdict.WITHIN_BOUND):
+                what = f"table {shape.table}: shape {shape.shape_id}: {proof.verdict.value}: {proof.detail}"
+                warnings.append(printable(what))
+    written = {
+        table: aside.write(table, pa.Table.from_pylist(of_table, schema=VERDICTS))
+        for table, of_table in rows.items()
+    }
+    night.publish("verdicts", {table: Part(files) for table, files in written.items()})
+    return StageResult({"tables": len(tables), "shapes": len(asked), **counts}, warnings)
+
+
+def _advised(night: Night, table: str) -> frozenset[str]:
+    """Return the shapes that trees were chosen for."""
+    advice = night.store.snapshot("recommendations", night.date_text)
+    part = advice.parts([table]).get(table) if advice else None
+    return frozenset(shape for tree in (chosen_trees(table, part) if part else ()) for shape in tree.shapes)
+
+
+def _asked(night: Night, trees: TreeSet, advised: Collection[str]) -> Iterator[Asked]:
+    """Yield the shapes that a tree claims, or was chosen, to answer, those that scanned most first."""
+    snapshot = night.store.snapshot("workload", night.date_text)
+    assert snapshot is not None
+    shapes = sorted(workload_shapes(snapshot.read_table([trees.table])), key=_most_first)
+    claimed = [
+        shape for shape in shapes if shape.instances and (shape.shape_id in advised or _claims(trees, shape))
+    ]
+    for shape in claimed[:MAX_SHAPES]:
+        literals = sorted(shape.instances, key=partial(_most_scanned, shape))[
+            : night.settings.verified_instances
+        ]
+        queries = tuple(logged_query(shape.skeleton, each) for each in literals)
+        yield Asked(trees.table, shape.shape_id, queries)
+
+
+def _most_first(shape: ShapeWorkload) -> tuple[int, str]:
+    return (-shape.entries_scanned_in_filter - shape.entries_scanned_post_filter, shape.shape_id)
+
+
+def _most_scanned(shape: ShapeWorkload, literals: Literals) -> tuple[int, Literals]:
+    instance: Instance = shape.instances[literals]
+    return (-instance.entries_scanned_in_filter, literals)
+
+
+def _claims(trees: TreeSet, shape: ShapeWorkload) -> bool:
+    if not shape.is_parsed:
+        return False
+    try:
+        query = aggregation_query(masked(shape.skeleton), "pinot", trees.published.schema.names)
+    except UnsupportedQuery:
+        return False
+    return isinstance(fitting_tree(query, trees.trees), FittingTree)
+
+
+def _proofs(store: ArtefactStore, asked: Asked) -> list[Proof]:
+    try:
+        trees = open_trees(store, asked.table)
+        source = trees.sources()
+    except TransientError:
+        raise
+    except StarskipError as error:
+        return [Proof(Verdict.FAILED, str(error))] * len(asked.queries)
+
+    def scan(sql: str) -> tuple[pa.Table, int]:
+        table, rows_read, _ = answer_from_files(source, sql, "pinot")
+        return table, rows_read
+
+    return [prove_query(sql, partial(answer_sql, trees), scan, time.perf_counter) for sql in asked.queries]
+
+
+def _row(shape: Asked, instance: int, proof: Proof) -> dict[str, object]:
+    return {
+        "table": shape.table,
+        "shape_id": shape.shape_id,
+        "instance": instance,
+        "tree": None if proof.tree is None else proof.tree + 1,
+        "verdict": proof.verdict.value,
+        "detail": proof.detail or None,
+        "answer_rows": proof.answer_rows,
+        "tree_rows_read": proof.tree_rows_read,
+        "scan_rows_read": proof.scan_rows_read,
+        "tree_ms": proof.tree_ms,
+        "scan_ms": proof.scan_ms,
+    }

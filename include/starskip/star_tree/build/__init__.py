@@ -1,0 +1,1 @@
+"""From rows to documents and nodes: dictionaries, partial aggregates, subtrees, the published tree."""

@@ -1,0 +1,1 @@
+"""Star-trees recommended from a workload: sizes before building, candidates, predicted documents."""

@@ -1,0 +1,9 @@
+"""Chosen star-trees of recommendations to star_trees."""
+
+import sys
+
+from starskip.spark.stage_job import stage_job
+from starskip.stages.build_star_trees import build_star_trees
+
+if __name__ == "__main__":
+    sys.exit(stage_job(build_star_trees))

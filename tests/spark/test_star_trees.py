@@ -1,0 +1,144 @@
+"""A Spark user's answers: by a tree where one fits, by Spark's own tasks where none does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from starskip.artefacts.artefact_store import ArtefactStore
+from starskip.artefacts.storage_for import storage_for
+from starskip.errors import StaleTree, StarskipError, UnsupportedQuery
+from starskip.star_tree.build.publish_trees import TreeOrder, publish_trees
+from starskip.star_tree.star_tree_config import StarTreeConfig
+
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("default")]
+
+CONFIG = {
+    "dimensionsSplitOrder": ["country", "day"],
+    "functionColumnPairs": [
+        "COUNT__*",
+        "SUM__price",
+        "AVG__price",
+        "DISTINCTCOUNTHLL__item",
+        "PERCENTILEEST__item",
+    ],
+    "maxLeafRecords": 1,
+}
+ROWS = pa.table(
+    {
+        "country": ["se", "no", None, "se", "", "no"] * 50,
+        "day": pa.array([19_000 + i % 40 for i in range(300)], pa.int32()).cast(pa.date32()),
+        "price": pa.array([i * 100 for i in range(300)], pa.int32()).cast(pa.decimal128(12, 2)),
+        "item": list(range(300)),
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two files of a table, and their tree beside them."""
+    folder = tmp_path_factory.mktemp("shop")
+    (folder / "sales").mkdir()
+    pq.write_table(ROWS.slice(0, 200), folder / "sales" / "a.parquet")
+    pq.write_table(ROWS.slice(200), folder / "sales" / "b.parquet")
+    build(folder)
+    return folder
+
+
+def build(folder: Path) -> None:
+    def run_tasks(_: str, items: Sequence[Any], function: Callable[[Any], Any]) -> list[Any]:
+        return [function(item) for item in items]
+
+    publish_trees(
+        run_tasks,
+        ArtefactStore(storage_for(str(folder / "trees"))),
+        TreeOrder("sales", str(folder / "sales"), (StarTreeConfig.from_document(CONFIG),), {}),
+        now=datetime.now(UTC),
+        created_by="test",
+    )
+
+
+@pytest.fixture
+def trees(spark: Any, folder: Path) -> Any:
+    from starskip.spark.star_trees import StarTrees
+
+    return StarTrees(spark, str(folder / "trees"))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT country, SUM(price), COUNT(*), AVG(price) FROM sales GROUP BY country",
+        "SELECT SUM(price) AS total FROM sales WHERE country = 'se' AND day >= '2022-01-20'",
+        "SELECT date_trunc('month', day) AS m, COUNT(*) FROM sales WHERE country IS NULL GROUP BY 1",
+        "SELECT country, COUNT(*) AS n FROM sales GROUP BY country HAVING COUNT(*) > 60 ORDER BY n LIMIT 1",
+    ],
+)
+def test_a_tree_answers_as_spark_does(trees: Any, spark: Any, folder: Path, query: str) -> None:
+    answer = trees.sql(query).collect()
+    assert trees.last_answer.star_tree and trees.last_answer.documents_read > 0
+    spark.read.parquet(str(folder / "sales")).createOrReplaceTempView("sales")
+    expected = spark.sql(query).collect()
+    assert sorted(map(comparable, answer)) == sorted(map(comparable, expected))
+
+
+def comparable(row: Any) -> list[str]:
+    """An average of decimals is a double by a tree, and dates of date_trunc are timestamps in Spark."""
+    return [f"{value:.6f}" if isinstance(value, Decimal | float) else str(value)[:10] for value in row]
+
+
+def test_what_no_tree_answers_runs_on_spark_and_the_reason_is_told(trees: Any) -> None:
+    rows = trees.sql("SELECT MAX(item), percentile_approx(item, 0.5) FROM sales WHERE item > 9").collect()
+    assert [tuple(row) for row in rows] == [(299, 154)]
+    assert not trees.last_answer.star_tree
+    assert "item" in trees.last_answer.reason
+
+
+def test_an_answer_of_too_many_documents_is_left_to_sparks_tasks(trees: Any) -> None:
+    query = "SELECT day, SUM(price) FROM sales GROUP BY day"
+    few = trees.sql(query, most_documents=1)
+    assert "documents" in trees.last_answer.reason
+    assert not trees.last_answer.star_tree
+    by_tree = trees.sql(query)
+    assert trees.last_answer.star_tree
+    assert sorted(map(tuple, few.collect())) == sorted(map(tuple, by_tree.collect()))
+
+
+def test_pinots_functions_are_answered_by_both(trees: Any) -> None:
+    by_tree = trees.sql("SELECT DISTINCTCOUNTHLL(item) FROM sales", "pinot").collect()
+    assert trees.last_answer.star_tree
+    by_rows = trees.sql("SELECT DISTINCTCOUNTHLL(item) FROM sales WHERE item >= 0", "pinot").collect()
+    assert not trees.last_answer.star_tree
+    assert by_rows[0][0] == 300
+    assert by_tree[0][0] == pytest.approx(300, rel=0.04)
+
+
+def test_a_query_that_cannot_be_answered_is_one_line(trees: Any) -> None:
+    for query in ("SELECT nope FROM sales", "SELECT COUNT(*) FROM a JOIN b", "DROP TABLE sales"):
+        with pytest.raises(UnsupportedQuery) as caught:
+            trees.sql(query)
+        assert "\n" not in str(caught.value)
+
+
+def test_trees_of_a_changed_table_never_answer(spark: Any, tmp_path: Path) -> None:
+    from starskip.spark.star_trees import StarTrees
+
+    (tmp_path / "sales").mkdir()
+    pq.write_table(ROWS, tmp_path / "sales" / "a.parquet")
+    build(tmp_path)
+    pq.write_table(ROWS.slice(1), tmp_path / "sales" / "a.parquet")
+    with pytest.raises(StaleTree, match=r"a\.parquet"):
+        StarTrees(spark, str(tmp_path / "trees")).sql("SELECT COUNT(*) FROM sales")
+
+
+def test_a_folder_without_trees_says_what_to_do(spark: Any, tmp_path: Path) -> None:
+    from starskip.spark.star_trees import StarTrees
+
+    with pytest.raises(StarskipError, match="build one"):
+        StarTrees(spark, str(tmp_path))

@@ -1,0 +1,166 @@
+"""Candidate star-trees in a night: from a lake table, from segments, and without any rows at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from starskip.artefacts.manifest import Part
+from starskip.lake.lake_table import LakeTable
+from starskip.selection.entries_percentile import ShapeEntries
+from starskip.selection.recommendation import Budget
+from starskip.selection.with_star_trees import TreeBudget, with_star_trees
+from starskip.settings import Settings
+from starskip.sql.fingerprint import fingerprint
+from starskip.sql.query_shape import query_shape
+from starskip.stages.asked_shapes import asked_shapes
+from starskip.stages.chosen_trees import chosen_trees
+from starskip.stages.tree_advice import TableRows, TreeOffer, tree_offer
+from starskip.stages.tree_properties import star_tree_properties
+from starskip.stages.tree_samples import lake_sample
+from starskip.star_tree.build.source_table import source_table
+from starskip.star_tree.recommend.simulated_tree import SimulatedTree, TreeLayout
+from starskip.tables.table_overview import ColumnOverview, TableOverview
+from starskip.workload.shape_workload import Instance, ShapeWorkload
+
+SAMPLE = Path(__file__).parents[2] / "include" / "sample"
+ROWS = 30_000
+BY_SHOP = "SELECT SUM(amount) FROM sales WHERE shop = 'shop 3'"
+BY_KIND = "SELECT kind, COUNT(*) FROM sales GROUP BY kind"
+
+
+def logged(
+    sql: str, *, entries: int = ROWS, post: int = 0, queries: int = 10, failed: int = 0
+) -> ShapeWorkload:
+    """Return a shape of queries that all scanned the same."""
+    cut = fingerprint(sql)
+    shape = query_shape(cut.skeleton)
+    return ShapeWorkload(
+        "sales",
+        shape.shape_id,
+        shape.text,
+        cut.skeleton,
+        queries=queries,
+        failed=failed,
+        entries_scanned_in_filter=entries * queries,
+        failed_entries_scanned_in_filter=entries * failed,
+        entries_scanned_post_filter=post * queries,
+        instances={cut.literals: Instance(queries=queries - failed)} if queries > failed else {},
+    )
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> LakeTable:
+    drawn = np.random.default_rng(5)
+    rows = pa.table(
+        {
+            "shop": pa.array([f"shop {number}" for number in drawn.geometric(0.1, ROWS)]),
+            "kind": pa.array(drawn.integers(0, 4, ROWS)),
+            "tags": pa.array([[1, 2]] * ROWS),
+            "amount": pa.array(drawn.integers(1, 1_000, ROWS)),
+        }
+    )
+    folder = tmp_path_factory.mktemp("sales")
+    pq.write_table(rows.slice(0, 20_000), folder / "a.parquet")
+    pq.write_table(rows.slice(20_000), folder / "b.parquet")
+    return LakeTable(str(folder))
+
+
+def offer(shapes: list[ShapeWorkload], lake: LakeTable | None, segments: str = "") -> TreeOffer:
+    return tree_offer("sales", shapes, None, TableRows(lake, segments), Settings(), window={})
+
+
+def test_a_lake_table_is_read_once_for_all_candidates(lake: LakeTable) -> None:
+    found = offer([logged(BY_SHOP), logged(BY_KIND, entries=0, post=ROWS)], lake)
+    assert found.note == ""
+    assert found.total_entries == 20 * ROWS
+    best = found.candidates[0]
+    assert set(best.config.dimensions_split_order) == {"shop", "kind"}
+    assert sum(best.saving_entries.values()) > 0.95 * found.total_entries
+
+
+def test_shapes_that_no_tree_answers_are_told(lake: LakeTable) -> None:
+    shapes = [logged("SELECT * FROM sales LIMIT 5"), logged("SELECT COUNT(*) FROM sales WHERE tags = 1")]
+    found = offer(shapes, lake)
+    assert found.note == "no query asks for an aggregation that a star-tree keeps"
+    assert sorted(item.reason for item in found.unanswerable) == ["multi_value", "not_an_aggregation"]
+
+
+def test_without_rows_there_is_no_tree_and_a_word_about_it() -> None:
+    found = offer([logged(BY_SHOP)], None)
+    assert (found.candidates, found.note) == (
+        (),
+        "there are neither segments nor a lake table to read rows of",
+    )
+
+
+def test_a_table_without_one_sound_segment_gets_no_tree() -> None:
+    found = offer([logged("SELECT COUNT(*) FROM sales")], None, str(SAMPLE / "segments"))
+    assert (found.candidates, found.note) == ((), "nothing is known of the table's columns")
+
+
+def test_a_lake_table_that_is_gone_ends_no_night() -> None:
+    found = offer([logged(BY_SHOP)], LakeTable("gone/sales"))
+    assert found.candidates == ()
+    assert "gone/sales" in found.note
+
+
+def test_segments_stand_for_the_trees_that_pinot_would_build() -> None:
+    columns = {
+        name: ColumnOverview(name, data_type=kind)
+        for name, kind in (("Carrier", "STRING"), ("Origin", "STRING"), ("Distance", "INT"))
+    }
+    overview = TableOverview("airlineStats", 31, 9_746, columns, frozenset())
+    shape = logged("SELECT SUM(Distance) FROM airlineStats WHERE Carrier = 'AA'", entries=9_746)
+    found = tree_offer(
+        "airlineStats", [shape], overview, TableRows(None, str(SAMPLE / "segments")), Settings(), window={}
+    )
+    (tree,) = found.candidates
+    # 14 or 15 carriers in each of 31 small segments, of which none has enough rows to be split.
+    assert 31 * 10 < tree.documents < 31 * 17
+    assert 0 < tree.saving_entries[shape.shape_id] < 10 * 9_746
+
+
+def test_failed_queries_and_other_nights_count_as_they_do_for_indexes() -> None:
+    shape = logged(BY_SHOP, post=100, failed=4)
+    (asked,) = asked_shapes([shape], {}, Settings())
+    assert (asked.queries, asked.entries_scanned) == (6, 6 * (ROWS + 100))
+    (asked,) = asked_shapes([shape], {shape.shape_id: ShapeEntries(20.0, 20.0 * ROWS)}, Settings())
+    assert (asked.queries, asked.entries_scanned) == (12, 12 * (ROWS + 100))
+    (asked,) = asked_shapes([shape], {}, Settings(post_filter_entry_weight=0.5))
+    assert asked.entries_scanned == 6 * (ROWS + 50)
+    assert asked_shapes([logged(BY_SHOP, failed=10)], {}, Settings()) == []
+
+
+def test_what_is_chosen_is_read_back_from_the_properties(lake: LakeTable) -> None:
+    offered = offer([logged(BY_SHOP), logged("SELECT * FROM sales LIMIT 5")], lake)
+    budget = TreeBudget(1, offered.total_entries, 0.005, 0.05 * offered.table_bytes)
+    chosen = with_star_trees(offered.candidates, [], Budget(1, 0.0, 0.0), 1.0, budget)
+    properties = star_tree_properties(chosen, offered)
+    (tree,) = chosen_trees("sales", Part((), properties))
+    assert tree.config == chosen.trees[0].config
+    assert properties["unanswerable_by_star_trees"] == {"not_an_aggregation": 10}
+    # The queries that no tree answers scan as much.
+    assert properties["star_trees"][0]["saving_ratio"] == pytest.approx(0.5, abs=0.01)
+
+
+def test_a_large_lake_table_is_sampled_in_the_sets_that_shapes_use(
+    lake: LakeTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = source_table(lake.path)
+    used = [frozenset({"shop", "kind"}), frozenset({"shop"}), frozenset({"amount"})]
+    exact = lake_sample("sales", source, used, {"amount"})
+    monkeypatch.setattr("starskip.stages.tree_samples._EXACT_COMBINATIONS", 1_000)
+    monkeypatch.setattr("starskip.stages.tree_samples._SAMPLED_COMBINATIONS", 64)
+    monkeypatch.setattr("starskip.stages.tree_samples._MOST_SKETCHED_DIMENSIONS", 2)
+    sampled = lake_sample("sales", source, used, {"amount"})
+    assert not sampled.parts[0].cuboids.knows(frozenset({"shop", "amount"}))
+    layout = TreeLayout(("shop", "kind"), 20)
+    wanted, found = (
+        SimulatedTree(each.parts[0].cuboids, layout).counts().documents for each in (exact, sampled)
+    )
+    assert found == pytest.approx(wanted, rel=0.3)
+    assert (exact.rows, sampled.rows) == (ROWS, ROWS)
