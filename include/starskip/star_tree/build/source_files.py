@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -84,6 +84,19 @@ def source_changes(path: str, recorded: tuple[RecordedFile, ...] | list[Recorded
         tuple(sorted(now.keys() - before.keys())),
         tuple(sorted(changed)),
         tuple(sorted(before.keys() - now.keys())),
+    )
+
+
+def settled_files(recorded: tuple[RecordedFile, ...], *, observed_at_ns: int) -> tuple[RecordedFile, ...]:
+    """Return what is needed of files from now on that were found unchanged at that time.
+
+    A file that was old enough then needs no digest any more: every later change moves its time.
+    """
+    return tuple(
+        replace(file, digest=None)
+        if file.digest is not None and not is_racy(file.identity, observed_at_ns=observed_at_ns)
+        else file
+        for file in recorded
     )
 
 

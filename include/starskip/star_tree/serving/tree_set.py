@@ -12,7 +12,12 @@ import pyarrow as pa
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.manifest import DataFile, Part
 from starskip.errors import StaleTree, StarskipError, StorageError
-from starskip.star_tree.build.source_files import RecordedFile, read_recorded, source_changes
+from starskip.star_tree.build.source_files import (
+    RecordedFile,
+    read_recorded,
+    settled_files,
+    source_changes,
+)
 from starskip.star_tree.build.source_table import SourceTable, source_table
 from starskip.star_tree.serving.answering_memory import AnsweringMemory
 from starskip.star_tree.serving.star_tree import StarTree
@@ -32,6 +37,7 @@ class TreeSet:
     recorded: tuple[RecordedFile, ...]
     size_bytes: int
     clock: Callable[[], float] = time.monotonic
+    wall_clock_ns: Callable[[], int] = time.time_ns
     memory: AnsweringMemory[Any] = field(default_factory=AnsweringMemory, repr=False, compare=False)
     _checked_at: float | None = field(default=None, init=False)
 
@@ -51,6 +57,7 @@ class TreeSet:
         if self._checked_at is not None and now - self._checked_at < at_most_seconds_ago:
             return
         path = self.published.source_path
+        observed_at_ns = self.wall_clock_ns()
         changes = source_changes(path, self.recorded)
         if not changes.is_none:
             told = [
@@ -67,6 +74,7 @@ class TreeSet:
                 "refresh the tree (starskip star-tree refresh) and ask again",
                 source=(*changes.changed, *changes.gone, *changes.added)[0],
             )
+        self.recorded = settled_files(self.recorded, observed_at_ns=observed_at_ns)
         self._checked_at = now
 
 
