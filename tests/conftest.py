@@ -47,13 +47,10 @@ _NIGHTS = ("tests/operation/test_backfill.py", "tests/dags/test_whole_night.py")
 """They wait for Airflow and its jobs for half of all the time that tests take."""
 
 
-# Before xdist reads the groups.
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_itemcollected(item: pytest.Item) -> None:
     """Cut the tests in two for ``make test``: each process keeps its order, and one session of Spark."""
-    for item in items:
-        group = "nights" if item.nodeid.startswith(_NIGHTS) else "all others"
-        item.add_marker(pytest.mark.xdist_group(group))
+    group = "nights" if item.nodeid.startswith(_NIGHTS) else "all others"
+    item.add_marker(pytest.mark.xdist_group(group))
 
 
 def pytest_collection_finish() -> None:
