@@ -47,10 +47,16 @@ _NIGHTS = ("tests/operation/test_backfill.py", "tests/dags/test_whole_night.py")
 """They wait for Airflow and its jobs for half of all the time that tests take."""
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Cut the tests in two for ``make test``: each process keeps its order, and one session of Spark."""
-    group = "nights" if item.nodeid.startswith(_NIGHTS) else "all others"
-    item.add_marker(pytest.mark.xdist_group(group))
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByGroup(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "nights" if nodeid.startswith(_NIGHTS) else "all others"
+
+    return ByGroup(config, log)
 
 
 def pytest_collection_finish() -> None:
