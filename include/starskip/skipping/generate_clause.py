@@ -14,7 +14,7 @@ from starskip.skipping.expression import Call, Expression, Literal
 Label = Callable[[Expression], Clause | None]
 """A filter of definition 3, for one node."""
 Implication = Callable[[Expression], Expression | None]
-"""Maps a boolean node to a predicate that each row which satisfies the node satisfies, too, if it knows one."""
+"""Maps a boolean node to a predicate that holds wherever the node does, if it knows one."""
 
 
 def generate_clause(
