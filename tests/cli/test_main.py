@@ -138,6 +138,7 @@ BAD_INPUTS: list[tuple[Sequence[str], str]] = [
     ([*STAGE, "good.yaml", "--set", "query_weights=x"], "query_weights is no JSON"),
     ([*STAGE, "good.yaml", "--set", "untracked_inverted_index=x"], "untracked_inverted_index x: is no JSON"),
     ([*STAGE, "good.yaml", "--set", "look_back_nights=1e12"], "look_back_nights must be at most 3650"),
+    ([*STAGE, "good.yaml", "--set", "max_star_trees=7"], "max_star_trees must be at most 6"),
     (["retain", "--config", "missing.yaml"], "cannot read the configuration missing.yaml"),
     ([*STAGE, "good.yaml"], "nowhere does not exist"),
     ([*STAGE, "store.yaml", "--tables", "x"], "unknown table x: "),

@@ -14,22 +14,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import Result
+from seed_example import CONFIG, ROWS
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.storage_for import storage_for
 from starskip.star_tree.build.publish_trees import TreeOrder, publish_trees
 from starskip.star_tree.star_tree_config import StarTreeConfig
 
 Call = Callable[..., Result]
-
-SEED = (
-    "Country,Browser,Locale,Impressions\nCA,Chrome,en,400\nCA,Firefox,fr,200\nMX,Safari,es,300\n"
-    "MX,Safari,en,100\nUSA,Chrome,en,600\nUSA,Firefox,es,200\nUSA,Firefox,en,400\n"
-)
-CONFIG = {
-    "dimensionsSplitOrder": ["Country", "Browser", "Locale"],
-    "functionColumnPairs": ["SUM__Impressions"],
-    "maxLeafRecords": 1,
-}
 
 ONE_COLUMN = {"dimensionsSplitOrder": ["a"], "functionColumnPairs": ["COUNT__*"]}
 
@@ -47,7 +38,7 @@ def built(call: Call, folder: Path, source: Path, config: dict[str, Any]) -> Pat
 @pytest.fixture(scope="module")
 def seed(call: Call, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("seed")
-    (folder / "seed.csv").write_text(SEED)
+    (folder / "seed.csv").write_text(ROWS)
     return built(call, folder, folder / "seed.csv", CONFIG)
 
 
@@ -221,12 +212,12 @@ def test_wrong_arguments_are_exit_code_2(call: Call, seed: Path) -> None:
 @pytest.mark.parametrize("change", ["changed", "gone"])
 def test_a_changed_or_removed_source_is_an_error(call: Call, tmp_path: Path, query: str, change: str) -> None:
     source = tmp_path / "seed.csv"
-    source.write_text(SEED)
+    source.write_text(ROWS)
     tree = built(call, tmp_path, source, CONFIG)
     if change == "gone":
         source.unlink()
     else:
-        source.write_text(SEED.replace("400", "401"))
+        source.write_text(ROWS.replace("400", "401"))
     result = call("sql", "--star-tree", tree, query)
     assert (result.exit_code, result.stdout) == (3, "")
     assert "seed.csv" in result.stderr and result.stderr.count("\n") == 1

@@ -1,23 +1,19 @@
 from __future__ import annotations
 
-import runpy
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
+from report_cases import CASES
 from starskip.reports.evidence import Evidence
-
-Cases = dict[str, Callable[[], Evidence]]
 
 
 @pytest.fixture(scope="session")
-def cases() -> Cases:
+def cases() -> dict[str, Callable[[], Evidence]]:
     """The made-up nights by name."""
-    found: Cases = runpy.run_path(str(Path(__file__).with_name("report_cases.py")))["CASES"]
-    return found
+    return CASES
 
 
 @pytest.fixture
-def evidence(cases: Cases) -> Evidence:
+def evidence(cases: dict[str, Callable[[], Evidence]]) -> Evidence:
     """A sound night of lineitem."""
     return cases["lineitem"]()

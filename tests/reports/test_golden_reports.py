@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import runpy
-from pathlib import Path
-
 import pytest
+from golden_reports import FOLDER, NAMES, golden_files
 
-WRITER = runpy.run_path(str(Path(__file__).with_name("write_golden.py")))
 
-
-@pytest.mark.parametrize("name", WRITER["NAMES"])
+@pytest.mark.parametrize("name", NAMES)
 def test_report_reads_as_its_golden_file(name: str) -> None:
-    for file, text in WRITER["golden_files"](name).items():
-        assert text == (WRITER["FOLDER"] / file).read_text(encoding="utf-8"), file
+    for file, text in golden_files(name).items():
+        assert text == (FOLDER / file).read_text(encoding="utf-8"), file
 
 
 def test_no_golden_file_without_a_case() -> None:
-    expected = {f"{name}.{ending}" for name in WRITER["NAMES"] for ending in ("json", "md", "html")}
-    assert {each.name for each in WRITER["FOLDER"].iterdir()} == expected
+    expected = {f"{name}.{ending}" for name in NAMES for ending in ("json", "md", "html")}
+    assert {each.name for each in FOLDER.iterdir()} == expected

@@ -35,6 +35,9 @@ from starskip.reports import number_text
         (number_text.milliseconds(425_000), "7.08 min"),
         (number_text.milliseconds(10_800_000), "3.0 h"),
         (number_text.decimal(None), "–"),
+        (number_text.count(None), "–"),
+        (number_text.compact_count(None), "–"),
+        (number_text.milliseconds(None), "–"),
         (number_text.decimal(-18.44), "−18.4"),
     ],
 )

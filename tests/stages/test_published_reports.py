@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import runpy
 import shutil
 from collections import Counter
 from collections.abc import Collection
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from report_cases import lineitem
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.storage import Storage
@@ -36,7 +36,6 @@ from starskip.stages.published_reports import (
     table_rows,
 )
 
-CASES = runpy.run_path(str(Path(__file__).parents[1] / "reports" / "report_cases.py"))["CASES"]
 FIRST = date(2026, 11, 1)
 
 
@@ -47,7 +46,7 @@ def night_of(folder: Path, run_date: date = FIRST) -> Night:
 
 @pytest.fixture(scope="module")
 def files() -> dict[str, bytes]:
-    return dict(report_files(CASES["lineitem"]()))
+    return dict(report_files(lineitem()))
 
 
 def publish(night: Night, tables: Collection[str], files: dict[str, bytes]) -> None:

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 import pytest
+from seed_example import ROWS
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.local_storage import LocalStorage
 from starskip.artefacts.storage import PutVerdict, StoredObject
@@ -29,11 +30,6 @@ from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.star_tree.tree_artefact import ARTEFACT, CURRENT
 
 CREATED = {"created_at": datetime(2026, 11, 19, 1, 30, tzinfo=UTC), "created_by": "test"}
-SEED_ROWS = (
-    "Country,Browser,Locale,Impressions\nCA,Chrome,en,400\nCA,Firefox,fr,200\nMX,Safari,es,300\n"
-    "MX,Safari,en,100\nUSA,Chrome,en,600\nUSA,Firefox,es,200\nUSA,Firefox,en,400\n"
-)
-"""The example of seed 001."""
 
 
 class _Star:
@@ -211,7 +207,7 @@ def trees() -> SimpleNamespace:
     """Give the tests what this file defines: with importlib import mode they cannot import it."""
     return SimpleNamespace(
         CREATED=CREATED,
-        SEED_ROWS=SEED_ROWS,
+        SEED_ROWS=ROWS,
         STAR=STAR,
         MemoryStorage=MemoryStorage,
         Node=Node,

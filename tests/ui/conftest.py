@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import runpy
 import shutil
 import signal
 import socket
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from report_cases import lineitem
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.storage_for import storage_for
@@ -126,7 +126,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> House:
     )
     stages = ["stage", "all", "--config", str(house.folder / "night.yaml"), "--run-date", NIGHT]
     run([str(Path(sys.executable).with_name("starskip")), *stages], house.environment)
-    case = runpy.run_path(str(CHECKOUT / "tests" / "reports" / "report_cases.py"))["CASES"]["lineitem"]()
+    case = lineitem()
     earlier = replace(case, run_date=date(2026, 11, 19))
     house.publish("2026-11-19", "lineitem", dict(report_files(earlier)))
     house.publish("2026-11-18", HOSTILE_TABLE, dict(report_files(hostile(case))))

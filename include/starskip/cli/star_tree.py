@@ -21,11 +21,14 @@ from starskip.star_tree.build.publish_trees import PublishedTrees, TreeOrder, pu
 from starskip.star_tree.document_rows import document_header, document_rows
 from starskip.star_tree.serving.tree_set import TreeSet, open_trees
 from starskip.star_tree.star_tree_config import StarTreeConfig
-from starskip.star_tree.tree_artefact import ARTEFACT
+from starskip.star_tree.tree_artefact import ARTEFACT, CURRENT, TableTrees
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 _SHOWN_BYTES = 1024
+_of_table = click.option(
+    "--table", metavar="NAME", help="Of which table, where DIR has star-trees of several, as the night's has."
+)
 
 
 @click.group(name="star-tree")
@@ -56,8 +59,8 @@ def star_tree() -> None:
 def build(source: str, config_files: Sequence[str], output: str, casts: Sequence[str]) -> None:
     """Build the star-trees of a table and publish them in DIR, in the place of what was there.
 
-    A tree that is there already is replaced in one step: readers see the old one or the new one. In DIR
-    nothing else may lie.
+    A tree that is there already is replaced in one step: readers see the old one or the new one. Nothing
+    else may lie in DIR, no tree of another table either.
 
     \b
     Examples:
@@ -68,12 +71,15 @@ def build(source: str, config_files: Sequence[str], output: str, casts: Sequence
     configs = tuple(config for name in config_files for config in _configs(name))
     _require_own(output, source)
     order = TreeOrder(_table_name(source), _absolute(source), configs, dict(map(_cast, casts)))
-    _say(_published(_store(output), order, rebuild=True), output)
+    store = _store(output)
+    _require_no_other_table(store, output, order.table)
+    _say(_published(store, order, rebuild=True), output)
 
 
 @star_tree.command(name="refresh")
 @click.argument("directory", metavar="DIR")
-def refresh(directory: str) -> None:
+@_of_table
+def refresh(directory: str, table: str | None) -> None:
     """Bring a tree up to date with its files: new files are added to it, changed ones mean a new build.
 
     \b
@@ -81,7 +87,7 @@ def refresh(directory: str) -> None:
       starskip star-tree refresh trees/sales
     """  # noqa: D301
     store = _store(directory)
-    trees = _opened(directory)
+    trees = _opened(directory, table)
     order = published_order(store, trees.table)
     if order is None:
         raise StarskipError(
@@ -92,52 +98,55 @@ def refresh(directory: str) -> None:
 
 @star_tree.command(name="describe")
 @click.argument("directory", metavar="DIR")
+@_of_table
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def describe(directory: str, output: str) -> None:
+def describe(directory: str, table: str | None, output: str) -> None:
     """Tell what trees are in DIR: their configurations, documents, nodes, bytes, and sources.
 
     \b
     Example:
       starskip star-tree describe trees/sales --format json
     """  # noqa: D301
-    trees = _opened(directory)
+    trees = _opened(directory, table)
     document = _description(trees)
     if output == "json":
         click.echo(json.dumps(document))
         return
-    click.echo(f"{trees.table}: {document['source_files']:,} source files at {printable(document['source'])}")
+    files = _counted(document["source_files"], "source file")
+    click.echo(f"{printable(trees.table)}: {files} at {printable(document['source'])}")
     for number, tree in enumerate(document["trees"], 1):
         config = tree["config"]
         click.echo(f"tree {number}: {' > '.join(map(printable, config['dimensionsSplitOrder']))}")
         click.echo(f"  {', '.join(map(printable, config['functionColumnPairs']))}")
         click.echo(
-            f"  {tree['rows']:,} rows -> {tree['documents']:,} documents "
-            f"({tree['base_documents']:,} without a star), "
-            f"{tree['nodes']:,} nodes; at most {config['maxLeafRecords']:,} documents a leaf"
+            f"  {_counted(tree['rows'], 'row')} -> {_counted(tree['documents'], 'document')} "
+            f"({tree['base_documents']:,} without a star), {_counted(tree['nodes'], 'node')}; "
+            f"at most {_counted(config['maxLeafRecords'], 'document')} a leaf"
         )
-    click.echo(f"{document['size_bytes']:,} bytes in all")
+    click.echo(f"{_counted(document['size_bytes'], 'byte')} in all")
 
 
 @star_tree.command(name="documents")
 @click.argument("directory", metavar="DIR")
+@_of_table
 @click.option("--format", "output", type=click.Choice(["csv"]), default="csv", show_default=True)
 @click.option(
     "--tree", "number", type=click.IntRange(1), default=1, show_default=True, help="Which tree of DIR."
 )
-def documents(directory: str, output: str, number: int) -> None:
-    r"""Print all documents of a tree, in their order.
+def documents(directory: str, table: str | None, output: str, number: int) -> None:
+    """Print all documents of a tree, in their order.
 
-    `*` is the star, `\*` a value that is a star, `\N` null. AVG is `sum|count`, MINMAXRANGE `min|max`,
+    `*` is the star, `\\*` a value that is a star, `\\N` null. AVG is `sum|count`, MINMAXRANGE `min|max`,
     sketches are base64.
 
     \b
     Example:
       starskip star-tree documents trees/sales --format csv | head -30
-    """
+    """  # noqa: D301
     del output
-    trees = _opened(directory).trees
+    trees = _opened(directory, table).trees
     if number > len(trees):
-        raise StarskipError(f"{directory}: has {len(trees)} trees, so that there is no tree {number}")
+        raise StarskipError(f"{directory}: there is no tree {number}; it has {_counted(len(trees), 'tree')}")
     tree = trees[number - 1]
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(document_header(tree))
@@ -153,10 +162,10 @@ def _published(store: ArtefactStore, order: TreeOrder, *, rebuild: bool) -> Publ
 
 
 def _say(published: PublishedTrees, directory: str) -> None:
-    for number, tree in enumerate(published.part.properties["trees"], 1):
-        parts = tree["layout"]["parts"]
-        count = sum(part["base_documents"] + part["star_documents"] for part in parts)
-        click.echo(f"tree {number}: {tree['rows']:,} rows -> {count:,} documents")
+    for number, tree in enumerate(TableTrees.from_properties(published.part.properties).trees, 1):
+        click.echo(
+            f"tree {number}: {_counted(tree.rows, 'row')} -> {_counted(tree.layout.documents, 'document')}"
+        )
     size_bytes = sum(file.size_bytes for file in published.part.files)
     told = f"{published.outcome.value} ({published.reason})"
     click.echo(f"{told}: {max(size_bytes // _SHOWN_BYTES, 1):,} KiB in {printable(directory)}")
@@ -214,10 +223,24 @@ def _require_own(output: str, source: str) -> None:
         )
 
 
-def _opened(directory: str) -> TreeSet:
+def _require_no_other_table(store: ArtefactStore, output: str, table: str) -> None:
+    snapshot = store.snapshot(ARTEFACT, CURRENT)
+    others = [name for name in snapshot.tables if name != table] if snapshot else []
+    if others:
+        raise SourceError(
+            f"{output}: holds the star-trees of {others[0]}; name a new folder, or one of {table}",
+            source=output,
+        )
+
+
+def _opened(directory: str, table: str | None) -> TreeSet:
     if "://" not in directory and not Path(directory).is_dir():
         raise SourceError(f"{directory}: there is no such folder", source=directory)
-    return open_trees(_store(directory))
+    return open_trees(_store(directory), table)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _store(directory: str) -> ArtefactStore:

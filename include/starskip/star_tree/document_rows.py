@@ -3,12 +3,14 @@ r"""The documents of a tree as text, in their order: ``*`` for the star, ``\N`` 
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterator
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from starskip.star_tree.function_column_pair import FunctionColumnPair
 from starskip.star_tree.serving.star_tree import StarTree
@@ -16,6 +18,8 @@ from starskip.star_tree.serving.star_tree import StarTree
 STAR = "*"
 NULL = "\\N"
 _DOCUMENTS_AT_ONCE = 32_768
+_TAKEN = re.compile(r"\\*\*|\\+N")
+"""Texts that would read as the star, as null, or as one of these escaped."""
 
 
 def document_header(tree: StarTree) -> list[str]:
@@ -33,9 +37,14 @@ def document_rows(tree: StarTree) -> Iterator[list[str]]:
 
 
 def value_text(value: Any) -> str:
-    """Return one value: numbers in their shortest form, dates as in ISO 8601, bytes as base64."""
+    r"""Return one value: numbers in their shortest form, dates as in ISO 8601, bytes as base64.
+
+    A text that is ``*`` or ``\N``, with any number of backslashes before it, gets one more.
+    """
     if value is None:
         return NULL
+    if isinstance(value, str):
+        return f"\\{value}" if _TAKEN.fullmatch(value) else value
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
@@ -56,18 +65,20 @@ def _dimension(tree: StarTree, name: str, numbers: np.ndarray[Any, Any]) -> list
     used, where = np.unique(codes, return_inverse=True)
     null, star = len(values), len(values) + 1
     texts = [
-        STAR if code == star else NULL if code == null else _escaped(values[code].as_py())
+        STAR if code == star else NULL if code == null else next(_texts(values.slice(code, 1)))
         for code in used.tolist()
     ]
     return [texts[position] for position in where.tolist()]
 
 
-def _escaped(value: Any) -> str:
-    text = value_text(value)
-    return f"\\{text}" if text in (STAR, f"\\{STAR}", NULL) else text
-
-
 def _pair(tree: StarTree, pair: FunctionColumnPair, numbers: np.ndarray[Any, Any]) -> list[str]:
     kept = [tree.documents.measure(numbers, measure) for measure in pair.measures]
-    columns = [array.results().to_pylist() for array in kept if array is not None]
-    return ["|".join(value_text(value) for value in values) for values in zip(*columns, strict=True)]
+    columns = [_texts(array.results()) for array in kept if array is not None]
+    return ["|".join(texts) for texts in zip(*columns, strict=True)]
+
+
+def _texts(values: pa.Array) -> Iterator[str]:
+    if values.type == pa.float32():
+        # 0.1 of 32 bits, not the 0.10000000149011612 that it is in 64.
+        return (value_text(None if v is None else float(str(np.float32(v)))) for v in values.to_pylist())
+    return map(value_text, values.to_pylist())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import runpy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -13,6 +12,7 @@ from typing import Any, ClassVar
 from urllib.parse import unquote
 
 import pytest
+from report_cases import lineitem
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.storage_for import storage_for
@@ -179,7 +179,7 @@ class Server:
 @pytest.fixture(scope="session")
 def store(tmp_path_factory: pytest.TempPathFactory) -> ArtefactStore:
     store = ArtefactStore(storage_for(str(tmp_path_factory.mktemp("artefacts"))))
-    case = runpy.run_path(str(CHECKOUT / "tests" / "reports" / "report_cases.py"))["CASES"]["lineitem"]()
+    case = lineitem()
     aside = store.write_aside("reports", NIGHT)
     parts = {
         table: Part(

@@ -19,6 +19,7 @@ from starskip.star_tree.build import publish_trees as publishing
 from starskip.star_tree.build.document_files import read_documents
 from starskip.star_tree.build.publish_trees import Outcome
 from starskip.star_tree.build.source_files import SourceChanges
+from starskip.star_tree.build.source_table import source_table
 from starskip.star_tree.serving.tree_set import open_trees
 from starskip.star_tree.tree_artefact import ARTEFACT, CURRENT
 
@@ -107,6 +108,23 @@ def test_what_cannot_be_subtracted_is_built_again_and_said(table: Any, change: s
     assert table.documents() == table.in_full()
 
 
+def test_a_file_that_comes_after_the_listing_waits_for_the_next_refresh(
+    table: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table.publish()
+
+    def listed_before(*arguments: Any) -> Any:
+        source = source_table(*arguments)
+        table.write("3.parquet", table.rows(4))
+        return source
+
+    with monkeypatch.context() as patch:
+        patch.setattr(publishing, "source_table", listed_before)
+        assert table.publish().outcome is Outcome.UNCHANGED
+    assert table.publish().reason == "3.parquet new"
+    assert table.documents() == table.in_full()
+
+
 def test_another_configuration_or_type_is_built_anew(table: Any) -> None:
     table.publish()
     fewer = table.order(configs=table.configs[:1])
@@ -181,7 +199,7 @@ def test_a_planted_fault_is_found(table: Any, monkeypatch: pytest.MonkeyPatch, f
             test_a_new_file_alone_is_read_and_the_tree_is_that_of_a_full_build(table, 500_000)
     else:
         nothing = SourceChanges((), (), ())
-        monkeypatch.setattr(publishing, "source_changes", lambda path, recorded: nothing)
+        monkeypatch.setattr(publishing, "changes_since", lambda recorded, listed: nothing)
         with pytest.raises(AssertionError):
             test_what_cannot_be_subtracted_is_built_again_and_said(table, "rewritten")
 

@@ -1,0 +1,257 @@
+"""The nights that the golden reports show."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, date, datetime
+
+from report_data import (
+    COLUMNS,
+    CURVE,
+    GATES,
+    QUANTILES,
+    REFUSALS,
+    SETTINGS,
+    SIZES,
+    TOTAL,
+    bins,
+    shapes,
+    star_trees,
+)
+from starskip.reports.evidence import (
+    ChosenIndex,
+    ConfigChange,
+    DamagedSegment,
+    DataQuality,
+    Evidence,
+    GateCheck,
+    Interval,
+    KCurve,
+    KeyChange,
+    KPoint,
+    LatencyEvidence,
+    ReasonedStructure,
+    RejectedExample,
+    SortOrder,
+    Structure,
+    Summary,
+    TypicalEntries,
+)
+from starskip.reports.evidence_bounds import top_shapes
+from starskip.reports.star_tree_evidence import StarTrees
+
+
+def lineitem() -> Evidence:
+    """A sound night, counted in entries, since latency does not follow scanning."""
+    return Evidence(
+        table="lineitem",
+        run_date=date(2026, 11, 18),
+        created_at=datetime(2026, 11, 19, 1, 4, 30, tzinfo=UTC),
+        unit="entries",
+        strategy="leapfrog",
+        pinot_version="0.11.0",
+        settings=SETTINGS,
+        summary=Summary(900, 3, 2, 37, TOTAL, 0.7233, Interval(0.688, 0.757), table_bytes=20_093_570),
+        change=ConfigChange(
+            keys={"invertedIndexColumns": KeyChange(current=(), proposed=COLUMNS)},
+            add=tuple(Structure("inverted", (column,)) for column in COLUMNS),
+        ),
+        chosen=(
+            ChosenIndex("inverted", ("l_suppkey",), 0.4415, 0.4415, 655_676, 9),
+            ChosenIndex("inverted", ("l_shipmode",), 0.1541, 0.1540, 305_548, 6),
+            ChosenIndex("inverted", ("l_partkey",), 0.1364, 0.0736, 1_593_800, 7),
+            ChosenIndex("inverted", ("l_shipinstruct",), 0.0865, 0.0542, 206_908, 6),
+        ),
+        k_curve=KCurve(
+            tuple(KPoint(k, columns, saving, Interval(low, high)) for k, columns, saving, low, high in CURVE),
+            chosen_k=4,
+            stop_reason="below_min_gain",
+        ),
+        shapes=replace(top_shapes(shapes()), other_shapes=19, other_entries_scanned_in_filter=30_465_690),
+        latency=LatencyEvidence(
+            accepted=False,
+            reason="Entries scanned explain little of the latency measured: the machine was shared and most "
+            "queries took under 10 ms.",
+            intercept_ms=2.1,
+            alpha_ms_per_million_entries=18.4,
+            beta_ms_per_million_entries=21.0,
+            r2_out_of_sample=0.17,
+            r2_threshold=0.5,
+            bins=bins(noise_ms=19.0),
+            quantiles=QUANTILES,
+        ),
+        refused=tuple(
+            ReasonedStructure("inverted", (column,), reason, text, SIZES.get(column))
+            for column, reason, text in REFUSALS
+        ),
+        drops=(),
+        data_quality=DataQuality(
+            lines=1_742,
+            records=1_495,
+            queries=1_486,
+            other={"unknown_column": 5, "table_not_found": 3},
+            rejected={"no_known_format": 1},
+            rejected_examples=(
+                RejectedExample(
+                    "broker-2026-11-18.log.gz",
+                    48_213,
+                    "no_known_format",
+                    "?/?/? ?:?:? WARN [Unknown] requestId=?",
+                ),
+            ),
+            segments=4,
+            gates=GATES,
+        ),
+        typical_entries=TypicalEntries(0.9, 300_712.0, 299_814.0),
+        sort_order=SortOrder("l_suppkey", ("l_orderkey",), 0.414, Interval(0.37, 0.45)),
+    )
+
+
+def milliseconds() -> Evidence:
+    """Latency follows scanning; an unused index goes; one segment is damaged; literals are shown."""
+    evidence = lineitem()
+    shown = tuple(
+        replace(shape, full_text=shape.masked_text.replace("?", "4711", 1)) for shape in evidence.shapes.top
+    )
+    return replace(
+        evidence,
+        unit="milliseconds",
+        nights=3,
+        star_trees=star_trees(),
+        sort_order=replace(evidence.sort_order, column=None) if evidence.sort_order else None,
+        show_literals=True,
+        settings=tuple(replace(s, value=True) if s.name == "show_literals" else s for s in SETTINGS),
+        summary=replace(evidence.summary, saving_ms=4_310.0),
+        change=ConfigChange(
+            keys={"invertedIndexColumns": KeyChange(("l_comment",), COLUMNS)},
+            add=evidence.change.add,
+            drop=(Structure("inverted", ("l_comment",)),),
+        ),
+        shapes=replace(evidence.shapes, top=shown),
+        latency=replace(
+            evidence.latency,
+            accepted=True,
+            reason=None,
+            r2_out_of_sample=0.93,
+            bins=bins(noise_ms=0.9),
+            quantiles=tuple(
+                replace(each, maximum_saving_ms=round(18.4e-6 * each.entries_scanned_in_filter, 3))
+                for each in QUANTILES
+            ),
+        ),
+        drops=(
+            ReasonedStructure(
+                "inverted", ("l_comment",), "not_used", "no query of 7 nights filters on it; 6.4 MB"
+            ),
+        ),
+        data_quality=replace(
+            evidence.data_quality,
+            damaged_segments=(
+                DamagedSegment("lineitem_3.tar.gz", "truncated", "the archive ends at byte 1,048,576"),
+            ),
+        ),
+    )
+
+
+def nothing_to_recommend() -> Evidence:
+    """The day's queries scan nothing that an index would save."""
+    evidence = lineitem()
+    return replace(
+        evidence,
+        table="airlineStats",
+        star_trees=StarTrees(note="No star-tree would save enough to be worth its upkeep."),
+        summary=replace(evidence.summary, predicted_saving_ratio=0.0, predicted_interval=Interval(0.0, 0.01)),
+        change=ConfigChange(keys={}),
+        chosen=(),
+        k_curve=KCurve((KPoint(1, ("Carrier",), 0.011, Interval(0.0, 0.02)),), 0, "below_min_gain"),
+        shapes=replace(
+            evidence.shapes,
+            top=tuple(replace(s, predicted_saving_ratio=0.0, columns=()) for s in evidence.shapes.top[:6]),
+        ),
+        refused=(
+            ReasonedStructure(
+                "inverted", ("Carrier",), "saves_too_little", "would save 1.1 %, below min_gain (5 %)"
+            ),
+        ),
+    )
+
+
+def stopped_by_gate() -> Evidence:
+    """Too many rejected records: no advice for the table this night."""
+    evidence = nothing_to_recommend()
+    gate = GateCheck(
+        "parse_query_logs", "at most 5 % of the records are rejected", False, "38.2 %", "at most 5 %"
+    )
+    return replace(
+        evidence,
+        typical_entries=None,
+        sort_order=None,
+        star_trees=None,
+        table="lineitem",
+        k_curve=KCurve((), 0, "no_more_candidates"),
+        shapes=top_shapes(()),
+        refused=(),
+        latency=LatencyEvidence(
+            False, "The gate after parse_query_logs failed.", None, None, None, None, 0.5
+        ),
+        data_quality=replace(
+            evidence.data_quality,
+            rejected={"no_known_format": 571},
+            gates=(gate, *evidence.data_quality.gates[1:]),
+        ),
+    )
+
+
+def empty_log() -> Evidence:
+    """A day without queries."""
+    evidence = stopped_by_gate()
+    return replace(
+        evidence,
+        typical_entries=None,
+        sort_order=None,
+        summary=Summary(0, 0, 0, 0, 0, 0.0, Interval(0.0, 0.0)),
+        latency=replace(evidence.latency, reason="The log holds no query of the table."),
+        data_quality=DataQuality(0, 0, 0, {}, {}, segments=4, gates=GATES[2:3]),
+    )
+
+
+def without_log() -> Evidence:
+    """Advice for a new table: no log, every column queried equally."""
+    evidence = empty_log()
+    full = lineitem()
+    return replace(
+        evidence,
+        typical_entries=None,
+        sort_order=None,
+        summary=Summary(0, 0, 0, 0, 0, 0.41, Interval(0.2, 0.6), workload="equal_columns"),
+        change=ConfigChange({"invertedIndexColumns": KeyChange((), COLUMNS[:2])}, full.change.add[:2]),
+        chosen=full.chosen[:2],
+        k_curve=replace(full.k_curve, points=full.k_curve.points[:3], chosen_k=2, stop_reason="max_indexes"),
+        refused=full.refused[:3],
+    )
+
+
+def long_names() -> Evidence:
+    """Names of 10,000 characters, and of characters that break lines, tables and tags."""
+    evidence = lineitem()
+    names = ("n" * 10_000, "wide |pipe` tick", "<b>bold</b>", "two\nlines \x1b[31m", "漢字 名前")
+    return replace(
+        evidence,
+        table="t" * 10_000,
+        change=ConfigChange(
+            {"invertedIndexColumns": KeyChange((), names)}, tuple(Structure("inverted", (n,)) for n in names)
+        ),
+        chosen=tuple(replace(evidence.chosen[0], columns=(name,)) for name in names),
+        refused=tuple(
+            ReasonedStructure("inverted", (f"{i}" + "x" * 5_000,), "saves_too_little", "0.1 %")
+            for i in range(80)
+        ),
+    )
+
+
+CASES = {
+    each.__name__: each
+    for each in (
+        lineitem, milliseconds, nothing_to_recommend, stopped_by_gate, empty_log, without_log, long_names,
+    )
+}  # fmt: skip
