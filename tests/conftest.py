@@ -23,6 +23,7 @@ import obstore
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from hypothesis import HealthCheck, settings
 from obstore.store import S3Store
 from starskip.artefacts.artefact_store import ArtefactStore
@@ -119,6 +120,14 @@ def sample_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     options = ["-s", "0.05", "--tables=lineitem", "--quiet", f"--output-dir={folder}"]
     subprocess.run([program, "parquet", *options], check=True)
     return folder
+
+
+@pytest.fixture(scope="session")
+def sample_casts() -> dict[str, str]:
+    """The types that the sample's configuration reads columns of ``sample_lake`` as."""
+    config = Path(__file__).parents[1] / "include" / "config" / "night.yaml"
+    casts: dict[str, str] = yaml.safe_load(config.read_text())["lake_tables"]["lineitem"]["casts"]
+    return casts
 
 
 @dataclass

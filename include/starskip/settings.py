@@ -22,8 +22,8 @@ STRATEGY_ALIASES = {"freq": "frequency"}
 INDEX_KINDS = ("inverted", "range", "sorted", "star_tree")
 _PREFIX = "STARSKIP_"
 _VERSION = re.compile(r"\d+(?:\.\d+){1,2}(?:-\w+)?")
-_LARGEST = {"look_back_nights": 3_650, "vacuum_grace_hours": 87_600}
-"""Ten years: what calendars can count back."""
+_LARGEST = {"look_back_nights": 3_650, "vacuum_grace_hours": 87_600, "max_star_trees": 6}
+"""Ten years: what calendars can count back. Every set of so many of the candidate trees is weighed."""
 _BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 

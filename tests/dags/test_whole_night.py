@@ -16,7 +16,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-import yaml
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.schemas import RECOMMENDATIONS
@@ -26,9 +25,6 @@ from starskip.stages.gate_verdicts import STAGES
 pytestmark = [pytest.mark.dags, pytest.mark.spark, pytest.mark.quality]
 
 CHECKOUT = Path(__file__).parents[2]
-CASTS = yaml.safe_load((CHECKOUT / "include" / "config" / "night.yaml").read_text())["lake_tables"][
-    "lineitem"
-]["casts"]
 NIGHT, OTHER_NIGHT = "2026-11-20", "2026-11-19"
 
 
@@ -72,14 +68,14 @@ class House:
 
 
 @pytest.fixture(scope="module")
-def house(sample_lake: Path, tmp_path_factory: pytest.TempPathFactory) -> House:
+def house(sample_lake: Path, sample_casts: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> House:
     folder = tmp_path_factory.mktemp("house")
     shutil.copytree(CHECKOUT / "include" / "sample", folder / "sample")
     (folder / "night.yaml").write_text(
         "artefacts: artefacts\nlog_paths: [sample/logs]\nsegments_root: sample/segments\n"
         "table_configs: [sample/config/airlineStats_table.json, sample/config/lineitem_table.json]\n"
         "settings: {min_gain_ratio: 0.05}\n"
-        f"lake_tables: {{lineitem: {{path: '{sample_lake}', casts: {CASTS}}}}}\n"
+        f"lake_tables: {{lineitem: {{path: '{sample_lake}', casts: {sample_casts}}}}}\n"
     )
     return House(folder)
 

@@ -9,22 +9,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-import yaml
 from starskip.pinot.segments.segment_files import list_segments
 from starskip.pinot.segments.segment_reader import read_row_window
 
-INCLUDE = Path(__file__).parents[2] / "include"
-CASTS = yaml.safe_load((INCLUDE / "config" / "night.yaml").read_text())["lake_tables"]["lineitem"]["casts"]
+SEGMENTS = Path(__file__).parents[2] / "include" / "sample" / "segments"
 CENTS = ("l_extendedprice", "l_discount", "l_tax")
 """Decimals in the lake, where sums are exact; in Pinot the doubles nearest to them."""
 
 
 @pytest.fixture(scope="module")
-def lake(sample_lake: Path) -> pa.Table:
+def lake(sample_lake: Path, sample_casts: dict[str, str]) -> pa.Table:
     rows = pq.read_table(sample_lake)
     # Views of text, as the generator's footer asks for, have few functions in Arrow.
     views = [(f.name, "string") for f in rows.schema if f.type == pa.string_view()]
-    for column, name in [*views, *CASTS.items()]:
+    for column, name in [*views, *sample_casts.items()]:
         place = rows.schema.get_field_index(column)
         rows = rows.set_column(place, column, rows[column].cast(pa.type_for_alias(name)))
     return rows
@@ -33,7 +31,7 @@ def lake(sample_lake: Path) -> pa.Table:
 @pytest.fixture(scope="module")
 def segments(lake: pa.Table) -> pa.Table:
     parts = []
-    for file in list_segments(INCLUDE / "sample" / "segments", ["lineitem"]):
+    for file in list_segments(SEGMENTS, ["lineitem"]):
         window = read_row_window(file, lake.column_names, max_rows=1_000_000)
         assert not window.unreadable
         columns = {}
@@ -62,7 +60,7 @@ def test_every_value_of_every_row_is_the_same_in_the_same_order(lake: pa.Table, 
 
 
 def test_only_the_columns_that_are_cast_would_else_read_otherwise(
-    sample_lake: Path, segments: pa.Table
+    sample_lake: Path, sample_casts: dict[str, str], segments: pa.Table
 ) -> None:
     """Text against dates, and decimals for whole numbers; wider integers make no other answer."""
     raw = pq.read_schema(sample_lake / "lineitem.parquet")
@@ -75,7 +73,7 @@ def test_only_the_columns_that_are_cast_would_else_read_otherwise(
         )
 
     unlike = {f.name for f in segments.schema if kind(raw.field(f.name).type) != kind(f.type)}
-    assert unlike == CASTS.keys()
+    assert unlike == sample_casts.keys()
 
 
 def test_counts_sums_and_distinct_values_agree(lake: pa.Table, segments: pa.Table) -> None:

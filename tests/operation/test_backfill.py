@@ -82,19 +82,14 @@ def seen(
     spark_cluster: Any,
     operation: SimpleNamespace,
     sample_lake: Path,
+    sample_casts: dict[str, str],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Seen]:
     from starskip.orchestration.airflow_environment import airflow_environment
 
     folder = tmp_path_factory.mktemp("backfill")
     house = operation.make_house(folder / "house")
-    casts = {
-        "l_quantity": "int32",
-        "l_shipdate": "string",
-        "l_commitdate": "string",
-        "l_receiptdate": "string",
-    }
-    lake_tables = {"lineitem": {"path": str(sample_lake), "casts": casts}}
+    lake_tables = {"lineitem": {"path": str(sample_lake), "casts": sample_casts}}
     house.config.write_text(json.dumps({**json.loads(house.config.read_text()), "lake_tables": lake_tables}))
     log = house.logs / f"broker-{BROKEN}.log.gz"
     log.rename(folder / log.name)

@@ -13,16 +13,15 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from gate_checks import failed_checks, remove_check
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.storage_for import storage_for
 from starskip.quality import check_stage as check_stage_module
-from starskip.quality.check_stage import check_stage
 from starskip.settings import Settings
 from starskip.stages.build_star_trees import build_star_trees
 from starskip.stages.collect_segment_metadata import collect_segment_metadata
 from starskip.stages.fit_latency_model import fit_latency_model
-from starskip.stages.gate_verdicts import flagged_tables
 from starskip.stages.local_engine import LocalEngine
 from starskip.stages.night import Night
 from starskip.stages.parse_query_logs import parse_query_logs
@@ -140,18 +139,11 @@ class Lab:
 
     def failed(self, stage: str, table: str = TABLE) -> list[str]:
         """Run the gate and return the checks that failed, ``{table}`` for the name of the table."""
-        verdicts = {verdict.table: verdict for verdict in check_stage(self.night, stage)}
-        failed = [c.check.replace(table, "{table}") for c in verdicts[table].checks if not c.success]
-        assert bool(failed) == (flagged_tables(self.night).get(table) == stage)
-        return failed
+        return failed_checks(self.night, stage, table)
 
     def remove(self, stage: str, check: str) -> None:
         """Take one expectation out of the gate."""
-        gate = check_stage_module._GATES[stage]
-        kept = [e for e in gate.expectations(self.night.settings) if e.check != check]
-        assert len(kept) == len(gate.expectations(self.night.settings)) - 1
-        weaker = replace(gate, expectations=lambda _: kept)
-        self.monkeypatch.setitem(check_stage_module._GATES, stage, weaker)
+        remove_check(self.monkeypatch, self.night, stage, check)
 
     def assert_stopped(self, stage: str, check: str, table: str = TABLE) -> None:
         """Assert that this one expectation stops the table, and that without it nothing does."""

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from starskip.quality import check_stage as check_stage_module
+from gate_checks import failed_checks, remove_check
 from starskip.quality.check_stage import check_stage
-from starskip.settings import Settings
 from starskip.stages.build_star_trees import build_star_trees
 from starskip.stages.gate_verdicts import flagged_tables
 from starskip.stages.local_engine import LocalEngine
@@ -46,17 +45,11 @@ class Spoiler:
         night.publish(artefact, {"sales": Part(aside.write("sales", table))})
 
     def failed(self, stage: str) -> list[str]:
-        (verdict,) = check_stage(self.house.night, stage)
-        assert (flagged_tables(self.house.night).get("sales") == stage) is not verdict.passed
-        return [check.check.replace("sales", "{table}") for check in verdict.checks if not check.success]
+        return failed_checks(self.house.night, stage, "sales")
 
     def assert_stopped(self, stage: str, check: str) -> None:
         assert self.failed(stage) == [check]
-        gate = check_stage_module._GATES[stage]
-        kept = [each for each in gate.expectations(Settings()) if each.check != check]
-        assert len(kept) == len(gate.expectations(Settings())) - 1
-        weaker = replace(gate, expectations=lambda _: kept)
-        self.monkeypatch.setitem(check_stage_module._GATES, stage, weaker)  # type: ignore[arg-type]
+        remove_check(self.monkeypatch, self.house.night, stage, check)
         assert self.failed(stage) == []
 
 

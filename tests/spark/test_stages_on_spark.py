@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from pyspark.sql import SparkSession
 from starskip.spark.spark_engine import SparkEngine
 from starskip.stages.build_star_trees import build_star_trees
@@ -52,14 +51,15 @@ ROWS = (
 )
 UNLIKE = {"star_tree_builds": {"size_bytes"}, "verdicts": {"tree_ms", "scan_ms"}}
 """Sketches throw dice, and times are what they are."""
-INCLUDE = Path(__file__).parents[2] / "include"
-SAMPLE = INCLUDE / "sample"
-CASTS = yaml.safe_load((INCLUDE / "config" / "night.yaml").read_text())["lake_tables"]["lineitem"]["casts"]
+SAMPLE = Path(__file__).parents[2] / "include" / "sample"
 
 
 @pytest.fixture(scope="module")
 def nights(
-    spark: SparkSession, sample_lake: Path, tmp_path_factory: pytest.TempPathFactory
+    spark: SparkSession,
+    sample_lake: Path,
+    sample_casts: dict[str, str],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> dict[str, Night]:
     """The same night, run without and with Spark; each stage's counts must be the same too."""
     folder = tmp_path_factory.mktemp("nights")
@@ -71,7 +71,7 @@ def nights(
         config.write_text(
             f"artefacts: {name}\nlog_paths: ['{SAMPLE}/logs']\nsegments_root: '{SAMPLE}/segments'\n"
             f"table_configs: ['{SAMPLE}/config/airlineStats_table.json']\n"
-            f"lake_tables: {{lineitem: {{path: '{sample_lake}', casts: {CASTS}}}}}\n"
+            f"lake_tables: {{lineitem: {{path: '{sample_lake}', casts: {sample_casts}}}}}\n"
         )
         started_at = datetime(2026, 11, 21, 2, tzinfo=UTC)
         found[name] = night_from_config(config, NightArguments(date(2026, 11, 20), "test", started_at), {})

@@ -49,6 +49,17 @@ def test_what_a_tree_answers_is_asked_both_ways_with_what_each_read(house: Any) 
     assert row["tree_ms"] > 0 and row["scan_ms"] > 0
 
 
+def test_a_tree_is_told_by_its_number_in_the_advice_though_one_before_it_was_not_built(
+    house: Any, star_tree_config: Config
+) -> None:
+    house.choose(star_tree_config("nation"), star_tree_config("country", "browser", pairs=PAIRS))
+    build_star_trees(LocalEngine(), house.night)
+    assert [row["outcome"] for row in house.rows("star_tree_builds")] == ["failed", "built"]
+    house.ask(EXACT)
+    run(house)
+    assert verdicts(house) == [("equal", 2)]
+
+
 def test_approximate_answers_are_held_to_the_bound_that_they_state(house: Any) -> None:
     house.ask(
         "SELECT country, DISTINCTCOUNTHLL(user) FROM sales GROUP BY country",

@@ -279,6 +279,6 @@ VERDICTS = pa.schema(
 )
 """One row a query that was answered both ways, from a star-tree and by a scan (verification.prove_query).
 
-``instance`` counts a shape's queries from 1, those that scanned most first. An aggregated document is one
-row.
+``instance`` counts a shape's queries from 1, those that scanned most first. ``tree`` is that of
+STAR_TREE_BUILDS, null where none answered. An aggregated document is one row.
 """

@@ -121,7 +121,7 @@ def night_params() -> dict[str, Param]:
             "Beside the indexes; leave star_tree out of the kinds of index for none.",
             section=_ADVISED,
             minimum=1,
-            maximum=20,
+            maximum=6,
         ),
         "max_tree_size_ratio": _share(
             "Most that a star-tree may take",
@@ -185,11 +185,9 @@ def night_params() -> dict[str, Param]:
             "Centred, out of sample; below it the advice counts entries scanned, not milliseconds.",
             section=_ESTIMATED,
         ),
-        "build_indexes": Param(
-            None,
-            type=["null", "boolean"],
-            title="Build",
-            description="Whether what is chosen for tables of the lake is built. A backfill never builds.",
+        "build_indexes": _yes_or_no(
+            "Build",
+            "Whether what is chosen for tables of the lake is built. A backfill never builds.",
             section=_BUILT,
         ),
         "verified_instances": _number(
@@ -214,11 +212,9 @@ def night_params() -> dict[str, Param]:
             "Share of a table's segments that cannot be read.",
             section=_STOPPED,
         ),
-        "show_literals": Param(
-            None,
-            type=["null", "boolean"],
-            title="Show literals",
-            description="Whether reports show the values in queries, which may be personal data.",
+        "show_literals": _yes_or_no(
+            "Show literals",
+            "Whether reports show the values in queries, which may be personal data.",
             section=_STOPPED,
         ),
     }
@@ -232,6 +228,10 @@ def _number(
 
 def _share(title: str, description: str, *, section: str) -> Param:
     return _number(title, description, kind="number", maximum=1, section=section)
+
+
+def _yes_or_no(title: str, description: str, *, section: str) -> Param:
+    return Param(None, type=["null", "boolean"], title=title, description=description, section=section)
 
 
 def _object(title: str, description: str, *, of: dict[str, Any], section: str) -> Param:

@@ -64,7 +64,7 @@ def _star_trees(evidence: Evidence) -> list[str]:
         size_bytes = tree.estimated_bytes if tree.size_bytes is None else tree.size_bytes
         order = printable(", ".join(tree.dimensions), _MAX_COLUMNS_CHARACTERS)
         lines.append(f"  star-tree {outcome}, {size_share(size_bytes, trees.table_bytes)}: {order}")
-    agreed = sum(each.verdict in ("equal", "within_bound") for each in trees.proved)
+    agreed = sum(each.is_agreed for each in trees.proved)
     proved = f"  {agreed} of {len(trees.proved)} query shapes answered from star-trees as by a scan"
     return [*lines, *([proved] if trees.proved else []), ""]
 

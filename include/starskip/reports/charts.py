@@ -129,29 +129,13 @@ def shapes_chart(evidence: Evidence) -> Chart | None:
     now = [each.entries_scanned_in_filter for each in shapes]
     then = [max(0.0, each.entries_scanned_in_filter * (1 - each.predicted_saving_ratio)) for each in shapes]
     filters = [shown(filter_text(each.masked_text), 52) for each in shapes]
-
-    def drawn(width: int, label_width: int, labels: list[str]) -> str:
-        ranks = range(1, len(shapes) + 1)
-        bars = [
-            {"label": f"{rank}  {text}".strip(), "now": before, "then": after}
-            for rank, text, before, after in zip(ranks, labels, now, then, strict=True)
-        ]
-        axis = {"ticks": False, "domain": False, "grid": False, "labelAlign": "left"}
-        axis |= {"labelLimit": label_width, "labelPadding": label_width + 8}
-        y = {"field": "label", "type": "nominal", "title": None, "sort": None, "axis": axis}
-        x = _axis("now", "entries scanned in filter", format="~s", tickCount=5, orient="top")
-        layers = [
-            _layer(bars, {"type": "bar", "color": GREY, "height": 16}, x=x, y=y),
-            _layer(bars, {"type": "bar", "color": BLUE, "height": 8}, x=x | {"field": "then"}, y=y),
-        ]
-        return _svg(layers, width, 24 * len(bars) + 50)
-
-    described = "; ".join(
-        f"{rank}: {compact_count(before)} to {compact_count(after)}"
-        for rank, (before, after) in enumerate(zip(now, then, strict=True), start=1)
+    x = _axis("before", "entries scanned in filter", format="~s", tickCount=5, orient="top")
+    marks: Sequence[tuple[Spec, Spec]] = (
+        ({"type": "bar", "color": GREY, "height": 16}, {}),
+        ({"type": "bar", "color": BLUE, "height": 8}, {"x": x | {"field": "after"}}),
     )
-    alt = f"Entries scanned in filter by shape, now and with the chosen indexes. {described}."
-    return Chart(drawn(WIDE, 350, filters), drawn(NARROW, 22, [""] * len(shapes)), alt)
+    alt = "Entries scanned in filter by shape, now and with the chosen indexes."
+    return _by_shape(filters, list(zip(now, then, strict=True)), x, marks, alt)
 
 
 def star_tree_chart(evidence: Evidence) -> Chart | None:
@@ -164,29 +148,14 @@ def star_tree_chart(evidence: Evidence) -> Chart | None:
     scan = [max(1.0, each.rows_read_by_scan or 0.0) for each in proved]
     tree = [max(1.0, each.rows_read_from_tree or 0.0) for each in proved]
     texts = [shown(each.masked_text, 52) for each in proved]
-
-    def drawn(width: int, label_width: int, labels: list[str]) -> str:
-        rows = [
-            {"label": f"{rank}  {text}".strip(), "scan": before, "tree": after}
-            for rank, (text, before, after) in enumerate(zip(labels, scan, tree, strict=True), start=1)
-        ]
-        axis = {"ticks": False, "domain": False, "grid": False, "labelAlign": "left"}
-        axis |= {"labelLimit": label_width, "labelPadding": label_width + 8}
-        y = {"field": "label", "type": "nominal", "title": None, "sort": None, "axis": axis}
-        x = _axis("scan", "rows read", format="~s", tickCount=5, orient="top") | {"scale": {"type": "log"}}
-        layers = [
-            _layer(rows, {"type": "rule", "color": GRID}, x=x, x2={"field": "tree"}, y=y),
-            _layer(rows, _dots(GREY, size=90), x=x, y=y),
-            _layer(rows, _dots(BLUE, size=90), x=x | {"field": "tree"}, y=y),
-        ]
-        return _svg(layers, width, 24 * len(rows) + 50)
-
-    described = "; ".join(
-        f"{rank}: {compact_count(before)} to {compact_count(after)}"
-        for rank, (before, after) in enumerate(zip(scan, tree, strict=True), start=1)
+    x = _axis("before", "rows read", format="~s", tickCount=5, orient="top") | {"scale": {"type": "log"}}
+    marks: Sequence[tuple[Spec, Spec]] = (
+        ({"type": "rule", "color": GRID}, {"x2": {"field": "after"}}),
+        (_dots(GREY, size=90), {}),
+        (_dots(BLUE, size=90), {"x": x | {"field": "after"}}),
     )
-    alt = f"Rows read by shape, by a scan and from a star-tree. {described}."
-    return Chart(drawn(WIDE, 350, texts), drawn(NARROW, 22, [""] * len(proved)), alt)
+    alt = "Rows read by shape, by a scan and from a star-tree."
+    return _by_shape(texts, list(zip(scan, tree, strict=True)), x, marks, alt)
 
 
 def _is_measured(proved: ProvedShape) -> bool:
@@ -217,6 +186,36 @@ def latency_chart(evidence: Evidence) -> Chart | None:
         "a perfect fit lies on the dashed diagonal."
     )
     return Chart(_svg(layers, WIDE, 280), _svg(layers, NARROW, 280), alt)
+
+
+def _by_shape(
+    texts: Sequence[str],
+    pairs: Sequence[tuple[float, float]],
+    x: Spec,
+    marks: Sequence[tuple[Spec, Spec]],
+    alt: str,
+) -> Chart:
+    """Return two values of each shape, ``before`` and ``after``, a row a shape; the narrow form has no texts.
+
+    ``marks``: each with what its encoding has beside, or in place of, ``x`` and the labels.
+    """
+    ranked = list(enumerate(pairs, start=1))
+
+    def drawn(width: int, label_width: int, labels: Sequence[str]) -> str:
+        rows = [
+            {"label": f"{rank}  {label}".strip(), "before": before, "after": after}
+            for label, (rank, (before, after)) in zip(labels, ranked, strict=True)
+        ]
+        axis = {"ticks": False, "domain": False, "grid": False, "labelAlign": "left"}
+        axis |= {"labelLimit": label_width, "labelPadding": label_width + 8}
+        y = {"field": "label", "type": "nominal", "title": None, "sort": None, "axis": axis}
+        layers = [_layer(rows, mark, **({"x": x, "y": y} | encoding)) for mark, encoding in marks]
+        return _svg(layers, width, 24 * len(rows) + 50)
+
+    described = "; ".join(
+        f"{rank}: {compact_count(before)} to {compact_count(after)}" for rank, (before, after) in ranked
+    )
+    return Chart(drawn(WIDE, 350, texts), drawn(NARROW, 22, [""] * len(texts)), f"{alt} {described}.")
 
 
 def _axis(field: str, title: str, **axis: Any) -> Spec:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-
-def count(value: float) -> str:
-    """Return a whole number with thousands separators, ``256,205,146``."""
-    return f"{round(value):,}"
+_NONE = "–"
 
 
-def compact_count(value: float) -> str:
-    """Return a count in at most four digits and a suffix, ``256 M``."""
-    return _scaled(float(value), ("", "k", "M", "G", "T", "P"))
+def count(value: float | None) -> str:
+    """Return a whole number with thousands separators, ``256,205,146``, or a dash for none."""
+    return _NONE if value is None else f"{round(value):,}"
+
+
+def compact_count(value: float | None) -> str:
+    """Return a count in at most four digits and a suffix, ``256 M``, or a dash for none."""
+    return _NONE if value is None else _scaled(float(value), ("", "k", "M", "G", "T", "P"))
 
 
 def size(size_bytes: int | None) -> str:
@@ -42,8 +44,10 @@ def percent_range(low: float, high: float, decimals: int = 0) -> str:
     return f"{percent(low, decimals)[:-2]}{joint}{percent(high, decimals)}"
 
 
-def milliseconds(value_ms: float) -> str:
-    """Return a duration in the unit that suits it, ``3.2 ms``, ``12.4 s``, ``7.1 min``, ``3.0 h``."""
+def milliseconds(value_ms: float | None) -> str:
+    """Return a duration in the unit that suits it, ``3.2 ms``, ``12.4 s``, ``7.1 min``; a dash for none."""
+    if value_ms is None:
+        return _NONE
     magnitude = abs(value_ms)
     for limit, divisor, unit in ((1e3, 1, "ms"), (6e4, 1e3, "s"), (3.6e6, 6e4, "min")):
         if magnitude < limit:
@@ -53,7 +57,7 @@ def milliseconds(value_ms: float) -> str:
 
 def decimal(value: float | None, digits: int = 3) -> str:
     """Return a number with ``digits`` significant digits, or a dash for none."""
-    return "–" if value is None else f"{value:.{digits}g}".replace("-", "−")
+    return _NONE if value is None else f"{value:.{digits}g}".replace("-", "−")
 
 
 def _scaled(value: float, units: tuple[str, ...]) -> str:

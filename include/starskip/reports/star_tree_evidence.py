@@ -45,7 +45,8 @@ class ChosenStarTree:
     @property
     def most_documents(self) -> int:
         """The bound: the documents that a query reads at most in one branch."""
-        return min(self.max_leaf_records, self.max_leaf_records if self.documents is None else self.documents)
+        most = self.max_leaf_records
+        return most if self.documents is None else min(most, self.documents)
 
     def __post_init__(self) -> None:
         if len(self.shapes) > MAX_ANSWERED_SHAPES:
@@ -68,9 +69,9 @@ class ProvedShape:
     """One shape answered both ways, from a tree and by a scan, with the literals of ``instances`` queries.
 
     ``verdict``: "equal", "within_bound" (approximate, and no further apart than the answer states),
-    "different", "not_answered" or "failed"; ``detail`` explains it where that needs words. ``tree`` counts
-    from 1, null where no tree answered. Rows and times are means over the instances; an aggregated document
-    is one row.
+    "not_comparable", "different", "not_answered" or "failed"; ``detail`` explains it where that needs words.
+    ``tree`` counts from 1 in ``StarTrees.chosen``, null where no tree answered. Rows and times are means over
+    the instances; an aggregated document is one row.
     """
 
     shape_id: str
@@ -83,6 +84,11 @@ class ProvedShape:
     rows_read_by_scan: float | None
     tree_ms: float | None
     scan_ms: float | None
+
+    @property
+    def is_agreed(self) -> bool:
+        """Whether both ways gave the same answer, as far as the tree's states to be exact."""
+        return self.verdict in ("equal", "within_bound")
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,6 +103,8 @@ class _Choice:
     tree_budget: TreeBudget
     sizes: Mapping[Structure, int]
     kept: Sequence[StarTreeConfig]
+    solved: dict[frozenset[int], float] = field(default_factory=dict)
+    """What the best indexes save beside each set of trees asked for: each is a programme to solve."""
 
     def best_set(self) -> frozenset[int]:
         none: frozenset[int] = frozenset()
@@ -160,6 +162,11 @@ class _Choice:
 
     def _indexes(self, numbers: frozenset[int]) -> float:
         """Return what the best indexes save the shapes that are left, less what they must gain."""
+        if numbers not in self.solved:
+            self.solved[numbers] = self._solved(numbers)
+        return self.solved[numbers]
+
+    def _solved(self, numbers: frozenset[int]) -> float:
         answered = {shape for number in numbers for shape in self.candidates[number].saving_entries}
         lists = [votes for votes in self.lists if votes.shape_id not in answered]
         left = self.budget.storage_bytes

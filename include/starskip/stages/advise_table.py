@@ -150,16 +150,14 @@ def advise_table(
             lists, window.entries, budget, ranked=ranked, size_bytes=size_bytes, kept=past.chosen
         )
     voted = {s for votes_of in window.lists for s in votes_of.structures if s.removed is None}
-    without_votes = (
-        columns_without_votes(uses, overview, voted, kinds, rules)
-        if overview and kinds
-        else without_segments(uses, rules)
-        if not overview
-        else ()
-    )
-    if not is_enough and kinds:
+    without_votes: tuple[Refused, ...] = ()
+    if kinds and not is_enough:
         least = settings.num_queries_threshold
         without_votes = without_enough_queries(uses, kinds[0], rules, queries, least)
+    elif not overview:
+        without_votes = without_segments(uses, rules)
+    elif kinds:
+        without_votes = columns_without_votes(uses, overview, voted, kinds, rules)
     nights = [tonight, *(votes_of for _, votes_of in earlier)]
     evidence = drop_evidence(nights)
     withheld = (

@@ -10,7 +10,6 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import yaml
 
 from starskip.artefacts.artefact_store import ArtefactStore
@@ -22,6 +21,7 @@ from starskip.files.read_small_file import read_small_file
 from starskip.lake.lake_table import LakeTable
 from starskip.settings import Settings, environment_overrides, with_overrides
 from starskip.stages.night import Night
+from starskip.star_tree.build.column_types import named_type
 from starskip.tables.untracked_indexes import untracked_indexes
 from starskip.workload.query_weights import query_weights
 
@@ -131,7 +131,7 @@ def _lake_tables(path: str | Path, document: Mapping[str, Any], folder: str) -> 
         casts = _mapping(path, entry, "casts")
         try:
             for name in casts.values():
-                pa.type_for_alias(str(name))
+                named_type(str(name))
         except ValueError:
             raise ConfigError(
                 f"{path}: {place}: casts: {name!r} is no type such as string, int32, int64, double or date32",

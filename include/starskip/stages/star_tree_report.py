@@ -85,16 +85,12 @@ def _chosen(row: Row, chosen: Mapping[StarTreeConfig, ChosenTree], shapes: Shape
 
 
 def _most_first(shape: ShapeWorkload) -> tuple[int, str]:
-    return -_entries(shape), shape.shape_id
-
-
-def _entries(shape: ShapeWorkload) -> int:
-    return shape.entries_scanned_in_filter + shape.entries_scanned_post_filter
+    return -shape.entries_scanned, shape.shape_id
 
 
 def _answered(shape: ShapeWorkload) -> AnsweredShape:
     text = mask_literals(shape.text, quoted_names=True)
-    return AnsweredShape(shape.shape_id, text, shape.queries, _entries(shape))
+    return AnsweredShape(shape.shape_id, text, shape.queries, shape.entries_scanned)
 
 
 def _refused(document: Mapping[str, Any]) -> RefusedStarTree:

@@ -7,15 +7,16 @@ of the log.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 import pyarrow as pa
 
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.schemas import VERDICTS
+from starskip.artefacts.snapshot import Snapshot
 from starskip.errors import StarskipError, TransientError, UnsupportedQuery, printable
 from starskip.sql.fingerprint import masked
 from starskip.stages.build_star_trees import BUILT
@@ -25,6 +26,7 @@ from starskip.stages.engine_tasks import EngineTasks
 from starskip.stages.gate_verdicts import usable_tables
 from starskip.stages.logged_query import logged_query
 from starskip.stages.night import Night, StageResult
+from starskip.stages.past_nights import SnapshotSource
 from starskip.star_tree.aggregation_query import aggregation_query
 from starskip.star_tree.serving.answer_from_files import answer_from_files
 from starskip.star_tree.serving.answer_sql import answer_sql
@@ -39,23 +41,19 @@ MAX_SHAPES = 100
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Queries of one shape of one table."""
+    """Queries of one shape of one table; ``built``: the numbers of its published trees, in their order."""
 
     table: str
     shape_id: str
     queries: tuple[str, ...]
+    built: tuple[int, ...]
 
 
 def verify_indexes(engine: Engine, night: Night) -> StageResult:
     """Publish ``verdicts`` of the night's tables; those without a star-tree of this night have none."""
     tables = usable_tables(night, "star_tree_builds", "verify_indexes")
-    builds = night.store.snapshot("star_tree_builds", night.date_text)
-    assert builds is not None
-    asked: list[Asked] = []
-    for table in tables:
-        outcomes = builds.read_table([table], ["outcome"])["outcome"].to_pylist()
-        if BUILT.intersection(outcomes):
-            asked.extend(_asked(night, open_trees(night.store, table), _advised(night, table)))
+    snapshot_of = cache(night.store.snapshot)
+    asked = [shape for table in tables for shape in _asked(night, table, snapshot_of)]
     prove = partial(_proofs, night.store)
     proved = EngineTasks(engine).run_tasks("queries answered both ways", asked, prove)
     aside = night.store.write_aside("verdicts", night.date_text)
@@ -77,31 +75,37 @@ def verify_indexes(engine: Engine, night: Night) -> StageResult:
     return StageResult({"tables": len(tables), "shapes": len(asked), **counts}, warnings)
 
 
-def _advised(night: Night, table: str) -> frozenset[str]:
-    """Return the shapes that trees were chosen for."""
-    advice = night.store.snapshot("recommendations", night.date_text)
-    part = advice.parts([table]).get(table) if advice else None
-    return frozenset(shape for tree in (chosen_trees(table, part) if part else ()) for shape in tree.shapes)
-
-
-def _asked(night: Night, trees: TreeSet, advised: Collection[str]) -> Iterator[Asked]:
+def _asked(night: Night, table: str, snapshot_of: SnapshotSource) -> Iterator[Asked]:
     """Yield the shapes that a tree claims, or was chosen, to answer, those that scanned most first."""
-    snapshot = night.store.snapshot("workload", night.date_text)
-    assert snapshot is not None
-    shapes = sorted(workload_shapes(snapshot.read_table([trees.table])), key=_most_first)
+    builds = snapshot_of("star_tree_builds", night.date_text)
+    assert builds is not None
+    rows = builds.read_table([table], ["tree", "outcome"]).to_pylist()
+    built = tuple(sorted(row["tree"] for row in rows if row["outcome"] in BUILT))
+    if not built:
+        return
+    workload = snapshot_of("workload", night.date_text)
+    assert workload is not None
+    trees = open_trees(night.store, table)
+    advised = _advised(table, snapshot_of("recommendations", night.date_text))
+    shapes = sorted(workload_shapes(workload.read_table([table])), key=_most_first)
     claimed = [
         shape for shape in shapes if shape.instances and (shape.shape_id in advised or _claims(trees, shape))
     ]
     for shape in claimed[:MAX_SHAPES]:
-        literals = sorted(shape.instances, key=partial(_most_scanned, shape))[
-            : night.settings.verified_instances
-        ]
-        queries = tuple(logged_query(shape.skeleton, each) for each in literals)
-        yield Asked(trees.table, shape.shape_id, queries)
+        literals = sorted(shape.instances, key=partial(_most_scanned, shape))
+        asked = literals[: night.settings.verified_instances]
+        queries = tuple(logged_query(shape.skeleton, each) for each in asked)
+        yield Asked(table, shape.shape_id, queries, built)
+
+
+def _advised(table: str, advice: Snapshot | None) -> frozenset[str]:
+    """Return the shapes that trees were chosen for."""
+    part = advice.parts([table]).get(table) if advice else None
+    return frozenset(shape for tree in (chosen_trees(table, part) if part else ()) for shape in tree.shapes)
 
 
 def _most_first(shape: ShapeWorkload) -> tuple[int, str]:
-    return (-shape.entries_scanned_in_filter - shape.entries_scanned_post_filter, shape.shape_id)
+    return -shape.entries_scanned, shape.shape_id
 
 
 def _most_scanned(shape: ShapeWorkload, literals: Literals) -> tuple[int, Literals]:
@@ -136,11 +140,13 @@ def _proofs(store: ArtefactStore, asked: Asked) -> list[Proof]:
 
 
 def _row(shape: Asked, instance: int, proof: Proof) -> dict[str, object]:
+    # Trees that could not be built have a number too, and are not among the published ones.
+    numbers = dict(enumerate(shape.built))
     return {
         "table": shape.table,
         "shape_id": shape.shape_id,
         "instance": instance,
-        "tree": None if proof.tree is None else proof.tree + 1,
+        "tree": None if proof.tree is None else numbers.get(proof.tree),
         "verdict": proof.verdict.value,
         "detail": proof.detail or None,
         "answer_rows": proof.answer_rows,

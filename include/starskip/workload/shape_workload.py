@@ -109,6 +109,11 @@ class ShapeWorkload(_EstimatedSums):
         return not self.shape_id.startswith(UNPARSED)
 
     @property
+    def entries_scanned(self) -> int:
+        """Return the entries of the log's queries, in filter and behind it."""
+        return self.entries_scanned_in_filter + self.entries_scanned_post_filter
+
+    @property
     def weighted_queries(self) -> float:
         """Return what the queries that ran count in advice: as ``weight`` copies of each would."""
         return self.weight * self.estimated_queries
