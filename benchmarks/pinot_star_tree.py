@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -26,6 +25,7 @@ from pinot.compare_exact import compare_exact
 from pinot.raw_rows import RawRows
 from pinot.running_pinot import PinotFailed, RunningPinot, pinot_jars
 from pinot.star_tree_cases import CASES, SEED_ROWS, Case
+from tpch import generate_tpch
 
 CACHE = "~/.cache/starskip/pinot-0.11.0"
 SEGMENTS = 4
@@ -84,17 +84,7 @@ def _files(folder: Path, factor: float) -> dict[str, list[Path]]:
     found: dict[str, list[Path]] = {}
     for kind in ("one", "several", "seed"):
         (folder / kind).mkdir()
-    program = str(Path(sys.executable).parent / "tpchgen-cli")
-    command = [
-        program,
-        "csv",
-        "-s",
-        f"{factor:g}",
-        "--tables=lineitem",
-        "--quiet",
-        f"--output-dir={folder / 'one'}",
-    ]
-    subprocess.run(command, check=True)
+    generate_tpch(folder / "one", factor, "lineitem", file_format="csv")
     found["one"] = [folder / "one" / "lineitem.csv"]
     header, *lines = found["one"][0].read_text().splitlines(keepends=True)
     length = -(-len(lines) // SEGMENTS)

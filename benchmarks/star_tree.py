@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -29,21 +28,21 @@ from typing import Any
 
 import duckdb
 from pyspark.sql import SparkSession
+from recommended_trees import answerable_shapes, recommended_trees, sample_for
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.storage_for import storage_for
 from starskip.selection.recommendation import Budget
-from starskip.selection.with_star_trees import TreeBudget, with_star_trees
+from starskip.selection.with_star_trees import TreeBudget
 from starskip.settings import Settings
 from starskip.spark.spark_engine import SparkEngine
 from starskip.stages.engine_tasks import EngineTasks
-from starskip.stages.tree_samples import lake_sample
 from starskip.star_tree.build.publish_trees import TreeOrder, publish_trees
 from starskip.star_tree.build.source_table import source_table
-from starskip.star_tree.recommend.asked_shape import AnswerableShape, AskedShape, answerable_shape
-from starskip.star_tree.recommend.candidates import candidate_trees
+from starskip.star_tree.recommend.asked_shape import AskedShape
 from starskip.star_tree.serving.answer_sql import Answer, answer_sql
 from starskip.star_tree.serving.tree_set import TreeSet, open_trees
 from starskip.star_tree.star_tree_config import StarTreeConfig
+from tpch import generate_tpch
 
 SUMS = ["COUNT__*", "SUM__l_quantity", "SUM__l_extendedprice", "AVG__l_discount"]
 TREES: dict[str, dict[str, Any]] = {
@@ -125,7 +124,9 @@ def _built(session: SparkSession, data: Path, folder: Path, only: str | None) ->
             continue
         start = time.perf_counter()
         configs = (
-            _advised(data, data_bytes) if name == ADVISED else (StarTreeConfig.from_document(TREES[name]),)
+            _advised(session, data, data_bytes)
+            if name == ADVISED
+            else (StarTreeConfig.from_document(TREES[name]),)
         )
         advising = time.perf_counter() - start
         session.sparkContext.setJobGroup(name, name)
@@ -160,27 +161,22 @@ def _built(session: SparkSession, data: Path, folder: Path, only: str | None) ->
     return found
 
 
-def _advised(data: Path, data_bytes: int) -> tuple[StarTreeConfig, ...]:
+def _advised(session: SparkSession, data: Path, data_bytes: int) -> tuple[StarTreeConfig, ...]:
     """Return what is recommended for the queries, each asked equally often."""
     source = source_table(str(data))
     types = {field.name: field.type for field in source.schema}
     rows = sum(sum(file.row_group_rows or ()) for file in source.files)
     texts = [*QUERIES, *(query for query, _ in APPROXIMATE)]
     asked = [AskedShape(text, 100.0, 100.0 * rows, ((text, 100.0),)) for text in texts]
-    parsed = [answerable_shape(each, types, (), "lineitem") for each in asked]
-    shapes = [each for each in parsed if isinstance(each, AnswerableShape)]
-    used = [shape.dimensions for shape in shapes if shape.dimensions]
-    measured = {pair.column for shape in shapes for pair in shape.pairs} - {"*"}
-    sample = lake_sample("lineitem", source, used, measured)
+    shapes = answerable_shapes(asked, types, "lineitem")
     settings = Settings()
-    offered = candidate_trees(sample, shapes, max_size_ratio=settings.max_tree_size_ratio, most=6)
     total = sum(each.entries_scanned for each in asked)
     budget = Budget(0, settings.min_gain_ratio, 0.0, storage_bytes=round(SPACE_RATIO * data_bytes))
     limits = TreeBudget(
         MOST_TREES, total, settings.min_gain_ratio, settings.tree_gain_size_ratio * data_bytes
     )
-    chosen = with_star_trees(offered.candidates, [], budget, total, limits)
-    return tuple(tree.config for tree in chosen.trees)
+    sample = sample_for(SparkEngine(session), "lineitem", source, shapes)
+    return recommended_trees(sample, shapes, budget, limits)
 
 
 def _most_tasks(session: SparkSession, group: str) -> int:
@@ -308,17 +304,7 @@ def _milliseconds(runs: int, function: Callable[..., Any], *arguments: Any) -> f
 def _generated(folder: Path, factor: float) -> Path:
     target = folder / f"s{factor:g}"
     if not (target / "lineitem").exists():
-        parts = max(1, round(factor))
-        command = [
-            "parquet",
-            "-s",
-            f"{factor:g}",
-            "--tables=lineitem",
-            f"--parts={parts}",
-            f"--output-dir={target}",
-        ]
-        program = Path(sys.executable).parent / "tpchgen-cli"
-        subprocess.run([str(program), *command], check=True, capture_output=True)
+        generate_tpch(target, factor, "lineitem", parts=max(1, round(factor)))
     return target / "lineitem"
 
 

@@ -16,7 +16,6 @@ A saving is the share of all entries, in filter and post filter, that the querie
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -24,19 +23,20 @@ from itertools import combinations, permutations
 from pathlib import Path
 
 import pyarrow as pa
+from recommended_trees import answerable_shapes, recommended_trees, sample_for
 from starskip.selection.recommendation import Budget
-from starskip.selection.with_star_trees import TreeBudget, with_star_trees
+from starskip.selection.with_star_trees import TreeBudget
 from starskip.settings import Settings
 from starskip.stages.asked_shapes import asked_shapes
-from starskip.stages.tree_samples import lake_sample
+from starskip.stages.local_engine import LocalEngine
 from starskip.stages.tune_tables import TuneRequest, scored_tables
 from starskip.star_tree.build.source_table import source_table
-from starskip.star_tree.recommend.asked_shape import AnswerableShape, answerable_shape
-from starskip.star_tree.recommend.candidates import candidate_trees
+from starskip.star_tree.recommend.asked_shape import AnswerableShape
 from starskip.star_tree.recommend.simulated_tree import TreeLayout
 from starskip.star_tree.recommend.table_sample import TableSample
 from starskip.star_tree.recommend.tree_forecast import Forecaster
 from starskip.star_tree.star_tree_config import StarTreeConfig
+from tpch import generate_tpch
 
 SAMPLE = Path(__file__).parents[1] / "include" / "sample"
 TABLE = "lineitem"
@@ -64,16 +64,13 @@ def main() -> int:
     parser.add_argument("--days", default="18,19,20")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        command = str(Path(sys.executable).parent / "tpchgen-cli")
-        asked = [command, "parquet", "-s", str(arguments.factor), "--tables", TABLE, "--output-dir", folder]
-        subprocess.run(asked, check=True)
+        generate_tpch(Path(folder), arguments.factor, TABLE)
         source = source_table(folder, CASTS)
         types = {field.name: field.type for field in source.schema}
         days = {day: _day(day, types) for day in arguments.days.split(",")}
         shapes = [shape for of_day, _ in days.values() for shape in of_day]
-        used = list(dict.fromkeys(shape.dimensions for shape in shapes if shape.dimensions))
-        measured = {pair.column for shape in shapes for pair in shape.pairs} - {"*"}
-        sample = lake_sample(TABLE, source, [frozenset(DEFAULT_DIMENSIONS), *used], measured | {*NUMBERS})
+        default = [frozenset(DEFAULT_DIMENSIONS)]
+        sample = sample_for(LocalEngine(), TABLE, source, shapes, also_used=default, also_measured=NUMBERS)
     shown = f"{'chosen':>7} {'judged':>7} {'recommended':>12} {'best of all':>12} {'share':>6}"
     print(f"{shown} {'default':>8} {'cut':>6}   bytes: recommended, default, cut")
     judges = {day: _Judge(sample, *of_day) for day, of_day in days.items()}
@@ -97,9 +94,7 @@ def _day(day: str, types: Mapping[str, pa.DataType]) -> Day:
     )
     workload = scored_tables(request, lambda _, items: items).workload[TABLE]
     asked = asked_shapes(workload, {}, Settings())
-    parsed = [answerable_shape(shape, types, (), TABLE) for shape in asked]
-    total = sum(shape.entries_scanned for shape in asked)
-    return [shape for shape in parsed if isinstance(shape, AnswerableShape)], total
+    return answerable_shapes(asked, types, TABLE), sum(shape.entries_scanned for shape in asked)
 
 
 def _compared(
@@ -109,7 +104,6 @@ def _compared(
     settings = Settings()
     shapes, total = of_day
     known = [shape for shape in shapes if shape.dimensions <= sample.dimensions]
-    offered = candidate_trees(sample, known, max_size_ratio=settings.max_tree_size_ratio, most=6)
     budget = TreeBudget(
         settings.max_star_trees,
         total,
@@ -117,15 +111,14 @@ def _compared(
         # The best of all is looked for whatever its bytes, so that these cost nothing here either.
         gain_bytes=float("inf"),
     )
-    chosen = with_star_trees(offered.candidates, [], Budget(1, 0.0, 0.0), total, budget)
-    configs = [tree.config for tree in chosen.trees]
+    configs = recommended_trees(sample, known, Budget(1, 0.0, 0.0), budget)
     shares, times = [], []
     for judged, judge in judges.items():
         found, size = judge.saving(configs)
         default = _default(DEFAULT_DIMENSIONS)
         whole, whole_size = judge.saving([default])
         cut_size, cut = whole_size, whole
-        left = DEFAULT_DIMENSIONS
+        left: tuple[str, ...] = DEFAULT_DIMENSIONS
         while cut_size > size and len(left) > 1:
             left = left[1:]
             cut, cut_size = judge.saving([_default(left)])

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -40,6 +39,7 @@ from starskip.star_tree.recommend.simulated_tree import SimulatedTree, TreeLayou
 from starskip.star_tree.recommend.size_estimate import SizeEstimate, size_estimate
 from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.star_tree.tree_artefact import TableTrees
+from tpch import generate_tpch
 
 SAMPLE = Path(__file__).parents[1] / "include" / "sample"
 WANTED_ERROR = 0.20
@@ -129,9 +129,7 @@ def main() -> int:
 
 
 def _tables(scratch: Path, factor: float) -> Iterator[tuple[str, Path]]:
-    command = Path(sys.executable).parent / "tpchgen-cli"
-    generated = [str(command), "parquet", "-s", str(factor), "--tables", "lineitem,orders"]
-    subprocess.run([*generated, "--output-dir", str(scratch)], check=True)
+    generate_tpch(scratch, factor, "lineitem,orders")
     yield "lineitem", scratch / "lineitem.parquet"
     yield "orders", scratch / "orders.parquet"
     path = scratch / "airlineStats.parquet"

@@ -16,6 +16,7 @@ from starskip.errors import (
     StorageOutage,
     UnsupportedQuery,
     exit_code,
+    first_line,
     printable,
 )
 
@@ -83,3 +84,9 @@ def test_exit_code_tells_whether_a_retry_may_help(error: StarskipError, code: in
     assert isinstance(StorageOutage("m", location="/x"), StorageError)
     assert StorageOutage("m", location="/x").location == "/x"
     assert SourceOutage("m", source="t").source == "t"
+
+
+def test_the_first_line_of_a_librarys_error_is_printable_and_never_missing() -> None:
+    assert first_line(ValueError("a\x1b[2J b\nc")) == "a\\x1b[2J b"
+    assert first_line(ValueError()) == first_line(ValueError("")) == "ValueError"
+    assert first_line(ValueError("x" * 900), 300) == "x" * 299 + "…"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
 
 from pinot.pinot_segment import PinotTree, read_pinot_tree
 from pinot.pinots_rules import MoreDocuments, more_documents
@@ -17,13 +16,12 @@ from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.storage_for import storage_for
 from starskip.pinot.table_config import read_table_configs
+from starskip.stages.engine_tasks import EngineTasks
+from starskip.stages.local_engine import LocalEngine
 from starskip.star_tree.build.publish_trees import TreeOrder, publish_trees
 from starskip.star_tree.serving.star_tree import StarTree
 from starskip.star_tree.serving.tree_set import TreeSet, open_trees
 from starskip.star_tree.star_tree_config import StarTreeConfig
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +101,6 @@ def build_case(case: Case, files: Sequence[Path], pinot: RunningPinot, folder: P
 def _published(case: Case, source: Path, store_folder: Path) -> tuple[TreeSet, Part]:
     store = ArtefactStore(storage_for(str(store_folder)))
     order = TreeOrder(case.name, str(source), (case.config,), case.casts)
-    published = publish_trees(_run_here, store, order, now=datetime.now(UTC), created_by="benchmark")
+    run_tasks = EngineTasks(LocalEngine()).run_tasks
+    published = publish_trees(run_tasks, store, order, now=datetime.now(UTC), created_by="benchmark")
     return open_trees(store), published.part
-
-
-def _run_here(label: str, items: Sequence[T], function: Callable[[T], R]) -> list[R]:  # noqa: ARG001
-    return [function(item) for item in items]

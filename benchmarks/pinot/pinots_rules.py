@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from starskip.star_tree.range_positions import range_positions
 from starskip.star_tree.serving.star_tree import ScanRequest, StarTree
 
 Masks = Mapping[str, npt.NDArray[np.bool_]]
@@ -63,8 +64,7 @@ def documents_scanned(tree: StarTree, masks: Masks, group_by: tuple[str, ...]) -
     """
     asked = {name: np.append(mask, False) for name, mask in masks.items() if not mask.all()}
     found = tree.traverse(ScanRequest(asked, group_by, ()))
-    ranges = [np.arange(start, end) for start, end in zip(found.starts, found.ends, strict=True)]
-    of_leaves = np.sort(np.concatenate(ranges)) if ranges else np.zeros(0, np.int64)
+    of_leaves = np.sort(range_positions(found.starts, found.ends))
     kept = of_leaves
     for name, mask in asked.items():
         if len(kept):

@@ -89,6 +89,12 @@ def exit_code(error: StarskipError) -> int:
     return TRY_AGAIN if isinstance(error, TransientError) else BAD_INPUT
 
 
+def first_line(error: Exception, limit: int = 200) -> str:
+    """Return what a library's error says first, printable; its class's name if it says nothing."""
+    lines = str(error).splitlines()
+    return printable(lines[0] if lines else type(error).__name__, limit)
+
+
 def printable(text: str, limit: int = 500) -> str:
     """Return ``text`` on one line of at most ``limit`` characters, control characters escaped.
 

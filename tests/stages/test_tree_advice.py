@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.manifest import Part
+from starskip.artefacts.storage_for import storage_for
 from starskip.lake.lake_table import LakeTable
 from starskip.selection.entries_percentile import ShapeEntries
 from starskip.selection.recommendation import Budget
@@ -18,11 +21,10 @@ from starskip.sql.fingerprint import fingerprint
 from starskip.sql.query_shape import query_shape
 from starskip.stages.asked_shapes import asked_shapes
 from starskip.stages.chosen_trees import chosen_trees
+from starskip.stages.engine_tasks import EngineTasks
+from starskip.stages.local_engine import LocalEngine
 from starskip.stages.tree_advice import TableRows, TreeOffer, tree_offer
 from starskip.stages.tree_properties import star_tree_properties
-from starskip.stages.tree_samples import lake_sample
-from starskip.star_tree.build.source_table import source_table
-from starskip.star_tree.recommend.simulated_tree import SimulatedTree, TreeLayout
 from starskip.tables.table_overview import ColumnOverview, TableOverview
 from starskip.workload.shape_workload import Instance, ShapeWorkload
 
@@ -69,8 +71,29 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> LakeTable:
     return LakeTable(str(folder))
 
 
-def offer(shapes: list[ShapeWorkload], lake: LakeTable | None, segments: str = "") -> TreeOffer:
-    return tree_offer("sales", shapes, None, TableRows(lake, segments), Settings(), window={})
+def offer(
+    shapes: list[ShapeWorkload],
+    lake: LakeTable | None,
+    segments: str = "",
+    *,
+    table: str = "sales",
+    overview: TableOverview | None = None,
+) -> TreeOffer:
+    """Return the offer of a store that is empty before and after."""
+    with TemporaryDirectory() as folder:
+        aside = ArtefactStore(storage_for(folder)).write_aside("recommendations", "2026-11-20")
+        found = tree_offer(
+            EngineTasks(LocalEngine()).run_tasks,
+            aside,
+            table,
+            shapes,
+            overview,
+            TableRows(lake, segments),
+            Settings(),
+            window={},
+        )
+        assert list(Path(folder).iterdir()) == []
+        return found
 
 
 def test_a_lake_table_is_read_once_for_all_candidates(lake: LakeTable) -> None:
@@ -102,6 +125,12 @@ def test_a_table_without_one_sound_segment_gets_no_tree() -> None:
     assert (found.candidates, found.note) == ((), "nothing is known of the table's columns")
 
 
+def test_without_a_column_to_filter_or_group_by_there_is_nothing_to_split(lake: LakeTable) -> None:
+    found = offer([logged("SELECT SUM(amount) FROM sales"), logged("SELECT * FROM sales LIMIT 5")], lake)
+    assert (found.candidates, found.note) == ((), "no query filters or groups by a column")
+    assert [item.reason for item in found.unanswerable] == ["not_an_aggregation"]
+
+
 def test_a_lake_table_that_is_gone_ends_no_night() -> None:
     found = offer([logged(BY_SHOP)], LakeTable("gone/sales"))
     assert found.candidates == ()
@@ -115,9 +144,7 @@ def test_segments_stand_for_the_trees_that_pinot_would_build() -> None:
     }
     overview = TableOverview("airlineStats", 31, 9_746, columns, frozenset())
     shape = logged("SELECT SUM(Distance) FROM airlineStats WHERE Carrier = 'AA'", entries=9_746)
-    found = tree_offer(
-        "airlineStats", [shape], overview, TableRows(None, str(SAMPLE / "segments")), Settings(), window={}
-    )
+    found = offer([shape], None, str(SAMPLE / "segments"), table="airlineStats", overview=overview)
     (tree,) = found.candidates
     # 14 or 15 carriers in each of 31 small segments, of which none has enough rows to be split.
     assert 31 * 10 < tree.documents < 31 * 17
@@ -145,22 +172,3 @@ def test_what_is_chosen_is_read_back_from_the_properties(lake: LakeTable) -> Non
     assert properties["unanswerable_by_star_trees"] == {"not_an_aggregation": 10}
     # The queries that no tree answers scan as much.
     assert properties["star_trees"][0]["saving_ratio"] == pytest.approx(0.5, abs=0.01)
-
-
-def test_a_large_lake_table_is_sampled_in_the_sets_that_shapes_use(
-    lake: LakeTable, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source = source_table(lake.path)
-    used = [frozenset({"shop", "kind"}), frozenset({"shop"}), frozenset({"amount"})]
-    exact = lake_sample("sales", source, used, {"amount"})
-    monkeypatch.setattr("starskip.stages.tree_samples._EXACT_COMBINATIONS", 1_000)
-    monkeypatch.setattr("starskip.stages.tree_samples._SAMPLED_COMBINATIONS", 64)
-    monkeypatch.setattr("starskip.stages.tree_samples._MOST_SKETCHED_DIMENSIONS", 2)
-    sampled = lake_sample("sales", source, used, {"amount"})
-    assert not sampled.parts[0].cuboids.knows(frozenset({"shop", "amount"}))
-    layout = TreeLayout(("shop", "kind"), 20)
-    wanted, found = (
-        SimulatedTree(each.parts[0].cuboids, layout).counts().documents for each in (exact, sampled)
-    )
-    assert found == pytest.approx(wanted, rel=0.3)
-    assert (exact.rows, sampled.rows) == (ROWS, ROWS)

@@ -131,6 +131,21 @@ def test_what_no_star_tree_answers_has_a_reason(text: str, reason: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("function", "end"),
+    [
+        ("DISTINCTCOUNT", "; DISTINCTCOUNTHLL approximates it"),
+        ("MEDIAN", "; PERCENTILEEST or PERCENTILETDIGEST approximates it"),
+        ("MODE", ""),
+    ],
+)
+def test_what_approximates_a_function_without_bound_is_named_where_there_is_such(
+    function: str, end: str
+) -> None:
+    with pytest.raises(UnsupportedQuery, match=f"^{function} has no .*, so that no star-tree keeps it{end}$"):
+        aggregation_query(f"SELECT {function}(price) FROM t")
+
+
 def test_conjuncts_are_of_one_column_each() -> None:
     query = aggregation_query(
         "SELECT COUNT(*) FROM t WHERE (Country = 'A' OR Country IN ('B')) "

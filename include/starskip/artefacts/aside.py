@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from starskip.artefacts.checked_parquet import checked_parquet
 from starskip.artefacts.column_check import fitted
 from starskip.artefacts.manifest import DataFile
 from starskip.artefacts.storage import PutVerdict, Storage
@@ -63,11 +63,8 @@ class Aside:
         return self._put(f"{self._table_folder(table)}/{uuid4().hex}-{file_name}", content, None)
 
     def _write_parquet(self, table: str, rows: pa.Table) -> DataFile:
-        sink = pa.BufferOutputStream()
-        # A changed bit in a page would else be another value, and nobody would know.
-        pq.write_table(self._fitted(rows, table), sink, compression="zstd", write_page_checksum=True)
-        name = f"{self._table_folder(table)}/{uuid4().hex}.parquet"
-        return self._put(name, sink.getvalue().to_pybytes(), rows.num_rows)
+        content = checked_parquet(self._fitted(rows, table)).to_pybytes()
+        return self._put(f"{self._table_folder(table)}/{uuid4().hex}.parquet", content, rows.num_rows)
 
     def _fitted(self, rows: pa.Table, table: str) -> pa.Table:
         return fitted(rows, self._required_schema(), artefact=self.artefact, location=f"table {table}")

@@ -22,7 +22,7 @@ from pyspark.sql.pandas.types import from_arrow_type
 
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.storage_for import storage_for
-from starskip.errors import UnsupportedQuery, printable
+from starskip.errors import UnsupportedQuery, first_line
 from starskip.star_tree.build.source_table import SourceTable
 from starskip.star_tree.query.exact_functions import make_exact
 from starskip.star_tree.query.put_table import put_table
@@ -84,8 +84,9 @@ class StarTrees:
             # Analysed at once, so that the view's name is needed no longer.
             return self._session.sql(select.sql(dialect="spark"))
         except PySparkException as error:
-            text = printable(str(error).splitlines()[0], 300)
-            raise UnsupportedQuery(f"Spark cannot run the query: {text}", reason="not_computed") from error
+            raise UnsupportedQuery(
+                f"Spark cannot run the query: {first_line(error, 300)}", reason="not_computed"
+            ) from error
         finally:
             self._session.catalog.dropTempView(view)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from starskip.artefacts.aside import Aside
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.schemas import RECOMMENDATIONS
 from starskip.scoring.index_sizes import sizes_of
@@ -17,12 +18,14 @@ from starskip.selection.entries_percentile import ShapeEntries
 from starskip.settings import Settings
 from starskip.stages.advise_table import TableAdvice, TreeSource, advise_table
 from starskip.stages.engine import Engine
+from starskip.stages.engine_tasks import EngineTasks
 from starskip.stages.gate_verdicts import usable_tables
 from starskip.stages.night import Night, StageResult
 from starskip.stages.past_nights import past_nights
 from starskip.stages.score_votes import read_overviews
 from starskip.stages.tree_advice import TableRows, TreeOffer, tree_offer
 from starskip.stages.tree_properties import star_tree_properties
+from starskip.star_tree.build.build_tree import RunTasks
 from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.tables.table_overview import TableOverview
 from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
@@ -52,7 +55,7 @@ def select_indexes(engine: Engine, night: Night) -> StageResult:
             "all",
             past=past,
             size_bytes=sizes,
-            tree_source=_tree_source(night, table, shapes, overview),
+            tree_source=_tree_source(engine, night, table, shapes, overview),
         )
         chosen_trees += len(advice.star_trees.trees)
         chosen += len(advice.recommendation.chosen)
@@ -65,15 +68,24 @@ def select_indexes(engine: Engine, night: Night) -> StageResult:
 
 
 def _tree_source(
-    night: Night, table: str, shapes: Sequence[ShapeWorkload], overview: TableOverview | None
+    engine: Engine,
+    night: Night,
+    table: str,
+    shapes: Sequence[ShapeWorkload],
+    overview: TableOverview | None,
 ) -> TreeSource | None:
     if "star_tree" not in night.settings.index_kinds.split(","):
         return None
     rows = TableRows(night.lake_tables.get(table), night.segments_root)
-    return partial(_tree_offer, table, shapes, overview, rows, night.settings)
+    run_tasks = EngineTasks(engine).run_tasks
+    # Not the folder of what is published: this one is emptied.
+    aside = night.store.write_aside("recommendations", night.date_text)
+    return partial(_tree_offer, run_tasks, aside, table, shapes, overview, rows, night.settings)
 
 
 def _tree_offer(
+    run_tasks: RunTasks,
+    aside: Aside,
     table: str,
     shapes: Sequence[ShapeWorkload],
     overview: TableOverview | None,
@@ -82,7 +94,7 @@ def _tree_offer(
     window: Mapping[str, ShapeEntries],
     known: Sequence[StarTreeConfig],
 ) -> TreeOffer:
-    return tree_offer(table, shapes, overview, rows, settings, window=window, known=known)
+    return tree_offer(run_tasks, aside, table, shapes, overview, rows, settings, window=window, known=known)
 
 
 def _rows(night: Night, artefact: str, table: str) -> pa.Table:

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from starskip.artefacts.aside import Aside
 from starskip.errors import StarskipError, TransientError, printable
 from starskip.lake.lake_table import LakeTable
 from starskip.selection.entries_percentile import ShapeEntries
 from starskip.settings import Settings
 from starskip.stages.asked_shapes import asked_shapes
-from starskip.stages.tree_samples import column_types, lake_sample, lake_source, segment_sample
+from starskip.stages.lake_sample import lake_sample
+from starskip.stages.tree_samples import column_types, segment_sample
+from starskip.star_tree.build.build_tree import RunTasks
+from starskip.star_tree.build.source_table import SourceTable, source_table
 from starskip.star_tree.recommend.asked_shape import (
     AnswerableShape,
     UnanswerableShape,
@@ -55,6 +59,8 @@ NO_TREES = TreeOffer()
 
 
 def tree_offer(
+    run_tasks: RunTasks,
+    aside: Aside,
     table: str,
     shapes: Sequence[ShapeWorkload],
     overview: TableOverview | None,
@@ -66,6 +72,7 @@ def tree_offer(
 ) -> TreeOffer:
     """Return the candidates for ``table``.
 
+    Rows of the lake are read by tasks, which pass on what they found in ``aside``; nothing is left there.
     ``window``: what the shapes of all nights that vote scanned in filter. ``known``: trees of the last
     advice. Nothing here ends a night: what cannot be read is said in ``note``.
     """
@@ -89,7 +96,9 @@ def tree_offer(
             return TreeOffer(
                 (), (), refused, total, 0.0, "no query asks for an aggregation that a star-tree keeps"
             )
-        sample = _sample(table, rows, overview, answerable)
+        if not any(each.dimensions for each in answerable):
+            return TreeOffer((), (), refused, total, 0.0, "no query filters or groups by a column")
+        sample = _sample(run_tasks, aside, table, rows, overview, answerable)
         if not sample.parts:
             return TreeOffer((), (), refused, total, 0.0, "no rows could be read to estimate trees from")
         within = [each for each in answerable if each.dimensions <= sample.dimensions]
@@ -110,11 +119,15 @@ def tree_offer(
     return TreeOffer(trees.candidates, trees.refused, refused, total, table_bytes=sample.size_bytes)
 
 
+def _source(lake: LakeTable) -> SourceTable:
+    return source_table(lake.path, lake.casts)
+
+
 def _columns(
     rows: TableRows, overview: TableOverview | None
 ) -> tuple[Mapping[str, pa.DataType], frozenset[str]]:
     if rows.lake is not None:
-        types = {field.name: field.type for field in lake_source(rows.lake).schema}
+        types = {field.name: field.type for field in _source(rows.lake).schema}
         return types, frozenset(name for name, type_ in types.items() if pa.types.is_nested(type_))
     if overview is None:
         return {}, frozenset()
@@ -123,12 +136,17 @@ def _columns(
 
 
 def _sample(
-    table: str, rows: TableRows, overview: TableOverview | None, shapes: Sequence[AnswerableShape]
+    run_tasks: RunTasks,
+    aside: Aside,
+    table: str,
+    rows: TableRows,
+    overview: TableOverview | None,
+    shapes: Sequence[AnswerableShape],
 ) -> TableSample:
     used = [each.dimensions for each in shapes if each.dimensions]
     measured = {pair.column for each in shapes for pair in each.pairs} - {"*"}
     if rows.lake is not None:
-        return lake_sample(table, lake_source(rows.lake), used, measured)
+        return lake_sample(run_tasks, aside, table, _source(rows.lake), used, measured)
     if overview is None:
         return TableSample(table, (), {}, 0.0, 0.0)
     return segment_sample(rows.segments_root, overview, used)

@@ -38,7 +38,7 @@ _MEASURES = {
     AggregationFunction.PERCENTILETDIGEST: (MeasureKind.T_DIGEST,),
 }
 
-_INSTEAD = {
+BOUNDED_INSTEAD = {
     "DISTINCTCOUNT": "DISTINCTCOUNTHLL",
     "COUNTDISTINCT": "DISTINCTCOUNTHLL",
     "PERCENTILE": "PERCENTILEEST or PERCENTILETDIGEST",
@@ -74,10 +74,10 @@ class FunctionColumnPair:
         asked = function.strip().upper().replace("_", "")
         pair = f"{function}{_SEPARATOR}{column}"
         plain = asked.rstrip("0123456789")
-        if plain in _INSTEAD:
+        if plain in BOUNDED_INSTEAD:
             raise ConfigError(
                 f"functionColumnPairs: {pair}: the intermediate result of {asked} grows with the rows, so "
-                f"that no star-tree can keep it; use the approximation {_INSTEAD[plain]}",
+                f"that no star-tree can keep it; use the approximation {BOUNDED_INSTEAD[plain]}",
                 setting="functionColumnPairs",
             )
         if asked not in AggregationFunction.__members__:

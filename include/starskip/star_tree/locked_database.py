@@ -9,7 +9,7 @@ from itertools import count
 import duckdb
 import pyarrow as pa
 
-from starskip.errors import UnsupportedQuery, printable
+from starskip.errors import UnsupportedQuery, first_line
 
 MEMORY_BYTES = 2 << 30
 
@@ -88,5 +88,4 @@ def _narrowed(table: pa.Table, positions: Sequence[int]) -> pa.Table:
 
 
 def _not_computed(error: duckdb.Error) -> UnsupportedQuery:
-    why = printable(str(error).split("\n", 1)[0], 300)
-    return UnsupportedQuery(f"the query cannot be computed: {why}", reason="not_computed")
+    return UnsupportedQuery(f"the query cannot be computed: {first_line(error, 300)}", reason="not_computed")

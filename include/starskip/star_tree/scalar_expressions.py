@@ -6,7 +6,6 @@ column (IN, LIKE, ranges, any nesting of AND, OR and NOT, IS NULL, functions) be
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass
 from threading import Lock
@@ -17,6 +16,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from starskip.star_tree.locked_database import LockedDatabase
+from starskip.star_tree.newest_values import NewestValues
 from starskip.star_tree.query.typed_literals import with_typed_literals
 
 CACHED_BYTES = 64 << 20
@@ -39,8 +39,7 @@ class ScalarExpressions:
     def __init__(self, database: LockedDatabase, cached_bytes: int = CACHED_BYTES) -> None:
         self._database = database
         self._tables: dict[Hashable, str] = {}
-        self._cache: OrderedDict[Hashable, Mask | Grouping] = OrderedDict()
-        self._cached_bytes, self._room_bytes = 0, cached_bytes
+        self._newest: NewestValues[Hashable, Mask | Grouping] = NewestValues(cached_bytes)
         self._lock = Lock()
 
     def mask(self, key: Hashable, column: str, values: pa.Array, predicate: exp.Expr) -> Mask:
@@ -49,19 +48,19 @@ class ScalarExpressions:
         ``key`` is equal for the same dictionary only. Raises UnsupportedQuery for what cannot be computed.
         """
         text = (key, "mask", _text(predicate, column, values.type))
-        found = self._cached(text)
+        found = self._newest.get(text)
         if not isinstance(found, np.ndarray):
             where = f"SELECT code FROM {self._table(key, values)} WHERE {text[2]}"  # noqa: S608 - see _text
             found = np.zeros(len(values) + 1, np.bool_)
             found[self._database.rows(where).column(0).to_numpy()] = True
             found.flags.writeable = False
-            self._keep(text, found, found.nbytes)
+            self._newest.keep(text, found, found.nbytes)
         return found
 
     def grouping(self, key: Hashable, column: str, values: pa.Array, expression: exp.Expr) -> Grouping:
         """Return the distinct results of ``expression`` over ``values`` and null."""
         text = (key, "grouping", _text(expression, column, values.type))
-        found = self._cached(text)
+        found = self._newest.get(text)
         if not isinstance(found, Grouping):
             select = f"SELECT {text[2]} FROM {self._table(key, values)} ORDER BY code"  # noqa: S608 - see _text
             encoded = (
@@ -71,7 +70,7 @@ class ScalarExpressions:
                 .dictionary_encode(null_encoding="encode")
             )
             found = Grouping(encoded.indices.to_numpy(zero_copy_only=False), encoded.dictionary)
-            self._keep(text, found, found.codes.nbytes + found.values.nbytes)
+            self._newest.keep(text, found, found.codes.nbytes + found.values.nbytes)
         return found
 
     def is_true(self, constant: exp.Expr) -> bool:
@@ -88,28 +87,6 @@ class ScalarExpressions:
                 name = self._database.keep(pa.table([codes, with_null], names=["code", "value"]))
                 self._tables[key] = name
         return name
-
-    def _cached(self, key: Hashable) -> Mask | Grouping | None:
-        with self._lock:
-            found = self._cache.get(key)
-            if found is not None:
-                self._cache.move_to_end(key)
-        return found
-
-    def _keep(self, key: Hashable, result: Mask | Grouping, size_bytes: int) -> None:
-        with self._lock:
-            if key in self._cache or size_bytes > self._room_bytes:
-                return
-            self._cache[key] = result
-            self._cached_bytes += size_bytes
-            while self._cached_bytes > self._room_bytes:
-                self._cached_bytes -= _size_bytes(self._cache.popitem(last=False)[1])
-
-
-def _size_bytes(result: Mask | Grouping) -> int:
-    if isinstance(result, Grouping):
-        return int(result.codes.nbytes + result.values.nbytes)
-    return int(result.nbytes)
 
 
 def _text(expression: exp.Expr, column: str, arrow_type: pa.DataType) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from starskip.errors import ConfigError
+from starskip.star_tree.function_column_pair import AggregationFunction
 from starskip.star_tree.measure import Measure, MeasureKind
 from starskip.star_tree.star_tree_config import StarTreeConfig
 
@@ -22,7 +23,7 @@ def validate_config(config: StarTreeConfig, column_types: Mapping[str, pa.DataTy
         for measure in pair.measures:
             if measure.column != "*":
                 _require_measure(pair.name, measure, column_types, table)
-        is_range = pair.function.value == "MINMAXRANGE"
+        is_range = pair.function is AggregationFunction.MINMAXRANGE
         if is_range and not _is_numeric(column_types[pair.column]):
             raise _refused(
                 pair.name, f"column {pair.column} of {table} is {column_types[pair.column]}, not a number"

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from starskip.errors import StaleTree, StarskipError, UnsupportedQuery
+from starskip.star_tree.scalar_expressions import ScalarExpressions
 from starskip.star_tree.serving.answer_sql import Answer, answer_sql
 from starskip.star_tree.serving.finished_answer import ERROR_BOUND
 from starskip.star_tree.serving.tree_set import TreeSet
@@ -345,6 +346,24 @@ def test_lists_of_thousands_of_keys_are_answered(sales: TreeSet) -> None:
     equal = " OR ".join(f"country = '{number}'" for number in range(2000))
     for predicate in (f"country IN ({keys}, 'CA')", f"{equal} OR country = 'CA'"):
         assert rows(answer_sql(sales, f"SELECT COUNT(*) FROM t WHERE {predicate}")) == [(1,)]
+
+
+def test_what_was_asked_before_is_not_computed_over_the_dictionaries_again(
+    trees: SimpleNamespace, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = trees.build(table, trees.config("country day", PAIRS))
+    queries = [f"SELECT SUM(clicks) FROM t WHERE country IN ('US', '{other}') AND 1 = 1" for other in "abc"]
+    first = [answer_sql(opened, query) for query in queries]
+    assert [answer.star_tree for answer in first] == [True] * 3
+
+    def computed(*_: Any) -> Any:
+        raise AssertionError
+
+    for name in ("mask", "is_true"):
+        monkeypatch.setattr(ScalarExpressions, name, computed)
+    assert [answer_sql(opened, query) for query in queries] == first
+    with pytest.raises(AssertionError):
+        answer_sql(opened, queries[0], "spark")
 
 
 def test_no_error_escapes_as_something_else(sales: TreeSet) -> None:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from starskip.star_tree.build.node_arrays import NO_PARENT, NodeArrays
 from starskip.star_tree.documents import Documents, appended, sorted_runs
 from starskip.star_tree.measures.measure_array import Positions
+from starskip.star_tree.range_positions import range_positions
 
 Flags = npt.NDArray[np.bool_]
 
@@ -187,7 +188,4 @@ class _Builder:
 
 def _ranges(starts: Positions, ends: Positions) -> tuple[Positions, Positions]:
     """Return all positions of the ranges, one range after the other, and the number of each one's range."""
-    lengths = ends - starts
-    owners = np.repeat(np.arange(len(starts)), lengths)
-    offsets = np.cumsum(lengths) - lengths
-    return np.arange(int(lengths.sum())) - offsets[owners] + starts[owners], owners
+    return range_positions(starts, ends), np.repeat(np.arange(len(starts)), ends - starts)

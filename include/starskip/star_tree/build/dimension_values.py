@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from starskip.artefacts.aside import Aside
 from starskip.artefacts.manifest import DataFile
 from starskip.artefacts.storage import Storage
-from starskip.errors import CapExceeded, StorageError
-from starskip.star_tree.build.document_files import DAMAGE
+from starskip.errors import CapExceeded
 from starskip.star_tree.build.source_table import SourceChunk, SourceTable
+from starskip.star_tree.build.tree_files import read_rows, write_rows
 from starskip.star_tree.dimension import Dimension, distinct_values
+from starskip.star_tree.measures.arrow_buffers import one_array
 
 MAX_DIMENSION_VALUES = 20_000_000
 """Beyond it a dictionary would not fit beside the documents in a task's memory, nor would a tree help."""
@@ -35,9 +35,7 @@ class ChunkValues:
         for rows in self.source.batches(chunk, list(self.dimensions)):
             for name in self.dimensions:
                 found = distinct_values(rows.column(name).combine_chunks())
-                held[name] = (
-                    found if name not in held else distinct_values(pa.concat_arrays([held[name], found]))
-                )
+                held[name] = _together(held.get(name), found)
                 _require_few(name, len(held[name]))
         columns = [
             pa.ListArray.from_arrays([0, len(values)], values)
@@ -45,9 +43,8 @@ class ChunkValues:
                 held.get(n, pa.array([], self.source.schema.field(n).type)) for n in self.dimensions
             )
         ]
-        sink = pa.BufferOutputStream()
-        pq.write_table(pa.table(columns, names=list(self.dimensions)), sink, compression="zstd")
-        return self.aside.write_file(self.table, "values.parquet", sink.getvalue().to_pybytes())
+        rows = pa.table(columns, names=list(self.dimensions))
+        return write_rows(self.aside, self.table, "values.parquet", rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,44 +59,31 @@ class TogetherValues:
 
     def __call__(self, dimension: str) -> tuple[DataFile, int]:
         """Return the dictionary's file and its number of values."""
-        storage = self.aside.storage
         values: pa.Array | None = None
-        for file in self.pieces:
-            column = _read(storage, file, [dimension]).column(0).combine_chunks()
-            found = column.flatten() if isinstance(column, pa.ListArray) else column
-            values = found if values is None else distinct_values(pa.concat_arrays([values, found]))
-        for name, file in self.former:
-            if name == dimension:
-                found = read_dictionary(storage, file, dimension).values
-                values = found if values is None else distinct_values(pa.concat_arrays([values, found]))
+        for found in self._found(dimension):
+            values = _together(values, found)
         if values is None:  # no file has any row
             values = pa.array([], self.source.schema.field(dimension).type)
         _require_few(dimension, len(values))
-        sink = pa.BufferOutputStream()
-        pq.write_table(pa.table({"value": values}), sink, compression="zstd", write_page_checksum=True)
-        file = self.aside.write_file(self.table, "dictionary.parquet", sink.getvalue().to_pybytes())
+        file = write_rows(self.aside, self.table, "dictionary.parquet", pa.table({"value": values}))
         return replace(file, rows=len(values)), len(values)
+
+    def _found(self, dimension: str) -> Iterator[pa.Array]:
+        for file in self.pieces:
+            yield one_array(read_rows(self.aside.storage, file.name, [dimension]).column(0)).flatten()
+        for name, file in self.former:
+            if name == dimension:
+                yield read_dictionary(self.aside.storage, file, dimension).values
 
 
 def read_dictionary(storage: Storage, file: DataFile, name: str) -> Dimension:
     """Return a stored dictionary."""
-    column = _read(storage, file, ["value"]).column(0)
-    if file.rows is not None and len(column) != file.rows:
-        raise _damaged(file)
-    return Dimension(name, column.chunk(0) if column.num_chunks == 1 else column.combine_chunks())
+    column = read_rows(storage, file.name, ["value"], rows=file.rows).column(0)
+    return Dimension(name, one_array(column))
 
 
-def _read(storage: Storage, file: DataFile, columns: Sequence[str]) -> pa.Table:
-    try:
-        with storage.arrow_filesystem().open_input_file(file.name) as opened:
-            table = pq.read_table(opened, columns=list(columns), page_checksum_verification=True)
-            return table.select(list(columns))
-    except DAMAGE as error:
-        raise _damaged(file) from error
-
-
-def _damaged(file: DataFile) -> StorageError:
-    return StorageError(f"{file.name}: is gone or damaged; run the build again", location=file.name)
+def _together(held: pa.Array | None, found: pa.Array) -> pa.Array:
+    return found if held is None else distinct_values(pa.concat_arrays([held, found]))
 
 
 def _require_few(dimension: str, count: int) -> None:

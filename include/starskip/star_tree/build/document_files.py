@@ -10,17 +10,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from starskip.artefacts.aside import Aside
+from starskip.artefacts.checked_parquet import checked_parquet
 from starskip.artefacts.manifest import DataFile
 from starskip.artefacts.storage import Storage
-from starskip.errors import CapExceeded, StorageError
+from starskip.errors import CapExceeded
+from starskip.star_tree.build.tree_files import naming_damage
 from starskip.star_tree.documents import Documents
 from starskip.star_tree.measure import Measure
+from starskip.star_tree.measures.arrow_buffers import one_array
 from starskip.star_tree.measures.initial_measure import stored_measure
 
 DOCUMENTS_PER_ROW_GROUP = 32_768
 """What an answer reads at least; larger groups compress better."""
-DAMAGE = (OSError, ValueError, LookupError, pa.ArrowException)
-"""What reading a Parquet file raises whose footer was changed, which has no checksum of its own."""
+
+
+def code_column(dimension: str) -> str:
+    """Return the name of the column of a dimension's codes; no measure is called so."""
+    return f"code({dimension})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +39,17 @@ class DocumentSchema:
 
     @property
     def code_columns(self) -> tuple[str, ...]:
-        """The columns of the codes; no measure is called so."""
-        return tuple(f"code({name})" for name in self.dimensions)
+        """The columns of the codes."""
+        return tuple(map(code_column, self.dimensions))
 
     def documents(self, table: pa.Table) -> Documents:
         """Return the documents that rows of a file hold."""
-        table = table.combine_chunks()
         codes = tuple(
-            table.column(name).combine_chunks().to_numpy(zero_copy_only=False).astype(np.int32)
+            one_array(table.column(name)).to_numpy(zero_copy_only=False).astype(np.int32)
             for name in self.code_columns
         )
         measures = {
-            item: stored_measure(item, _one_array(table, item.name), self.column_types.get(item.column))
+            item: stored_measure(item, one_array(table.column(item.name)), self.column_types.get(item.column))
             for item in self.measures
         }
         return Documents(codes, measures)
@@ -85,17 +90,7 @@ def write_documents(
 
 def parquet_bytes(rows: pa.Table, with_dictionary: Sequence[str]) -> pa.Buffer:
     """Return a file of documents; estimates of sizes weigh such files (recommend.document_bytes)."""
-    sink = pa.BufferOutputStream()
-    pq.write_table(
-        rows,
-        sink,
-        compression="zstd",
-        row_group_size=DOCUMENTS_PER_ROW_GROUP,
-        write_page_checksum=True,
-        use_dictionary=[*with_dictionary],
-        column_encoding=None,
-    )
-    return sink.getvalue()
+    return checked_parquet(rows, row_group_size=DOCUMENTS_PER_ROW_GROUP, use_dictionary=with_dictionary)
 
 
 def write_sorted(
@@ -120,18 +115,12 @@ def read_documents(
 
     The file is sorted by that dimension, or one in front of it is the same everywhere.
     """
-    try:
-        with storage.arrow_filesystem().open_input_file(file.name) as opened:
-            parquet = pq.ParquetFile(opened, page_checksum_verification=True)
-            if codes is None:
-                return schema.documents(parquet.read())
-            column = schema.code_columns[depth]
-            groups = _row_groups(parquet, column, codes)
-            read = schema.documents(parquet.read_row_groups(groups))
-    except DAMAGE as error:
-        raise StorageError(
-            f"{file.name}: is gone or damaged; run the build again", location=file.name
-        ) from error
+    with naming_damage(file.name), storage.arrow_filesystem().open_input_file(file.name) as opened:
+        parquet = pq.ParquetFile(opened, page_checksum_verification=True)
+        if codes is None:
+            return schema.documents(parquet.read())
+        groups = _row_groups(parquet, schema.code_columns[depth], codes)
+        read = schema.documents(parquet.read_row_groups(groups))
     low, high = np.searchsorted(read.codes[depth], [codes[0], codes[1] + 1])
     return read.take(np.arange(low, high))
 
@@ -144,13 +133,6 @@ def _row_groups(parquet: pq.ParquetFile, column: str, codes: tuple[int, int]) ->
         if statistics.min <= codes[1] and statistics.max >= codes[0]:
             found.append(group)
     return found
-
-
-def _one_array(table: pa.Table, name: str) -> pa.Array:
-    column: pa.ChunkedArray = table.column(name)
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
 def code_bins(inputs: Sequence[StoredDocuments], rows_per_bin: int) -> list[tuple[int, int]]:

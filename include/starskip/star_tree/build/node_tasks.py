@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from starskip.artefacts.aside import Aside
 from starskip.artefacts.manifest import DataFile
@@ -18,6 +16,7 @@ from starskip.star_tree.build.document_files import (
     write_documents,
     write_sorted,
 )
+from starskip.star_tree.build.tree_files import write_rows
 from starskip.star_tree.build.tree_parts import Prefix, TreePart
 from starskip.star_tree.documents import Documents, aggregated, appended
 
@@ -139,9 +138,7 @@ class NodeTasks:
             files["star_file"] = self._write(
                 "star.parquet", built.documents.take(np.arange(base, base + star))
             )
-        sink = pa.BufferOutputStream()
-        pq.write_table(built.nodes.to_arrow(), sink, compression="zstd", write_page_checksum=True)
-        files["node_file"] = self.aside.write_file(self.table, "nodes.parquet", sink.getvalue().to_pybytes())
+        files["node_file"] = write_rows(self.aside, self.table, "nodes.parquet", built.nodes.to_arrow())
         names = {field: file.name for field, file in files.items()}
         part = TreePart(place, parent, base, star, len(built.nodes), **names)
         return BuiltFiles(part, tuple(files.values()))

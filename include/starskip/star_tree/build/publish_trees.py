@@ -11,7 +11,7 @@ from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.manifest import Part
 from starskip.star_tree.build.build_tree import DOCUMENTS_PER_TASK, RunTasks
 from starskip.star_tree.build.build_trees import ROWS_PER_TASK, FormerTrees, build_trees
-from starskip.star_tree.build.source_files import SourceChanges, read_recorded, source_changes
+from starskip.star_tree.build.source_files import SourceChanges, changes_since, read_recorded
 from starskip.star_tree.build.source_table import SourceTable, source_table
 from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.star_tree.tree_artefact import ARTEFACT, CURRENT, TableTrees
@@ -124,7 +124,8 @@ def _former(
     if (trees.source_path, dict(trees.casts), trees.schema) != (source.path, casts, source.schema):
         return None, "the table lies elsewhere or has other types"
     recorded = read_recorded(store.storage, trees.sources_file)
-    changes = source_changes(source.path, recorded)
+    # As they were listed for the build, so that it is of the files that this tells of.
+    changes = changes_since(recorded, [file.identity for file in source.files])
     former = FormerTrees(trees, recorded, {file.name: file for file in before.files})
     if changes.is_none:
         return former, ""

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from starskip.artefacts.aside import Aside
 from starskip.artefacts.manifest import DataFile
 from starskip.artefacts.storage import Storage
-from starskip.errors import MissingSource, SourceError, StorageError
+from starskip.errors import MissingSource, SourceError
 from starskip.files.file_identity import FileIdentity, is_racy
 from starskip.files.open_file import open_file
-from starskip.star_tree.build.document_files import DAMAGE
 from starskip.star_tree.build.source_listing import list_source
-from starskip.star_tree.build.source_table import SourceFile, SourceTable
+from starskip.star_tree.build.source_table import SourceTable
+from starskip.star_tree.build.tree_files import naming_damage, read_rows, write_rows
 
 _READ_BYTES = 1 << 20
 
@@ -60,7 +59,8 @@ def recorded_files(source: SourceTable, *, observed_at_ns: int) -> tuple[Recorde
     found = []
     for file in source.files:
         racy = is_racy(file.identity, observed_at_ns=observed_at_ns)
-        found.append(RecordedFile(file.identity, file.partition, _digest(file) if racy else None))
+        digest = _digest(file.identity.path) if racy else None
+        found.append(RecordedFile(file.identity, file.partition, digest))
     return tuple(found)
 
 
@@ -72,13 +72,19 @@ def require_unchanged(path: str, recorded: tuple[RecordedFile, ...]) -> None:
         raise SourceError(f"{named}: was changed while it was read; run the build again", source=named)
 
 
-def source_changes(path: str, recorded: tuple[RecordedFile, ...] | list[RecordedFile]) -> SourceChanges:
+def source_changes(path: str, recorded: Sequence[RecordedFile]) -> SourceChanges:
     """Compare the files that are there now with the recorded ones; SourceError if they are no one table."""
-    before = {file.identity.path: file for file in recorded}
     try:
-        now = {file.identity.path: file.identity for file in list_source(path)[1]}
+        listed = list_source(path)[1]
     except MissingSource:
-        now = {}
+        listed = ()
+    return changes_since(recorded, [file.identity for file in listed])
+
+
+def changes_since(recorded: Sequence[RecordedFile], listed: Sequence[FileIdentity]) -> SourceChanges:
+    """Compare files that were listed with the recorded ones."""
+    before = {file.identity.path: file for file in recorded}
+    now = {identity.path: identity for identity in listed}
     changed = [name for name in before.keys() & now.keys() if _is_changed(before[name], now[name])]
     return SourceChanges(
         tuple(sorted(now.keys() - before.keys())),
@@ -109,38 +115,31 @@ def write_recorded(aside: Aside, table: str, recorded: tuple[RecordedFile, ...])
             "digest": pa.array([file.digest for file in recorded], pa.string()),
         }
     )
-    sink = pa.BufferOutputStream()
-    pq.write_table(rows, sink, compression="zstd", write_page_checksum=True)
-    return aside.write_file(table, "sources.parquet", sink.getvalue().to_pybytes())
+    return write_rows(aside, table, "sources.parquet", rows)
 
 
 def read_recorded(storage: Storage, name: str) -> tuple[RecordedFile, ...]:
     """Return the list that ``write_recorded`` wrote."""
-    try:
-        with storage.arrow_filesystem().open_input_file(name) as opened:
-            rows = pq.read_table(opened, page_checksum_verification=True).to_pylist()
+    rows = read_rows(storage, name)
+    with naming_damage(name):
         return tuple(
             RecordedFile(FileIdentity.from_text(row["identity"]), json.loads(row["partition"]), row["digest"])
-            for row in rows
+            for row in rows.to_pylist()
         )
-    except DAMAGE as error:
-        raise StorageError(f"{name}: is gone or damaged; build the tree again", location=name) from error
 
 
 def _is_changed(before: RecordedFile, now: FileIdentity) -> bool:
     if before.identity != now:
         return True
-    return before.digest is not None and _digest(SourceFile(now)) != before.digest
+    return before.digest is not None and _digest(now.path) != before.digest
 
 
-def _digest(file: SourceFile) -> str:
+def _digest(path: str) -> str:
     digest = hashlib.blake2b(digest_size=16)
     try:
-        with open_file(file.identity.path) as opened:
+        with open_file(path) as opened:
             while piece := opened.read(_READ_BYTES):
                 digest.update(piece)
     except OSError as error:
-        raise SourceError(
-            f"{file.identity.path}: cannot be read ({error})", source=file.identity.path
-        ) from error
+        raise SourceError(f"{path}: cannot be read ({error})", source=path) from error
     return digest.hexdigest()

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from starskip.errors import SourceError, printable
+from starskip.errors import SourceError, first_line
 from starskip.files.file_identity import FileIdentity
 from starskip.files.open_file import open_file
 from starskip.star_tree.build.column_types import fits, named_type, plain_type
@@ -104,7 +103,7 @@ class SourceTable:
             except pa.ArrowException as error:
                 raise SourceError(
                     f"{file.identity.path}: column {name}: is {column.type} and does not fit {wanted}, as it "
-                    f"is in the table's first file or was asked for ({_first_line(error)})",
+                    f"is in the table's first file or was asked for ({first_line(error)})",
                     source=file.identity.path,
                 ) from error
         return pa.table(arrays, names=columns)
@@ -232,8 +231,4 @@ def _repeated(text: str, rows: int) -> pa.ChunkedArray:
 
 
 def _unreadable(path: str, error: Exception) -> SourceError:
-    return SourceError(f"{path}: cannot be read ({_first_line(error)})", source=path)
-
-
-def _first_line(error: Any) -> str:
-    return printable(str(error).splitlines()[0] if str(error) else type(error).__name__, 200)
+    return SourceError(f"{path}: cannot be read ({first_line(error)})", source=path)

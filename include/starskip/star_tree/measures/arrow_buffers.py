@@ -15,6 +15,11 @@ _EXACT_POWER_OF_TEN = 22
 _EXACT = 1 << 53
 
 
+def one_array(column: pa.ChunkedArray) -> pa.Array:
+    """Return the values in one array, which is not copied where they are in one already."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
 def valid_mask(array: pa.Array) -> Mask | None:
     """Return where the values are not null, None if they are everywhere."""
     if array.null_count == 0:

@@ -60,7 +60,7 @@ def no_measure(measure: Measure, column_type: pa.DataType | None, groups: int) -
     """Return what groups of no rows at all have: counts of 0, empty sketches, null for all else."""
     values = pa.nulls(groups, column_type) if column_type is not None else None
     if measure.kind is MeasureKind.ROWS or values is None:
-        return Counts.of_rows(0).appended([Counts.from_arrow(pa.array([0] * groups, pa.int64()))])
+        return Counts(np.zeros(groups, np.int64))
     array = initial_measure(measure, values, groups)
     merged: MeasureArray = array.merged(np.arange(groups)) if groups else array
     return merged

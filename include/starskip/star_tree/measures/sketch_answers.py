@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from starskip.star_tree.measure import MeasureKind
-from starskip.star_tree.measures.sketches import HLL_LG_K, KLL_K, T_DIGEST_K
+from starskip.star_tree.measures.sketches import HLL_LG_K, KLL_K, QUANTILE_SKETCHES, T_DIGEST_K
 from starskip.star_tree.measures.t_digest_quantile import t_digest_quantile
 
 _STANDARD_DEVIATIONS = 3
@@ -65,10 +65,10 @@ def percentiles(sketches: pa.Array, kind: MeasureKind, percentile: float) -> pa.
 
     A value that was in the data for KLL; a t-digest interpolates between its centroids.
     """
-    sketch = datasketches.kll_doubles_sketch if kind is MeasureKind.KLL else datasketches.tdigest_double
+    sketch_class, _ = QUANTILE_SKETCHES[kind]
     found = []
     for each in sketches.to_pylist():
-        read = sketch.deserialize(each)
+        read = sketch_class.deserialize(each)
         if read.is_empty():
             found.append(np.nan)
         elif kind is MeasureKind.KLL:

@@ -6,7 +6,7 @@ Nulls are left out, and by quantiles NaN too, which has no rank.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from starskip.star_tree.measure import MeasureKind
 from starskip.star_tree.measures.arrow_buffers import floats_of, valid_mask
-from starskip.star_tree.measures.measure_array import Positions
+from starskip.star_tree.measures.measure_array import Positions, run_lengths
 
 HLL_LG_K = 12
 """log2 of the registers: a relative standard error of 1.6 %, at most 2.5 KiB."""
@@ -26,6 +26,11 @@ KLL_K = 200
 """A rank error of 1.33 % in 99 of 100 sketches; about 2.5 KiB of retained values."""
 T_DIGEST_K = 200
 """The library's own default; at most about 5 KiB."""
+QUANTILE_SKETCHES: dict[MeasureKind, tuple[Any, int]] = {
+    MeasureKind.KLL: (datasketches.kll_doubles_sketch, KLL_K),
+    MeasureKind.T_DIGEST: (datasketches.tdigest_double, T_DIGEST_K),
+}
+"""Their classes, and how large each is made."""
 _HLL_TYPE = datasketches.tgt_hll_type.HLL_4
 _EMPTY_TEXT = "\0the empty text"
 """The library leaves an empty text out, which SQL counts as a value: this one is hashed for it."""
@@ -86,12 +91,12 @@ class Sketches:
 
     def merged(self, starts: Positions) -> Sketches:
         """See MeasureArray.merged; a run of one value is handed on as it is."""
-        merge = _MERGES[self.kind]
+        merge = _merged_hll if self.kind is MeasureKind.HLL else _merged_quantiles
         ends = np.append(starts, len(self))[1:]
         merged = np.empty(len(starts), object)
         for position, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
             run = self.serialized[start:end]
-            merged[position] = run[0] if end == start + 1 else merge(run)
+            merged[position] = run[0] if end == start + 1 else merge(run, self.kind)
         return Sketches(merged, self.kind)
 
     def appended(self, others: Sequence[Sketches]) -> Sketches:
@@ -110,7 +115,7 @@ class Sketches:
 def _distinct_sketches(values: pa.Array, starts: Positions, _: MeasureKind) -> npt.NDArray[np.object_]:
     encoded = values.dictionary_encode()
     items = _hashable(encoded.dictionary)
-    group = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(values)))
+    group = np.repeat(np.arange(len(starts)), run_lengths(starts, len(values)))
     code = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     # Each value once a group: updating costs a call from Python.
     pairs = np.unique(group * (len(items) + 1) + code + 1)
@@ -149,7 +154,7 @@ def _signed(value: int) -> int:
 
 
 def _quantile_sketches(values: pa.Array, starts: Positions, kind: MeasureKind) -> npt.NDArray[np.object_]:
-    new = _new_kll if kind is MeasureKind.KLL else _new_t_digest
+    sketch_class, size = QUANTILE_SKETCHES[kind]
     numbers = floats_of(values)
     usable = ~np.isnan(numbers)
     valid = valid_mask(values)
@@ -160,22 +165,14 @@ def _quantile_sketches(values: pa.Array, starts: Positions, kind: MeasureKind) -
     firsts, ends = kept[starts], kept[np.append(starts, len(values))[1:]]
     found = np.empty(len(starts), object)
     for position, (first, end) in enumerate(zip(firsts.tolist(), ends.tolist(), strict=True)):
-        sketch = new()
+        sketch = sketch_class(size)
         if end > first:
             sketch.update(numbers[first:end])
         found[position] = sketch.serialize()
     return found
 
 
-def _new_kll() -> Any:
-    return datasketches.kll_doubles_sketch(KLL_K)
-
-
-def _new_t_digest() -> Any:
-    return datasketches.tdigest_double(T_DIGEST_K)
-
-
-def _merged_hll(run: npt.NDArray[np.object_]) -> bytes:
+def _merged_hll(run: npt.NDArray[np.object_], _: MeasureKind) -> bytes:
     union = datasketches.hll_union(HLL_LG_K)
     for each in run:
         union.update(datasketches.hll_sketch.deserialize(each))
@@ -183,24 +180,10 @@ def _merged_hll(run: npt.NDArray[np.object_]) -> bytes:
     return serialized
 
 
-def _merged_kll(run: npt.NDArray[np.object_]) -> bytes:
-    merged = datasketches.kll_doubles_sketch.deserialize(run[0])
+def _merged_quantiles(run: npt.NDArray[np.object_], kind: MeasureKind) -> bytes:
+    sketch_class, _ = QUANTILE_SKETCHES[kind]
+    merged = sketch_class.deserialize(run[0])
     for each in run[1:]:
-        merged.merge(datasketches.kll_doubles_sketch.deserialize(each))
+        merged.merge(sketch_class.deserialize(each))
     serialized: bytes = merged.serialize()
     return serialized
-
-
-def _merged_t_digest(run: npt.NDArray[np.object_]) -> bytes:
-    merged = datasketches.tdigest_double.deserialize(run[0])
-    for each in run[1:]:
-        merged.merge(datasketches.tdigest_double.deserialize(each))
-    serialized: bytes = merged.serialize()
-    return serialized
-
-
-_MERGES: dict[MeasureKind, Callable[[npt.NDArray[np.object_]], bytes]] = {
-    MeasureKind.HLL: _merged_hll,
-    MeasureKind.KLL: _merged_kll,
-    MeasureKind.T_DIGEST: _merged_t_digest,
-}

@@ -13,7 +13,11 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from starskip.errors import UnsupportedQuery, printable
-from starskip.star_tree.function_column_pair import AggregationFunction, FunctionColumnPair
+from starskip.star_tree.function_column_pair import (
+    BOUNDED_INSTEAD,
+    AggregationFunction,
+    FunctionColumnPair,
+)
 from starskip.star_tree.measure import Measure
 from starskip.star_tree.measures.sketches import HLL_LG_K
 
@@ -180,14 +184,13 @@ def _require_kept_precision(node: exp.Expr) -> None:
 
 
 def _no_function(name: str) -> UnsupportedQuery:
-    plain = _plain_name(name)
     shown = printable(name.upper(), 60)
-    match = _UNBOUNDED.fullmatch(plain)
+    match = _UNBOUNDED.fullmatch(_plain_name(name))
     if match is None:
         return UnsupportedQuery(f"no star-tree keeps {shown}", reason="function")
-    instead = "DISTINCTCOUNTHLL" if "COUNT" in match[1] else "PERCENTILEEST or PERCENTILETDIGEST"
+    instead = BOUNDED_INSTEAD.get(match[1])
+    more = f"; {instead} approximates it" if instead else ""
     return UnsupportedQuery(
-        f"{shown} has no intermediate result of bounded size, so that no star-tree keeps it; {instead} "
-        "approximates it",
+        f"{shown} has no intermediate result of bounded size, so that no star-tree keeps it{more}",
         reason="function",
     )

@@ -11,7 +11,7 @@ from sqlglot.dialects.dialect import Dialect, DialectType
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from starskip.errors import UnsupportedQuery, printable
+from starskip.errors import UnsupportedQuery, first_line
 from starskip.sql.fingerprint import fingerprint
 from starskip.sql.nesting import MAX_NESTING, nesting
 from starskip.sql.pinot_dialect import PinotDialect
@@ -100,9 +100,7 @@ def _last_bracket(tokens: Sequence[Token]) -> int:
 
 
 def _not_parsed(error: Exception) -> UnsupportedQuery:
-    lines = str(error).splitlines()
-    why = printable(lines[0], 200) if lines else type(error).__name__
-    return UnsupportedQuery(f"the query cannot be parsed: {why}", reason="syntax")
+    return UnsupportedQuery(f"the query cannot be parsed: {first_line(error)}", reason="syntax")
 
 
 def _not_a_select() -> UnsupportedQuery:

@@ -84,11 +84,16 @@ def answer_from_tree(
     trees.require_unchanged()
     expressions = trees.memory.expressions
     tree = trees.trees[plan.tree.position]
-    request = _request(plan.query, plan.tree, tree, expressions)
+    request = trees.memory.requests.get((sql, dialect))
+    if request is None:
+        # A list of thousands of values takes far longer to be spelt for the database than to be read for.
+        request = _request(plan.query, plan.tree, tree, expressions)
+        size_bytes = len(sql) + sum(mask.nbytes for mask in request.masks.values())
+        trees.memory.requests.keep((sql, dialect), request, size_bytes)
     if most_documents is not None and (wanted := tree.traverse(request).documents) > most_documents:
         return f"the tree would read {wanted:,} documents; more than {most_documents:,} are left to Spark"
     scanned = tree.scan(request)
-    values, measures, _ = grouped_rows(scanned, plan.query.group_by, tree, expressions)
+    values, measures = grouped_rows(scanned, plan.query.group_by, tree, expressions)
     asked = {measure: measures[kept] for measure, kept in plan.tree.kept.items()}
     table, approximations = finished_answer(plan.query, values, asked, trees.memory.database)
     return Answer(

@@ -1,26 +1,32 @@
-"""What the answers of one opened table share: parsed queries, and a database with its dictionaries."""
+"""What the answers of one opened table share: parsed queries, their masks, and a database for expressions."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from threading import Lock
 from typing import Generic, TypeVar
 
 from starskip.star_tree.locked_database import LockedDatabase, locked_database
+from starskip.star_tree.newest_values import NewestValues
 from starskip.star_tree.scalar_expressions import ScalarExpressions
+from starskip.star_tree.serving.star_tree import ScanRequest
 
 _PARSED_QUERIES = 512
+_REQUESTED_BYTES = 64 << 20
 
 Parsed = TypeVar("Parsed")
 
 
 class AnsweringMemory(Generic[Parsed]):
-    """Safe for threads; the database is opened when it is first asked for."""
+    """Safe for threads; the database is opened when it is first asked for.
+
+    ``requests``: what is read for a query, by its text and dialect, up to a number of bytes of masks.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._parsed: OrderedDict[tuple[str, str], Parsed] = OrderedDict()
+        self.requests: NewestValues[tuple[str, str], ScanRequest] = NewestValues(_REQUESTED_BYTES)
+        self._parsed: NewestValues[tuple[str, str], Parsed] = NewestValues(_PARSED_QUERIES)
         self._database: LockedDatabase | None = None
         self._expressions: ScalarExpressions | None = None
 
@@ -43,15 +49,8 @@ class AnsweringMemory(Generic[Parsed]):
 
     def parsed(self, sql: str, dialect: str, parse: Callable[[str, str], Parsed]) -> Parsed:
         """Return what ``parse`` made of the text, of the newest texts without parsing again."""
-        key = sql, dialect
-        with self._lock:
-            found = self._parsed.get(key)
-            if found is not None:
-                self._parsed.move_to_end(key)
-                return found
-        made = parse(sql, dialect)
-        with self._lock:
-            self._parsed[key] = made
-            if len(self._parsed) > _PARSED_QUERIES:
-                self._parsed.popitem(last=False)
-        return made
+        found = self._parsed.get((sql, dialect))
+        if found is None:
+            found = parse(sql, dialect)
+            self._parsed.keep((sql, dialect), found)
+        return found

@@ -6,7 +6,6 @@ Decoded row groups are kept up to a number of bytes, so that a warm answer reads
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,11 +14,13 @@ import numpy.typing as npt
 import pyarrow.parquet as pq
 
 from starskip.artefacts.storage import Storage
-from starskip.errors import StorageError
-from starskip.star_tree.build.document_files import DAMAGE, DocumentSchema
+from starskip.star_tree.build.document_files import DocumentSchema, code_column
+from starskip.star_tree.build.tree_files import damaged, naming_damage
 from starskip.star_tree.measure import Measure
+from starskip.star_tree.measures.arrow_buffers import one_array
 from starskip.star_tree.measures.initial_measure import stored_measure
 from starskip.star_tree.measures.measure_array import MeasureArray
+from starskip.star_tree.newest_values import NewestValues
 
 CACHE_BYTES = 512 << 20
 
@@ -43,15 +44,13 @@ class DocumentReader:
         self._files = tuple(name for name, _ in files)
         self._ends = np.cumsum([documents for _, documents in files], dtype=np.int64)
         self._groups: dict[int, tuple[pq.ParquetFile, Numbers]] = {}
-        self._cache: OrderedDict[tuple[int, int, str], tuple[Any, int]] = OrderedDict()
-        self._cached_bytes = 0
-        self._cache_bytes = cache_bytes
+        self._newest: NewestValues[tuple[int, int, str], Any] = NewestValues(cache_bytes)
         self._lock = threading.RLock()
         self.row_groups_read = 0
 
     def codes(self, documents: Numbers, dimension: str) -> npt.NDArray[np.int32]:
         """Return the codes of one dimension of documents, whose numbers ascend."""
-        column = f"code({dimension})"
+        column = code_column(dimension)
         pieces = [found[where] for found, where in self._pieces(documents, column, None)]
         return np.concatenate(pieces) if pieces else np.zeros(0, np.int32)
 
@@ -79,51 +78,36 @@ class DocumentReader:
     def _opened(self, file: int) -> tuple[pq.ParquetFile, Numbers]:
         with self._lock:
             if file not in self._groups:
-                try:
+                with naming_damage(self._files[file]):
                     opened = self._storage.arrow_filesystem().open_input_file(self._files[file])
                     parquet = pq.ParquetFile(opened, page_checksum_verification=True)
-                except DAMAGE as error:
-                    raise self._damaged(file) from error
                 metadata = parquet.metadata
                 rows = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
                 # A footer has no checksum; what it tells must fit what was published.
                 if sum(rows) != int(self._ends[file] - (self._ends[file - 1] if file else 0)):
-                    raise self._damaged(file)
+                    raise damaged(self._files[file])
                 self._groups[file] = parquet, np.cumsum(rows, dtype=np.int64)
             return self._groups[file]
 
     def _decoded(self, file: int, group: int, column: str, measure: Measure | None) -> Any:
         key = (file, group, column)
         with self._lock:
-            if key in self._cache:
-                self._cache.move_to_end(key)
-                return self._cache[key][0]
+            found = self._newest.get(key)
+            if found is not None:
+                return found
             parquet, ends = self._opened(file)
-            try:
+            with naming_damage(self._files[file]):
                 read = parquet.read_row_group(group, columns=[column], use_threads=False).column(0)
-            except DAMAGE as error:
-                raise self._damaged(file) from error
             if len(read) != ends[group] - (ends[group - 1] if group else 0):
-                raise self._damaged(file)
+                raise damaged(self._files[file])
             self.row_groups_read += 1
-            array = read.chunk(0) if read.num_chunks == 1 else read.combine_chunks()
+            array = one_array(read)
             if measure is None:
                 decoded: Any = array.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
             else:
                 decoded = stored_measure(measure, array, self._schema.column_types.get(measure.column))
-            self._keep(key, decoded, array.nbytes)
+            self._newest.keep(key, decoded, array.nbytes)
             return decoded
-
-    def _keep(self, key: tuple[int, int, str], decoded: Any, size_bytes: int) -> None:
-        self._cache[key] = decoded, size_bytes
-        self._cached_bytes += size_bytes
-        while self._cached_bytes > self._cache_bytes and len(self._cache) > 1:
-            _, (_, freed) = self._cache.popitem(last=False)
-            self._cached_bytes -= freed
-
-    def _damaged(self, file: int) -> StorageError:
-        name = self._files[file]
-        return StorageError(f"{name}: is gone or damaged; build the tree again", location=name)
 
 
 def _distinct(ascending: Numbers) -> list[int]:

@@ -18,23 +18,23 @@ from starskip.star_tree.serving.star_tree import ScanResult, StarTree
 
 def grouped_rows(
     scanned: ScanResult, groups: Sequence[GroupExpression], tree: StarTree, expressions: ScalarExpressions
-) -> tuple[list[pa.Array], Mapping[Measure, Any], int]:
-    """Return an array of values for each of ``groups``, the measures of these groups, and their number."""
+) -> tuple[list[pa.Array], Mapping[Measure, Any]]:
+    """Return an array of values for each of ``groups``, and the measures of these groups."""
     groupings = [_grouping(group, tree, expressions) for group in groups]
     keys = [
         scanned.codes[group.column] if grouping is None else grouping.codes[scanned.codes[group.column]]
         for group, grouping in zip(groups, groupings, strict=True)
     ]
-    measures, number = scanned.measures, scanned.groups
+    measures = scanned.measures
     if any(grouping is not None for grouping in groupings):
-        keys, measures, number = _merged(keys, _sizes(groups, groupings, tree), measures)
+        keys, measures = _merged(keys, _sizes(groups, groupings, tree), measures)
     values = [
         _values(tree.dictionary(group.column), key)
         if grouping is None
         else grouping.values.take(pa.array(key))
         for group, grouping, key in zip(groups, groupings, keys, strict=True)
     ]
-    return values, measures, number
+    return values, measures
 
 
 def _grouping(group: GroupExpression, tree: StarTree, expressions: ScalarExpressions) -> Grouping | None:
@@ -54,15 +54,15 @@ def _sizes(
 
 def _merged(
     keys: list[npt.NDArray[np.int32]], sizes: Sequence[int], measures: Mapping[Measure, Any]
-) -> tuple[list[npt.NDArray[np.int32]], Mapping[Measure, Any], int]:
+) -> tuple[list[npt.NDArray[np.int32]], Mapping[Measure, Any]]:
     if not len(keys[0]):
-        return keys, measures, 0
+        return keys, measures
     order, starts = sorted_runs(keys, sizes)
     merged = {
         measure: (array if order is None else array.take(order)).merged(starts)
         for measure, array in measures.items()
     }
-    return [(key if order is None else key[order])[starts] for key in keys], merged, len(starts)
+    return [(key if order is None else key[order])[starts] for key in keys], merged
 
 
 def _values(dictionary: pa.Array, codes: npt.NDArray[np.int32]) -> pa.Array:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow.parquet as pq
 
 from starskip.artefacts.storage import Storage
-from starskip.errors import StorageError
-from starskip.star_tree.build.document_files import DAMAGE
+from starskip.star_tree.build.node_arrays import STORED
+from starskip.star_tree.build.tree_files import naming_damage, read_rows
 from starskip.star_tree.build.tree_parts import Prefix, TreeLayout, TreePart
 
 Integers = npt.NDArray[np.int64]
-_COLUMNS = ("depth", "code", "parent", "start", "end", "aggregated")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +87,7 @@ def _gathered(storage: Storage, layout: TreeLayout, firsts: dict[str, int]) -> d
         }
         for node in split
     ]
-    gathered = {name: [np.array([row[name] for row in rows], np.int64)] for name in _COLUMNS}
+    gathered = {name: [np.array([row[name] for row in rows], np.int64)] for name in STORED}
     first = len(split)
     for part in layout.parts:
         if not part.node_file:
@@ -149,13 +146,7 @@ def _inherit(depth: Integers, parent: Integers, aggregated: Integers) -> None:
         aggregated[parents[wanted]] = aggregated[nodes[wanted]]
 
 
-def _read(storage: Storage, name: str, nodes: int) -> dict[str, Any]:
-    try:
-        with storage.arrow_filesystem().open_input_file(name) as opened:
-            table = pq.read_table(opened, page_checksum_verification=True)
-        found = {column: table.column(column).to_numpy().astype(np.int64) for column in _COLUMNS}
-        if table.num_rows != nodes:
-            raise OSError(f"{table.num_rows} nodes")
-    except DAMAGE as error:
-        raise StorageError(f"{name}: is gone or damaged; build the tree again", location=name) from error
-    return found
+def _read(storage: Storage, name: str, nodes: int) -> dict[str, Integers]:
+    table = read_rows(storage, name, STORED, rows=nodes)
+    with naming_damage(name):
+        return {column: table.column(column).to_numpy().astype(np.int64) for column in STORED}

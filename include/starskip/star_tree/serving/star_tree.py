@@ -13,12 +13,13 @@ import pyarrow as pa
 
 from starskip.artefacts.manifest import DataFile
 from starskip.artefacts.storage import Storage
-from starskip.errors import StorageError
 from starskip.star_tree.build.dimension_values import read_dictionary
 from starskip.star_tree.build.document_files import DocumentSchema
+from starskip.star_tree.build.tree_files import damaged
 from starskip.star_tree.documents import sorted_runs
 from starskip.star_tree.measure import Measure
 from starskip.star_tree.measures.initial_measure import no_measure
+from starskip.star_tree.range_positions import range_positions
 from starskip.star_tree.serving.document_reader import DocumentReader
 from starskip.star_tree.serving.node_table import NodeTable, document_files, load_nodes
 from starskip.star_tree.serving.traverse import Traversal, traverse
@@ -45,7 +46,6 @@ class ScanResult:
 
     codes: Mapping[str, npt.NDArray[np.int32]]
     measures: Mapping[Measure, Any]
-    groups: int
     documents_read: int
 
 
@@ -82,7 +82,7 @@ class StarTree:
                 file = self._dictionary_files[dimension]
                 values = read_dictionary(self._storage, file, dimension).values
                 if values.type != self.types[dimension]:
-                    raise StorageError(f"{file.name}: is damaged; build the tree again", location=file.name)
+                    raise damaged(file.name)
                 self._dictionaries[dimension] = values
             return self._dictionaries[dimension]
 
@@ -116,8 +116,7 @@ class StarTree:
                 continue
             measures[measure] = (array if order is None else array.take(order)).merged(starts)
         grouped = {name: (each if order is None else each[order])[starts] for name, each in codes.items()}
-        groups = len(starts) if group_by else 1
-        return ScanResult(grouped, measures, groups, found.documents)
+        return ScanResult(grouped, measures, found.documents)
 
     def traverse(self, request: ScanRequest) -> Traversal:
         """Return which documents the tree gives for a request."""
@@ -131,10 +130,7 @@ class StarTree:
 
     def _qualified(self, found: Traversal, request: ScanRequest) -> Numbers:
         """Apply what remains on documents of leaves (seed 001, "Apply remaining predicates")."""
-        lengths = found.ends - found.starts
-        offsets = np.cumsum(lengths) - lengths
-        of_leaves = np.arange(int(lengths.sum())) + np.repeat(found.starts - offsets, lengths)
-        of_leaves.sort()
+        of_leaves = np.sort(range_positions(found.starts, found.ends))
         for dimension, mask in request.masks.items():
             if len(of_leaves):
                 of_leaves = of_leaves[np.append(mask, False)[self.documents.codes(of_leaves, dimension)]]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from starskip.star_tree.range_positions import range_positions
 from starskip.star_tree.serving.node_table import Integers, NodeTable
 
 _BINARY_SEARCH_RATIO = 16
@@ -87,10 +88,7 @@ def _undivided(nodes: NodeTable, parents: Integers, star_code: int) -> Integers:
 
 
 def _children(nodes: NodeTable, parents: Integers) -> Integers:
-    firsts, lengths = nodes.first_child[parents], nodes.end_child[parents] - nodes.first_child[parents]
-    offsets = np.cumsum(lengths) - lengths
-    children: Integers = np.arange(int(lengths.sum())) + np.repeat(firsts - offsets, lengths)
-    return children
+    return range_positions(nodes.first_child[parents], nodes.end_child[parents])
 
 
 def _found(nodes: NodeTable, parents: Integers, wanted: Integers) -> Integers:

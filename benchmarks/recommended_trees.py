@@ -1,0 +1,61 @@
+"""Star-trees as a night recommends them, for queries and rows that a benchmark has."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import pyarrow as pa
+from starskip.artefacts.artefact_store import ArtefactStore
+from starskip.artefacts.storage_for import storage_for
+from starskip.selection.recommendation import Budget
+from starskip.selection.with_star_trees import TreeBudget, with_star_trees
+from starskip.settings import Settings
+from starskip.stages.engine import Engine
+from starskip.stages.engine_tasks import EngineTasks
+from starskip.stages.lake_sample import lake_sample
+from starskip.star_tree.build.source_table import SourceTable
+from starskip.star_tree.recommend.asked_shape import AnswerableShape, AskedShape, answerable_shape
+from starskip.star_tree.recommend.candidates import candidate_trees
+from starskip.star_tree.recommend.cuboids import Dimensions
+from starskip.star_tree.recommend.table_sample import TableSample
+from starskip.star_tree.star_tree_config import StarTreeConfig
+from starskip.star_tree.tree_artefact import ARTEFACT, CURRENT
+
+MOST_CANDIDATES = 6
+
+
+def answerable_shapes(
+    asked: Iterable[AskedShape], types: Mapping[str, pa.DataType], table: str
+) -> list[AnswerableShape]:
+    """Return the shapes that some star-tree answers."""
+    parsed = [answerable_shape(shape, types, (), table) for shape in asked]
+    return [shape for shape in parsed if isinstance(shape, AnswerableShape)]
+
+
+def sample_for(
+    engine: Engine,
+    table: str,
+    source: SourceTable,
+    shapes: Sequence[AnswerableShape],
+    *,
+    also_used: Sequence[Dimensions] = (),
+    also_measured: Collection[str] = (),
+) -> TableSample:
+    """Return what the rows tell of trees for ``shapes``, and of the dimensions and columns named besides."""
+    used = [shape.dimensions for shape in shapes if shape.dimensions]
+    measured = {pair.column for shape in shapes for pair in shape.pairs} - {"*"}
+    run_tasks = EngineTasks(engine).run_tasks
+    with tempfile.TemporaryDirectory() as folder:
+        aside = ArtefactStore(storage_for(folder)).write_aside(ARTEFACT, CURRENT)
+        return lake_sample(run_tasks, aside, table, source, [*also_used, *used], measured | {*also_measured})
+
+
+def recommended_trees(
+    sample: TableSample, shapes: Sequence[AnswerableShape], budget: Budget, tree_budget: TreeBudget
+) -> tuple[StarTreeConfig, ...]:
+    """Return the trees that are chosen where no index is a candidate."""
+    ratio = Settings().max_tree_size_ratio
+    offered = candidate_trees(sample, shapes, max_size_ratio=ratio, most=MOST_CANDIDATES)
+    chosen = with_star_trees(offered.candidates, [], budget, tree_budget.total_entries, tree_budget)
+    return tuple(tree.config for tree in chosen.trees)
