@@ -44,18 +44,21 @@ settings.register_profile(
 settings.load_profile("starskip")
 
 
-_NIGHTS = ("tests/operation/test_backfill.py", "tests/dags/test_whole_night.py")
-"""They wait for Airflow and its jobs for half of all the time that tests take."""
+_GROUPS = {
+    "nights": ("tests/operation/test_backfill.py", "tests/dags/test_whole_night.py"),
+    "spark": ("tests/spark/",),
+}
+"""Whole nights wait for Airflow and its jobs, Spark's tests for its tasks; all others are a group, too."""
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Cut the tests in two for ``make test``: each process keeps its order, and one session of Spark."""
+    """Cut the tests in groups for ``make test``: each keeps its order, in one process, and its session."""
     from xdist.scheduler import LoadScopeScheduling
 
     class ByGroup(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return "nights" if nodeid.startswith(_NIGHTS) else "all others"
+            return next((group for group, of in _GROUPS.items() if nodeid.startswith(of)), "all others")
 
     return ByGroup(config, log)
 
