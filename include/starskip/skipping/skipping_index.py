@@ -36,7 +36,8 @@ class SkippingIndex:
     def aggregates(self, columns: Sequence[str]) -> Mapping[str, str]:
         """Return what to collect of a file's rows: Spark SQL aggregates by metadata column.
 
-        ``columns``: the index's columns as SQL has them, quoted. All indexes are collected in one pass.
+        ``columns``: the index's columns as SQL has them, quoted. All indexes are collected in one pass. Spark
+        computes ``collect_set`` again for each expression that names it: name it once.
         """
         raise NotImplementedError
 
@@ -48,7 +49,10 @@ class SkippingIndex:
         return {name: collected[name].combine_chunks() for name in collected.column_names}
 
     def label(self, node: Expression) -> Clause | None:
-        """Return a clause that represents ``node``, a boolean expression, None if this index knows none."""
+        """Return a clause that represents ``node``, a boolean expression, None if this index knows none.
+
+        Asked of each node: of the AND of all predicates of a query, of what it is an AND of, and so on.
+        """
         raise NotImplementedError
 
     @classmethod

@@ -1,0 +1,46 @@
+"""An index type of one's own: how long a file's texts are, for WHERE length(body) > 100000."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow.compute as pc
+from starskip.skipping.clause import Clause
+from starskip.skipping.expression import Call, Expression, Literal
+from starskip.skipping.file_metadata import FileMetadata, Mask
+from starskip.skipping.index_types.column_index import ColumnIndex
+from starskip.skipping.ordered_values import mask_of
+from starskip.skipping.registry import register
+
+
+@register
+class LengthRange(ColumnIndex):
+    """``length:c``: the greatest length of a file's texts."""
+
+    kind = "length"
+    families = frozenset({"string"})
+
+    def aggregates(self, columns: Sequence[str]) -> Mapping[str, str]:
+        """What to collect of a file's rows."""
+        return {"longest": f"max(length({columns[0]}))"}
+
+    def label(self, node: Expression) -> Clause | None:
+        """Which nodes of a predicate are understood."""
+        match node:
+            case Call("GreaterThan", (Call("Length", (column,)), Literal() as bound)) if self.is_of(column):
+                return LongerThan(self.specification, bound.python)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class LongerThan(Clause):
+    """Whether a file may hold a text that is longer."""
+
+    index: str
+    length: int
+
+    def may_match(self, metadata: FileMetadata) -> Mask:
+        """All files at once; what is not known is kept."""
+        longest = metadata.column(self.index, "longest")
+        return mask_of(pc.fill_null(pc.greater(longest, self.length), True))

@@ -1,0 +1,31 @@
+"""A function of one's own, understood: same_day(ts, text) says that ts lies on the day that text names.
+
+Register the function in Spark as ``same_day``; indexes of ts, such as minmax:ts, then serve its calls.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pyarrow as pa
+from starskip.skipping.expression import Call, Expression, Literal
+from starskip.skipping.user_functions import map_function
+
+
+def same_day(at: dt.datetime | None, day: str) -> bool | None:
+    """The function itself, for columns of type TIMESTAMP_NTZ."""
+    return None if at is None else at.date() == dt.date.fromisoformat(day)
+
+
+def implication(node: Expression) -> Expression | None:
+    """What holds for ts wherever same_day(ts, text) does: a range that indexes know."""
+    match node:
+        case Call("udf:same_day", (column, Literal() as day)) if day.python is not None:
+            start = dt.datetime.fromisoformat(day.python)
+            bounds = [pa.scalar(each, pa.timestamp("us")) for each in (start, start + dt.timedelta(days=1))]
+            from_start = Call("GreaterThanOrEqual", (column, Literal(bounds[0])))
+            return Call("And", (from_start, Call("LessThan", (column, Literal(bounds[1])))))
+    return None
+
+
+map_function("same_day", implication)

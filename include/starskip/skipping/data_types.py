@@ -1,0 +1,54 @@
+"""Spark's types (its simple strings) by families that an index type takes or refuses together."""
+
+from __future__ import annotations
+
+import re
+
+import pyarrow as pa
+
+INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
+FLOATS = frozenset({"float", "double"})
+NUMBERS = INTEGERS | FLOATS | {"decimal"}
+TIMES = frozenset({"date", "timestamp", "timestamp_ntz"})
+TEXTS = frozenset({"string", "binary"})
+ORDERED = NUMBERS | TIMES | TEXTS | {"boolean"}
+"""Types of which values compare by bytes or numbers; not intervals, variants, arrays, structs."""
+
+_ARROW = {
+    "tinyint": pa.int8(),
+    "smallint": pa.int16(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "boolean": pa.bool_(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+}
+_DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
+_ARGUMENTS = re.compile(r"\(.*\)")
+
+
+def family_of(data_type: str) -> str:
+    """Return the type without arguments: ``decimal`` for ``decimal(10,2)``; ``collated`` for such texts."""
+    name = data_type.strip().lower()
+    if is_collated(name):
+        return "collated"
+    family = _ARGUMENTS.sub("", name).removesuffix(" collate utf8_binary")
+    return "string" if family == "varchar" else family
+
+
+def is_collated(data_type: str) -> bool:
+    """Tell whether texts in the type compare by another collation than UTF8_BINARY, at any depth."""
+    named = re.findall(r"collate\s+(\w+)", data_type.lower())
+    return any(name != "utf8_binary" for name in named)
+
+
+def arrow_type_of(data_type: str) -> pa.DataType | None:
+    """Return the Arrow type of a column's literals, None for a type that is not ``ORDERED``."""
+    if found := _DECIMAL.fullmatch(data_type.strip().lower()):
+        return pa.decimal128(int(found[1]), int(found[2]))
+    return _ARROW.get(family_of(data_type))

@@ -1,0 +1,95 @@
+"""``formatted:c:user_agent``: what a function reads out of a file's formatted texts (seed 003, V-F)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from starskip.errors import ConfigError
+from starskip.skipping.clause import Clause
+from starskip.skipping.comparison import Operator, comparison_of_function
+from starskip.skipping.expression import Call, Expression
+from starskip.skipping.file_metadata import FileMetadata, Mask
+from starskip.skipping.index_types.column_index import ColumnIndex
+from starskip.skipping.ordered_values import mask_of
+from starskip.skipping.user_agents import AGENT_NAME_FUNCTION, agent_names_version, get_agent_name
+from starskip.skipping.value_sets import ValueSetClause, is_evaluable
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A function of one text by its name in predicates, and what tells its versions apart."""
+
+    function_name: str
+    function: Callable[[str | None], str | None]
+    version: Callable[[], str]
+
+
+FORMATS = {"user_agent": Format(AGENT_NAME_FUNCTION, get_agent_name, agent_names_version)}
+
+
+class Formatted(ColumnIndex):
+    """Columns ``values``, the function's values without null, and ``version`` of the function."""
+
+    kind = "formatted"
+    families = frozenset({"string"})
+
+    def __init__(self, columns: Sequence[str], arguments: Sequence[str] = ()) -> None:
+        """Take the format's name as the one argument."""
+        super().__init__(columns)
+        self.arguments = tuple(arguments)
+        if len(arguments) != 1 or arguments[0] not in FORMATS:
+            raise ConfigError(
+                f"{self.specification}: write formatted:COLUMN:FORMAT, one of {', '.join(FORMATS)}",
+                setting="index",
+            )
+        self.format = FORMATS[arguments[0]]
+
+    def aggregates(self, columns: Sequence[str]) -> Mapping[str, str]:
+        """See SkippingIndex.aggregates."""
+        return {"texts": f"collect_set({columns[0]})"}
+
+    def finish(self, collected: pa.Table) -> Mapping[str, pa.Array]:
+        """Call the function for each distinct text."""
+        sets = collected["texts"].combine_chunks()
+        # Texts that are no UTF-8 reach the function mended, as they do in Spark.
+        texts = pc.unique(sets.values.cast(pa.binary())).to_pylist()
+        named = {each: self.format.function(each.decode(errors="replace")) for each in texts}
+        raw = pa.ListArray.from_arrays(sets.offsets, sets.values.cast(pa.binary()), mask=sets.is_null())
+        values = [
+            None if each is None else sorted({name for text in each if (name := named[text]) is not None})
+            for each in raw.to_pylist()
+        ]
+        return {
+            "values": pa.array(values, pa.list_(pa.string())),
+            "version": pa.repeat(self.format.version(), len(sets)),
+        }
+
+    def label(self, node: Expression) -> Clause | None:
+        """Know comparisons of the function's value, any LIKE among them."""
+        found = comparison_of_function(node, self._is_function, "string")
+        if found is None or not (found[0].operator is Operator.IS_NOT_NULL or is_evaluable(found[0])):
+            return None
+        return FormattedClause(ValueSetClause(self.specification, "values", found[0]), self.format.version())
+
+    def _is_function(self, call: Call) -> bool:
+        return call.name == self.format.function_name and [self.is_of(each) for each in call.arguments] == [
+            True
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class FormattedClause(Clause):
+    """Whether one of the values satisfies a comparison; those of another version are unknown."""
+
+    listed: ValueSetClause
+    version: str
+
+    def may_match(self, metadata: FileMetadata) -> Mask:
+        """See Clause.may_match."""
+        version = metadata.column(self.listed.index, "version")
+        same = mask_of(pc.equal(version, self.version))
+        return self.listed.may_match(metadata) | ~same

@@ -1,0 +1,36 @@
+"""``valuelist:c``: the distinct values of a file (seed 003, table I); it is exact for all that it labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from starskip.skipping.clause import Clause
+from starskip.skipping.comparison import Operator
+from starskip.skipping.data_types import ORDERED
+from starskip.skipping.expression import Expression
+from starskip.skipping.index_types.column_index import ColumnIndex
+from starskip.skipping.value_sets import ValueSetClause, is_evaluable, with_valid_texts
+
+
+class ValueList(ColumnIndex):
+    """Column ``values``: a list of a file's values without null, null where they are unknown."""
+
+    kind = "valuelist"
+    families = ORDERED
+
+    def aggregates(self, columns: Sequence[str]) -> Mapping[str, str]:
+        """See SkippingIndex.aggregates."""
+        return {"values": f"collect_set({columns[0]})"}
+
+    def finish(self, collected: pa.Table) -> Mapping[str, pa.Array]:
+        """See SkippingIndex.finish."""
+        return {"values": with_valid_texts(collected["values"].combine_chunks())}
+
+    def label(self, node: Expression) -> Clause | None:
+        """Know all comparisons of the column, any LIKE among them, and IS NOT NULL."""
+        found = self.comparison(node)
+        if found is None or not (found.operator is Operator.IS_NOT_NULL or is_evaluable(found)):
+            return None
+        return ValueSetClause(self.specification, "values", found)

@@ -1,0 +1,61 @@
+"""How a table's metadata is found and opened, where there is any."""
+
+from __future__ import annotations
+
+from starskip.artefacts.artefact_store import ArtefactStore
+from starskip.artefacts.chain import Chain
+from starskip.artefacts.storage import Storage
+from starskip.artefacts.storage_for import storage_for
+from starskip.errors import ConfigError, SourceError
+from starskip.skipping.metadata.table_metadata import TableMetadata
+from starskip.skipping.metadata.table_state import ARTEFACT, CURRENT, TableState
+from starskip.skipping.registry import index_from_specification
+from starskip.skipping.skipping_index import SkippingIndex
+
+
+def open_metadata(location: str) -> TableMetadata | None:
+    """Return the newest metadata at ``location`` (see metadata_location), None if there is none.
+
+    Raises StorageError if it cannot be read.
+    """
+    return read_metadata(storage_for(location))
+
+
+def newest_version(location: str) -> int | None:
+    """Return the version that ``open_metadata`` would open, None if there is none; one listing."""
+    return max(metadata_chain(storage_for(location)).listed(), default=None)
+
+
+def metadata_chain(storage: Storage) -> Chain:
+    """Return the chain of versions in a store of one table's metadata."""
+    return ArtefactStore(storage).chain(ARTEFACT, CURRENT)
+
+
+def read_metadata(storage: Storage) -> TableMetadata | None:
+    """Return the newest metadata in the store; as ``open_metadata``."""
+    manifest = metadata_chain(storage).latest()
+    state = TableState.from_parts(manifest.parts) if manifest else None
+    if manifest is None or state is None:
+        return None
+    known = (_understood(specification) for specification in state.active)
+    indexes = tuple(index for index in known if index is not None)
+    return TableMetadata(storage, manifest.version, state, indexes)
+
+
+def existing_metadata(storage: Storage) -> TableMetadata:
+    """Return the newest metadata in the store; SourceError if there is none."""
+    metadata = read_metadata(storage)
+    if metadata is None:
+        raise SourceError(
+            f"{storage.place}: there is no metadata; create an index first, or name the metadata's root",
+            source=storage.place,
+        )
+    return metadata
+
+
+def _understood(specification: str) -> SkippingIndex | None:
+    # A type of a user's own whose module is not loaded in this process: its predicates skip nothing.
+    try:
+        return index_from_specification(specification)
+    except ConfigError:
+        return None

@@ -1,0 +1,165 @@
+"""One create or refresh: list, plan, collect, compare again, publish; anew where another came first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+
+from starskip.artefacts.artefact_store import ArtefactStore
+from starskip.artefacts.aside import Aside
+from starskip.artefacts.storage import Storage
+from starskip.artefacts.store_clock import store_clock
+from starskip.skipping.file_metadata import Mask
+from starskip.skipping.metadata.collect_order import Collection, CollectOrder
+from starskip.skipping.metadata.commit_refresh import Commit, PlanOvertaken, commit_refresh
+from starskip.skipping.metadata.file_listing import RACY_MS, FileListing, match_paths
+from starskip.skipping.metadata.metadata_files import joined
+from starskip.skipping.metadata.open_metadata import read_metadata
+from starskip.skipping.metadata.refresh_plan import plan_refresh
+from starskip.skipping.metadata.table_metadata import TableMetadata
+from starskip.skipping.metadata.table_source import TableSource
+from starskip.skipping.metadata.table_state import ARTEFACT, CURRENT
+from starskip.skipping.registry import index_from_specification
+from starskip.skipping.skipping_index import SkippingIndex
+
+ATTEMPTS = 5
+_TICK_MS = 20
+
+
+class TableReader(Protocol):
+    """An engine that lists and reads the files of one table; paths are as Hadoop writes them."""
+
+    @property
+    def source(self) -> TableSource:
+        """What the table is read as."""
+        ...
+
+    def list_files(self, *, anew: bool, clock_behind_ms: int) -> FileListing:
+        """List the files; what the engine has listed a moment ago may serve unless ``anew``.
+
+        ``clock_behind_ms``: how far the clock that stamps files is behind the engine's.
+        """
+        ...
+
+    def collect(self, order: CollectOrder, aside: Aside) -> Collection:
+        """Collect of files of the last listing; PlanOvertaken if some are gone."""
+        ...
+
+    def changed_files(self, chosen: Mask) -> pa.Array:
+        """Return those of the chosen files of the last listing that are others now, or gone."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """``now`` is the time by this machine, with a zone; ``wait`` lets seconds pass."""
+
+    now: Callable[[], datetime]
+    wait: Callable[[float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """What a create or refresh did; ``location`` is that of the metadata, ``version`` the one there is now.
+
+    ``changed_meanwhile``: files that changed while they were read, so that nothing is known of them yet.
+    """
+
+    location: str
+    version: int
+    files: int
+    collected_files: int
+    unchanged_files: int
+    gone_files: int
+    changed_meanwhile: int
+    in_full: bool
+    indexes: tuple[str, ...]
+
+
+def refresh_metadata(
+    storage: Storage,
+    reader: TableReader,
+    created: Sequence[SkippingIndex],
+    clock: Clock,
+    *,
+    created_by: str,
+    in_full: bool = False,
+) -> Refreshed:
+    """Bring metadata up to date, with the indexes that are ``created`` beside those it has.
+
+    Files that were written within the last two seconds are waited for, once: later they could not be told
+    from another version of themselves. Raises StarskipError; what was there before stays then.
+    """
+    for attempt in range(ATTEMPTS):
+        try:
+            return _attempt(storage, reader, created, clock, created_by, in_full, anew=attempt > 0)
+        except PlanOvertaken:
+            if attempt == ATTEMPTS - 1:
+                raise
+    raise AssertionError("unreachable")
+
+
+def _attempt(
+    storage: Storage,
+    reader: TableReader,
+    created: Sequence[SkippingIndex],
+    clock: Clock,
+    created_by: str,
+    in_full: bool,
+    *,
+    anew: bool,
+) -> Refreshed:
+    metadata = read_metadata(storage)
+    indexes = _all_indexes(metadata, created)
+    behind_ms = max(0, int((clock.now() - store_clock(storage)).total_seconds() * 1000))
+    listing = reader.list_files(anew=anew, clock_behind_ms=behind_ms)
+    wait_ms = _until_settled_ms(listing)
+    if wait_ms:
+        clock.wait(wait_ms / 1000)
+        listing = reader.list_files(anew=True, clock_behind_ms=behind_ms)
+    names = [index.specification for index in created]
+    plan = plan_refresh(listing, metadata, reader.source, indexes, creates=names, in_full=in_full)
+    version, chosen, changed = 0, np.zeros(len(listing.paths), np.bool_), pa.array([], pa.string())
+    if metadata is not None and plan.is_nothing:
+        version = metadata.version
+    else:
+        aside = ArtefactStore(storage).write_aside(ARTEFACT, CURRENT)
+        collections = [reader.collect(order, aside) for order in plan.orders]
+        for order in plan.orders:
+            at = match_paths(joined(order.files, "path"), listing.paths)
+            chosen[at[at >= 0]] = True
+        changed = reader.changed_files(chosen)
+        commit = Commit(uuid4().hex, clock.now(), created_by)
+        version = commit_refresh(aside, plan, collections, commit, changed_meanwhile=changed).version
+    return Refreshed(
+        storage.place,
+        version,
+        len(listing.paths),
+        int(np.count_nonzero(chosen)),
+        plan.unchanged_files,
+        plan.gone_files,
+        len(changed),
+        plan.in_full,
+        tuple(index.specification for index in indexes),
+    )
+
+
+def _until_settled_ms(listing: FileListing) -> int:
+    # A file of the future is not waited for.
+    young = listing.modified_ms[~listing.trusted & (listing.modified_ms <= listing.observed_ms + RACY_MS)]
+    return int(young.max()) + RACY_MS - listing.observed_ms + _TICK_MS if len(young) else 0
+
+
+def _all_indexes(
+    metadata: TableMetadata | None, created: Sequence[SkippingIndex]
+) -> tuple[SkippingIndex, ...]:
+    active = metadata.state.active if metadata else ()
+    by_name = {name: index_from_specification(name) for name in active}
+    by_name.update({index.specification: index for index in created})
+    return tuple(by_name[name] for name in sorted(by_name))

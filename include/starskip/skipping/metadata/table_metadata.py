@@ -1,0 +1,157 @@
+"""One version of a table's metadata as whole columns, read when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from starskip.artefacts.storage import Storage
+from starskip.skipping.file_metadata import Mask
+from starskip.skipping.metadata.column_cache import ColumnCache
+from starskip.skipping.metadata.metadata_files import FILES_SCHEMA, joined, read_columns, read_schema
+from starskip.skipping.metadata.removed_rows import Positions, live_rows
+from starskip.skipping.metadata.segment import Segment
+from starskip.skipping.metadata.table_source import TableSource
+from starskip.skipping.metadata.table_state import TableState
+from starskip.skipping.skipping_index import SkippingIndex
+
+COLUMNS = ColumnCache(1 << 30)
+"""Of a process: with a million files some twenty columns of bounds."""
+
+
+class TableMetadata:
+    """Implements FileMetadata; segments follow one another, without their dead rows.
+
+    Columns can be read for the vacuum's grace after a newer version came.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        version: int,
+        state: TableState,
+        indexes: tuple[SkippingIndex, ...] = (),
+        cache: ColumnCache = COLUMNS,
+    ) -> None:
+        """Keep what the manifest says; ``indexes`` are the active ones that are understood here."""
+        self.version = version
+        self.state = state
+        self.indexes = indexes
+        self.storage = storage
+        self._cache = cache
+
+    @property
+    def source(self) -> TableSource:
+        """The table as it was when the metadata was collected."""
+        return self.state.source
+
+    @cached_property
+    def segments(self) -> Mapping[str, Segment]:
+        """The segments that count, in the order of their rows."""
+        return self.state.current
+
+    @cached_property
+    def live(self) -> Mapping[str, Positions | None]:
+        """The live positions by segment, None for all."""
+        return live_rows(self.storage, self.segments)
+
+    @cached_property
+    def row_counts(self) -> Mapping[str, int]:
+        """The number of live rows by segment."""
+        return {
+            name: self.segments[name].rows if positions is None else len(positions)
+            for name, positions in self.live.items()
+        }
+
+    @property
+    def files(self) -> int:
+        """See FileMetadata."""
+        return sum(self.row_counts.values())
+
+    @cached_property
+    def paths(self) -> pa.Array:
+        """The files' paths, as Hadoop's Path writes them."""
+        return self._of_files["path"]
+
+    @cached_property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """The files' sizes in bytes."""
+        return _numbers(self._of_files["size_bytes"])
+
+    @cached_property
+    def modified_ms(self) -> npt.NDArray[np.int64]:
+        """The files' times of modification, in milliseconds since the epoch."""
+        return _numbers(self._of_files["modified_ms"])
+
+    @cached_property
+    def rows(self) -> pa.Array:
+        """The files' numbers of rows, null where it is not known."""
+        return self._of_files["rows"]
+
+    @cached_property
+    def trusted(self) -> Mask:
+        """Which files' later changes would show in size or time."""
+        trusted: Mask = self._of_files["trusted"].to_numpy(zero_copy_only=False).astype(np.bool_)
+        return trusted
+
+    def column(self, index: str, name: str) -> pa.Array:
+        """See FileMetadata.column; raises StorageError naming a file that is gone or damaged."""
+
+        def read() -> pa.Array:
+            types = (
+                read_schema(self.storage, segment.groups[index][0]).field(name).type
+                for segment in self.segments.values()
+                if segment.groups.get(index)
+            )
+            unknown = next(types, pa.null())
+            return self._joined(lambda of: self._group(self.segments[of], index, name), unknown)
+
+        return self._kept(index, name, read)
+
+    def _group(self, segment: Segment, index: str, name: str) -> pa.Array | None:
+        files = segment.groups.get(index)
+        return joined(read_columns(self.storage, files, [name]), name) if files else None
+
+    def _joined(self, read: Callable[[str], pa.Array | None], unknown: pa.DataType) -> pa.Array:
+        found = []
+        for name, positions in self.live.items():
+            column = read(name)
+            if column is None:
+                column = pa.nulls(self.row_counts[name], unknown)
+            elif positions is not None:
+                column = column.take(pa.array(positions))
+            found.append(column)
+        if not found:
+            return pa.nulls(0, unknown)
+        return found[0] if len(found) == 1 else pa.concat_arrays(found)
+
+    def _kept(self, index: str, name: str, read: Callable[[], pa.Array]) -> pa.Array:
+        return self._cache.get((self.storage.place, self.version, self._identity, index, name), read)
+
+    @cached_property
+    def _identity(self) -> tuple[str, ...]:
+        # A store that was removed and made again has other segments under the same versions.
+        return tuple(self.segments)
+
+    @cached_property
+    def _of_files(self) -> Mapping[str, pa.Array]:
+        read = {
+            name: read_columns(self.storage, segment.files, FILES_SCHEMA.names)
+            for name, segment in self.segments.items()
+            if segment.files
+        }
+
+        def column(name: str) -> Callable[[str], pa.Array | None]:
+            return lambda of: joined(read[of], name) if of in read else None
+
+        return {field.name: self._joined(column(field.name), field.type) for field in FILES_SCHEMA}
+
+
+def _numbers(column: pa.Array) -> npt.NDArray[np.int64]:
+    numbers: Any = column.to_numpy(zero_copy_only=False)
+    return numbers.astype(np.int64, copy=False)  # type: ignore[no-any-return]

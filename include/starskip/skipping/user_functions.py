@@ -1,0 +1,42 @@
+"""What functions of users say of ordinary columns: implications by the function's name (seed 003, V-C).
+
+``map_function("ST_Contains", implication)``: the implication is asked for each boolean node that is a call of
+the function or compares one, and answers with a weaker predicate that holds wherever the node does.
+"""
+
+from __future__ import annotations
+
+from starskip.skipping.expression import Call, Expression, Literal
+from starskip.skipping.generate_clause import Implication
+
+_by_name: dict[str, Implication] = {}
+
+
+def map_function(name: str, implication: Implication) -> None:
+    """Have ``implication`` asked of nodes with the function ``name``, as registered in Spark, in any case."""
+    _by_name[f"udf:{name.lower()}"] = implication
+
+
+def implications() -> tuple[Implication, ...]:
+    """Return what generate_clause asks: of mapped functions, and of Spark's wrappers of predicates."""
+    return (_of_mapped_functions, _of_wrapped_predicate)
+
+
+def _of_mapped_functions(node: Expression) -> Expression | None:
+    if not isinstance(node, Call):
+        return None
+    for each in (node, *node.arguments):
+        mapped = _by_name.get(each.name) if isinstance(each, Call) else None
+        if mapped is not None:
+            return mapped(node)
+    return None
+
+
+def _of_wrapped_predicate(node: Expression) -> Expression | None:
+    """``(c = 1) <=> true`` is what Spark makes of CASE WHEN c = 1 THEN true ELSE false END."""
+    if not isinstance(node, Call) or node.name not in ("EqualTo", "EqualNullSafe"):
+        return None
+    for inner, literal in ((node.left, node.right), (node.right, node.left)):
+        if isinstance(inner, Call) and isinstance(literal, Literal) and isinstance(literal.python, bool):
+            return inner if literal.python else Call("Not", (inner,))
+    return None
