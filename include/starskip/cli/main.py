@@ -21,6 +21,7 @@ _COMMANDS = {
     "collect-metadata": ("starskip.cli.collect_metadata", "collect_metadata"),
     "star-tree": ("starskip.cli.star_tree", "star_tree"),
     "sql": ("starskip.cli.sql", "sql"),
+    "skipping": ("starskip.cli.skipping", "skipping"),
     "stage": ("starskip.cli.stage", "stage"),
     "retain": ("starskip.cli.retain", "retain"),
 }
@@ -97,6 +98,8 @@ def main() -> None:
                                                    a star-tree of a table's files
     starskip sql --star-tree trees/sales "SELECT SUM(price) FROM sales"
                                                    its answers
+    starskip skipping create /lake/events --index minmax:ts
+                                                   an index by which Spark leaves files alone
     starskip stage select_indexes --config night.yaml --run-date 2026-11-18
                                                    one stage of the night by hand
     starskip retain --config night.yaml --dry-run  which old nights would go

@@ -1,0 +1,238 @@
+"""Least and greatest values and counts of nulls from the footers of Parquet files, without reading rows.
+
+Only what is certain is told (Parquet format 2.12, "Statistics"): a bound is null where a footer has none, was
+written by other rules of order or calendar, or may have been cut short; so is all of a file that cannot be
+read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from starskip.errors import SourceError, SourceOutage
+from starskip.files.object_reader import ObjectReader
+from starskip.files.object_url import local_path, object_url
+
+LEGACY_CALENDAR_DAYS = -25_567
+"""1900-01-01, in days since the epoch: all calendars and time zones of old writers agree from then on."""
+_DAY_US = 86_400_000_000
+_CUT_BYTES = 64
+"""Writers that cut long texts short, and few of them say that they did, keep at least so many bytes."""
+_NEVER_CUT = ("parquet-mr", "parquet-cpp")
+_REQUESTS = 8
+_SIGNED_BITS = {pa.int8(): 8, pa.int16(): 16, pa.int32(): 32, pa.int64(): 64}
+
+
+@dataclass(frozen=True, slots=True)
+class FooterColumn:
+    """A column, or a field of structs, and the Arrow type that its values are read as."""
+
+    path: tuple[str, ...]
+    data_type: pa.DataType
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnBounds:
+    """One row a file. No bound beside ``values`` of 0 means that there are none; else it is not known."""
+
+    least: pa.Array
+    greatest: pa.Array
+    values: pa.Array
+
+
+@dataclass(frozen=True, slots=True)
+class Footers:
+    """One row a file; ``rows`` is null of a file that cannot be read."""
+
+    rows: pa.Array
+    columns: tuple[ColumnBounds, ...]
+
+
+def read_footers(
+    paths: Sequence[str | None], columns: Sequence[FooterColumn], *, case_sensitive: bool = False
+) -> Footers:
+    """Read the footers of files, by path or URL; of None nothing is known.
+
+    Raises SourceOutage and SourceError if it is a store that cannot be asked.
+    """
+    found = [_Lists() for _ in columns]
+    rows: list[int | None] = []
+    for footer in _footers(paths):
+        rows.append(None if footer is None else footer.num_rows)
+        leaves = {} if footer is None else _leaves(footer, case_sensitive)
+        for column, lists in zip(columns, found, strict=True):
+            lists.append(*_bounds(footer, leaves, column, case_sensitive))
+    return Footers(
+        pa.array(rows, pa.int64()),
+        tuple(lists.arrays(column) for column, lists in zip(columns, found, strict=True)),
+    )
+
+
+@dataclass(slots=True)
+class _Lists:
+    least: list[Any] = field(default_factory=list)
+    greatest: list[Any] = field(default_factory=list)
+    values: list[int | None] = field(default_factory=list)
+
+    def append(self, least: Any, greatest: Any, values: int | None) -> None:
+        self.least.append(least)
+        self.greatest.append(greatest)
+        self.values.append(values)
+
+    def arrays(self, column: FooterColumn) -> ColumnBounds:
+        def typed(values: list[Any]) -> pa.Array:
+            kind = column.data_type
+            if pa.types.is_timestamp(kind):
+                return pa.array(values, pa.int64()).cast(kind)
+            if pa.types.is_date32(kind):
+                return pa.array(values, pa.int32()).cast(kind)
+            return pa.array(values, kind)
+
+        return ColumnBounds(typed(self.least), typed(self.greatest), pa.array(self.values, pa.int64()))
+
+
+class _NoRows:
+    """Stands for the footer of a file of no bytes, in which Spark sees no rows."""
+
+    num_rows = 0
+
+
+def _footers(paths: Sequence[str | None]) -> list[Any]:
+    # Waiting for a store is what reading a footer is; of a disk it is work, which threads would not share.
+    if any(path is not None and object_url(path) is not None for path in paths):
+        with ThreadPoolExecutor(_REQUESTS) as pool:
+            return list(pool.map(_footer, paths))
+    return [_footer(path) for path in paths]
+
+
+def _footer(path: str | None) -> Any:
+    if path is None:
+        return None
+    try:
+        url = object_url(path)
+        if url is not None:
+            return pq.read_metadata(ObjectReader(url))
+        place = local_path(path)
+        return pq.read_metadata(str(place)) if place.stat().st_size else _NoRows()
+    except SourceOutage:
+        raise
+    except (OSError, ValueError, SourceError, pa.ArrowException):
+        return None
+
+
+def _leaves(footer: Any, case_sensitive: bool) -> Mapping[str, int | None]:
+    """Return the position of each leaf by its dotted path; None for a path that means several."""
+    if isinstance(footer, _NoRows):
+        return {}
+    positions: dict[str, int | None] = {}
+    for position in range(footer.num_columns):
+        path = footer.schema.column(position).path
+        name = path if case_sensitive else path.lower()
+        positions[name] = None if name in positions else position
+    return positions
+
+
+def _bounds(
+    footer: Any, leaves: Mapping[str, int | None], column: FooterColumn, case_sensitive: bool
+) -> tuple[Any, Any, int | None]:
+    if footer is None:
+        return None, None, None
+    if isinstance(footer, _NoRows):
+        return None, None, 0
+    name = ".".join(column.path)
+    position = leaves.get(name if case_sensitive else name.lower())
+    if position is None or any("." in part for part in column.path):
+        return None, None, None
+    leaf = footer.schema.column(position)
+    if leaf.max_repetition_level or leaf.physical_type == "INT96":
+        return None, None, None
+    least, greatest, values = [], [], 0
+    is_known = True
+    for group in range(footer.num_row_groups):
+        chunk = footer.row_group(group)
+        if not chunk.num_rows:
+            continue
+        statistics = chunk.column(position).statistics
+        if statistics is None or not statistics.has_null_count:
+            return None, None, None
+        here = chunk.num_rows - statistics.null_count
+        values += here
+        if here and statistics.has_min_max:
+            least.append(statistics.min_raw)
+            greatest.append(statistics.max_raw)
+        elif here:
+            is_known = False
+    converter = _converter(leaf, column.data_type)
+    if not is_known or converter is None or not least:
+        return None, None, values
+    try:
+        low, high = min(map(converter, least)), max(map(converter, greatest))
+    except (ValueError, ArithmeticError):
+        return None, None, values
+    return (low, high, values) if _is_sure(footer, column.data_type, low, high) else (None, None, values)
+
+
+def _converter(leaf: Any, kind: pa.DataType) -> Callable[[Any], Any] | None:
+    """Return what makes a value of ``kind`` of a raw one, None if the file's type is not surely that."""
+    told = json.loads(leaf.logical_type.to_json())
+    name, physical = told["Type"], leaf.physical_type
+    if kind in _SIGNED_BITS:
+        width = {"INT32": 32, "INT64": 64}.get(physical)
+        if name == "Int" and told["isSigned"]:
+            width = told["bitWidth"]
+        elif name != "None":
+            width = None
+        return int if width is not None and width <= _SIGNED_BITS[kind] else None
+    if pa.types.is_date32(kind):
+        return int if (name, physical) == ("Date", "INT32") else None
+    if pa.types.is_timestamp(kind):
+        factor = {"microseconds": 1, "milliseconds": 1000}.get(told.get("timeUnit"))
+        is_same = name == "Timestamp" and told["isAdjustedToUTC"] == (kind.tz is not None)
+        return (lambda raw: _in_64_bits(raw * factor)) if is_same and factor else None
+    if pa.types.is_decimal(kind):
+        if name != "Decimal" or told["scale"] != kind.scale or told["precision"] > kind.precision:
+            return None
+        return lambda raw: Decimal(f"{_unscaled(raw)}E{-kind.scale}")
+    plain: Mapping[pa.DataType, tuple[str, str, Callable[[Any], Any]]] = {
+        pa.string(): ("String", "BYTE_ARRAY", lambda raw: raw.decode()),
+        pa.binary(): ("None", "BYTE_ARRAY", bytes),
+        pa.bool_(): ("None", "BOOLEAN", bool),
+    }
+    wanted = plain.get(kind)
+    return wanted[2] if wanted is not None and wanted[:2] == (name, physical) else None
+
+
+def _unscaled(raw: Any) -> int:
+    return raw if isinstance(raw, int) else int.from_bytes(raw, "big", signed=True)
+
+
+def _in_64_bits(number: int) -> int:
+    if not -(2**63) <= number < 2**63:
+        raise ValueError("beyond what a timestamp can be")
+    return number
+
+
+def _is_sure(footer: Any, kind: pa.DataType, low: Any, high: Any) -> bool:
+    if pa.types.is_date32(kind):
+        return low >= LEGACY_CALENDAR_DAYS or _is_of_today(footer)
+    if pa.types.is_timestamp(kind):
+        return low >= LEGACY_CALENDAR_DAYS * _DAY_US or _is_of_today(footer)
+    if kind in (pa.string(), pa.binary()) and not footer.created_by.startswith(_NEVER_CUT):
+        return all(len(each) < _CUT_BYTES // 4 for each in (low, high))
+    return True
+
+
+def _is_of_today(footer: Any) -> bool:
+    """Tell whether Spark wrote dates by the calendar that it reads them by now, whatever is configured."""
+    told = footer.metadata or {}
+    version = told.get(b"org.apache.spark.version", b"0").split(b".")[0]
+    legacy = {b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"} & told.keys()
+    return version.isdigit() and int(version) >= 3 and not legacy

@@ -1,0 +1,109 @@
+"""A Spark session for a command: quiet, with a progress bar where somebody is watching."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark import SparkContext
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from tqdm import tqdm
+
+from starskip.errors import StarskipError, printable
+from starskip.spark.understood_failure import understood_failure
+
+_EVERY_S = 0.3
+
+
+@contextmanager
+def command_session(label: str) -> Iterator[SparkSession]:
+    """Give a session as spark-defaults or spark-submit configure it, on all cores here by default.
+
+    Raises StarskipError if it cannot be started; errors of Spark's own become one line.
+    """
+    # What it says is said again by the error that follows.
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    is_guest = SparkContext._active_spark_context is not None
+    builder = (
+        SparkSession.builder.appName("starskip")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.log.level", "ERROR")
+    )
+    with tempfile.TemporaryFile() as log:
+        try:
+            with _stderr_to(log.fileno()):
+                session = builder.getOrCreate()
+        except Exception as error:
+            log.seek(0)
+            told = log.read()[-2000:].decode(errors="replace").strip().splitlines() or [str(error)]
+            raise StarskipError(
+                f"Spark cannot be started, which needs Java 17 or newer: {printable(told[-1], 300)}"
+            ) from error
+        try:
+            with _progress(session, label):
+                yield session
+        except (PySparkException, Py4JError) as error:
+            found = understood_failure(error)
+            if isinstance(found, StarskipError):
+                raise found from error
+            first = str(error).strip().partition("\n")[0]
+            raise StarskipError(f"Spark: {printable(first, 400)}") from error
+        finally:
+            if not is_guest:
+                session.stop()
+
+
+@contextmanager
+def _stderr_to(descriptor: int) -> Iterator[None]:
+    """Let a child process have another stderr: what the JVM says at its start is no message of ours."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    os.dup2(descriptor, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+@contextmanager
+def _progress(session: Any, label: str) -> Iterator[None]:
+    if not sys.stderr.isatty():
+        yield
+        return
+    ended = threading.Event()
+    watcher = threading.Thread(target=_watch, args=(session.sparkContext, label, ended), daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()
+
+
+def _watch(context: Any, label: str, ended: threading.Event) -> None:
+    tracker = context.statusTracker()
+    with tqdm(total=0, desc=label, unit="task", leave=False, file=sys.stderr) as bar:
+        seen: dict[int, tuple[int, int]] = {}
+        while not ended.wait(_EVERY_S):
+            for stage in tracker.getActiveStageIds():
+                info = tracker.getStageInfo(stage)
+                if info is not None:
+                    seen[stage] = (info.numCompletedTasks, info.numTasks)
+            active = set(tracker.getActiveStageIds())
+            # A stage that was active and is not any more is through.
+            finished = sum(
+                of if stage not in active else completed for stage, (completed, of) in seen.items()
+            )
+            bar.total = sum(of for _, of in seen.values())
+            bar.n = finished
+            bar.refresh()

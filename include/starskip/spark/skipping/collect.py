@@ -1,0 +1,138 @@
+"""Collects metadata of a table's rows: one Spark pass for all indexes, whose tasks write what they find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sql
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from starskip.artefacts.aside import Aside
+from starskip.errors import StarskipError
+from starskip.skipping.column_name import column_path
+from starskip.skipping.metadata.collect_order import Collection, CollectOrder
+from starskip.skipping.metadata.write_collected import Groups
+from starskip.skipping.skipping_index import SkippingIndex
+from starskip.spark.skipping.collect_tasks import TaskFiles, groups_of, run_tasks, with_receipts, written
+
+_POSITION, _TASK, _PATH, _ROWS = "_position", "_task", "_file_path", "_rows"
+
+
+def collect(order: CollectOrder, encoded_paths: pa.Array, rows: DataFrame, aside: Aside) -> Collection:
+    """Collect what is ordered of ``rows``, which are those of the order's files and of no others.
+
+    ``encoded_paths``: of the order's files, as ``_metadata.file_path`` has them. Errors as of ``run_tasks``.
+    """
+
+    def frame_of(files: TaskFiles) -> DataFrame:
+        aggregates = _aggregates(order.indexes)
+        path = sql.regexp_replace(rows.metadataColumn("_metadata")["file_path"], "^file:/+", "file:/")
+        of_files = rows.groupBy(path.alias(_PATH)).agg(*aggregates)
+        # What the aggregates give for no rows at all: of files that have none there is no group.
+        of_nothing = rows.where(sql.lit(False)).agg(*aggregates).toArrow()
+        together = _wanted(rows, files).join(of_files, on=_PATH, how="full").drop(_PATH)
+        in_tasks = together.repartitionById(files.tasks, sql.coalesce(sql.col(_TASK), sql.lit(0)))
+        return with_receipts(in_tasks.sortWithinPartitions(_POSITION), _Writer(order, files, of_nothing))
+
+    return run_tasks(rows.sparkSession, order, encoded_paths, aside, frame_of)
+
+
+def quoted(name: str) -> str:
+    """Return a dotted column name as SQL has it."""
+    return ".".join(f"`{part.replace('`', '``')}`" for part in column_path(name))
+
+
+def _aggregates(indexes: Sequence[SkippingIndex]) -> list[Any]:
+    # Beside one of its kind Spark keeps least and greatest texts in a hash table: else it sorts all rows.
+    by_hash = sql.expr("collect_list(CAST(NULL AS INT))").alias("_by_hash")
+    found = [sql.count(sql.lit(1)).alias(_ROWS), by_hash]
+    for number, index in enumerate(indexes):
+        columns = [quoted(name) for name in index.columns]
+        for name, text in index.aggregates(columns).items():
+            found.append(sql.expr(text).alias(f"{_prefix(number)}{name}"))
+    return found
+
+
+def _prefix(number: int) -> str:
+    return f"_{number}_"
+
+
+def _wanted(rows: DataFrame, files: TaskFiles) -> DataFrame:
+    """Return position, task and encoded path of the files, read where they are needed."""
+    schema = pa.schema([(_POSITION, pa.int64()), (_TASK, pa.int32()), (_PATH, pa.string())])
+
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for task in batch.column(0).to_pylist():
+                encoded = files.of_task(task)["encoded"]
+                positions = np.arange(len(encoded)) + files.start(task)
+                columns = [positions, np.full(len(encoded), task, np.int32), encoded]
+                yield from pa.table(columns, schema=schema).to_batches()
+
+    numbers = rows.sparkSession.range(0, files.tasks, 1, files.tasks)
+    return numbers.mapInArrow(read, from_arrow_schema(schema))
+
+
+class _Writer:
+    """What a task does with the aggregates of its files, which come in the order of their positions."""
+
+    def __init__(self, order: CollectOrder, files: TaskFiles, of_nothing: pa.Table) -> None:
+        # The files themselves stay in the store.
+        self._order = CollectOrder(order.indexes, order.files.slice(0, 0), order.row_counts, order.with_files)
+        self._files = files
+        self._of_nothing = in_utc(of_nothing)
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return written(self._files, self._order, self._found(batches))
+
+    def _found(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Groups]]:
+        mine, start = None, 0
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            collected = in_utc(pa.Table.from_batches([batch]))
+            if collected[_POSITION].null_count:
+                raise StarskipError("rows came of files that were not listed; run this again")
+            if mine is None:
+                task = collected[_TASK][0].as_py()
+                mine, start = self._files.of_task(task), self._files.start(task)
+            first = collected[_POSITION][0].as_py()
+            yield first, self._groups(collected, mine.slice(first - start, len(collected)))
+
+    def _groups(self, collected: pa.Table, files: pa.Table) -> Groups:
+        values = self._with_nothing(collected.drop_columns([_POSITION, _TASK]))
+
+        def aggregates(number: int) -> pa.Table:
+            prefix = _prefix(number)
+            names = [name for name in values.column_names if name.startswith(prefix)]
+            return values.select(names).rename_columns([name.removeprefix(prefix) for name in names])
+
+        return groups_of(self._order, files, values[_ROWS], aggregates)
+
+    def _with_nothing(self, values: pa.Table) -> pa.Table:
+        """Return the aggregates, with those of no rows for the files of which there was no group."""
+        missing: Any = values[_ROWS].is_null().to_numpy()
+        if not missing.any():
+            return values
+        at = np.where(missing, len(values), np.arange(len(values)))
+        nothing = self._of_nothing.select(values.column_names).cast(values.schema)
+        return pa.concat_tables([values, nothing]).take(pa.array(at))
+
+
+def in_utc(table: pa.Table) -> pa.Table:
+    """Return the same instants with UTC for a zone, where Spark has written the session's."""
+    return table.cast(pa.schema([field.with_type(_in_utc(field.type)) for field in table.schema]))
+
+
+def _in_utc(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        return pa.timestamp(kind.unit, "UTC")
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_in_utc(kind.value_type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_in_utc(field.type)) for field in kind])
+    return kind

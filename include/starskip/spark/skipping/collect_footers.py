@@ -1,0 +1,178 @@
+"""Collects what the footers of Parquet files tell, on executors, without reading a row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import Accumulator
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.types import (
+    BinaryType,
+    BooleanType,
+    DataType,
+    DateType,
+    DecimalType,
+    IntegralType,
+    StringType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from starskip.artefacts.aside import Aside
+from starskip.lake.parquet_footers import FooterColumn, Footers, read_footers
+from starskip.skipping.column_name import column_path
+from starskip.skipping.metadata.collect_order import Collection, CollectOrder
+from starskip.skipping.metadata.write_collected import Groups
+from starskip.skipping.skipping_index import SkippingIndex
+from starskip.spark.skipping.collect import quoted
+from starskip.spark.skipping.collect_tasks import TaskFiles, groups_of, run_tasks, with_receipts, written
+from starskip.spark.skipping.table_relation import TableRelation
+
+_FILES_AT_ONCE = 5_000
+_REACHED = re.compile(r"(file:|s3a?:)")
+_KINDS = (IntegralType, BooleanType, DateType, DecimalType, BinaryType, TimestampType, TimestampNTZType)
+"""Not floating-point numbers: a footer does not tell whether there is a NaN, which is greater than all."""
+
+
+@dataclass(frozen=True, slots=True)
+class FooterAggregate:
+    """``kind``: min, max, count (of a column's values) or rows; ``column``: position among those to read."""
+
+    name: str
+    kind: str
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class FooterPlan:
+    """What to read, and of each index of an order what its aggregates are of it."""
+
+    columns: tuple[FooterColumn, ...]
+    aggregates: tuple[tuple[FooterAggregate, ...], ...]
+    case_sensitive: bool
+
+
+def footer_plan(order: CollectOrder, relation: TableRelation) -> FooterPlan | None:
+    """Return how footers give all that is ordered, None if they do not."""
+    conf = relation.session.conf
+    if (
+        relation.file_format != "parquet"
+        or not order.indexes
+        or not _REACHED.match(relation.path)
+        or conf.get("spark.sql.parquet.fieldId.read.enabled") == "true"
+    ):
+        return None
+    partitions = {name.lower() for name in relation.partition_columns}
+    columns: dict[str, FooterColumn] = {}
+    found = []
+    for index in order.indexes:
+        for name in index.columns:
+            path = column_path(name)
+            kind = _arrow_type(relation.schema, path)
+            if kind is None or path[0].lower() in partitions:
+                return None
+            columns.setdefault(name, FooterColumn(path, kind))
+        mine = _of_index(index, list(columns))
+        if mine is None:
+            return None
+        found.append(mine)
+    sensitive = conf.get("spark.sql.caseSensitive") == "true"
+    return FooterPlan(tuple(columns.values()), tuple(found), sensitive)
+
+
+def collect_footers(
+    order: CollectOrder, plan: FooterPlan, encoded_paths: pa.Array, relation: TableRelation, aside: Aside
+) -> tuple[Collection, int]:
+    """Collect what is ordered; what a file's footer does not tell is null. Errors as of ``run_tasks``.
+
+    Beside it: of how many files something is not known.
+    """
+    unknown = relation.session.sparkContext.accumulator(0)
+
+    def frame_of(files: TaskFiles) -> DataFrame:
+        numbers = relation.session.range(0, files.tasks, 1, files.tasks)
+        return with_receipts(numbers, _Reader(order, files, plan, unknown))
+
+    return run_tasks(relation.session, order, encoded_paths, aside, frame_of), unknown.value
+
+
+class _Reader:
+    """What a task does: the footers of some files at a time."""
+
+    def __init__(
+        self, order: CollectOrder, files: TaskFiles, plan: FooterPlan, unknown: Accumulator[int]
+    ) -> None:
+        self._order = CollectOrder(order.indexes, order.files.slice(0, 0), order.row_counts, order.with_files)
+        self._files = files
+        self._plan = plan
+        self._unknown = unknown
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        tasks = [task for batch in batches for task in batch.column(0).to_pylist()]
+        return written(self._files, self._order, self._found(tasks))
+
+    def _found(self, tasks: Sequence[int]) -> Iterator[tuple[int, Groups]]:
+        for task in tasks:
+            mine, start = self._files.of_task(task), self._files.start(task)
+            for at in range(0, len(mine), _FILES_AT_ONCE):
+                some = mine.slice(at, _FILES_AT_ONCE)
+                footers = read_footers(
+                    some["path"].to_pylist(),
+                    self._plan.columns,
+                    case_sensitive=self._plan.case_sensitive,
+                )
+                self._unknown += _unknown_files(some["path"], footers)
+                yield start + at, self._groups(some, footers)
+
+    def _groups(self, files: pa.Table, footers: Footers) -> Groups:
+        def aggregates(number: int) -> pa.Table:
+            return pa.table({each.name: _column(footers, each) for each in self._plan.aggregates[number]})
+
+        return groups_of(self._order, files, footers.rows, aggregates)
+
+
+def _unknown_files(paths: pa.ChunkedArray, footers: Footers) -> int:
+    unknown = np.asarray(footers.rows.is_null())
+    for column in footers.columns:
+        bounds = np.asarray(column.least.is_null()) | np.asarray(column.greatest.is_null())
+        unknown |= bounds & np.asarray(pc.fill_null(pc.not_equal(column.values, 0), True))
+    return int(np.count_nonzero(unknown & np.asarray(paths.is_valid())))
+
+
+def _column(footers: Footers, aggregate: FooterAggregate) -> pa.Array:
+    if aggregate.kind == "rows":
+        return footers.rows
+    bounds = footers.columns[aggregate.column]
+    return {"min": bounds.least, "max": bounds.greatest, "count": bounds.values}[aggregate.kind]
+
+
+def _of_index(index: SkippingIndex, names: Sequence[str]) -> tuple[FooterAggregate, ...] | None:
+    texts: dict[str, tuple[str, int]] = {"count(1)": ("rows", 0), "count(*)": ("rows", 0)}
+    for name in index.columns:
+        for kind in ("min", "max", "count"):
+            texts[f"{kind}({quoted(name)})"] = (kind, names.index(name))
+    found: Mapping[str, str] = index.aggregates([quoted(name) for name in index.columns])
+    if not all(text in texts for text in found.values()):
+        return None
+    return tuple(FooterAggregate(name, *texts[text]) for name, text in found.items())
+
+
+def _arrow_type(schema: StructType, path: tuple[str, ...]) -> pa.DataType | None:
+    """Return the type of a column that footers tell the bounds of, None for another one."""
+    kind: DataType = schema
+    for part in path:
+        if not isinstance(kind, StructType) or part not in kind.names:
+            return None
+        kind = kind[part].dataType
+    is_plain_text = type(kind) is StringType and kind.simpleString() == "string"
+    if not is_plain_text and not isinstance(kind, _KINDS):
+        return None
+    arrow: pa.DataType = to_arrow_type(kind, timezone="UTC")
+    return arrow

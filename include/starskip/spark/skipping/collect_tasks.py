@@ -1,0 +1,173 @@
+"""What the tasks share that collect metadata: which files are whose, and receipts of what they wrote."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from starskip.artefacts.aside import Aside
+from starskip.artefacts.checked_parquet import checked_parquet
+from starskip.artefacts.manifest import DataFile
+from starskip.errors import SourceError, StarskipError, printable
+from starskip.skipping.metadata.collect_order import (
+    FILES,
+    Collection,
+    CollectOrder,
+    Receipt,
+    collection_of,
+)
+from starskip.skipping.metadata.commit_refresh import PlanOvertaken
+from starskip.skipping.metadata.metadata_files import FILES_SCHEMA
+from starskip.skipping.metadata.write_collected import Groups, write_collected
+from starskip.skipping.skipping_index import SkippingIndex
+from starskip.spark.understood_failure import understood_failure
+
+_RECEIPTS = pa.schema(
+    [
+        ("segment", pa.int64()),
+        ("group", pa.string()),
+        ("position", pa.int64()),
+        ("name", pa.string()),
+        ("size_bytes", pa.int64()),
+        ("rows", pa.int64()),
+    ]
+)
+_FILES_PER_TASK = 50_000
+"""So many rows of bounds are a file of some megabytes; with fewer files there is one a core."""
+_LEAST_FILES_PER_TASK = 64
+_GONE = ("FILE_NOT_EXIST", "FileNotFoundException", "READ_FILE_ERROR.FILE_NOT_EXIST")
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFiles:
+    """The files of an order, kept in the store: a row group a task."""
+
+    aside: Aside
+    name: str
+    rows_per_task: int
+    tasks: int
+
+    def of_task(self, task: int) -> pa.Table:
+        """Return path, encoded path, size_bytes, modified_ms and trusted of a task's files."""
+        with self.aside.storage.arrow_filesystem().open_input_file(self.name) as opened:
+            return pq.ParquetFile(opened, page_checksum_verification=True).read_row_group(task)
+
+    def start(self, task: int) -> int:
+        """Return the position in the order of a task's first file."""
+        return task * self.rows_per_task
+
+
+def run_tasks(
+    session: SparkSession,
+    order: CollectOrder,
+    encoded_paths: pa.Array,
+    aside: Aside,
+    frame_of: Callable[[TaskFiles], DataFrame],
+) -> Collection:
+    """Run the DataFrame of receipts that ``frame_of`` returns.
+
+    Raises PlanOvertaken if files were removed while they were read, else what has gone wrong in the tasks.
+    """
+    count = len(order.files)
+    if not count or not (order.indexes or order.with_files):
+        return collection_of(order, [])
+    cores = session.sparkContext.defaultParallelism
+    tasks = min(-(-count // _LEAST_FILES_PER_TASK), max(cores, -(-count // _FILES_PER_TASK)))
+    rows_per_task = -(-count // tasks)
+    # What is shuffled is a row a file: two hundred tasks for it would take longer than reading a small table.
+    session.conf.set("spark.sql.shuffle.partitions", max(cores, min(200, count // _LEAST_FILES_PER_TASK)))
+    table = order.files.append_column("encoded", encoded_paths)
+    content = checked_parquet(table, row_group_size=rows_per_task).to_pybytes()
+    name = aside.write_file("listing", "listing.parquet", content).name
+    try:
+        receipts = frame_of(TaskFiles(aside, name, rows_per_task, -(-count // rows_per_task))).toArrow()
+    except (PySparkException, Py4JError) as error:
+        if any(sign in str(error) for sign in _GONE):
+            raise PlanOvertaken("files were removed while they were read; run this again") from error
+        raise _understood(error) from error
+    finally:
+        aside.storage.delete(name)
+    return collection_of(order, [_receipt(row) for row in receipts.to_pylist()])
+
+
+def _understood(error: Exception) -> Exception:
+    """Return one line that says what has gone wrong in a task, of the many that Spark says."""
+    found = understood_failure(error)
+    if isinstance(found, StarskipError):
+        return found
+    text = str(error)
+    causes = re.findall(r"^Caused by: (?:[\w.$]+: )?(.+)$", text, re.MULTILINE)
+    cause = printable(
+        (causes or re.findall(r"^\w*(?:Error|Exception): .+$", text, re.MULTILINE) or [text])[-1]
+    )
+    file = re.search(r"while reading file (.+?)\.\s+SQLSTATE", text)
+    if file:
+        name = unquote(file[1])
+        return SourceError(f"{printable(name)}: cannot be read: {cause}", source=name)
+    return StarskipError(f"collecting has failed: {cause}")
+
+
+def written(
+    files: TaskFiles, order: CollectOrder, found: Iterator[tuple[int, Groups]]
+) -> Iterator[pa.RecordBatch]:
+    """Write what a task has found and yield the receipts as rows."""
+    for receipt in write_collected(files.aside, order.row_counts, found):
+        row = {
+            "segment": receipt.segment,
+            "group": receipt.group,
+            "position": receipt.position,
+            "name": receipt.file.name,
+            "size_bytes": receipt.file.size_bytes,
+            "rows": receipt.file.rows,
+        }
+        yield pa.RecordBatch.from_pylist([row], schema=_RECEIPTS)
+
+
+def with_receipts(
+    frame: DataFrame, function: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+) -> DataFrame:
+    """Return the receipts that ``function`` yields, called once a partition."""
+    return frame.mapInArrow(function, from_arrow_schema(_RECEIPTS))
+
+
+def groups_of(order: CollectOrder, files: pa.Table, rows: pa.Array, aggregates: Aggregates) -> Groups:
+    """Return the groups of columns of some files: themselves, and what each index makes of its aggregates."""
+    found: dict[str, pa.Table] = {}
+    if order.with_files:
+        own = {name: files[name] for name in FILES_SCHEMA.names if name != "rows"}
+        found[FILES] = pa.table({**own, "rows": rows}).select(FILES_SCHEMA.names).cast(FILES_SCHEMA)
+    for number, index in enumerate(order.indexes):
+        found[index.specification] = _finished(index, aggregates(number), files)
+    return found
+
+
+Aggregates = Callable[[int], pa.Table]
+"""The aggregates of an order's index by its number."""
+
+
+def _finished(index: SkippingIndex, aggregates: pa.Table, files: pa.Table) -> pa.Table:
+    """Return what an index keeps; nulls for a file without a path, which is not there."""
+    kept = pa.table(dict(index.finish(aggregates)))
+    if kept.num_rows != aggregates.num_rows:
+        raise StarskipError(
+            f"{index.specification}: finish() gave {kept.num_rows} rows for {aggregates.num_rows} files"
+        )
+    if files["path"].null_count:
+        kept = kept.take(pa.array(np.arange(len(files)), mask=np.asarray(files["path"].is_null())))
+    return kept
+
+
+def _receipt(row: Mapping[str, Any]) -> Receipt:
+    file = DataFile(row["name"], row["size_bytes"], row["rows"])
+    return Receipt(row["segment"], row["group"], row["position"], file)

@@ -1,0 +1,115 @@
+"""Spark's own listing of a relation's files as columns, and where each file is in the metadata.
+
+The listing is a snapshot, which Spark keeps until it is told to refresh; metadata is compared with the very
+files that are about to be read.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from starskip.skipping.file_metadata import Mask
+from starskip.skipping.metadata.table_metadata import TableMetadata
+from starskip.spark.skipping.jvm_toolbox import JvmToolbox
+
+_STATUS = "org.apache.hadoop.fs.FileStatus"
+_FILES_KEPT = 4_000_000
+_TABLES_KEPT = 8
+_LISTINGS_KEPT = 64
+
+
+@dataclass(eq=False)
+class FileListing:
+    """The files of one snapshot; ``statuses`` are they in the JVM, a Scala IndexedSeq."""
+
+    statuses: Any
+    paths: pa.Array
+    sizes: npt.NDArray[np.int64]
+    modified_ms: npt.NDArray[np.int64]
+    _positions: dict[int, tuple[TableMetadata, npt.NDArray[np.int64]]] = field(default_factory=dict)
+
+    @property
+    def files(self) -> int:
+        """How many files there are."""
+        return len(self.sizes)
+
+    def positions(self, metadata: TableMetadata) -> npt.NDArray[np.int64]:
+        """Return each file's row in the metadata; -1 if it is new or changed, or not known for sure."""
+        found = self._positions.get(id(metadata))
+        if found is None:
+            if len(self._positions) >= _TABLES_KEPT:
+                self._positions.clear()
+            found = self._positions[id(metadata)] = metadata, self._found_in(metadata)
+        return found[1]
+
+    def _found_in(self, metadata: TableMetadata) -> npt.NDArray[np.int64]:
+        if not metadata.files:
+            return np.full(self.files, -1, np.int64)
+        at = pc.index_in(self.paths, metadata.paths).fill_null(-1).to_numpy(zero_copy_only=False)
+        same = (
+            (at >= 0)
+            & (metadata.sizes[at] == self.sizes)
+            & (metadata.modified_ms[at] == self.modified_ms)
+            & metadata.trusted[at]
+        )
+        return np.where(same, at, -1).astype(np.int64)
+
+
+def may_hold(listing: FileListing, positions: npt.NDArray[np.int64], matching: Mask) -> Mask:
+    """Return which files of the listing must be read, given which rows of the metadata may match."""
+    if not len(matching):
+        return np.ones(listing.files, np.bool_)
+    return (positions < 0) | matching[positions]
+
+
+class FileListings:
+    """Listings that were read already, by the identity of Spark's snapshot."""
+
+    def __init__(self, toolbox: JvmToolbox) -> None:
+        """Keep nothing yet."""
+        self._toolbox = toolbox
+        self._lock = threading.Lock()
+        # Weak keys are compared by identity, and go with the snapshot.
+        self._numbers = toolbox.jvm.com.google.common.collect.MapMaker().weakKeys().makeMap()
+        self._listings: OrderedDict[int, FileListing] = OrderedDict()
+        self._next = 0
+
+    def of(self, index: Any) -> FileListing:
+        """Return the listing of an InMemoryFileIndex."""
+        snapshot = index.leafFiles()
+        number = self._numbers.get(snapshot)
+        with self._lock:
+            found = self._listings.get(number) if number is not None else None
+            if found is not None:
+                self._listings.move_to_end(number)
+                return found
+        found = self._read(index)
+        with self._lock:
+            self._next += 1
+            self._listings[self._next] = found
+            self._numbers.put(snapshot, self._next)
+            self._forget_old()
+        return found
+
+    def _read(self, index: Any) -> FileListing:
+        statuses = index.allFiles().toIndexedSeq()
+        paths = pa.array(self._toolbox.paths(statuses), pa.string())
+        sizes = self._toolbox.longs(statuses, _STATUS, "getLen")
+        return FileListing(
+            statuses, paths, sizes, self._toolbox.longs(statuses, _STATUS, "getModificationTime")
+        )
+
+    def _forget_old(self) -> None:
+        def files() -> int:
+            return sum(each.files for each in self._listings.values())
+
+        while len(self._listings) > _LISTINGS_KEPT or (len(self._listings) > 1 and files() > _FILES_KEPT):
+            self._listings.popitem(last=False)

@@ -1,0 +1,131 @@
+"""All of a relation that may make other values of the same bytes; metadata of another one is not trusted.
+
+Self-describing formats (Parquet, ORC, Avro) say what their values are, but for what Spark lets a session
+change. What a line of text means is a matter of options and of the session's time zone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark import SparkContext
+
+_FILES_ONLY = frozenset(
+    {
+        "path",
+        "paths",
+        "basepath",
+        "pathglobfilter",
+        "recursivefilelookup",
+        "modifiedbefore",
+        "modifiedafter",
+        "ignoremissingfiles",
+        "inferschema",
+        "samplingratio",
+        "mergeschema",
+        "compression",
+        "serialization.format",
+    }
+)
+"""Options that say which files are read, how the schema is found or how files are written."""
+OWN_OPTIONS = "starskip."
+_OF_ALL = ("spark.sql.caseSensitive",)
+_OF_FORMAT = {
+    "ParquetFileFormat": (
+        "spark.sql.parquet.binaryAsString",
+        "spark.sql.parquet.int96AsTimestamp",
+        "spark.sql.parquet.int96TimestampConversion",
+        "spark.sql.parquet.int96RebaseModeInRead",
+        "spark.sql.parquet.datetimeRebaseModeInRead",
+        "spark.sql.parquet.fieldId.read.enabled",
+        "spark.sql.parquet.inferTimestampNTZ.enabled",
+    ),
+    "OrcFileFormat": ("spark.sql.orc.impl",),
+    "AvroFileFormat": ("spark.sql.avro.datetimeRebaseModeInRead",),
+}
+_OF_TEXT = (
+    "spark.sql.session.timeZone",
+    "spark.sql.legacy.timeParserPolicy",
+    "spark.sql.columnNameOfCorruptRecord",
+    "spark.sql.csv.parser.columnPruning.enabled",
+    "spark.sql.json.enablePartialResults",
+)
+_PARTITION = "partition"
+_OF_PARTITIONS = (
+    "spark.sql.session.timeZone",
+    "spark.sql.sources.partitionColumnTypeInference.enabled",
+)
+_ZONE_OF_JVM = frozenset({"OrcFileFormat"})
+"""ORC keeps the wall clock's time of whoever wrote it, and gives it in the zone of whoever reads."""
+_ZONED_CONVERSION = "spark.sql.parquet.int96TimestampConversion"
+_NO_MATTER = frozenset({"comment", "__CHAR_VARCHAR_TYPE_STRING"})
+
+
+def fingerprint(relation: Any) -> Mapping[str, str]:
+    """Return what metadata of a JVM HadoopFsRelation depends on, beside its files; two are compared whole."""
+    conf = relation.sparkSession().sessionState().conf()
+    name = relation.fileFormat().getClass().getSimpleName()
+    told = _OF_FORMAT.get(name)
+    found = {
+        "format": name,
+        "schema": json.dumps(_schema(json.loads(relation.dataSchema().json())), separators=(",", ":")),
+    }
+    for key in (*_OF_ALL, *(_OF_TEXT if told is None else told)):
+        found[key] = str(conf.getConfString(key))
+    if found.get(_ZONED_CONVERSION) == "true":
+        found["spark.sql.session.timeZone"] = str(conf.sessionLocalTimeZone())
+    if not relation.partitionSchema().isEmpty():
+        # Values of partition columns are texts of paths, which a session's settings give their meaning.
+        found[f"{_PARTITION} schema"] = json.dumps(_schema(json.loads(relation.partitionSchema().json())))
+        for key in _OF_PARTITIONS:
+            found[f"{_PARTITION} {key}"] = str(conf.getConfString(key))
+    if told is None or name in _ZONE_OF_JVM:
+        found["zone of the JVM"] = _zone_of_jvm()
+    # A column of paths and of files, too, is that of the paths, but where a partition is read by itself.
+    overlap = relation.overlappedPartCols()
+    if not overlap.isEmpty():
+        found["columns of paths and files"] = str(overlap.keySet().toString())
+    for key, value in options(relation).items():
+        if key not in _FILES_ONLY and not key.startswith(OWN_OPTIONS):
+            found[f"option {key}"] = value
+    return found
+
+
+def _zone_of_jvm() -> str:
+    jvm: Any = SparkContext._jvm
+    return str(jvm.java.util.TimeZone.getDefault().getID())
+
+
+def options(relation: Any) -> Mapping[str, str]:
+    """Return a relation's options by their names in small letters."""
+    entries = relation.options().toSeq()
+    pairs = (entries.apply(at) for at in range(entries.size()))
+    return {str(pair._1()).lower(): str(pair._2()) for pair in pairs}
+
+
+def difference(then: Mapping[str, str], now: Mapping[str, str]) -> str | None:
+    """Return the names of what is another one now in the files, None if nothing is."""
+    keys = {key for key in then.keys() | now.keys() if not key.startswith(_PARTITION)}
+    return ", ".join(sorted(key for key in keys if then.get(key) != now.get(key))) or None
+
+
+def partitions_differ(then: Mapping[str, str], now: Mapping[str, str]) -> bool:
+    """Tell whether what paths say of partition columns is read in another way now."""
+    keys = {key for key in then.keys() | now.keys() if key.startswith(_PARTITION)}
+    return any(then.get(key) != now.get(key) for key in keys)
+
+
+def _schema(data_type: Any) -> Any:
+    """Leave out of a type's JSON what does not change values: whether null is allowed, comments."""
+    if isinstance(data_type, list):
+        return [_schema(each) for each in data_type]
+    if not isinstance(data_type, dict):
+        return data_type
+    kept = {key: _schema(value) for key, value in data_type.items() if key not in ("nullable", "metadata")}
+    kept.pop("containsNull", None)
+    kept.pop("valueContainsNull", None)
+    # Such as the value that a column has in files written before it was added.
+    told = {key: value for key, value in data_type.get("metadata", {}).items() if key not in _NO_MATTER}
+    return {**kept, "metadata": told} if told else kept

@@ -1,0 +1,158 @@
+"""Of each relation of a plan the predicates that every row must satisfy which the query can use.
+
+A predicate goes down only where rows that fail it can be left out below without any other row or value
+becoming another one: Catalyst's own rule of what a filter may be pushed through (PushDownPredicates). It has
+pushed what can be pushed before we come; the rest is what stands between a filter and its relation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from starskip.spark.skipping.plan_tree import Node
+
+Predicates = tuple[Node, ...]
+_Bindings = Mapping[tuple[int, str], Node]
+
+_TRANSPARENT = frozenset(
+    {
+        "SubqueryAlias",
+        "ResolvedHint",
+        "Subquery",
+        "ReturnAnswer",
+        "Sort",
+        "Repartition",
+        "RepartitionByExpression",
+        "RebalancePartitions",
+    }
+)
+"""Their rows are those of their one child."""
+_PYTHON = frozenset({"BatchEvalPython", "ArrowEvalPython"})
+NONDETERMINISTIC = frozenset(
+    {
+        "CallMethodViaReflection",
+        "CurrentBatchTimestamp",
+        "InputFileBlockLength",
+        "InputFileBlockStart",
+        "InputFileName",
+        "MonotonicallyIncreasingID",
+        "Rand",
+        "RandStr",
+        "Randn",
+        "Shuffle",
+        "SparkPartitionID",
+        "Uuid",
+    }
+)
+"""Catalyst's expressions whose value depends on what other rows there are, or on where they are."""
+_FLAGS = ("udfDeterministic", "isDeterministic")
+_JUDGED = "org.apache.spark.sql.catalyst.expressions."
+
+
+def leaf_predicates(root: Node) -> list[tuple[Node, Predicates]]:
+    """Return the leaves of a plan from the left, each with its predicates as conjuncts."""
+    found: list[tuple[Node, Predicates]] = []
+    waiting: list[tuple[Node, Predicates]] = [(root, ())]
+    while waiting:
+        node, predicates = waiting.pop()
+        if not node.children:
+            found.append((node, predicates))
+            continue
+        below = _below(node, predicates)
+        waiting.extend((child, below) for child in reversed(node.children))
+    return found
+
+
+def is_deterministic(expression: Node) -> bool:
+    """Tell whether Catalyst knows the expression's value to depend on its arguments alone."""
+    waiting = [expression]
+    while waiting:
+        node = waiting.pop()
+        if node.name in NONDETERMINISTIC or "plan" in node.fields:
+            return False
+        if not node.full_name.startswith(_JUDGED) or not all(node.fields.get(name, True) for name in _FLAGS):
+            return False
+        waiting.extend(node.children)
+    return True
+
+
+def _below(node: Node, predicates: Predicates) -> Predicates:
+    """Return the predicates of a node's children, which of several children are none."""
+    if len(node.children) != 1:
+        return ()
+    if node.name == "Filter":
+        own = conjuncts(node.expression("condition"))
+        kept = predicates if all(map(is_deterministic, own)) else ()
+        return kept + own
+    if not predicates:
+        return ()
+    if node.name == "Project":
+        return _through_project(node, predicates)
+    if node.name in _PYTHON:
+        functions = node.expressions("udfs")
+        attributes = map(attribute_identity, node.expressions("resultAttrs"))
+        bound = dict(zip(attributes, functions, strict=True))
+        return _bound(predicates, bound) if all(map(is_deterministic, functions)) else ()
+    return predicates if node.name in _TRANSPARENT else ()
+
+
+def _through_project(node: Node, predicates: Predicates) -> Predicates:
+    bound = {}
+    for each in node.expressions("projectList"):
+        if each.name == "AttributeReference":
+            continue
+        if not is_deterministic(each):
+            return ()
+        if each.name == "Alias":
+            bound[attribute_identity(each)] = each.children[0]
+    return _bound(predicates, bound) if bound else predicates
+
+
+def conjuncts(expression: Node) -> Predicates:
+    """Return the sides of an AND of any depth, the expression alone if it is none."""
+    found, waiting = [], [expression]
+    while waiting:
+        node = waiting.pop()
+        if node.name == "And":
+            waiting.extend(reversed(node.children))
+        else:
+            found.append(node)
+    return tuple(found)
+
+
+def attribute_identity(named: Node) -> tuple[int, str]:
+    """Return what Catalyst tells attributes and aliases apart by; their names are not that."""
+    identity = named.fields["exprId"]
+    return identity["id"], identity["jvmId"]
+
+
+def _bound(predicates: Sequence[Node], bound: _Bindings) -> Predicates:
+    made: dict[int, Node] = {}
+    # All nodes are held by the predicates, so that no identity is given twice.
+    return tuple(_with(each, bound, made) for each in predicates)
+
+
+def _with(expression: Node, bound: _Bindings, made: dict[int, Node]) -> Node:
+    """Put expressions in the place of attributes; what has none of them stays the same node."""
+    waiting = [expression]
+    while waiting:
+        node = waiting[-1]
+        missing = [child for child in node.children if id(child) not in made]
+        if id(node) not in made and missing:
+            waiting.extend(missing)
+            continue
+        waiting.pop()
+        if node.name == "AttributeReference":
+            made[id(node)] = bound.get(attribute_identity(node), node)
+        elif id(node) not in made:
+            made[id(node)] = _with_children(node, [made[id(child)] for child in node.children])
+    return made[id(expression)]
+
+
+def _with_children(node: Node, children: list[Node]) -> Node:
+    if all(new is old for new, old in zip(children, node.children, strict=True)):
+        return node
+    # The object in the JVM has the old children, but only the node's own fields are read of it.
+    copy = Node(node.fields)
+    copy.children, copy.of, copy.field = children, node.of, node.field
+    return copy

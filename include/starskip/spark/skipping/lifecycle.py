@@ -1,0 +1,190 @@
+"""What becomes of a table's indexes: created, refreshed, optimized, deleted, restored, vacuumed, told of."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+from pyspark.sql import DataFrame, SparkSession
+
+from starskip.artefacts.storage import Storage
+from starskip.artefacts.storage_for import storage_for
+from starskip.artefacts.store_clock import store_clock
+from starskip.artefacts.vacuum import VacuumReport
+from starskip.errors import ConfigError
+from starskip.skipping.metadata.change_indexes import change_indexes
+from starskip.skipping.metadata.commit_refresh import Commit
+from starskip.skipping.metadata.describe_metadata import describe_metadata
+from starskip.skipping.metadata.metadata_location import metadata_location
+from starskip.skipping.metadata.open_metadata import existing_metadata
+from starskip.skipping.metadata.optimize import optimize_metadata
+from starskip.skipping.metadata.refresh_metadata import Clock, Refreshed, refresh_metadata
+from starskip.skipping.metadata.vacuum_metadata import vacuum_metadata
+from starskip.skipping.registry import index_from_specification
+from starskip.skipping.skipping_index import SkippingIndex
+from starskip.spark.skipping.skipping_rule import metadata_root as configured_root
+from starskip.spark.skipping.spark_reader import SparkReader
+from starskip.spark.skipping.table_finder import metadata_changed
+from starskip.spark.skipping.table_relation import TableRelation, table_relation
+
+GRACE = timedelta(hours=24)
+CREATED_BY = "starskip skipping"
+CLOCK = Clock(lambda: datetime.now(UTC), time.sleep)
+
+
+def create(
+    spark: SparkSession,
+    table: str | DataFrame,
+    indexes: Sequence[str],
+    *,
+    file_format: str = "parquet",
+    options: Mapping[str, str] | None = None,
+    metadata_root: str | None = None,
+) -> Refreshed:
+    """Create indexes of a table's files, by specification such as ``minmax:ts``, beside those it has.
+
+    ``table``: a path, or a DataFrame as ``spark.read`` or ``spark.table`` returns it. One that was deleted
+    comes back. Raises ConfigError for an index that cannot be, and StarskipError.
+    """
+    if isinstance(indexes, str) or not indexes:
+        raise ConfigError("name the indexes to create in a list, such as ['minmax:ts']", setting="index")
+    relation = table_relation(spark, table, file_format, options)
+    wanted = [_resolved(specification, relation) for specification in indexes]
+    return _refreshed(spark, relation, wanted, metadata_root, in_full=False)
+
+
+def refresh(
+    spark: SparkSession,
+    table: str | DataFrame,
+    *,
+    full: bool = False,
+    file_format: str | None = None,
+    options: Mapping[str, str] | None = None,
+    metadata_root: str | None = None,
+) -> Refreshed:
+    """Bring a table's metadata up to date: only files that are new or changed are read.
+
+    With ``full`` all are, as when the table is read by another schema or by other options than before.
+    By path it is read as it was when its metadata was created, unless a format or options are given.
+    """
+    if isinstance(table, str) and file_format is None and options is None:
+        known = existing_metadata(storage_for(location_of(spark, table, metadata_root))).source
+        file_format, options = known.file_format, known.options
+    relation = table_relation(spark, table, file_format or "parquet", options)
+    existing_metadata(storage_for(location_of(spark, relation.path, metadata_root)))
+    return _refreshed(spark, relation, [], metadata_root, in_full=full)
+
+
+def optimize(spark: SparkSession, table: str | DataFrame, *, metadata_root: str | None = None) -> int | None:
+    """Bring what many refreshes have written into one piece; return the version, None if all is in one."""
+    return optimize_metadata(_storage(spark, table, metadata_root), new_commit())
+
+
+def delete(
+    spark: SparkSession,
+    table: str | DataFrame,
+    indexes: Sequence[str] | None = None,
+    *,
+    metadata_root: str | None = None,
+) -> int:
+    """Have indexes be used no more, all of them by default; return the version. ``restore`` undoes it."""
+    storage = _storage(spark, table, metadata_root)
+    return change_indexes(storage, indexes, new_commit(), active=False).version
+
+
+def restore(
+    spark: SparkSession,
+    table: str | DataFrame,
+    indexes: Sequence[str] | None = None,
+    *,
+    metadata_root: str | None = None,
+) -> int:
+    """Have deleted indexes be used again, as long as no vacuum came; return the version.
+
+    Of files that were new since then they know with the next refresh.
+    """
+    storage = _storage(spark, table, metadata_root)
+    return change_indexes(storage, indexes, new_commit(), active=True).version
+
+
+def vacuum(
+    spark: SparkSession,
+    table: str | DataFrame,
+    *,
+    grace: timedelta = GRACE,
+    metadata_root: str | None = None,
+) -> VacuumReport:
+    """Remove deleted indexes for good, and files that no query and no writer of the last ``grace`` needs."""
+    storage = _storage(spark, table, metadata_root)
+    return vacuum_metadata(storage, new_commit(), now=store_clock(storage), grace=grace)
+
+
+def describe(
+    spark: SparkSession, table: str | DataFrame, *, metadata_root: str | None = None
+) -> dict[str, Any]:
+    """Return what there is of metadata: files, rows, versions, bytes, indexes."""
+    storage = _storage(spark, table, metadata_root)
+    return describe_metadata(existing_metadata(storage), storage.place)
+
+
+def list_indexes(
+    spark: SparkSession, table: str | DataFrame, *, metadata_root: str | None = None
+) -> list[str]:
+    """Return the specifications of the active indexes."""
+    return list(existing_metadata(_storage(spark, table, metadata_root)).state.active)
+
+
+def location_of(spark: SparkSession, table_path: str, metadata_root: str | None) -> str:
+    """Return where a table's metadata lies; a root that is not given is the session's, if it has one."""
+    return metadata_location(qualified(spark, table_path), metadata_root or configured_root(spark.conf))
+
+
+def qualified(spark: SparkSession, path: str) -> str:
+    """Return a path as Hadoop writes it in full."""
+    jvm: Any = spark.sparkContext._jvm
+    found = jvm.org.apache.hadoop.fs.Path(path)
+    configuration = spark._jsparkSession.sessionState().newHadoopConf()
+    text: str = found.getFileSystem(configuration).makeQualified(found).toString()
+    return text
+
+
+def new_commit() -> Commit:
+    """Return the mark of a commit that is made now."""
+    return Commit(uuid4().hex, datetime.now(UTC), CREATED_BY)
+
+
+def _refreshed(
+    spark: SparkSession,
+    relation: TableRelation,
+    created: Sequence[SkippingIndex],
+    metadata_root: str | None,
+    *,
+    in_full: bool,
+) -> Refreshed:
+    storage = storage_for(location_of(spark, relation.path, metadata_root))
+    reader = SparkReader(relation)
+    made = refresh_metadata(storage, reader, created, CLOCK, created_by=CREATED_BY, in_full=in_full)
+    metadata_changed()
+    return made
+
+
+def _storage(spark: SparkSession, table: str | DataFrame, metadata_root: str | None) -> Storage:
+    path = table if isinstance(table, str) else table_relation(spark, table).path
+    return storage_for(location_of(spark, path, metadata_root))
+
+
+def _resolved(specification: str, relation: TableRelation) -> SkippingIndex:
+    index = index_from_specification(specification)
+    index = type(index).parsed([relation.resolved(name) for name in index.columns], index.arguments)
+    types = relation.data_types
+    missing = [name for name in index.columns if name not in types]
+    if missing:
+        raise ConfigError(
+            f"{specification}: the table has no column {missing[0]}; it has {', '.join(list(types)[:20])}",
+            setting="index",
+        )
+    index.check(types)
+    return index

@@ -1,0 +1,131 @@
+"""Spark's own listing of a table's files, taken anew, and the same one with some of the files alone."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from py4j.protocol import Py4JError
+
+from starskip.errors import SourceError
+from starskip.skipping.file_metadata import Mask
+from starskip.skipping.metadata.file_listing import FileListing, match_paths
+from starskip.spark.skipping import file_listing as snapshots
+from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
+from starskip.spark.skipping.pruned_relation import pruned_relation
+from starskip.spark.skipping.table_relation import TableRelation
+
+_ASKED_ONE_BY_ONE = 200
+"""More files are listed anew, all of them."""
+_STATUS = "org.apache.hadoop.fs.FileStatus"
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTable:
+    """``index`` is an InMemoryFileIndex of the JVM, ``statuses`` its files there."""
+
+    relation: TableRelation
+    toolbox: JvmToolbox
+    index: Any
+    statuses: Any
+    files: FileListing
+
+    def encoded_paths(self, chosen: Mask) -> pa.Array:
+        """Return the paths of the chosen files as ``_metadata.file_path`` has them, but for ``one_slash``."""
+        statuses = self.statuses if chosen.all() else self.toolbox.subset(self.statuses, chosen)
+        return one_slash(pa.array(self.toolbox.encoded_paths(statuses), pa.string()))
+
+    def index_of(self, chosen: Mask) -> Any:
+        """Return the listing with the chosen files alone, made without asking the file system."""
+        if chosen.all():
+            return self.index
+        listing = snapshots.FileListing(
+            self.statuses, self.files.paths, self.files.sizes, self.files.modified_ms
+        )
+        logical = pruned_relation(self.toolbox, self.relation.logical, self.index, listing, chosen)
+        return logical.relation().location()
+
+
+def list_files(relation: TableRelation, *, anew: bool, clock_behind_ms: int = 0) -> ListedTable:
+    """List the files; unless ``anew``, what Spark has listed when it made the relation may serve.
+
+    ``clock_behind_ms``: how far the clock that stamps the files is behind this machine's, as far as is known.
+    Raises SourceError for a path that cannot be told from others.
+    """
+    toolbox = JvmToolbox(relation.session)
+    now_ms = int(time.time() * 1000)
+    index = relation.relation.location()
+    if anew or relation.listed_ms is None or index.getClass().getSimpleName() != "InMemoryFileIndex":
+        index = _fresh_index(relation, toolbox)
+    else:
+        now_ms = relation.listed_ms
+    statuses = index.allFiles().toIndexedSeq()
+    try:
+        paths = pa.array(toolbox.paths(statuses), pa.string())
+    except ValueError as error:
+        raise SourceError(f"{relation.path}: {error}: rename the file", source=relation.path) from None
+    files = FileListing(
+        paths,
+        toolbox.longs(statuses, _STATUS, "getLen"),
+        toolbox.longs(statuses, _STATUS, "getModificationTime"),
+        now_ms - clock_behind_ms,
+    )
+    if pc.count_distinct(paths).as_py() != len(paths):
+        raise SourceError(f"{relation.path}: Spark reads files of it twice", source=relation.path)
+    return ListedTable(relation, toolbox, index, statuses, files)
+
+
+def changed_since(listed: ListedTable, chosen: Mask) -> pa.Array:
+    """Return the paths of those of the chosen files that are others now, or not there any more."""
+    before = listed.files
+    if np.count_nonzero(chosen) <= _ASKED_ONE_BY_ONE:
+        positions = np.flatnonzero(chosen)
+        now = [_status(listed, path) for path in before.paths.take(pa.array(positions)).to_pylist()]
+        then = zip(before.sizes[positions], before.modified_ms[positions], strict=True)
+        changed = [(size, modified) != found for (size, modified), found in zip(then, now, strict=True)]
+        return before.paths.take(pa.array(positions[np.array(changed, np.bool_)]))
+    again = list_files(listed.relation, anew=True).files
+    at = match_paths(before.paths, again.paths)
+    same = at >= 0
+    same[same] = (again.sizes[at[same]] == before.sizes[same]) & (
+        again.modified_ms[at[same]] == before.modified_ms[same]
+    )
+    return before.paths.filter(pa.array(chosen & ~same))
+
+
+def _status(listed: ListedTable, path: str) -> tuple[int, int] | None:
+    session = listed.relation.session
+    found = listed.toolbox.jvm.org.apache.hadoop.fs.Path(path)
+    try:
+        filesystem = found.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())
+        status = filesystem.getFileStatus(found)
+    except Py4JError:
+        return None
+    return status.getLen(), status.getModificationTime()
+
+
+def one_slash(paths: pa.Array) -> pa.Array:
+    """Spark writes ``file:/x`` or ``file:///x`` as it happens."""
+    return pc.replace_substring_regex(paths, "^file:/+", "file:/")
+
+
+def _fresh_index(relation: TableRelation, toolbox: JvmToolbox) -> Any:
+    package = getattr(toolbox.jvm, DATASOURCES)
+    old = relation.relation.location()
+    partitions = toolbox.jvm.scala.Option.empty()
+    if old.getClass().getSimpleName() == "CatalogFileIndex":
+        old = old.filterPartitions(toolbox.scala_list([]))
+        partitions = toolbox.jvm.scala.Option.apply(old.partitionSpec())
+    return package.InMemoryFileIndex(
+        relation.session._jsparkSession,
+        old.rootPaths(),
+        relation.relation.options(),
+        toolbox.jvm.scala.Option.apply(relation.relation.schema()),
+        getattr(getattr(package, "NoopCache$"), "MODULE$"),
+        partitions,
+        toolbox.jvm.scala.Option.empty(),
+    )

@@ -1,0 +1,93 @@
+"""The values of Catalyst's literals, exactly; None for every one of which there is a doubt.
+
+A plan's JSON has them as texts: a timestamp in the session's zone without its offset, of a binary only the
+identity of its array, of InSet's values nothing. Those are asked of the JVM.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from starskip.skipping.expression import Literal, LiteralSet
+from starskip.spark.skipping.data_type_names import arrow_type
+from starskip.spark.skipping.plan_tree import Node
+
+_INTEGERS = frozenset({"byte", "short", "integer", "long"})
+_TEMPORAL = frozenset({"timestamp", "timestamp_ntz", "date"})
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_LOST = "\ufffd"
+"""Stands where bytes were no UTF-8, which Spark's texts may hold."""
+_BETWEEN = "\u0001\u0000\u0002"
+
+
+def literal(node: Node, plan: Any) -> Literal | None:
+    """Return the value of a Literal node; ``plan`` is the root in the JVM."""
+    text, data_type = node.fields["value"], node.fields["dataType"]
+    if text is None:
+        return Literal(pa.scalar(None, arrow_type(data_type) or pa.null()))
+    if arrow_type(data_type) is None:
+        return None
+    if data_type == "date" and _DATE.fullmatch(text):
+        return Literal(pa.scalar(date.fromisoformat(text), pa.date32()))
+    if data_type in _TEMPORAL or data_type == "binary":
+        return _made(node.java(plan).value(), data_type)
+    return _made(text, data_type)
+
+
+def in_set_values(node: Node, data_type: Any, plan: Any) -> LiteralSet | None:
+    """Return the values of an InSet node, which compares with a column of ``data_type``.
+
+    A binary's cannot be had at once; they are unknown.
+    """
+    kind = arrow_type(data_type)
+    if kind is None or data_type == "binary":
+        return None
+    values = node.java(plan).hset()
+    texts = values.mkString(_BETWEEN).split(_BETWEEN)
+    if len(texts) != values.size():
+        return None
+    has_null = bool(values.contains(None))
+    if has_null:
+        texts.remove("null")
+    found = [_made(text, data_type) for text in texts]
+    known = [each.value for each in found if each is not None]
+    return LiteralSet(pa.array(known, kind), has_null) if len(known) == len(found) else None
+
+
+def literal_set(literals: list[Literal]) -> LiteralSet | None:
+    """Return the literals of an IN as one set; None if they are not of one type."""
+    known = [each.value for each in literals if each.value.is_valid]
+    kinds = {each.value.type for each in literals}
+    if len(kinds) != 1:
+        return None
+    return LiteralSet(pa.array(known, kinds.pop()), has_null=len(known) < len(literals))
+
+
+def _made(value: Any, data_type: str) -> Literal | None:
+    """Make a literal of a value of Catalyst's or of its text."""
+    kind = arrow_type(data_type)
+    made: Any
+    try:
+        if data_type in _INTEGERS:
+            made = pa.scalar(int(value), kind)
+        elif data_type in _TEMPORAL:
+            width = pa.int32() if data_type == "date" else pa.int64()
+            made = pa.array([int(value)], width).view(kind)[0]
+        elif data_type in ("float", "double"):
+            made = pa.scalar(float(value), kind)
+        elif data_type == "boolean":
+            made = pa.scalar({"true": True, "false": False}[value], kind)
+        elif data_type == "binary":
+            made = pa.scalar(bytes(value), kind)
+        elif pa.types.is_decimal(kind):
+            made = pa.scalar(Decimal(value), kind)
+        else:
+            made = None if _LOST in value else pa.scalar(value, kind)
+    except (ValueError, KeyError, ArithmeticError, TypeError, pa.ArrowException):
+        return None
+    return None if made is None else Literal(made)

@@ -1,0 +1,63 @@
+"""``starskip-python``: runs an application of spark-submit with skipping enabled in the session it makes.
+
+Set as ``spark.pyspark.driver.python``, so that a job skips files by configuration alone; see ENABLED,
+METADATA_ROOT and MODULES for what else can be configured.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import runpy
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from weakref import WeakSet
+
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+from starskip.errors import StarskipError
+from starskip.spark.skipping.session import enable
+from starskip.spark.skipping.skipping_rule import ENABLED
+
+log = logging.getLogger("starskip.skipping")
+
+
+def main() -> None:
+    """Run a script and its arguments as Python would; anything but a script is Python's own business."""
+    arguments = sys.argv[1:]
+    if not arguments or arguments[0].startswith("-"):
+        os.execv(sys.executable, [sys.executable, *arguments])  # noqa: S606 - the interpreter itself
+    builder: Any = SparkSession.Builder
+    builder.getOrCreate = with_skipping(builder.getOrCreate)
+    sys.argv = arguments
+    # As Python does for a script that it is given; now it is the folder of this program.
+    sys.path[0] = str(Path(arguments[0]).resolve().parent)
+    runpy.run_path(arguments[0], run_name="__main__")
+
+
+def with_skipping(get_or_create: Callable[..., SparkSession]) -> Callable[..., SparkSession]:
+    """Return the same method, which enables skipping in the first session of each application."""
+    enabled: WeakSet[SparkContext] = WeakSet()
+
+    @functools.wraps(get_or_create)
+    def made(builder: Any) -> SparkSession:
+        spark = get_or_create(builder)
+        context = SparkContext._active_spark_context
+        if context is not None and context not in enabled:
+            enabled.add(context)
+            if str(spark.conf.get(ENABLED, "true")).lower() != "false":
+                try:
+                    enable(spark)
+                except StarskipError as error:
+                    log.warning("not skipping, because %s", error)
+        return spark
+
+    return made
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""Which relations each query had, and what Spark read of them by its own metrics when the query ended."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+from starskip.errors import printable
+from starskip.spark.skipping.jvm_toolbox import JvmToolbox
+from starskip.spark.skipping.pruned_relation import mark
+from starskip.spark.skipping.relation_report import RelationReport
+
+log = logging.getLogger("starskip.skipping")
+
+_SCAN = "org.apache.spark.sql.execution.FileSourceScanExec"
+_QUERIES_KEPT = 1000
+_THREADS_KEPT = 1000
+
+
+@dataclass(slots=True)
+class _Query:
+    """``scans``: files and bytes read by each scan, by the key of its relation; none before it ended."""
+
+    thread: int
+    reports: list[RelationReport]
+    scans: dict[tuple[str, str], list[tuple[int, int]]]
+
+
+class QueryReports:
+    """Of one SparkContext. A query is known by its planning tracker, from its plan to its end."""
+
+    def __init__(self, toolbox: JvmToolbox) -> None:
+        """Listen to no session yet."""
+        self._toolbox = toolbox
+        self._lock = threading.Lock()
+        self._numbers = toolbox.jvm.com.google.common.collect.MapMaker().weakKeys().makeMap()
+        self._queries: OrderedDict[int, _Query] = OrderedDict()
+        self._finished: OrderedDict[int, _Query] = OrderedDict()
+        self._sessions: set[str] = set()
+        self._next = 0
+        self._listener = _Listener(self)
+
+    def planned(self, reports: list[RelationReport]) -> None:
+        """Keep what was decided about a plan of the query that this thread optimises, a subquery's too."""
+        tracker = self._toolbox.jvm.org.apache.spark.sql.catalyst.QueryPlanningTracker.get()
+        if not tracker.isDefined():
+            return
+        self._listen()
+        number, thread = self._numbers.get(tracker.get()), self._thread()
+        with self._lock:
+            query = self._queries.get(number) if number is not None else None
+            if query is None:
+                self._next += 1
+                query = self._queries[self._next] = _Query(thread, [], {})
+                self._numbers.put(tracker.get(), self._next)
+                if len(self._queries) > _QUERIES_KEPT:
+                    self._queries.popitem(last=False)
+            query.reports.extend(reports)
+
+    def finished(self, execution: Any) -> None:
+        """Take the metrics of a query that ended, as the last one of the thread that planned it."""
+        number = self._numbers.get(execution.tracker())
+        with self._lock:
+            query = self._queries.get(number) if number is not None else None
+        if query is None:
+            return
+        query.scans = self._scans(execution.executedPlan(), planned_only=False)
+        with self._lock:
+            self._finished[query.thread] = query
+            self._finished.move_to_end(query.thread)
+            if len(self._finished) > _THREADS_KEPT:
+                self._finished.popitem(last=False)
+
+    def last_of_thread(self) -> list[dict[str, Any]]:
+        """Return one dict for each relation of the last query of the calling thread that ended."""
+        thread = self._thread()
+        with self._lock:
+            query = self._finished.get(thread)
+        return [] if query is None else _stats(query.reports, query.scans)
+
+    def of_planned(self, execution: Any) -> list[dict[str, Any]]:
+        """Return the same for a query that was planned and not run; files read are those that it would."""
+        plan = execution.executedPlan()
+        number = self._numbers.get(execution.tracker())
+        with self._lock:
+            query = self._queries.get(number) if number is not None else None
+        return [] if query is None else _stats(query.reports, self._scans(plan, planned_only=True))
+
+    def _thread(self) -> int:
+        # A thread of Python has one of its own in the JVM; what is called back runs in another of Python's.
+        return int(self._toolbox.jvm.java.lang.Thread.currentThread().getId())
+
+    def _listen(self) -> None:
+        session = self._toolbox.jvm.org.apache.spark.sql.classic.SparkSession.active()
+        identity = str(session.sessionUUID())
+        with self._lock:
+            new = identity not in self._sessions
+            self._sessions.add(identity)
+        if new:
+            session.listenerManager().register(self._listener)
+
+    def _scans(self, plan: Any, *, planned_only: bool) -> dict[tuple[str, str], list[tuple[int, int]]]:
+        jvm = self._toolbox.jvm
+        predef = jvm.java.lang.Class.forName("scala.Predef$").getField("MODULE$").get(None)
+        # A proof that a type is itself is the identity, too: so this collects all nodes there are.
+        every = jvm.scala.PartialFunction.fromFunction(getattr(predef, "$conforms")())
+        nodes = jvm.org.apache.spark.sql.execution.ExplainUtils.collectWithSubqueries(plan, every)
+        found: dict[tuple[str, str], list[tuple[int, int]]] = {}
+        for scan in self._toolbox.instances(nodes, _SCAN):
+            relation = scan.relation()
+            marked = mark(relation)
+            roots = str(relation.location().rootPaths().mkString("\n")) if marked is None else ""
+            if planned_only:
+                listed = scan.selectedPartitions()
+                read = int(listed.totalNumberOfFiles()), int(listed.totalFileSize())
+            else:
+                metrics = scan.metrics()
+                read = int(metrics.apply("numFiles").value()), int(metrics.apply("filesSize").value())
+            found.setdefault((marked or "", roots), []).append(read)
+        return found
+
+
+def _stats(
+    reports: list[RelationReport], scans: dict[tuple[str, str], list[tuple[int, int]]]
+) -> list[dict[str, Any]]:
+    left = {key: list(found) for key, found in scans.items()}
+    made = []
+    for report in reports:
+        of_relation = left.get(report.key, [])
+        # A scan that is used twice is run once.
+        read = of_relation.pop(0) if len(of_relation) > 1 else next(iter(of_relation), (None, None))
+        made.append(report.as_stats(*read))
+    return made
+
+
+class _Listener:
+    """Spark's QueryExecutionListener, called by the thread of its listeners."""
+
+    def __init__(self, reports: QueryReports) -> None:
+        self._reports = reports
+
+    def onSuccess(self, _name: str, execution: Any, _duration_ns: int) -> None:  # noqa: N802 - Spark's name
+        try:
+            self._reports.finished(execution)
+        except Exception as error:
+            log.warning("no statistics of a query: %s", printable(str(error), 300))
+
+    def onFailure(self, _name: str, _execution: Any, _error: Any) -> None:  # noqa: N802 - Spark's name
+        return
+
+    class Java:
+        implements = ("org.apache.spark.sql.util.QueryExecutionListener",)

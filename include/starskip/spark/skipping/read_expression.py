@@ -1,0 +1,119 @@
+"""Catalyst's expressions in the core's language (starskip.skipping.expression)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from starskip.skipping.expression import Call, Column, Expression, Literal
+from starskip.spark.skipping.data_type_names import simple_string
+from starskip.spark.skipping.leaf_predicates import attribute_identity, is_deterministic
+from starskip.spark.skipping.literal_values import in_set_values, literal, literal_set
+from starskip.spark.skipping.plan_tree import Node
+
+_CATALYST = "org.apache.spark.sql.catalyst.expressions."
+_FUNCTIONS = frozenset({"PythonUDF", "ScalaUDF"})
+_UNKNOWN = Call("Unknown")
+
+
+@dataclass(slots=True)
+class ExpressionReader:
+    """Reads predicates of one relation; what has no meaning for its metadata becomes a call nobody labels.
+
+    ``attributes``: the relation's columns, by identity, with their names as its schema spells them; ``plan``:
+    the root of the plan in the JVM.
+    """
+
+    attributes: Mapping[tuple[int, str], str]
+    plan: Any
+    _read: dict[int, tuple[Node, Expression]] = field(default_factory=dict)
+
+    def read(self, node: Node) -> Expression:
+        """Return the expression; the same node is read once, since aliases may repeat it without bound."""
+        found = self._read.get(id(node))
+        if found is None:
+            # The node is kept beside, so that none of those to come has its identity.
+            found = self._read[id(node)] = node, self._made(node)
+        return found[1]
+
+    def _made(self, node: Node) -> Expression:
+        if node.name in ("And", "Or"):
+            return Call(node.name, tuple(self.read(each) for each in _legs(node)))
+        if node.name == "AttributeReference":
+            name = self.attributes.get(attribute_identity(node))
+            return _UNKNOWN if name is None else Column((name,), simple_string(node.fields["dataType"]))
+        if node.name == "GetStructField":
+            return self._field(node)
+        if node.name == "Literal":
+            return literal(node, self.plan) or _UNKNOWN
+        if node.name == "In":
+            return self._in(node)
+        if node.name == "InSet":
+            values = in_set_values(node, _data_type(node.children[0]), self.plan)
+            return _UNKNOWN if values is None else Call("In", (self.read(node.children[0]), values))
+        return self._call(node)
+
+    def _call(self, node: Node) -> Expression:
+        name = _function_name(node)
+        if name is None or (name.startswith("udf:") and not is_deterministic_function(node)):
+            return _UNKNOWN
+        arguments = tuple(self.read(each) for each in node.children)
+        if node.name == "Like":
+            return Call(name, (*arguments, Literal(pa.scalar(str(node.java(self.plan).escapeChar())))))
+        return Call(name, arguments)
+
+    def _field(self, node: Node) -> Expression:
+        parent = self.read(node.children[0])
+        struct = _data_type(node.children[0])
+        if not isinstance(parent, Column) or not isinstance(struct, Mapping):
+            return _UNKNOWN
+        of = struct["fields"][node.fields["ordinal"]]
+        return Column((*parent.path, of["name"]), simple_string(of["type"]))
+
+    def _in(self, node: Node) -> Expression:
+        column, *listed = (self.read(each) for each in node.children)
+        literals = [each for each in listed if isinstance(each, Literal)]
+        if len(literals) == len(listed):
+            values = literal_set(literals)
+            return _UNKNOWN if values is None else Call("In", (column, values))
+        return Call("Or", tuple(Call("EqualTo", (column, each)) for each in listed))
+
+
+def is_deterministic_function(node: Node) -> bool:
+    """Tell whether a user's function, or one of another library, may be asked for metadata."""
+    if node.name in _FUNCTIONS:
+        return is_deterministic(node)
+    return all(map(is_deterministic, node.children))
+
+
+def _function_name(node: Node) -> str | None:
+    if node.name == "PythonUDF":
+        return f"udf:{str(node.fields['name']).lower()}"
+    if node.name == "ScalaUDF":
+        name = node.fields.get("udfName")
+        return f"udf:{name.lower()}" if isinstance(name, str) else None
+    # Other libraries bring classes of their own by the function's name, such as Sedona's ST_Contains.
+    return node.name if node.full_name.startswith(_CATALYST) else f"udf:{node.name.lower()}"
+
+
+def _legs(node: Node) -> list[Node]:
+    """Return the sides of an AND or OR of any depth, which a chain of a thousand has."""
+    found, waiting = [], [node]
+    while waiting:
+        each = waiting.pop()
+        if each.name == node.name:
+            waiting.extend(reversed(each.children))
+        else:
+            found.append(each)
+    return found
+
+
+def _data_type(node: Node) -> Any:
+    """Return the type of a column or field as JSON has it, None where it is not told."""
+    if node.name == "GetStructField":
+        struct = _data_type(node.children[0])
+        return struct["fields"][node.fields["ordinal"]]["type"] if isinstance(struct, Mapping) else None
+    return node.fields.get("dataType")

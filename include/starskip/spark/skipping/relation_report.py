@@ -1,0 +1,129 @@
+"""What was decided about one relation of a query, and what Spark then read of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from starskip.skipping.clause import Clause
+from starskip.skipping.expression import Call, Expression
+from starskip.skipping.file_metadata import Mask
+from starskip.skipping.generate_clause import generate_clause
+from starskip.skipping.metadata.table_metadata import TableMetadata
+from starskip.skipping.skipping_index import SkippingIndex
+from starskip.skipping.user_functions import implications
+from starskip.spark.skipping.file_listing import FileListing, may_hold
+
+
+@dataclass(frozen=True, slots=True)
+class TableReport:
+    """How files were judged by the metadata of one table; ``positions`` as FileListing has them."""
+
+    metadata: TableMetadata
+    predicates: Sequence[Expression]
+    listing: FileListing
+    positions: npt.NDArray[np.int64]
+
+    def skipped_by_each(self) -> dict[str, int]:
+        """Return how many files each index would skip if it were the only one."""
+        found = {}
+        for index in self.metadata.indexes:
+            clause = clause_of((index,), self.predicates)
+            if clause is not None:
+                kept = may_hold(self.listing, self.positions, clause.may_match(self.metadata))
+                found[index.specification] = int(np.count_nonzero(~kept))
+        return found
+
+    def rows(self, skipped: Mask) -> int | None:
+        """Return how many rows the skipped files of this table hold, None if it is not known of all."""
+        counts = self.metadata.rows.take(self.positions[skipped & (self.positions >= 0)])
+        return None if counts.null_count else sum(counts.to_pylist())
+
+
+@dataclass(slots=True)
+class RelationReport:
+    """One relation; ``mark`` is None while it is read whole, ``listing`` while nothing was judged."""
+
+    roots: list[str]
+    location: Any
+    not_skipped_because: list[str] = field(default_factory=list)
+    tables: list[TableReport] = field(default_factory=list)
+    mark: str | None = None
+    metadata_ms: float = 0.0
+    chosen: Mask | None = None
+    listing: FileListing | None = None
+
+    @property
+    def path(self) -> str:
+        """The table's path, or the first of several."""
+        return self.tables[0].metadata.source.path if self.tables else self.roots[0]
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What the scan in the physical plan is found by."""
+        return ("", "\n".join(self.roots)) if self.mark is None else (self.mark, "")
+
+    def take_listing(self, listing: FileListing, chosen: Mask) -> None:
+        """Note what is left of the listing, and which files were not known well enough to be judged."""
+        self.listing, self.chosen = listing, chosen
+        known = np.zeros(listing.files, np.bool_)
+        for table in self.tables:
+            known |= table.positions >= 0
+        unknown = int(np.count_nonzero(~known))
+        if unknown:
+            self.not_skipped_because.append(
+                f"{unknown} of {listing.files} files are new, changed, or too young to be trusted: refresh"
+            )
+        elif chosen.all():
+            self.not_skipped_because.append("by the metadata every file may hold a matching row")
+
+    def as_stats(self, files_read: int | None, bytes_read: int | None) -> dict[str, Any]:
+        """Return the answer of ``last_query_stats``; what Spark did not tell is taken from its listing."""
+        files, size_bytes = self._totals()
+        if files_read is None or bytes_read is None:
+            files_read, bytes_read = self._left(files, size_bytes)
+        skipped_by: dict[str, int] = {}
+        for table in self.tables:
+            for index, count in table.skipped_by_each().items():
+                skipped_by[index] = skipped_by.get(index, 0) + count
+        return {
+            "path": self.path,
+            "files_total": files,
+            "files_read": files_read,
+            "bytes_total": size_bytes,
+            "bytes_read": bytes_read,
+            "rows_skipped": self._rows_skipped(),
+            "skipped_by": skipped_by,
+            "not_skipped_because": list(self.not_skipped_because),
+            "metadata_ms": self.metadata_ms,
+        }
+
+    def _totals(self) -> tuple[int, int]:
+        if self.listing is not None:
+            return self.listing.files, int(self.listing.sizes.sum())
+        return int(self.location.inputFiles().__len__()), int(self.location.sizeInBytes())
+
+    def _left(self, files: int, size_bytes: int) -> tuple[int, int]:
+        if self.listing is None or self.chosen is None or self.mark is None:
+            return files, size_bytes
+        return int(np.count_nonzero(self.chosen)), int(self.listing.sizes[self.chosen].sum())
+
+    def _rows_skipped(self) -> int | None:
+        if self.chosen is None or self.mark is None:
+            return 0
+        counts = [table.rows(~self.chosen) for table in self.tables]
+        known = [count for count in counts if count is not None]
+        return sum(known) if len(known) == len(counts) else None
+
+
+def clause_of(indexes: Sequence[SkippingIndex], predicates: Sequence[Expression]) -> Clause | None:
+    """Return what the conjuncts of a query say of files by these indexes, None if nothing."""
+    if not predicates:
+        return None
+    # As one node: what two conjuncts say together of a row, an index may know without knowing either.
+    whole = predicates[0] if len(predicates) == 1 else Call("And", tuple(predicates))
+    return generate_clause(whole, [index.label for index in indexes], implications())

@@ -1,0 +1,164 @@
+"""Switching skipping on and off for a Spark session, and asking what it did."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from pyspark import SparkContext
+from pyspark.sql import DataFrame, SparkSession
+
+from starskip.errors import ConfigError, printable
+from starskip.skipping.registry import load_modules
+from starskip.spark.skipping.jvm_toolbox import JvmToolbox
+from starskip.spark.skipping.query_reports import QueryReports
+from starskip.spark.skipping.self_test import check_rule, check_skip
+from starskip.spark.skipping.skipping_rule import SkippingRule
+from starskip.spark.skipping.table_finder import TableFinder
+
+log = logging.getLogger("starskip.skipping")
+
+MODULES = "spark.starskip.skipping.modules"
+_RULE = "org.apache.spark.sql.catalyst.rules.Rule"
+_LISTENERS_MS = 10_000
+
+
+class _Skipping:
+    """What one SparkContext has of us; made once, since a rule cannot be taken out of Spark again."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.toolbox = JvmToolbox(spark)
+        self.tables = TableFinder(time.monotonic)
+        self.reports = QueryReports(self.toolbox)
+        self.rule = SkippingRule(self.toolbox, self.tables, self.reports.planned)
+        self.rule.enabled = False
+        self.registered = False
+
+    def register(self, spark: SparkSession) -> None:
+        """Have Spark call the rule once for each query that is planned, in this session and new ones."""
+        if not self.registered:
+            made = self.toolbox.subclass_instance(_RULE, "apply", self.rule.apply)
+            extensions = spark._jsparkSession.extensions()
+            extensions.injectPreCBORule(self.toolbox.constant_function(made))
+            self.registered = True
+
+
+_lock = threading.RLock()
+_of_contexts: WeakKeyDictionary[SparkContext, _Skipping] = WeakKeyDictionary()
+
+
+def enable(spark: SparkSession, metadata_root: str | None = None, modules: Iterable[str] = ()) -> None:
+    """Have all queries of this session, and of others of its application, leave irrelevant files alone.
+
+    ``metadata_root``: where the metadata of all tables lies, if not beside their files (also the setting
+    ``starskip.metadata.root``). ``modules``: Python modules with index types and functions of users (also
+    ``spark.starskip.skipping.modules``, with commas). Where this Spark cannot be used as needed, a warning
+    says why and queries run as ever. Raises ConfigError if a module cannot be imported.
+    """
+    listed = str(spark.conf.get(MODULES, "") or "").split(",")
+    load_modules([*modules, *(name.strip() for name in listed if name.strip())])
+    with _lock:
+        try:
+            skipping = _of(spark)
+            skipping.tables.forget()
+            skipping.rule.metadata_root = metadata_root
+            skipping.register(spark)
+            skipping.rule.enabled = True
+            check_rule(spark, skipping.tables)
+        except Exception as error:
+            _give_up(spark, error)
+
+
+def disable(spark: SparkSession) -> None:
+    """Have queries read all files again."""
+    with _lock:
+        skipping = _of_contexts.get(spark.sparkContext)
+        if skipping is not None:
+            skipping.rule.enabled = False
+
+
+def is_enabled(spark: SparkSession) -> bool:
+    """Tell whether queries leave files alone."""
+    skipping = _of_contexts.get(spark.sparkContext)
+    return skipping is not None and skipping.rule.enabled
+
+
+def skip(dataframe: DataFrame) -> DataFrame:
+    """Return the same rows, read from the files alone that may hold them, without ``enable``.
+
+    It plans the query twice, which a rule does not. If it fails, a warning says why and ``dataframe`` itself
+    is returned.
+    """
+    spark = dataframe.sparkSession
+    try:
+        with _lock:
+            skipping = _of(spark)
+        plan = skipping.rule.pruned(dataframe._jdf.queryExecution().optimizedPlan())
+        datasets = skipping.toolbox.jvm.org.apache.spark.sql.classic.Dataset
+        return DataFrame(datasets.ofRows(spark._jsparkSession, plan), spark)
+    except Exception as error:
+        log.warning("not skipping, because %s", _told(error))
+        return dataframe
+
+
+def last_query_stats(spark: SparkSession) -> list[dict[str, Any]]:
+    """Return what was read of each relation of files of the last query that ended in the calling thread.
+
+    ``path``, ``files_total``, ``files_read``, ``bytes_total``, ``bytes_read``, ``rows_skipped`` (None where
+    the metadata does not know), ``skipped_by`` (of each index that was used how many files it alone would
+    skip), ``not_skipped_because``, ``metadata_ms``. Files and bytes read are Spark's own metrics.
+    """
+    skipping = _of_contexts.get(spark.sparkContext)
+    if skipping is None:
+        return []
+    try:
+        spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(_LISTENERS_MS)
+    except Exception as error:  # others keep the listeners busy
+        log.warning("Spark's listeners are behind: %s", _told(error))
+    return skipping.reports.last_of_thread()
+
+
+def explain(query: DataFrame | str, spark: SparkSession | None = None) -> list[dict[str, Any]]:
+    """Return what ``last_query_stats`` would say of a query, of its plan alone.
+
+    Raises ConfigError if skipping is not enabled, or for a text without ``spark``.
+    """
+    if isinstance(query, str):
+        if spark is None:
+            raise ConfigError("explain of a text takes the session, too", setting="spark")
+        query = spark.sql(query)
+    session = query.sparkSession
+    skipping = _of_contexts.get(session.sparkContext)
+    if skipping is None or not skipping.rule.enabled:
+        raise ConfigError("skipping is not enabled: call enable(spark) first", setting="spark")
+    datasets = skipping.toolbox.jvm.org.apache.spark.sql.classic.Dataset
+    logical = query._jdf.queryExecution().logical()
+    return skipping.reports.of_planned(datasets.ofRows(session._jsparkSession, logical).queryExecution())
+
+
+def _of(spark: SparkSession) -> _Skipping:
+    found = _of_contexts.get(spark.sparkContext)
+    if found is None:
+        found = _of_contexts[spark.sparkContext] = _Skipping(spark)
+    return found
+
+
+def _give_up(spark: SparkSession, error: Exception) -> None:
+    """Turn the rule off and say what is left: skip(), or nothing."""
+    found = _of_contexts.get(spark.sparkContext)
+    if found is not None:
+        found.rule.enabled = False
+    try:
+        check_skip(spark, _of(spark).tables, skip)
+    except Exception:
+        log.warning("not skipping, because %s", _told(error))
+    else:
+        log.warning("queries skip no files by themselves, because %s; skip(dataframe) does", _told(error))
+
+
+def _told(error: Exception) -> str:
+    return printable(f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}", 300)

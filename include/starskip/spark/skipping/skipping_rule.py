@@ -1,0 +1,250 @@
+"""The optimizer's rule: of each relation whose table has metadata, leave out the files that cannot match."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from starskip.errors import printable
+from starskip.skipping.expression import Expression
+from starskip.skipping.file_metadata import Mask
+from starskip.skipping.metadata.table_metadata import TableMetadata
+from starskip.spark.skipping.file_listing import FileListings, may_hold
+from starskip.spark.skipping.fingerprint import difference, fingerprint, options, partitions_differ
+from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
+from starskip.spark.skipping.leaf_predicates import Predicates, attribute_identity, leaf_predicates
+from starskip.spark.skipping.plan_tree import Node, plan_tree
+from starskip.spark.skipping.pruned_relation import mark, pruned_relation
+from starskip.spark.skipping.read_expression import ExpressionReader
+from starskip.spark.skipping.relation_report import RelationReport, TableReport, clause_of
+from starskip.spark.skipping.table_finder import ROOTS_ASKED_EACH, TableFinder
+
+log = logging.getLogger("starskip.skipping")
+
+ENABLED = "spark.starskip.skipping.enabled"
+METADATA_ROOT = "starskip.metadata.root"
+_INDEX = f"{DATASOURCES}.InMemoryFileIndex"
+_CATALOG_INDEX = f"{DATASOURCES}.CatalogFileIndex"
+_RELATION = f"{DATASOURCES}.LogicalRelation"
+_FILES = f"{DATASOURCES}.HadoopFsRelation"
+_LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
+_COMMANDS = (f"{_LOGICAL}.Command", f"{_LOGICAL}.CommandResult")
+"""What is no query, such as SET."""
+
+
+@dataclass(slots=True)
+class _Leaf:
+    """A relation of files in the plan; ``at``: which of the plan's leaves it is.
+
+    ``unknown``: columns of which the metadata may say something else than the paths do now.
+    """
+
+    at: int
+    logical: Any
+    relation: Any
+    report: RelationReport
+    tables: list[TableMetadata]
+    unknown: frozenset[str] = frozenset()
+
+
+class SkippingRule:
+    """Of one SparkContext; ``apply`` is called by all threads that plan queries."""
+
+    def __init__(
+        self,
+        toolbox: JvmToolbox,
+        tables: TableFinder,
+        planned: Callable[[list[RelationReport]], None],
+    ) -> None:
+        """``planned`` is told of each plan with relations of files; ``enabled`` turns all off and on."""
+        self.enabled = True
+        self.metadata_root: str | None = None
+        self._toolbox = toolbox
+        self._tables = tables
+        self._planned = planned
+        self._listings = FileListings(toolbox)
+        self._warned: set[str] = set()
+        self._lock = threading.Lock()
+
+    def apply(self, plan: Any) -> Any:
+        """Return the plan with pruned relations; the plan itself whenever anything fails."""
+        if not self.enabled:
+            return plan
+        try:
+            return self._applied(plan)
+        except Exception as error:
+            self._warn(error, "a query")
+            return plan
+
+    def pruned(self, plan: Any) -> Any:
+        """Return the plan with pruned relations, whether the rule is enabled or not; raises what fails."""
+        return self._applied(plan)
+
+    def _applied(self, plan: Any) -> Any:
+        leaves = plan.collectLeaves()
+        count = leaves.size()
+        found = [made for at in range(count) if (made := self._leaf(at, leaves.apply(at))) is not None]
+        if found or not any(self._toolbox.is_of(each, plan) for each in _COMMANDS):
+            self._planned([leaf.report for leaf in found])
+        known = [leaf for leaf in found if self._find_tables(leaf)]
+        if not known:
+            return plan
+        predicates = leaf_predicates(plan_tree(plan.toJSON()))
+        if len(predicates) != count:
+            raise RuntimeError(f"the plan has {count} leaves, its JSON {len(predicates)}")
+        return self._replaced(plan, known, predicates)
+
+    def _leaf(self, at: int, logical: Any) -> _Leaf | None:
+        if not self._toolbox.is_of(_RELATION, logical) or logical.isStreaming():
+            return None
+        relation = logical.relation()
+        if not self._toolbox.is_of(_FILES, relation) or mark(relation) is not None:
+            return None
+        location = relation.location()
+        roots = str(location.rootPaths().mkString("\n")).split("\n")
+        return _Leaf(at, logical, relation, RelationReport(roots, location), [])
+
+    def _find_tables(self, leaf: _Leaf) -> bool:
+        """Find tables whose metadata was collected of files read as they are about to be; else say why."""
+        report = leaf.report
+        try:
+            kind = leaf.relation.location().getClass().getName()
+            if kind not in (_INDEX, _CATALOG_INDEX):
+                report.not_skipped_because.append(f"its files are listed by {kind}")
+                return False
+            conf = leaf.relation.sparkSession().conf()
+            if str(conf.get(ENABLED, "true")).lower() == "false":
+                report.not_skipped_because.append(f"{ENABLED} is false")
+                return False
+            found = self._tables.find(_folders(leaf), self.metadata_root or metadata_root(conf))
+            if not found:
+                report.not_skipped_because.append(f"there is no metadata for {report.path}")
+                return False
+            now = fingerprint(leaf.relation)
+            for table in found:
+                other = difference(table.source.fingerprint, now)
+                if other is None:
+                    leaf.tables.append(table)
+                    if partitions_differ(table.source.fingerprint, now):
+                        leaf.unknown = frozenset(leaf.relation.partitionSchema().fieldNames())
+                else:
+                    report.not_skipped_because.append(
+                        f"the metadata of {table.source.path} was collected with another {other}: refresh it"
+                    )
+        except Exception as error:
+            report.not_skipped_because.append(self._warn(error, report.path))
+            return False
+        return bool(leaf.tables)
+
+    def _replaced(self, plan: Any, known: list[_Leaf], predicates: list[tuple[Node, Predicates]]) -> Any:
+        first = self._toolbox.jvm.java.util.IdentityHashMap()
+        twice = {at for leaf in known if (at := first.putIfAbsent(leaf.logical, leaf.at)) is not None}
+        replacements = self._toolbox.jvm.java.util.IdentityHashMap()
+        for leaf in known:
+            try:
+                if first.get(leaf.logical) in twice:
+                    # One object in two places of the plan, which may be under two filters.
+                    leaf.report.not_skipped_because.append("the same relation is in the plan twice")
+                elif (made := self._pruned(leaf, *predicates[leaf.at], plan)) is not None:
+                    replacements.put(leaf.logical, made)
+            except Exception as error:
+                leaf.report.not_skipped_because.append(self._warn(error, leaf.report.path))
+        if replacements.isEmpty():
+            return plan
+        # A map is a partial function, this one of identities; no call comes back for a node.
+        return plan.transformDown(self._toolbox.java_to_scala(replacements))
+
+    def _pruned(self, leaf: _Leaf, node: Node, predicates: Predicates, plan: Any) -> Any:
+        """Return the relation without files that cannot match, None if all of them may."""
+        started_s = time.perf_counter()
+        report = leaf.report
+        corrupt = _corrupt_record(leaf.relation)
+        names = {
+            attribute_identity(each): str(each.fields["name"])
+            for each in node.expressions("output")
+            if each.fields["name"] != corrupt and each.fields["name"] not in leaf.unknown
+        }
+        reader = ExpressionReader(names, plan)
+        expressions = [reader.read(each) for each in predicates]
+        judged = ((table, _matching(table, expressions)) for table in leaf.tables)
+        matching = [(table, mask) for table, mask in judged if mask is not None]
+        if all(mask.all() for _, mask in matching):
+            if not report.not_skipped_because:
+                report.not_skipped_because.append(_why_nothing(expressions, bool(matching)))
+            report.metadata_ms = (time.perf_counter() - started_s) * 1000
+            return None
+        index = leaf.relation.location()
+        if self._toolbox.is_of(_CATALOG_INDEX, index):
+            index = index.filterPartitions(self._toolbox.scala_list(()))
+        listing = self._listings.of(index)
+        chosen = np.ones(listing.files, np.bool_)
+        for table, mask in matching:
+            positions = listing.positions(table)
+            report.tables.append(TableReport(table, expressions, listing, positions))
+            chosen &= may_hold(listing, positions, mask)
+        report.metadata_ms = (time.perf_counter() - started_s) * 1000
+        report.take_listing(listing, chosen)
+        if chosen.all():
+            return None
+        made = pruned_relation(self._toolbox, leaf.logical, index, listing, chosen)
+        report.mark = mark(made.relation())
+        return made
+
+    def _warn(self, error: Exception, what: str) -> str:
+        """Say once of each kind of failure why nothing is skipped; return it."""
+        text = printable(f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}", 300)
+        with self._lock:
+            new = text not in self._warned and len(self._warned) < _WARNINGS
+            self._warned.add(text)
+        if new:
+            log.warning("not skipping files of %s, which is read whole: %s", what, text)
+        return text
+
+
+_WARNINGS = 100
+"""More kinds of failures than these are one kind that names what differs."""
+
+
+def _matching(table: TableMetadata, predicates: list[Expression]) -> Mask | None:
+    clause = clause_of(table.indexes, predicates)
+    if clause is None:
+        return None
+    mask = np.asarray(clause.may_match(table))
+    if mask.dtype != np.bool_ or mask.shape != (table.files,):
+        raise ValueError(f"an index answers with {mask.dtype} {mask.shape} for {table.files} files")
+    return mask
+
+
+def _folders(leaf: _Leaf) -> list[str]:
+    """Return the roots of a relation, of files that are roots themselves the folders."""
+    roots = leaf.report.roots
+    location = leaf.relation.location()
+    if len(roots) > ROOTS_ASKED_EACH or str(location.getClass().getName()) != _INDEX:
+        return roots
+    files, paths = location.leafFiles(), location.rootPaths()
+    is_file = [files.contains(paths.apply(at)) for at in range(len(roots))]
+    return [root.rpartition("/")[0] if found else root for root, found in zip(roots, is_file, strict=True)]
+
+
+def _corrupt_record(relation: Any) -> str:
+    """Return the column of lines that are not understood: which they are depends on the columns read."""
+    conf = relation.sparkSession().conf()
+    named = options(relation).get("columnnameofcorruptrecord")
+    return str(named or conf.get("spark.sql.columnNameOfCorruptRecord"))
+
+
+def metadata_root(conf: Any) -> str | None:
+    """Return where a session's configuration says that metadata lies, None for beside the files."""
+    return str(conf.get(METADATA_ROOT, "") or conf.get(f"spark.{METADATA_ROOT}", "")) or None
+
+
+def _why_nothing(predicates: list[Expression], known: bool) -> str:
+    if known:
+        return "by the metadata every file may hold a matching row"
+    return "no index knows the predicates" if predicates else "there is no predicate on the files"

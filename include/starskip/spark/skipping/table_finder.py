@@ -1,0 +1,110 @@
+"""Which tables with metadata a relation's paths belong to, asked of a store about once a second."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from starskip.skipping.metadata.metadata_location import metadata_location
+from starskip.skipping.metadata.open_metadata import newest_version, open_metadata
+from starskip.skipping.metadata.table_metadata import TableMetadata
+
+_ANSWER_LASTS_S = 1.0
+ROOTS_ASKED_EACH = 8
+"""Of more roots, such as the partitions that Spark chose, only the tables that they are of are looked for."""
+_MOST_TABLES = 64
+_TABLES_KEPT = 256
+_changes = itertools.count()
+_changed = next(_changes)
+
+
+def metadata_changed() -> None:
+    """Have all finders of this process ask anew, since it has written metadata itself."""
+    global _changed
+    _changed = next(_changes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    at_s: float
+    changed: int
+    version: int | None
+    metadata: TableMetadata | None
+
+
+class TableFinder:
+    """``clock``: seconds that never go back."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        """Know nothing yet."""
+        self._clock = clock
+        self._answers: dict[str, _Answer] = {}
+        self.given: dict[str, TableMetadata] = {}
+        """Metadata that lies in no store, by the table's path."""
+        self._lock = threading.Lock()
+
+    def find(self, roots: Iterable[str], metadata_root: str | None) -> list[TableMetadata]:
+        """Return the metadata of the tables in, at or above ``roots``, paths as Hadoop writes them.
+
+        Raises StorageError if metadata that is there cannot be read.
+        """
+        given = dict.fromkeys(root.rstrip("/") for root in roots)
+        found: dict[int, TableMetadata] = {}
+        looked_for = []
+        for root in given:
+            table = _table_of_partition(root)
+            own = (root,) if len(given) <= ROOTS_ASKED_EACH else ()
+            looked_for.append((*own, table, _parent(table)))
+        for candidates in list(dict.fromkeys(looked_for))[:_MOST_TABLES]:
+            for candidate in dict.fromkeys(candidates):
+                metadata = self._metadata(candidate, metadata_root)
+                if metadata is not None:
+                    found[id(metadata)] = metadata
+                    break
+        return list(found.values())
+
+    def forget(self) -> None:
+        """Ask anew at the next query."""
+        with self._lock:
+            self._answers.clear()
+
+    def _metadata(self, path: str, metadata_root: str | None) -> TableMetadata | None:
+        if path in self.given:
+            return self.given[path]
+        if not path.rpartition("/")[2]:
+            return None
+        location = metadata_location(path, metadata_root)
+        now_s, changed = self._clock(), _changed
+        with self._lock:
+            known = self._answers.get(location)
+        if known and known.changed == changed and now_s - known.at_s < _ANSWER_LASTS_S:
+            return known.metadata
+        version = newest_version(location)
+        if version is None:
+            metadata = None
+        elif known is not None and known.version == version:
+            metadata = known.metadata
+        else:
+            metadata = open_metadata(location)
+        with self._lock:
+            if len(self._answers) >= _TABLES_KEPT:
+                self._answers.clear()
+            self._answers[location] = _Answer(now_s, changed, version, metadata)
+        return metadata
+
+
+def _parent(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[0]
+
+
+def _table_of_partition(path: str) -> str:
+    """Climb from ``t/year=2026/month=1`` to ``t``; the file of a partition is seen by its parent."""
+    path = path.rstrip("/")
+    folder = path
+    if "=" in _parent(path).rpartition("/")[2]:
+        folder = _parent(path)
+    while "=" in folder.rpartition("/")[2]:
+        path = folder = _parent(folder)
+    return path

@@ -1,0 +1,202 @@
+"""A table as Spark resolves it: the relation that is listed and read while metadata is collected."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import DataType, StructType
+
+from starskip.errors import SourceError, printable
+from starskip.skipping.column_name import column_name, column_path
+from starskip.spark.skipping.fingerprint import OWN_OPTIONS, fingerprint
+from starskip.spark.skipping.fingerprint import options as all_options
+
+_DATASOURCES = "org.apache.spark.sql.execution.datasources"
+_SURE_OF_ALL_ROWS = {
+    # A file that is skipped now because it cannot be read may be read at the next query.
+    "ignorecorruptfiles": "false",
+    "ignoremissingfiles": "false",
+    # Which rows are dropped, or become null, depends on the columns that a query reads: none may be here.
+    "mode": "PERMISSIVE",
+}
+_SESSION = {
+    "spark.sql.json.enablePartialResults": "true",
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+}
+_THROUGH = frozenset({"SubqueryAlias", "View", "Project"})
+SCHEMA_OPTION = "starskip.schema"
+TEXT_FORMATS = ("csv", "json")
+"""A schema of theirs is told from values, which are others tomorrow."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableRelation:
+    """``logical`` is a LogicalRelation of the JVM; ``session`` is one for collecting alone."""
+
+    session: SparkSession
+    logical: Any
+    path: str
+    file_format: str
+    options: Mapping[str, str]
+    schema: StructType
+    fingerprint: Mapping[str, str]
+    listed_ms: int | None
+    """Before it was listed just now; None for a relation of unknown age."""
+
+    @property
+    def relation(self) -> Any:
+        """The HadoopFsRelation of the JVM."""
+        return self.logical.relation()
+
+    @property
+    def partition_columns(self) -> list[str]:
+        """The columns that stand in the files' paths."""
+        return list(self.relation.partitionSchema().fieldNames())
+
+    @property
+    def data_types(self) -> dict[str, str]:
+        """Spark's types of all columns and fields of structs, by dotted name."""
+        found: dict[str, str] = {}
+
+        def add(prefix: tuple[str, ...], fields: StructType) -> None:
+            for field in fields:
+                path = (*prefix, field.name)
+                found[column_name(path)] = _simple(field.dataType)
+                if isinstance(field.dataType, StructType):
+                    add(path, field.dataType)
+
+        add((), self.schema)
+        return found
+
+    def resolved(self, name: str) -> str:
+        """Return a column's dotted name as the schema spells it; the name itself if there is none."""
+        path: list[str] = []
+        fields: DataType = self.schema
+        sensitive = self.session.conf.get("spark.sql.caseSensitive") == "true"
+        for part in column_path(name):
+            names = fields.names if isinstance(fields, StructType) else []
+            exact = [each for each in names if each == part]
+            alike = [each for each in names if each.lower() == part.lower()]
+            chosen = exact or ([] if sensitive else alike)
+            if len(chosen) != 1:
+                return name
+            path.append(chosen[0])
+            fields = fields[chosen[0]].dataType  # type: ignore[index]
+        return column_name(tuple(path))
+
+    def rows(self, file_index: Any) -> DataFrame:
+        """Return the rows of the files of ``file_index``, all of them or an error."""
+        jvm: Any = self.session._jvm
+        old = self.relation
+        given = dict(jvm.scala.jdk.javaapi.CollectionConverters.asJava(old.options()))
+        sure = {
+            name: value
+            for name, value in _SURE_OF_ALL_ROWS.items()
+            if name != "mode" or self.file_format in TEXT_FORMATS
+        }
+        options = {name: value for name, value in given.items() if name.lower() not in sure} | sure
+        session = self.session._jsparkSession
+        package = getattr(jvm, _DATASOURCES)
+        relation = package.HadoopFsRelation(
+            file_index,
+            old.partitionSchema(),
+            old.dataSchema(),
+            old.bucketSpec(),
+            old.fileFormat(),
+            jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(options),
+            session,
+        )
+        plan = _object(package, "LogicalRelation").apply(relation, False)
+        dataset = _object(jvm.org.apache.spark.sql.classic, "Dataset").ofRows(session, plan)
+        return DataFrame(dataset, self.session)
+
+
+def table_relation(
+    spark: SparkSession,
+    table: str | DataFrame,
+    file_format: str = "parquet",
+    options: Mapping[str, str] | None = None,
+) -> TableRelation:
+    """Return the relation of a path, or of a DataFrame of nothing but a table's files.
+
+    Raises SourceError for what is no table of files, or cannot be read as that format.
+    """
+    session = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+    listed_ms = int(time.time() * 1000) if isinstance(table, str) else None
+    if isinstance(table, str):
+        options = dict(options or {})
+        schema = options.pop(SCHEMA_OPTION, None)
+        reader = session.read.format(file_format).options(**options)
+        if schema is not None:
+            reader = reader.schema(StructType.fromJson(json.loads(schema)))
+        try:
+            table = reader.load(table)
+        except (PySparkException, Py4JError) as error:
+            text = printable(str(error).strip().splitlines()[0], 300)
+            raise SourceError(
+                f"{table}: cannot be read as {file_format}: {text}", source=str(table)
+            ) from None
+    logical = _logical(table)
+    relation = logical.relation()
+    roots = relation.location().rootPaths()
+    if roots.size() != 1:
+        raise SourceError(
+            f"{roots.size()} paths are read, an index is of one: give the folder of the table", source="path"
+        )
+    kept = {
+        name: value
+        for name, value in all_options(relation).items()
+        if name not in ("path", "basepath") and not name.startswith(OWN_OPTIONS)
+    }
+    # Of the session as it is for the user's queries, which is what they are compared with.
+    found = fingerprint(relation)
+    for name, value in _SESSION.items():
+        session.conf.set(name, value)
+    path = str(roots.apply(0).toString())
+    return TableRelation(
+        session,
+        logical,
+        path,
+        _short_name(relation, file_format),
+        kept,
+        table.schema,
+        found,
+        listed_ms,
+    )
+
+
+def _logical(frame: DataFrame) -> Any:
+    plan = frame._jdf.queryExecution().analyzed()
+    while plan.getClass().getSimpleName() in _THROUGH:
+        plan = plan.child()
+    relation = plan.relation() if plan.getClass().getSimpleName() == "LogicalRelation" else None
+    if relation is None or relation.getClass().getSimpleName() != "HadoopFsRelation":
+        raise SourceError(
+            "an index is of a table of files: give its path, or a DataFrame as spark.read or spark.table "
+            "returns it",
+            source=plan.getClass().getSimpleName(),
+        )
+    return plan
+
+
+def _short_name(relation: Any, given: str) -> str:
+    try:
+        return str(relation.fileFormat().shortName()).lower()
+    except Py4JError:
+        return given.lower()
+
+
+def _object(package: Any, name: str) -> Any:
+    return getattr(getattr(package, f"{name}$"), "MODULE$")
+
+
+def _simple(data_type: DataType) -> str:
+    return data_type.simpleString()
