@@ -1,0 +1,52 @@
+"""Writes the sample's lake table: the rows of ``lineitem`` in many files, as a daily ingest leaves them.
+
+``python lake_table.py FILE.parquet FOLDER``. A row arrives some days after it was shipped, few of them late,
+and each file holds the rows that arrived next: its dates are close together, its keys are from everywhere.
+"""
+
+from __future__ import annotations
+
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+FILES = 96
+SEED = 20261120
+_USUAL_DELAY_DAYS = 4.0
+_LATE_RATIO = 0.02
+_MOST_LATE_DAYS = 90
+
+
+def write_lake_table(source: Path, folder: Path, *, files: int = FILES, seed: int = SEED) -> None:
+    """Write the rows of ``source`` as ``files`` Parquet files into ``folder``, the same for the same seed."""
+    rows = pq.read_table(source)
+    # Views of text, as TPC-H's generator asks for, have few functions in Arrow.
+    rows = rows.cast(pa.schema([(field.name, _plain(field.type)) for field in rows.schema]))
+    rows = _arrived(rows, seed)
+    folder.mkdir(parents=True, exist_ok=True)
+    bounds = np.linspace(0, rows.num_rows, files + 1).astype(int)
+    for number, (start, end) in enumerate(pairwise(bounds.tolist())):
+        part = rows.slice(start, end - start)
+        pq.write_table(part, folder / f"part-{number:05d}.parquet", compression="zstd")
+
+
+def _arrived(rows: pa.Table, seed: int) -> pa.Table:
+    """Return the rows in the order in which they came."""
+    random = np.random.default_rng(seed)
+    shipped = rows["l_shipdate"].cast(pa.int32()).to_numpy()
+    delay = random.exponential(_USUAL_DELAY_DAYS, len(shipped))
+    is_late = random.random(len(shipped)) < _LATE_RATIO
+    delay[is_late] = random.uniform(0, _MOST_LATE_DAYS, int(is_late.sum()))
+    return rows.take(np.argsort(shipped + delay, kind="stable"))
+
+
+def _plain(of: pa.DataType) -> pa.DataType:
+    return pa.string() if of == pa.string_view() else of
+
+
+if __name__ == "__main__":
+    write_lake_table(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -1,0 +1,130 @@
+"""The scans of files in a plan of an event log (Spark 4.2, SparkPlanInfo and FileSourceScanExec.metadata).
+
+A scan's ``DataFilters`` are whole, in the text form of Catalyst's expressions; ``Location`` names at least
+its first path. Functions in Python are no data filters: they are evaluated above the scan, into columns
+``pythonUDF0#25`` that filters above name. Those filters are the scan's as long as only nodes whose rows are
+their child's lie between. A plan has subqueries among the children of the node that asks for them, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+MAX_NODES = 50_000
+MAX_FILTER_CHARACTERS = 1 << 18
+FILES_READ, BYTES_READ, ROWS_READ = "number of files read", "size of files read", "number of output rows"
+
+_LOCATION = re.compile(r"(\w+)\((\d{1,9}) paths?\)\[(.*)\]?", re.DOTALL)
+_EVALUATED = re.compile(r"(?:Batch|Arrow)EvalPython \[(.*)\], \[([^\]]*)\]", re.DOTALL)
+_NAMED = re.compile(r"#\d+L?")
+_PYTHON = "pythonUDF"
+_TRANSPARENT = (
+    "WholeStageCodegen",
+    "InputAdapter",
+    "ColumnarToRow",
+    "RowToColumnar",
+    "Project",
+    "Sort",
+    "Filter",
+    "BatchEvalPython",
+    "ArrowEvalPython",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanScan:
+    """What a plan says of one scan; ``metrics``: accumulators by the name of the metric.
+
+    ``location`` is the first of its ``locations`` paths. ``filters``: conjuncts as text, all of which its
+    rows must satisfy. ``read_schema``: a struct in Spark's words.
+    """
+
+    file_format: str
+    location: str
+    locations: int
+    filters: tuple[str, ...]
+    read_schema: str
+    metrics: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Above:
+    filters: tuple[str, ...] = ()
+
+
+def plan_scans(plan: Mapping[str, Any]) -> dict[int, PlanScan]:
+    """Return the scans by the accumulator of how many files they read, the same where one is used again.
+
+    Raises ValueError for what is no plan, or one of more than 50,000 nodes.
+    """
+    found: dict[int, PlanScan] = {}
+    waiting: list[tuple[Mapping[str, Any], _Above]] = [(plan, _Above())]
+    seen = 0
+    while waiting:
+        node, above = waiting.pop()
+        seen += 1
+        if seen > MAX_NODES:
+            raise ValueError(f"a plan of more than {MAX_NODES} nodes")
+        metadata = node["metadata"]
+        if "Location" in metadata and "DataFilters" in metadata:
+            scan = _scan(node, above)
+            if FILES_READ in scan.metrics:
+                found[scan.metrics[FILES_READ]] = scan
+        below = _below(node, above)
+        waiting.extend((child, below) for child in node["children"])
+    return found
+
+
+def _scan(node: Mapping[str, Any], above: _Above) -> PlanScan:
+    metadata = node["metadata"]
+    kind = _LOCATION.fullmatch(metadata["Location"])
+    locations, listed = (int(kind[2]), kind[3].removesuffix("]")) if kind else (1, metadata["Location"])
+    first = listed if locations == 1 else listed.partition(", ")[0]
+    text = metadata["DataFilters"].removeprefix("[").removesuffix("]")
+    texts = [each for each in (text, *above.filters) if each]
+    return PlanScan(
+        file_format=str(metadata.get("Format", "")).lower(),
+        location=first,
+        locations=locations,
+        filters=tuple(each if len(each) <= MAX_FILTER_CHARACTERS else "..." for each in texts),
+        read_schema=str(metadata.get("ReadSchema", "")),
+        metrics={each["name"]: int(each["accumulatorId"]) for each in node["metrics"]},
+    )
+
+
+def _below(node: Mapping[str, Any], above: _Above) -> _Above:
+    name: str = node["nodeName"]
+    if not name.startswith(_TRANSPARENT):
+        return _Above()
+    text: str = node["simpleString"]
+    if name == "Filter" and _PYTHON in text and len(text) <= MAX_FILTER_CHARACTERS:
+        return _Above((*above.filters, text.removeprefix("Filter ")))
+    evaluated = _EVALUATED.fullmatch(text)
+    if evaluated is None or not above.filters:
+        return above
+    calls, results = _calls(evaluated[1]), evaluated[2].split(", ")
+    if len(calls) != len(results):
+        return _Above()
+    return _Above(tuple(_with(each, calls, results) for each in above.filters))
+
+
+def _calls(text: str) -> list[str]:
+    """Return the calls of ``agent(s#14)#24, brand(t#15)#26``, without the identities of their results."""
+    found, depth, start = [], 0, 0
+    for at, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if character == "," and depth == 0:
+            found.append(text[start:at])
+            start = at + 1
+    found.append(text[start:])
+    return [re.sub(_NAMED.pattern + r"$", "", each.strip()) for each in found]
+
+
+def _with(condition: str, calls: Sequence[str], results: Sequence[str]) -> str:
+    made = condition
+    for call, result in zip(calls, results, strict=True):
+        made = re.sub(re.escape(result) + r"(?!\d)", call.replace("\\", r"\\"), made)
+    return made
