@@ -13,7 +13,7 @@ PORT     ?= 8080
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup java night test test-fast lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree requirements ui clean
+.PHONY: help setup java night test test-fast lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-skipping bench-skipping-scale requirements ui clean
 
 help: ## Show what there is to call (this list)
 	@echo "Usage: make TARGET [NAME=VALUE ...]"
@@ -56,6 +56,12 @@ bench-star-tree-sizes: $(INSTALLED) ## Print how well sizes of star-trees are kn
 
 bench-star-tree-advice: $(INSTALLED) ## Print how good recommended star-trees are, against all trees and Pinot's default one (ARGS=)
 	@$(PYTHON) benchmarks/star_tree_advice.py $(ARGS)
+
+bench-skipping: java $(INSTALLED) ## Print what data skipping saves, beside Spark, Delta and Iceberg; needs Maven (ARGS="--files 200")
+	@$(PYTHON) benchmarks/data_skipping.py $(ARGS)
+
+bench-skipping-scale: java $(INSTALLED) ## Print what planning costs with up to a million files (ARGS="--files 1000")
+	@$(PYTHON) benchmarks/data_skipping_scale.py $(ARGS)
 
 requirements: $(INSTALLED) ## Resolve requirements.in and requirements-dev.in anew into the pinned .txt files
 	@.venv/bin/uv pip compile --quiet --no-header --no-annotate --python-version 3.11 requirements.in -o requirements.txt
