@@ -17,6 +17,7 @@ from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
 from starskip.skipping.file_metadata import Mask
+from starskip.spark.skipping.jvm_names import JvmNames
 
 DATASOURCES = "org.apache.spark.sql.execution.datasources"
 PRUNED_INDEX = f"{DATASOURCES}.DataSkippingFileIndex"
@@ -30,7 +31,7 @@ class JvmToolbox:
         """Start the server of callbacks, if there is none yet."""
         self.gateway: JavaGateway = spark.sparkContext._gateway
         ensure_callback_server_started(self.gateway)  # type: ignore[no-untyped-call]
-        self.jvm: Any = spark.sparkContext._jvm
+        self.jvm: Any = JvmNames(spark.sparkContext._jvm)
         self._classes: dict[str, Any] = {}
         self._lambdas: dict[tuple[str, str, str], Any] = {}
 
