@@ -54,3 +54,8 @@ def test_what_is_not_ours_stays_as_it_is() -> None:
         assert understood_failure(error) is error
     over = RuntimeError("total size is bigger than spark.driver.maxResultSize (16.0 MiB)")
     assert isinstance(understood_failure(over), CapExceeded)
+
+
+def test_executors_with_another_python_are_told_what_to_do() -> None:
+    error = RuntimeError("Caused by: ModuleNotFoundError: No module named 'starskip'")
+    assert "PYSPARK_PYTHON" in str(understood_failure(error))

@@ -14,6 +14,11 @@ def understood_failure(error: Exception) -> Exception:
     text = str(error)
     if "spark.driver.maxResultSize" in text:
         return CapExceeded("the stage's result is larger than spark.driver.maxResultSize: narrow the tables")
+    if "No module named 'starskip'" in text:
+        return StarskipError(
+            "the executors' Python has no starskip: set PYSPARK_PYTHON (or spark.pyspark.python) to one that "
+            "has, or send the package with --py-files"
+        )
     named = _our_errors(StarskipError)
     for line in text.splitlines():
         name, found, message = line.strip().partition(": ")
