@@ -6,7 +6,7 @@ clause does not know it lets through.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -29,10 +29,6 @@ class Clause:
         """
         return None
 
-    def indexes(self) -> Iterator[str]:
-        """Yield the specifications of the indexes whose metadata is read."""
-        yield from ()
-
 
 @dataclass(frozen=True, slots=True)
 class AllOf(Clause):
@@ -44,11 +40,6 @@ class AllOf(Clause):
         """See Clause.may_match."""
         return reduce(np.logical_and, (clause.may_match(metadata) for clause in self.clauses))
 
-    def indexes(self) -> Iterator[str]:
-        """See Clause.indexes."""
-        for clause in self.clauses:
-            yield from clause.indexes()
-
 
 @dataclass(frozen=True, slots=True)
 class AnyOf(Clause):
@@ -59,11 +50,6 @@ class AnyOf(Clause):
     def may_match(self, metadata: FileMetadata) -> Mask:
         """See Clause.may_match."""
         return reduce(np.logical_or, (clause.may_match(metadata) for clause in self.clauses))
-
-    def indexes(self) -> Iterator[str]:
-        """See Clause.indexes."""
-        for clause in self.clauses:
-            yield from clause.indexes()
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ _ARROW = {
     "timestamp": pa.timestamp("us", "UTC"),
     "timestamp_ntz": pa.timestamp("us"),
 }
-_DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
+_DECIMAL = re.compile(r"decimal\((\d{1,2}),\s*(\d{1,2})\)")
 _ARGUMENTS = re.compile(r"\(.*\)")
 
 
@@ -48,7 +48,18 @@ def is_collated(data_type: str) -> bool:
 
 
 def arrow_type_of(data_type: str) -> pa.DataType | None:
-    """Return the Arrow type of a column's literals, None for a type that is not ``ORDERED``."""
+    """Return the Arrow type of a column's values, None for a type that is not ``ORDERED``."""
     if found := _DECIMAL.fullmatch(data_type.strip().lower()):
-        return pa.decimal128(int(found[1]), int(found[2]))
+        precision, scale = int(found[1]), int(found[2])
+        return pa.decimal128(precision, scale) if scale <= precision and 1 <= precision <= 38 else None
     return _ARROW.get(family_of(data_type))
+
+
+def literal_type_of(data_type: str) -> pa.DataType | None:
+    """Return the Arrow type of literals of a Spark type, None for types that metadata does not compare.
+
+    A text of another collation is a text: that it is not compared by bytes, the column's type tells.
+    """
+    if data_type.strip().lower().startswith("string collate "):
+        return pa.string()
+    return arrow_type_of(data_type)

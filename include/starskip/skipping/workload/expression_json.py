@@ -16,8 +16,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from starskip.skipping.data_types import literal_type_of
 from starskip.skipping.expression import Call, Column, Expression, Literal, LiteralSet
-from starskip.skipping.workload.literal_text import arrow_type, json_value, value_of_json
+from starskip.skipping.workload.literal_text import json_value, value_of_json
 
 UNKNOWN = Call("Unknown")
 """What nobody labels: a part of a predicate whose meaning is not known."""
@@ -87,7 +88,7 @@ def _expression(document: Any, depth: int) -> Expression:
     if "literals" in document:
         data_type = _text(document["type"])
         values = [value_of_json(each, data_type) for each in document["literals"]]
-        return LiteralSet(pa.array(values, arrow_type(data_type)), document.get("has_null") is True)
+        return LiteralSet(pa.array(values, literal_type_of(data_type)), document.get("has_null") is True)
     legs = tuple(_expression(each, depth - 1) for each in document.get("arguments", ()))
     return Call(_text(document["call"]), legs)
 

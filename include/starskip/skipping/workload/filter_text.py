@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
-from starskip.skipping.data_types import family_of
+from starskip.skipping.data_types import family_of, literal_type_of
 from starskip.skipping.expression import Call, Column, Expression, Literal, LiteralSet
 from starskip.skipping.workload.expression_json import UNKNOWN
-from starskip.skipping.workload.literal_text import arrow_type, literal_value
+from starskip.skipping.workload.literal_text import literal_value
 
 _OPERATORS = {
     "=": "EqualTo",
@@ -220,7 +220,9 @@ class _Reader:
         values = [literal_value(each, left.data_type) for each in listed if each != "null"]
         if any(each is None for each in values):
             return UNKNOWN
-        return Call("In", (left, LiteralSet(pa.array(values, arrow_type(left.data_type)), "null" in listed)))
+        return Call(
+            "In", (left, LiteralSet(pa.array(values, literal_type_of(left.data_type)), "null" in listed))
+        )
 
     def _like(self, left: Expression, text: str) -> Expression:
         named = _ESCAPE.fullmatch(text)

@@ -11,24 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from starskip.skipping.data_types import FLOATS, INTEGERS, family_of
+from starskip.skipping.data_types import FLOATS, INTEGERS, family_of, literal_type_of
 
-_ARROW = {
-    "tinyint": pa.int8(),
-    "smallint": pa.int16(),
-    "int": pa.int32(),
-    "bigint": pa.int64(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "boolean": pa.bool_(),
-    "string": pa.string(),
-    "collated": pa.string(),
-    "binary": pa.binary(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us", "UTC"),
-    "timestamp_ntz": pa.timestamp("us"),
-}
-_DECIMAL = re.compile(r"decimal\((\d{1,2}),(\d{1,2})\)")
 _INTEGER = re.compile(r"-?\d{1,20}")
 _NUMBER = re.compile(r"-?(?:\d{1,400}(?:\.\d{0,400})?(?:E-?\d{1,3})?|Infinity)|NaN")
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)(?: (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?)?")
@@ -36,21 +20,12 @@ _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
 
 
-def arrow_type(data_type: str) -> pa.DataType | None:
-    """Return the type of literals that are compared with a column of a Spark type, None for nested types."""
-    decimal = _DECIMAL.fullmatch(data_type.strip().lower())
-    if decimal:
-        precision, scale = int(decimal[1]), int(decimal[2])
-        return pa.decimal128(precision, scale) if scale <= precision and 1 <= precision <= 38 else None
-    return _ARROW.get(family_of(data_type))
-
-
 def literal_value(text: str, data_type: str) -> pa.Scalar | None:
     """Return the value that Catalyst's text of a literal means.
 
     Timestamps are in the session's time zone, which a log need not tell: they are taken to be UTC.
     """
-    kind = arrow_type(data_type)
+    kind = literal_type_of(data_type)
     if kind is None or data_type == "binary":
         return None
     try:
@@ -100,7 +75,7 @@ def json_value(value: pa.Scalar) -> Any:
 
 def value_of_json(value: Any, data_type: str) -> pa.Scalar:
     """Return what json_value was given; ValueError for what it cannot have returned."""
-    kind = arrow_type(data_type)
+    kind = literal_type_of(data_type)
     if kind is None:
         raise ValueError(f"no literal is of type {data_type}")
     try:

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pyarrow as pa
 
+from starskip.skipping.data_types import literal_type_of
+
 _SIMPLE = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint"}
-_ARROW = {
-    "byte": pa.int8(),
-    "short": pa.int16(),
-    "integer": pa.int32(),
-    "long": pa.int64(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "boolean": pa.bool_(),
-    "string": pa.string(),
-    "binary": pa.binary(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us", "UTC"),
-    "timestamp_ntz": pa.timestamp("us"),
-}
-_DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 
 
 def simple_string(data_type: Any) -> str:
@@ -42,9 +28,4 @@ def simple_string(data_type: Any) -> str:
 
 def arrow_type(data_type: Any) -> pa.DataType | None:
     """Return the Arrow type of a type's values, None for types that are not compared by metadata."""
-    if not isinstance(data_type, str):
-        return None
-    if found := _DECIMAL.fullmatch(data_type):
-        return pa.decimal128(int(found[1]), int(found[2]))
-    # A text of another collation is a text: that it is not compared by bytes, the column's type tells.
-    return _ARROW.get(data_type, pa.string() if data_type.startswith("string collate ") else None)
+    return literal_type_of(simple_string(data_type)) if isinstance(data_type, str) else None
