@@ -18,7 +18,6 @@ import pytest
 from starskip.artefacts.aside import Aside
 from starskip.artefacts.local_storage import LocalStorage
 from starskip.artefacts.storage import Storage
-from starskip.errors import StorageError
 from starskip.skipping.index_types.min_max import MinMax
 from starskip.skipping.metadata.collect_order import FILES, Collection, CollectOrder, collection_of
 from starskip.skipping.metadata.commit_refresh import Commit
@@ -168,38 +167,12 @@ def require_no_wrong(storage: Storage, versions: Mapping[str, list[File]]) -> No
             assert values in (file.bounds(), (None, None, None))
 
 
-@dataclass
-class Faulty:
-    """A store whose call number ``fault_at`` fails, before or after it took effect."""
-
-    inner: Any
-    fault_at: int = 0
-    after: bool = False
-    calls: list[str] = field(default_factory=list)
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self.inner, name)
-        if name not in ("put_if_absent", "read", "delete", "objects_below", "folders_in", "arrow_filesystem"):
-            return method
-
-        def call(*arguments: Any) -> Any:
-            self.calls.append(name)
-            if len(self.calls) != self.fault_at:
-                return method(*arguments)
-            if self.after:
-                method(*arguments)
-            raise StorageError("injected", location=name)
-
-        return call
-
-
 @pytest.fixture(scope="session")
 def lake() -> SimpleNamespace:
     """Give the tests what this file defines: with importlib import mode they cannot import it."""
     return SimpleNamespace(
         File=File,
         Table=Table,
-        Faulty=Faulty,
         NOW=NOW,
         NOW_MS=NOW_MS,
         LONG_AGO_MS=LONG_AGO_MS,

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from killed_writes import kill_at
 from starskip.artefacts.local_storage import LocalStorage
 from starskip.artefacts.storage import PutVerdict
 from starskip.errors import CommitConflict, StorageError
@@ -73,30 +74,6 @@ def seen(storage: LocalStorage) -> int:
         if found == lake.expected(files(generation), "x", "y"):
             return generation
     return 98
-
-
-def kill_at(number: int) -> None:
-    """Let this process be killed before its write ``number``; behind a manifest counts as one more."""
-    passed = 0
-
-    def step() -> None:
-        nonlocal passed
-        passed += 1
-        if passed == number:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    def counted(method: Callable[..., Any]) -> Callable[..., Any]:
-        def call(storage: LocalStorage, name: str, *content: bytes) -> Any:
-            step()
-            result = method(storage, name, *content)
-            if "/manifests/" in name:
-                step()
-            return result
-
-        return call
-
-    for name in ("put_if_absent", "delete"):
-        setattr(LocalStorage, name, counted(getattr(LocalStorage, name)))
 
 
 def writes(root: str) -> dict[str, int]:

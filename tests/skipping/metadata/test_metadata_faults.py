@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import starskip
+from failing_store import FailingStore
 from starskip.artefacts.local_storage import LocalStorage
 from starskip.errors import StorageError
 from starskip.skipping.metadata.change_indexes import change_indexes
@@ -22,6 +23,7 @@ from starskip.skipping.metadata.optimize import optimize_metadata
 from starskip.skipping.metadata.table_metadata import COLUMNS
 from starskip.skipping.metadata.vacuum_metadata import vacuum_metadata
 
+CALLS = ("put_if_absent", "read", "delete", "objects_below", "folders_in", "arrow_filesystem")
 WRITERS = int(os.environ.get("STARSKIP_SKIPPING_WRITERS", "4"))
 COMMITS = int(os.environ.get("STARSKIP_SKIPPING_COMMITS", "6"))
 KILLS = int(os.environ.get("STARSKIP_SKIPPING_KILLS", "25"))
@@ -67,7 +69,7 @@ def test_every_call_to_the_store_fails_once(lake: Any, table: Any, fresh_storage
         run(lake.Table(table.files), storage)
 
     before = None if step == "create" else seen(template)
-    dry_run = lake.Faulty(copied())
+    dry_run = FailingStore(copied(), methods=CALLS)
     attempt(dry_run)
     after = seen(dry_run.inner)
     faults = [(number, False) for number in range(1, len(dry_run.calls) + 1)]
@@ -76,7 +78,7 @@ def test_every_call_to_the_store_fails_once(lake: Any, table: Any, fresh_storage
     states = set()
     for fault_at, is_after in faults:
         storage = copied()
-        failing = lake.Faulty(storage, fault_at, is_after)
+        failing = FailingStore(storage, fault_at, is_after, CALLS)
         with suppress(StorageError):
             attempt(failing)
         assert len(failing.calls) >= fault_at
@@ -91,7 +93,8 @@ def test_every_call_to_the_store_fails_once(lake: Any, table: Any, fresh_storage
 
 def worker(*arguments: str) -> dict[str, Any]:
     command = [sys.executable, str(Path(__file__).with_name("metadata_worker.py")), *arguments]
-    package = {"PYTHONPATH": str(Path(starskip.__file__).parents[1])}
+    paths = [Path(starskip.__file__).parents[1], Path(__file__).parents[2] / "support"]
+    package = {"PYTHONPATH": os.pathsep.join(map(str, paths))}
     done = subprocess.run(command, env=os.environ | package, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     found: dict[str, Any] = json.loads(done.stdout)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from killed_writes import kill_at
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.local_storage import LocalStorage
 from starskip.star_tree.build.publish_trees import TreeOrder, publish_trees
@@ -65,30 +65,6 @@ def answer_of(work: Callable[[], int]) -> int:
             print(repr(error), file=sys.stderr)
             os._exit(99)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-
-def kill_at(number: int) -> None:
-    """Let this process be killed before its write ``number``; behind a manifest counts as one more."""
-    passed = 0
-
-    def counted(method: Callable[..., Any]) -> Callable[..., Any]:
-        def call(storage: LocalStorage, name: str, *content: bytes) -> Any:
-            step()
-            result = method(storage, name, *content)
-            if "/manifests/" in name:
-                step()
-            return result
-
-        return call
-
-    def step() -> None:
-        nonlocal passed
-        passed += 1
-        if passed == number:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    for name in ("put_if_absent", "delete"):
-        setattr(LocalStorage, name, counted(getattr(LocalStorage, name)))
 
 
 def main(source: str, scratch: str) -> dict[str, int]:

@@ -7,13 +7,14 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 import starskip
+from failing_store import FailingStore
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.vacuum import vacuum
 from starskip.errors import StorageError
@@ -21,31 +22,6 @@ from starskip.star_tree.build.publish_trees import Outcome
 from starskip.star_tree.tree_artefact import ARTEFACT, CURRENT
 
 FOREVER = datetime(2100, 1, 1, tzinfo=UTC)
-
-
-@dataclass
-class Failing:
-    """A store whose call number ``fault_at`` fails, before or after it took effect."""
-
-    inner: Any
-    fault_at: int = 0
-    after: bool = False
-    calls: list[str] = field(default_factory=list)
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self.inner, name)
-        if name not in ("put_if_absent", "read", "delete", "objects_below", "folders_in"):
-            return method
-
-        def call(*arguments: Any) -> Any:
-            self.calls.append(name)
-            if len(self.calls) != self.fault_at:
-                return method(*arguments)
-            if self.after:
-                method(*arguments)
-            raise StorageError("injected", location=name)
-
-        return call
 
 
 @pytest.mark.parametrize("step", ["build", "growth"])
@@ -59,7 +35,7 @@ def test_every_call_to_the_store_fails_once(table: Any, step: str) -> None:
     def attempt(storage: Any) -> None:
         replace(table, store=ArtefactStore(storage), read=[]).publish()
 
-    dry_run = Failing(copy.deepcopy(template))
+    dry_run = FailingStore(copy.deepcopy(template))
     attempt(dry_run)
     after = replace(table, store=ArtefactStore(dry_run.inner), read=[]).documents()
     assert after == table.in_full() and after != before
@@ -70,7 +46,7 @@ def test_every_call_to_the_store_fails_once(table: Any, step: str) -> None:
         (number, True) for number, _ in faults if dry_run.calls[number - 1] in ("put_if_absent", "delete")
     ]
     for fault_at, is_after in faults:
-        storage = Failing(copy.deepcopy(template), fault_at, is_after)
+        storage = FailingStore(copy.deepcopy(template), fault_at, is_after)
         try:
             attempt(storage)
         except StorageError as error:
@@ -97,7 +73,8 @@ def test_killed_between_every_two_writes(table: Any, tmp_path: Path) -> None:
         str(table.folder),
         str(tmp_path),
     ]
-    package = {"PYTHONPATH": str(Path(starskip.__file__).parents[1])}
+    paths = [Path(starskip.__file__).parents[1], Path(__file__).parents[2] / "support"]
+    package = {"PYTHONPATH": os.pathsep.join(map(str, paths))}
     done = subprocess.run(command, env=os.environ | package, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     counts = json.loads(done.stdout)
