@@ -5,7 +5,7 @@
 UV       := uv==0.13.9
 PYTHON   := .venv/bin/python
 INSTALLED := .venv/installed
-LAKE     := night/lake/lineitem/lineitem.parquet
+LAKE     := night/lake/lineitem/part-00095.parquet
 RUN_DATE ?= 2026-11-20
 TABLES   ?=
 ARGS     ?=
@@ -73,11 +73,13 @@ ui: java $(INSTALLED) $(LAKE) ## Start Airflow's web page for this checkout, unt
 clean: ## Remove what nights and tools have made; .venv stays
 	rm -rf .airflow night spark-warehouse dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-# The rows of the sample's lineitem, generated here: 10 MB, seconds. Moved into place when they are whole.
+# The rows of the sample's lineitem, generated here in 96 files: 10 MB, seconds. In place when they are whole.
 $(LAKE): | $(INSTALLED)
 	@echo "Generating the sample's lake table, lineitem of TPC-H at factor 0.05"
-	@.venv/bin/tpchgen-cli parquet -s 0.05 --tables=lineitem --quiet --overwrite --output-dir=$(@D).unfinished
-	@mkdir -p $(@D) && mv $(@D).unfinished/lineitem.parquet $@ && rmdir $(@D).unfinished
+	@rm -rf $(@D) $(@D).rows $(@D).unfinished
+	@.venv/bin/tpchgen-cli parquet -s 0.05 --tables=lineitem --quiet --output-dir=$(@D).rows
+	@$(PYTHON) include/sample/lake_table.py $(@D).rows/lineitem.parquet $(@D).unfinished
+	@rm -r $(@D).rows && mv $(@D).unfinished $(@D)
 
 $(INSTALLED): requirements.txt requirements-dev.txt pyproject.toml
 	@python=$$(command -v python3.11 || command -v python3) && $$python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \

@@ -6,19 +6,21 @@ the most, and publishes one report a table. Nothing is changed in Pinot.
 | task | what it does |
 |---|---|
 | `collect_segment_metadata` | tarred segments and table configs to facts about columns and indexes |
-| `parse_query_logs` | broker logs to queries; records that no format explains are kept aside |
+| `parse_query_logs` | logs of brokers and of Spark to queries; records that none explains are kept aside |
 | `fit_latency_model` | how latency follows from entries scanned, if it does |
 | `score_votes` | query shapes, and what each index would have saved them |
 | `select_indexes` | the best set, how good it is, and why the others were refused |
 | `build_star_trees` | the chosen star-trees, built from tables of the lake; what has not changed stays |
+| `refresh_skipping_indexes` | the chosen skipping indexes of lake tables, of new and changed files |
 | `verify_indexes` | queries of the night, from what is built and by a scan: equal? read how much less? |
 | `write_report` | one report a table: JSON, Markdown, HTML |
 | `check_…` | a quality gate after each stage, table by table |
 | `finish_night` | fails the run if a gate stopped a table or a stage failed, and names it |
 
 **Gates** stop tables, not nights: a table that fails one is left out from there on and its last report
-stays, the other tables go on, and the run ends as failed for it alone. Those behind `build_star_trees` and
-`verify_indexes` keep no report back: the advice stands, and the report says what failed.
+stays, the other tables go on, and the run ends as failed for it alone. Those behind `build_star_trees`,
+`refresh_skipping_indexes` and `verify_indexes` keep no report back: the advice stands, and the report says
+what failed.
 
 **Backfills** advise and build nothing: what is built is current state, and the newest night's alone.
 

@@ -116,12 +116,21 @@ class S3Server:
 
 
 @pytest.fixture(scope="session")
-def sample_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample's lineitem as a table of the lake, a folder, generated as ``make night`` does."""
-    folder = tmp_path_factory.mktemp("lake") / "lineitem"
+def sample_rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The rows of the sample's lineitem in one file, in the order of its segments."""
+    folder = tmp_path_factory.mktemp("rows")
     program = Path(sys.executable).with_name("tpchgen-cli")
     options = ["-s", "0.05", "--tables=lineitem", "--quiet", f"--output-dir={folder}"]
     subprocess.run([program, "parquet", *options], check=True)
+    return folder / "lineitem.parquet"
+
+
+@pytest.fixture(scope="session")
+def sample_lake(sample_rows: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample's lineitem as a table of the lake, a folder of files, written as ``make night`` does."""
+    folder = tmp_path_factory.mktemp("lake") / "lineitem"
+    program = Path(__file__).parents[1] / "include" / "sample" / "lake_table.py"
+    subprocess.run([sys.executable, program, sample_rows, folder], check=True)
     return folder
 
 
@@ -174,11 +183,15 @@ class TreeHouse:
         return self.lake / name
 
     def choose(self, *configs: Mapping[str, Any], table: str = "sales") -> None:
-        """Publish a recommendation of these star-trees, in Pinot's terms."""
-        part = Part((), {"star_trees": list(configs)})
+        """Publish a recommendation of these star-trees, in Pinot's terms, and of no skipping index."""
         night = self.night
         arguments = {"replace": "tables", "created_at": night.started_at, "created_by": "test"}
-        night.store.publish("recommendations", night.date_text, {table: part}, **arguments)
+        for artefact, properties in {
+            "recommendations": {"star_trees": list(configs)},
+            "skipping_advice": {"note": "a test has none"},
+            "skipping_builds": {"note": "a test has none"},
+        }.items():
+            night.store.publish(artefact, night.date_text, {table: Part((), properties)}, **arguments)
 
     def ask(self, *queries: str, table: str = "sales") -> None:
         """Publish a workload in which each of the queries was logged once."""

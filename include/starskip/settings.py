@@ -19,7 +19,7 @@ from starskip.errors import ConfigError
 STRATEGIES = ("leapfrog", "estimation", "parser", "frequency")
 STRATEGY_ALIASES = {"freq": "frequency"}
 """The name that Pinot's own tuner has for it."""
-INDEX_KINDS = ("inverted", "range", "sorted", "star_tree")
+INDEX_KINDS = ("inverted", "range", "sorted", "star_tree", "skipping")
 _PREFIX = "STARSKIP_"
 _VERSION = re.compile(r"\d+(?:\.\d+){1,2}(?:-\w+)?")
 _LARGEST = {"look_back_nights": 3_650, "vacuum_grace_hours": 87_600, "max_star_trees": 6}
@@ -43,7 +43,7 @@ class Settings:
     incremental_column_scans: float = 0.05  # what a further index must save, beside C0
     min_gain_ratio: float = 0.005  # share of all entries that one more index must save; seed 000 calls it G0
     pinot_version: str = "0.11"  # which index serves which predicate; the rules are measured on 0.11
-    index_kinds: str = "inverted,range,sorted,star_tree"  # what a night considers, by commas
+    index_kinds: str = "inverted,range,sorted,star_tree,skipping"  # what a night considers, by commas
     index_budget_bytes: int | None = None  # bytes, a table's new indexes together
     desirable_entries_scanned_in_filter: int | None = None  # few enough a query; seed 000, III.1
     desirable_query_ratio: float = 0.9  # share of the queries that must stay within them
@@ -71,6 +71,8 @@ class Settings:
     post_filter_entry_weight: float = (
         1.0  # entries in filter that one post filter counts, when trees are weighed
     )
+    max_skipping_size_ratio: float = 0.05  # of the table's bytes: the metadata of its skipping indexes
+    sampled_files: int = 256  # files of a lake table whose rows are counted for indicators; fewer are all
     max_rejected_ratio: float = 0.05  # share of log records that no format explains
     max_unparsed_ratio: float = 0.5  # share of a table's queries that no shape was found for
     max_damaged_ratio: float = 0.2  # share of a table's segments that cannot be read
@@ -85,7 +87,7 @@ class Settings:
     @property
     def column_index_kinds(self) -> list[str]:
         """The kinds of index that stand on one column."""
-        return [kind for kind in self.index_kinds.split(",") if kind != "star_tree"]
+        return [kind for kind in self.index_kinds.split(",") if kind not in ("star_tree", "skipping")]
 
     def __post_init__(self) -> None:
         """Refuse values that no night can run with."""

@@ -75,7 +75,9 @@ def house(sample_lake: Path, sample_casts: dict[str, str], tmp_path_factory: pyt
         "artefacts: artefacts\nlog_paths: [sample/logs]\nsegments_root: sample/segments\n"
         "table_configs: [sample/config/airlineStats_table.json, sample/config/lineitem_table.json]\n"
         "settings: {min_gain_ratio: 0.05}\n"
-        f"lake_tables: {{lineitem: {{path: '{sample_lake}', casts: {sample_casts}}}}}\n"
+        "spark_event_logs: [sample/spark_events]\nskipping_metadata_root: skipping\n"
+        f"lake_tables: {{lineitem: {{path: '{sample_lake}', casts: {sample_casts}, "
+        "logged_as: 'file:/lake/lineitem'}}\n"
     )
     return House(folder)
 
@@ -136,6 +138,22 @@ def test_the_advice_is_the_best_set_that_was_measured_for_what_no_star_tree_answ
         assert f"reports/{NIGHT}/{table}/report.html" in first.stdout
         html = (house.folder / "reports" / NIGHT / table / "report.html").read_text()
         assert all(column in html for _, column in indexes)
+
+
+def test_the_chosen_skipping_indexes_are_built_and_queries_read_less_with_the_same_rows(
+    house: House, first: subprocess.CompletedProcess[str]
+) -> None:
+    told = house.report("lineitem")["skipping"]
+    assert {index["outcome"] for index in told["chosen"]} == {"created"}
+    columns = {column for index in told["chosen"] for column in index["columns"]}
+    assert {"l_shipdate", "l_orderkey"} <= columns
+    assert (told["table_files"], told["table_rows"]) == (96, 299_814)
+    assert told["saving_ratio"] > 0.5
+    assert {shape["verdict"] for shape in told["replayed"]} <= {"equal", "not_comparable"}
+    ran = [shape for shape in told["replayed"] if shape["verdict"] == "equal"]
+    plain = sum(shape["plain_bytes_read"] for shape in ran)
+    assert sum(shape["skipping_bytes_read"] for shape in ran) < 0.7 * plain
+    assert (house.folder / "skipping").is_dir()
 
 
 def test_the_chosen_star_trees_are_built_and_answer_as_a_scan_does_with_less_to_read(

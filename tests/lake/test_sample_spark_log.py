@@ -36,13 +36,6 @@ def executions() -> list[SqlExecution]:
     return [execution for execution in found if execution.scans]
 
 
-@pytest.fixture(scope="module")
-def files(sample_lake: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("files")
-    write_lake_table(sample_lake / "lineitem.parquet", folder)
-    return folder
-
-
 def test_the_log_is_of_the_samples_queries(executions: list[SqlExecution]) -> None:
     assert [execution.description for execution in executions] == list(sample_queries())
     assert len(executions) == QUERIES
@@ -51,9 +44,9 @@ def test_the_log_is_of_the_samples_queries(executions: list[SqlExecution]) -> No
     assert not any(execution.error for execution in executions)
 
 
-def test_every_query_read_every_file(executions: list[SqlExecution], files: Path) -> None:
+def test_every_query_read_every_file(executions: list[SqlExecution], sample_lake: Path) -> None:
     assert {scan.files_read for each in executions for scan in each.scans} == {FILES}
-    size = sum(file.stat().st_size for file in files.iterdir())
+    size = sum(file.stat().st_size for file in sample_lake.iterdir())
     assert {scan.bytes_read for each in executions for scan in each.scans} == {size}
 
 
@@ -82,23 +75,25 @@ def test_the_log_tells_nothing_of_the_machine_that_made_it() -> None:
     assert set(re.findall(r'"User":"([^"]*)"', text)) == {""}
 
 
-def test_the_files_hold_the_same_rows(sample_lake: Path, files: Path) -> None:
+def test_the_files_hold_the_same_rows(sample_rows: Path, sample_lake: Path) -> None:
     order = [("l_orderkey", "ascending"), ("l_linenumber", "ascending")]
-    ours = pq.read_table(files).sort_by(order)
-    theirs = pq.read_table(sample_lake).cast(ours.schema).sort_by(order)
+    ours = pq.read_table(sample_lake).sort_by(order)
+    theirs = pq.read_table(sample_rows).cast(ours.schema).sort_by(order)
     assert ours.equals(theirs)
 
 
-def test_the_files_are_the_same_again(sample_lake: Path, files: Path, tmp_path: Path) -> None:
-    write_lake_table(sample_lake / "lineitem.parquet", tmp_path)
-    first, second = ({file.name: file.read_bytes() for file in each.iterdir()} for each in (files, tmp_path))
+def test_the_files_are_the_same_again(sample_rows: Path, sample_lake: Path, tmp_path: Path) -> None:
+    write_lake_table(sample_rows, tmp_path)
+    first, second = (
+        {file.name: file.read_bytes() for file in each.iterdir()} for each in (sample_lake, tmp_path)
+    )
     assert len(first) == FILES
     assert first == second
 
 
-def test_dates_of_a_file_are_close_together_and_keys_are_not(files: Path) -> None:
+def test_dates_of_a_file_are_close_together_and_keys_are_not(sample_lake: Path) -> None:
     days, keys = [], []
-    for file in sorted(files.iterdir()):
+    for file in sorted(sample_lake.iterdir()):
         rows = pq.read_table(file, columns=["l_shipdate", "l_orderkey"])
         shipped = rows["l_shipdate"].cast(pa.int32()).to_numpy()
         days.append((np.quantile(shipped, 0.9) - np.quantile(shipped, 0.1), np.ptp(shipped)))

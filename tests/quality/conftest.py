@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import shutil
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
@@ -13,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from gate_checks import failed_checks, remove_check
+from gate_checks import failed_checks, import_great_expectations, remove_check
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.storage_for import storage_for
@@ -25,6 +23,7 @@ from starskip.stages.fit_latency_model import fit_latency_model
 from starskip.stages.local_engine import LocalEngine
 from starskip.stages.night import Night
 from starskip.stages.parse_query_logs import parse_query_logs
+from starskip.stages.refresh_skipping_indexes import refresh_skipping_indexes
 from starskip.stages.score_votes import score_votes
 from starskip.stages.select_indexes import select_indexes
 from starskip.stages.verify_indexes import verify_indexes
@@ -39,6 +38,7 @@ STAGES = (
     score_votes,
     select_indexes,
     build_star_trees,
+    refresh_skipping_indexes,
     verify_indexes,
     write_report,
 )
@@ -62,10 +62,7 @@ def sample_night(root: Path, run_date: date, tables: Iterable[str] | None = None
 
 @pytest.fixture(scope="session", autouse=True)
 def _great_expectations() -> None:
-    """Import it once, outside any test: it uses sre_constants, which Python 3.11 has deprecated."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        importlib.import_module("great_expectations")
+    import_great_expectations()
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ from starskip.reports.charts import (
     k_curve_chart,
     latency_chart,
     shapes_chart,
+    skipping_chart,
     star_tree_chart,
 )
 from starskip.reports.evidence import Evidence, LatencyBin
@@ -98,6 +99,34 @@ def test_an_answer_that_reads_no_row_has_its_dot_at_one(cases: dict[str, Callabl
     chart = star_tree_chart(replace(evidence, star_trees=replace(trees, proved=(none_read,))))
     assert chart is not None
     assert "1: 300 k to 1." in chart.alt
+
+
+def test_skipping_has_a_dot_for_each_way_under_the_numbers_of_the_table(
+    cases: dict[str, Callable[[], Evidence]],
+) -> None:
+    evidence = cases["milliseconds"]()
+    chart = skipping_chart(evidence)
+    assert chart is not None
+    assert len(marks(chart.wide_svg, "mark-symbol")) == 2 * 5
+    assert "1: 44.2 MB to 1.1 MB; 2: 39.8 MB to 12.3 MB;" in chart.alt
+    # What reads nothing has its dot where a logarithm begins.
+    assert chart.alt.endswith("5: 52.4 MB to 1 B.")
+    assert "1  l_shipdate >= ? AND l_shipdate < ?" in texts(chart.wide_svg)
+    assert evidence.skipping is not None
+    replayed = (evidence.skipping.replayed[-1], *evidence.skipping.replayed[:-1])
+    later = skipping_chart(replace(evidence, skipping=replace(evidence.skipping, replayed=replayed)))
+    assert later is not None
+    assert "1" not in texts(later.narrow_svg)[-5:] and "6" in texts(later.narrow_svg)
+    assert "2: 44.2 MB to 1.1 MB; 3: 39.8 MB to 12.3 MB;" in later.alt
+
+
+def test_no_picture_of_skipping_without_a_replay(cases: dict[str, Callable[[], Evidence]]) -> None:
+    assert skipping_chart(cases["lineitem"]()) is None
+    assert skipping_chart(cases["nothing_to_recommend"]()) is None
+    evidence = cases["milliseconds"]()
+    assert evidence.skipping is not None
+    uncompared = evidence.skipping.replayed[-1:]
+    assert skipping_chart(replace(evidence, skipping=replace(evidence.skipping, replayed=uncompared))) is None
 
 
 def test_nothing_to_draw(evidence: Evidence) -> None:

@@ -27,6 +27,15 @@ from starskip.reports.evidence import (
     Summary,
 )
 from starskip.reports.evidence_json import evidence_from_json, evidence_to_json, harmless_json
+from starskip.reports.skipping_evidence import (
+    ChosenSkippingIndex,
+    OtherSkippingIndex,
+    RefusedSkippingIndex,
+    ReplayedShape,
+    SkippedShape,
+    SkippingFactors,
+    SkippingIndexes,
+)
 from starskip.reports.star_tree_evidence import (
     AnsweredShape,
     ChosenStarTree,
@@ -86,6 +95,35 @@ STAR_TREES = st.builds(
     note=st.none() | TEXT,
     unanswerable=st.dictionaries(TEXT, WHOLE, max_size=3),
 )
+FACTORS = st.none() | st.builds(SkippingFactors, FINITE, FINITE, FINITE, FINITE)
+MEANS = st.none() | FINITE
+SKIPPING = st.builds(
+    SkippingIndexes,
+    chosen=tuples(
+        ChosenSkippingIndex,
+        columns=NAMES,
+        individual_saving_ratio=MEANS,
+        progressive_saving_ratio=MEANS,
+        size_bytes=st.none() | WHOLE,
+    ),
+    others=tuples(OtherSkippingIndex, detail=st.none() | TEXT, size_bytes=st.none() | WHOLE),
+    refused=tuples(RefusedSkippingIndex),
+    shapes=tuples(SkippedShape, queries=FINITE, bytes_ratio=FINITE, factors=FACTORS, saving_ratio=MEANS),
+    replayed=tuples(
+        ReplayedShape,
+        plain_files_read=MEANS,
+        skipping_files_read=MEANS,
+        plain_bytes_read=MEANS,
+        skipping_bytes_read=MEANS,
+        plain_ms=MEANS,
+        skipping_ms=MEANS,
+    ),
+    relayout=NAMES,
+    means=FACTORS,
+    queries=MEANS,
+    total_bytes=MEANS,
+    saving_ratio=MEANS,
+)
 EVIDENCE = st.builds(
     Evidence,
     table=TEXT,
@@ -123,6 +161,7 @@ EVIDENCE = st.builds(
     ),
     show_literals=st.booleans(),
     star_trees=st.none() | STAR_TREES,
+    skipping=st.none() | SKIPPING,
     schema_version=st.just(1),
 )
 
@@ -144,7 +183,7 @@ def test_setting_of_a_whole_number_stays_whole(evidence: Evidence) -> None:
 
 def test_fields_with_defaults_may_be_absent(evidence: Evidence) -> None:
     document = json.loads(evidence_to_json(evidence))
-    optional = ("show_literals", "schema_version")
+    optional = ("show_literals", "skipping", "schema_version")
     for name in optional:
         del document[name]
     assert evidence_from_json(json.dumps(document), "report.json") == evidence

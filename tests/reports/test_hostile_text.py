@@ -14,13 +14,14 @@ from xml.etree import ElementTree
 
 import pytest
 from markdown_it import MarkdownIt
-from starskip.reports.charts import shapes_chart, star_tree_chart
+from starskip.reports.charts import shapes_chart, skipping_chart, star_tree_chart
 from starskip.reports.evidence import Evidence
 from starskip.reports.masking import masked_evidence
 from starskip.reports.render_html import render_html
 from starskip.reports.render_json import render_json
 from starskip.reports.render_markdown import render_markdown
 from starskip.reports.report_files import report_files
+from starskip.reports.skipping_evidence import EvaluatedQueries
 
 EVENTS = ("onload", "onerror", "onclick", "onmouseover", "onfocus", "ontoggle", "onbegin", "onpointerenter")
 ELEMENTS = (
@@ -107,9 +108,22 @@ def plain(cases: dict[str, Callable[[], Evidence]]) -> Evidence:
     gates = (*quality.gates[:1], replace(quality.gates[0], success=False))
     assert evidence.star_trees is not None
     proved = tuple(replace(each, rows_read_by_scan=None) for each in evidence.star_trees.proved)
+    assert evidence.skipping is not None
+    indexes = evidence.skipping
+    skipping = replace(
+        indexes,
+        chosen=indexes.chosen[-2:],
+        refused=indexes.refused[:1],
+        shapes=(indexes.shapes[0], indexes.shapes[-1]),
+        replayed=(replace(indexes.replayed[-1], plain_files_read=1.0),),
+        evaluated=EvaluatedQueries(1, 1, 1, 1),
+        note="no",
+        build_note="no",
+    )
     return replace(
         evidence,
         star_trees=replace(evidence.star_trees, note="no", proved=proved),
+        skipping=skipping,
         settings=evidence.settings[:2],
         k_curve=replace(evidence.k_curve, points=evidence.k_curve.points[:1]),
         shapes=replace(evidence.shapes, top=shapes),
@@ -251,11 +265,24 @@ def test_payloads_as_labels_of_the_star_tree_chart(plain: Evidence) -> None:
         check_text(chart.wide_svg)
 
 
+def test_payloads_as_labels_of_the_skipping_chart(plain: Evidence) -> None:
+    skipping = plain.skipping
+    assert skipping is not None
+    template = replace(skipping.replayed[0], plain_bytes_read=1e9, skipping_bytes_read=0.0)
+    for start in range(0, len(PAYLOADS), 15):
+        replayed = tuple(replace(template, condition=each) for each in PAYLOADS[start : start + 15])
+        evidence = masked_evidence(replace(plain, skipping=replace(skipping, replayed=replayed)))
+        chart = skipping_chart(evidence)
+        assert chart is not None
+        check_picture(chart.wide_svg)
+        check_text(chart.wide_svg)
+
+
 def test_megabyte_in_every_field_stays_a_page(plain: Evidence) -> None:
     for letter in "x<`|\n\x1b'漢":
         hostile = poisoned(plain, letter * 1_000_000)
         assert len(render_html(hostile)) < 300_000
-        assert len(render_markdown(hostile)) < 60_000
+        assert len(render_markdown(hostile)) < 80_000
 
 
 def test_ten_thousand_refusals_stay_a_page(plain: Evidence) -> None:
@@ -303,7 +330,14 @@ def test_no_literal_of_the_log_in_any_byte(cases: dict[str, Callable[[], Evidenc
     answered = tuple(replace(trees.chosen[0].shapes[0], masked_text=text) for text in QUERIES[:-1])
     proved = tuple(replace(trees.proved[0], masked_text=text) for text in QUERIES[:-1])
     trees = replace(trees, chosen=(replace(trees.chosen[0], shapes=answered),), proved=proved)
-    evidence = replace(evidence, star_trees=trees)
+    skipping = evidence.skipping
+    assert skipping is not None
+    skipping = replace(
+        skipping,
+        shapes=tuple(replace(skipping.shapes[0], condition=text) for text in QUERIES[:-1]),
+        replayed=tuple(replace(skipping.replayed[0], condition=text) for text in QUERIES[:-1]),
+    )
+    evidence = replace(evidence, star_trees=trees, skipping=skipping)
     evidence = replace(evidence, shapes=replace(evidence.shapes, top=shapes), data_quality=quality)
     for name, content in report_files(evidence).items():
         text = content.decode()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from starskip.reports.evidence import Evidence
-from starskip.reports.masking import MAX_READ, mask_literals, masked_evidence
+from starskip.reports.masking import MAX_READ, mask_condition, mask_literals, masked_evidence
 
 SQL = st.text("'\"`\\-/* \n\t\x1b.,()=?;eExab_01259é²\u202e\u00a0\0…", max_size=60)
 
@@ -109,3 +109,37 @@ def test_evidence_is_masked_whatever_the_stages_left(evidence: Evidence) -> None
     shown = masked_evidence(raw).shapes.top[0]
     assert (shown.masked_text, shown.full_text) == ("a = ?", None)
     assert masked_evidence(replace(raw, show_literals=True)).shapes.top[0].full_text == "a = 'secret'"
+
+
+@pytest.mark.parametrize(
+    ("skeleton", "shown"),
+    [
+        ("l_comment LIKE '?%' AND l_tax > ?", "l_comment LIKE '?%' AND l_tax > ?"),
+        ("a LIKE '%?' OR b LIKE '%?%' OR c IN (?)", "a LIKE '%?' OR b LIKE '%?%' OR c IN (?)"),
+        ("address.city = ?", "address.city = ?"),
+        ("a LIKE '?%' AND b = 'secret'", "a LIKE ? AND b = ?"),
+        ("a = 'O''?%''secret'", "a = ?"),
+        ("a = 'O''?%'unquoted", "a = ?unquoted"),
+        ("a = 4711", "a = ?"),
+        ("a = ?\x1b", "a = ?\\x1b"),
+        ("", ""),
+    ],
+)
+def test_shape_of_a_predicate_shows_its_patterns_and_no_literal(skeleton: str, shown: str) -> None:
+    assert mask_condition(skeleton) == shown
+
+
+@given(SQL)
+@example("`'?%'` = ?")
+def test_shape_of_a_predicate_is_masked_once(text: str) -> None:
+    assert mask_condition(mask_condition(text)) == mask_condition(text)
+
+
+@given(st.text("'?%\\ab1 \n", max_size=20))
+def test_shape_of_a_predicate_shows_nothing_that_masking_hides(text: str) -> None:
+    shown = mask_condition(text).replace("'?%'", "?").replace("'%?'", "?").replace("'%?%'", "?")
+    assert shown == mask_literals(text, quoted_names=True)
+
+
+def test_long_shape_of_a_predicate_is_bounded() -> None:
+    assert len(mask_condition("a LIKE '?%' AND " * 1_000)) <= 2_000

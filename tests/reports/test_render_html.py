@@ -50,6 +50,7 @@ def test_sections_stand_in_their_order(cases: dict[str, Callable[[], Evidence]])
         "change",
         "savings",
         "star-trees",
+        "skipping-indexes",
         "shapes",
         "latency",
         "refusals",

@@ -11,7 +11,7 @@ from skipping_law.written import negated
 from starskip.skipping.expression import Call, Column, Expression, Literal
 from starskip.skipping.geospatial_functions import st_contains, st_distance
 from starskip.skipping.registry import index_from_specification
-from starskip.skipping.user_functions import map_function
+from starskip.skipping.user_functions import implications, map_function
 
 FUNCTIONS = {"udf:st_contains": st_contains, "udf:st_distance": st_distance}
 BERMUDA = "POLYGON((-64.73 32.31, -80.19 25.76, -66.09 18.43, -64.73 32.31))"
@@ -108,3 +108,20 @@ def test_a_function_that_nobody_has_mapped():
     map_function("IS_NEAR", lambda node: Call("IsNotNull", (node.arguments[0],)))
     assert files_read(is_near, [index], metadata) == [True, True, True, False]
     assert files_read(negated(is_near), [index], metadata) == [True] * 4
+
+
+@pytest.mark.parametrize("kind", [pa.date32(), pa.timestamp("us")])
+def test_a_day_that_python_does_not_have(kind: pa.DataType) -> None:
+    number = pa.array([3_000_000 if kind == pa.date32() else 300_000_000_000_000_000])
+    beyond = number.cast(pa.int32() if kind == pa.date32() else pa.int64()).view(kind)[0]
+    with pytest.raises((OverflowError, ValueError)):
+        beyond.as_py()
+    compared = Call("EqualTo", (Call("DateAdd", (Column(("day",), "date"),)), Literal(beyond)))
+    assert implications()[1](compared) is None
+
+
+def test_a_wrapped_predicate_says_what_is_inside() -> None:
+    inner = Call("IsNull", (Column(("c",), "int"),))
+    wrapped = [Call("EqualNullSafe", (inner, Literal(pa.scalar(each, pa.bool_())))) for each in (True, False)]
+    assert [implications()[1](each) for each in wrapped] == [inner, Call("Not", (inner,))]
+    assert implications()[1](Call("EqualTo", (inner, Literal(pa.scalar(None, pa.bool_()))))) is None

@@ -27,8 +27,12 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.driver.maxResultSize", "16m")
         .config("spark.ui.enabled", "false")
         .config("spark.log.level", "ERROR")
-        # Tests are short: the optimising compiler would cost more than it saves.
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        # Tests are short: the optimising compiler would cost more than it saves. Without it Java keeps room
+        # for little compiled code, and once that is full everything is interpreted.
+        .config(
+            "spark.driver.extraJavaOptions",
+            "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
+        )
         .getOrCreate()
     )
     yield session

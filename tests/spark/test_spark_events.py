@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from sample.lake_table import write_lake_table
 from starskip.lake.spark_events.event_lines import event_lines
 from starskip.lake.spark_events.event_logs import event_logs
 from starskip.lake.spark_events.sql_execution import LogSummary, SqlExecution
@@ -88,11 +87,10 @@ def test_logs_as_spark_compresses_them(spark: SparkSession, tmp_path: Path, code
 def test_the_samples_log_made_anew(sample_lake: Path, tmp_path: Path) -> None:
     """The same queries and predicates, files, bytes and rows; only times are others."""
     count = 5
-    write_lake_table(sample_lake / "lineitem.parquet", tmp_path / "lineitem")
     program = [
         sys.executable,
         str(SAMPLE / "spark_log.py"),
-        str(tmp_path / "lineitem"),
+        str(sample_lake),
         str(tmp_path / "events"),
     ]
     subprocess.run([*program, str(count)], check=True, capture_output=True)

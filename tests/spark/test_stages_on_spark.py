@@ -19,6 +19,7 @@ from starskip.stages.local_engine import LocalEngine
 from starskip.stages.night import Night
 from starskip.stages.night_from_config import NightArguments, night_from_config
 from starskip.stages.parse_query_logs import parse_query_logs
+from starskip.stages.refresh_skipping_indexes import refresh_skipping_indexes
 from starskip.stages.score_votes import score_votes
 from starskip.stages.select_indexes import select_indexes
 from starskip.stages.verify_indexes import verify_indexes
@@ -33,6 +34,7 @@ STAGES = (
     score_votes,
     select_indexes,
     build_star_trees,
+    refresh_skipping_indexes,
     verify_indexes,
     write_report,
 )

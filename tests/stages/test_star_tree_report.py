@@ -136,6 +136,7 @@ def test_refusals_and_what_no_tree_answers_are_told_where_none_was_chosen(
         "star_trees_note": "no rows could be read to estimate trees from",
         "table_bytes": 5_000,
     }
+    tree_house.choose()
     night.publish("recommendations", {"sales": Part((), properties)})
     run(tree_house)
     trees = report(tree_house)

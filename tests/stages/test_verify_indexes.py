@@ -40,7 +40,7 @@ def test_what_a_tree_answers_is_asked_both_ways_with_what_each_read(house: Any) 
     house.ask(EXACT)
     result = run(house)
     assert result.counts["equal"] == 1
-    assert result.warnings == []
+    assert list(result.warnings) == []
     (row,) = house.rows("verdicts")
     assert (row["verdict"], row["tree"], row["instance"], row["detail"]) == ("equal", 2, 1, None)
     assert row["answer_rows"] == 3

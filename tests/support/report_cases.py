@@ -16,6 +16,7 @@ from report_data import (
     TOTAL,
     bins,
     shapes,
+    skipping_indexes,
     star_trees,
 )
 from starskip.reports.evidence import (
@@ -38,6 +39,7 @@ from starskip.reports.evidence import (
     TypicalEntries,
 )
 from starskip.reports.evidence_bounds import top_shapes
+from starskip.reports.skipping_evidence import SkippingIndexes
 from starskip.reports.star_tree_evidence import StarTrees
 
 
@@ -118,6 +120,7 @@ def milliseconds() -> Evidence:
         unit="milliseconds",
         nights=3,
         star_trees=star_trees(),
+        skipping=skipping_indexes(),
         sort_order=replace(evidence.sort_order, column=None) if evidence.sort_order else None,
         show_literals=True,
         settings=tuple(replace(s, value=True) if s.name == "show_literals" else s for s in SETTINGS),
@@ -160,6 +163,7 @@ def nothing_to_recommend() -> Evidence:
         evidence,
         table="airlineStats",
         star_trees=StarTrees(note="No star-tree would save enough to be worth its upkeep."),
+        skipping=SkippingIndexes(note="No Spark query of the last 7 nights reads the table."),
         summary=replace(evidence.summary, predicted_saving_ratio=0.0, predicted_interval=Interval(0.0, 0.01)),
         change=ConfigChange(keys={}),
         chosen=(),
@@ -187,6 +191,7 @@ def stopped_by_gate() -> Evidence:
         typical_entries=None,
         sort_order=None,
         star_trees=None,
+        skipping=None,
         table="lineitem",
         k_curve=KCurve((), 0, "no_more_candidates"),
         shapes=top_shapes(()),

@@ -8,6 +8,16 @@ sample; intervals, K = 5 and 6, refusal figures, latency bins and all other nigh
 from __future__ import annotations
 
 from starskip.reports.evidence import GateCheck, LatencyBin, Quantile, Setting, ShapeEvidence
+from starskip.reports.skipping_evidence import (
+    ChosenSkippingIndex,
+    EvaluatedQueries,
+    OtherSkippingIndex,
+    RefusedSkippingIndex,
+    ReplayedShape,
+    SkippedShape,
+    SkippingFactors,
+    SkippingIndexes,
+)
 from starskip.reports.star_tree_evidence import (
     AnsweredShape,
     ChosenStarTree,
@@ -175,4 +185,70 @@ def star_trees() -> StarTrees:
         unanswerable={"not_an_aggregation": 144, "several_columns": 79},
         table_rows=299_814,
         table_bytes=9_668_977,
+    )  # fmt: skip
+
+
+# condition, queries, bytes, sigma, lambda, mu, psi, share skipped
+CONDITIONS = (
+    ("l_shipdate >= ? AND l_shipdate < ?", 61.5, 2_713_190_400, 0.0119, 0.581, 0.962, 0.0213, 0.9781),
+    ("l_suppkey = ?", 48.0, 1_902_412_800, 0.0001, 0.00033, 0.981, 0.309, 0.6898),
+    ("l_shipmode = ?", 33.2, 1_310_720_000, 0.1428, 0.1428, 1.0, 1.0, 0.0),
+    ("l_orderkey IN (?)", 40.0, 802_816_000, 0.0000034, 0.0012, 0.93, 0.00305, 0.9969),
+    ("l_comment LIKE '?%'", 12.0, 655_360_000, 0.00021, 0.0019, 0.77, 0.1435, 0.8565),
+)
+
+
+def skipping_indexes() -> SkippingIndexes:
+    """Three indexes, one of them new, one that failed, one left; a layout that stands in the way of some."""
+    shapes = tuple(
+        SkippedShape(f"{number:016x}", text, queries, size, round(size / 7_653_000_000, 6), "defined", None, SkippingFactors(*factors), saving)
+        for number, (text, queries, size, *factors, saving) in enumerate(CONDITIONS, start=0x51F7)
+    )  # fmt: skip
+    return SkippingIndexes(
+        chosen=(
+            ChosenSkippingIndex("minmax:l_shipdate", "minmax", ("l_shipdate",), "refreshed", "2 of 64 files are new or changed", 0.4011, 0.4011, 4_096, 4_212, 64, 64),
+            ChosenSkippingIndex("bloom:l_suppkey", "bloom", ("l_suppkey",), "created", None, 0.1715, 0.1703, 1_228_800, 1_230_116, 64, 64),
+            ChosenSkippingIndex("minmax:l_orderkey", "minmax", ("l_orderkey",), "unchanged", None, 0.1046, 0.1046, 4_096, 4_198, 64, 62),
+            ChosenSkippingIndex("prefix:l_comment:6", "prefix", ("l_comment",), "failed", "l_comment is not read: file part-00017.parquet cannot be opened", 0.0734, 0.0734, 402_116),
+        ),
+        others=(
+            OtherSkippingIndex("valuelist:l_returnflag", "deleted", "tonight's choice is without it"),
+            OtherSkippingIndex("nulls:l_receiptdate", "by_hand", None, 3_980, 64, 64),
+        ),
+        refused=(
+            RefusedSkippingIndex("valuelist:l_shipmode", "layout", "matching rows lie in nearly all files: perfect metadata would save 0.00% of what is read, so that only another layout helps", 6_208),
+            RefusedSkippingIndex("hybrid:l_suppkey", "covered_by_chosen", "saves 17.15% of what is read by itself, 0.02% beside what is chosen: bloom:l_suppkey skips mostly the same files", 2_560_000),
+            RefusedSkippingIndex("nulls:l_comment", "no_query", "no query has a predicate that it could skip by", 1_024),
+        ),
+        shapes=(
+            *shapes,
+            SkippedShape("00000000000051fc", "l_partkey = ? AND l_shipdate > ?", 7.0, 262_144_000, 0.034255, "no_matching_rows", None, None, 0.9844),
+            SkippedShape("00000000000051fd", "riskScore(l_tax) > ?", 1.0, 6_357_600, 0.000831, "not_evaluated", "function riskScore is not known here"),
+        ),
+        other_shapes=4,
+        replayed=(
+            ReplayedShape("00000000000051f7", CONDITIONS[0][0], 3, "equal", None, 64.0, 1.6666666666666667, 44_204_032.0, 1_101_824.0, 412.0, 61.5),
+            ReplayedShape("00000000000051f8", CONDITIONS[1][0], 3, "equal", None, 64.0, 20.333333333333332, 39_845_888.0, 12_309_504.0, 301.0, 140.0),
+            ReplayedShape("00000000000051f9", CONDITIONS[2][0], 3, "equal", None, 64.0, 64.0, 40_960_000.0, 40_960_000.0, 288.0, 291.0),
+            ReplayedShape("00000000000051fa", CONDITIONS[3][0], 3, "equal", None, 64.0, 1.0, 20_070_400.0, 313_600.0, 190.0, 38.2),
+            ReplayedShape("00000000000051fc", "l_partkey = ? AND l_shipdate > ?", 2, "equal", None, 64.0, 0.0, 52_428_800.0, 0.0, 350.0, 22.4),
+            ReplayedShape("00000000000051fd", "riskScore(l_tax) > ?", 1, "not_comparable", "function riskScore is not known here", None, None, None, None, None, None),
+        ),
+        choice="4 of 7 indexes, 1639108 bytes, save 62.04% of what is read (exact, 19 patterns, proved best)",
+        layout="layout, not metadata, is the problem of 33 of 196 queries: with perfect metadata 24.1% of the rows would still be read, though 2.6% match (layout factor 0.021); files sorted by l_suppkey would leave 4.2% to read",
+        relayout=("l_suppkey",),
+        means=SkippingFactors(0.00147, 0.0213, 0.951, 0.0726),
+        evaluated=EvaluatedQueries(188, 7, 0, 1),
+        sampled_files=64,
+        table_files=64,
+        table_rows=6_001_215,
+        table_bytes=192_937_984,
+        queries=202.7,
+        total_bytes=7_653_000_000.0,
+        saving_ratio=0.6204,
+        measured_bytes=1_639_108,
+        budget_bytes=5_000_000,
+        location="/data/starskip/artefacts/skipping/lineitem",
+        metadata_bytes=1_652_410,
+        files_read=2,
     )  # fmt: skip

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from starskip.artefacts import schemas
+from starskip.artefacts import lake_schemas, schemas
 from starskip.artefacts.aside import Aside
 from starskip.artefacts.chain import Chain
 from starskip.artefacts.manifest import Manifest, Part
@@ -24,9 +24,12 @@ from starskip.artefacts.storage import Storage, StoredObject
 from starskip.errors import StorageError
 
 SCHEMAS: Mapping[str, pa.Schema] = {
-    name.lower(): schema for name, schema in vars(schemas).items() if isinstance(schema, pa.Schema)
+    name.lower(): schema
+    for module in (schemas, lake_schemas)
+    for name, schema in vars(module).items()
+    if isinstance(schema, pa.Schema)
 }
-"""The schema of each artefact by the artefact's name, which is its name in ``schemas`` in small letters."""
+"""The schema of each artefact by the artefact's name, which is that of its schema in small letters."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
 _KINDS = ("manifests", "data")
 

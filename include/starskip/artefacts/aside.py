@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -44,16 +44,18 @@ class Aside:
         rows: pa.Table | Iterable[pa.RecordBatch],
         *,
         bytes_per_file: int = BYTES_PER_FILE,
+        encode: Callable[[pa.Table], pa.Buffer] = checked_parquet,
     ) -> tuple[DataFile, ...]:
         """Write the rows of one table as Parquet and return the files, none if there are no rows.
 
-        ``rows`` is a table or a stream of batches, of which about ``bytes_per_file`` are held at a time.
+        ``rows`` is a table or a stream of batches, of which about ``bytes_per_file`` are held at a time;
+        ``encode`` makes the bytes of a file of them.
         Raises ``StorageError`` naming artefact and column if they do not fit the artefact's schema.
         """
         if isinstance(rows, pa.Table):
             self._fitted(rows.slice(0, 0), table)  # a table without rows has columns all the same
             rows = rows.to_batches(max_chunksize=_ROWS_PER_BATCH)
-        return tuple(self._write_parquet(table, chunk) for chunk in _chunks(rows, bytes_per_file))
+        return tuple(self._write_parquet(table, chunk, encode) for chunk in _chunks(rows, bytes_per_file))
 
     def write_file(self, table: str, file_name: str, content: bytes) -> DataFile:
         """Write one file that is not a table, such as a report page, and return it.
@@ -62,8 +64,8 @@ class Aside:
         """
         return self._put(f"{self._table_folder(table)}/{uuid4().hex}-{file_name}", content, None)
 
-    def _write_parquet(self, table: str, rows: pa.Table) -> DataFile:
-        content = checked_parquet(self._fitted(rows, table)).to_pybytes()
+    def _write_parquet(self, table: str, rows: pa.Table, encode: Callable[[pa.Table], pa.Buffer]) -> DataFile:
+        content = encode(self._fitted(rows, table)).to_pybytes()
         return self._put(f"{self._table_folder(table)}/{uuid4().hex}.parquet", content, rows.num_rows)
 
     def _fitted(self, rows: pa.Table, table: str) -> pa.Table:

@@ -282,38 +282,3 @@ VERDICTS = pa.schema(
 ``instance`` counts a shape's queries from 1, those that scanned most first. ``tree`` is that of
 STAR_TREE_BUILDS, null where none answered. An aggregated document is one row.
 """
-
-_LAKE_INSTANCE = pa.struct(
-    [
-        ("predicate", pa.string()),
-        ("description", pa.string()),
-        ("queries", pa.int64()),
-        ("duration_ms", pa.int64()),
-        ("files_read", pa.int64()),
-        ("bytes_read", pa.int64()),
-        ("rows_read", pa.int64()),
-    ]
-)
-
-LAKE_QUERIES = pa.schema(
-    [
-        ("table", pa.string()),
-        ("shape_id", pa.string()),
-        ("skeleton", pa.string()),
-        ("queries", pa.int64()),
-        ("failed", pa.int64()),
-        ("duration_ms", pa.int64()),
-        ("files_read", pa.int64()),
-        ("bytes_read", pa.int64()),
-        ("rows_read", pa.int64()),
-        ("first_started_ms", pa.int64()),
-        ("last_started_ms", pa.int64()),
-        ("instances", pa.list_(_LAKE_INSTANCE)),
-    ]
-)
-"""One row a table of the lake and shape of predicates that Spark scanned it with.
-
-A query that scans a table twice counts twice, each time with its whole duration. Sums are over ``queries``,
-which ``failed`` ones are not among. ``instances``: the distinct predicates, or of many an even sample
-(skipping.workload.expression_json); ``description`` is that of one query which asked so.
-"""

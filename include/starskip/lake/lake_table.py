@@ -1,4 +1,4 @@
-"""A table of the lake: where its files lie, and the types that its columns are read as.
+"""A table of the lake: where its files lie, how Spark reads them, and the types that its columns are read as.
 
 A log's queries are written for the types of the Pinot table. Where the lake has others, dates for what Pinot
 keeps as text, say, the configuration of the night names the type to read a column as.
@@ -12,7 +12,14 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class LakeTable:
-    """``path``: a file or a folder of files, or its URL; ``casts``: column to the Arrow type to read."""
+    """``path``: a file or a folder of files, or its URL; ``casts``: column to the Arrow type to read.
+
+    ``file_format`` and ``options`` are those of ``spark.read``. ``logged_as``: further locations that event
+    logs know the table by.
+    """
 
     path: str
     casts: Mapping[str, str] = field(default_factory=dict)
+    file_format: str = "parquet"
+    options: Mapping[str, str] = field(default_factory=dict)
+    logged_as: tuple[str, ...] = ()

@@ -128,6 +128,11 @@ def night_params() -> dict[str, Param]:
             "Share of the table's rows, and of its bytes; a larger tree is refused.",
             section=_ADVISED,
         ),
+        "max_skipping_size_ratio": _share(
+            "Most that skipping indexes may take",
+            "Share of a lake table's bytes, all of them together; 0.05 if left out.",
+            section=_ADVISED,
+        ),
         "tree_gain_size_ratio": _share(
             "Size for which a star-tree must save the least gain",
             "Share of the table's bytes; a tree of twice as much must save twice as much.",

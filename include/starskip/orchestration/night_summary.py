@@ -32,7 +32,8 @@ def _table_summary(paths: Mapping[str, Path], since: datetime, beside: Path) -> 
             f"{printable(evidence.table, 120)}: no new report; that of {evidence.created_at:%F %R} UTC stands"
         )
     sentence = "".join(printable(piece.text) for piece in headline(evidence))
-    lines = [printable(evidence.table, 120), f"  {sentence}", *_curve(evidence), *_star_trees(evidence)]
+    lines = [printable(evidence.table, 120), f"  {sentence}", *_curve(evidence)]
+    lines += [*_star_trees(evidence), *_skipping_indexes(evidence)]
     shown = [path.relative_to(beside) if path.is_relative_to(beside) else path for path in paths.values()]
     lines += [f"  {path}" for path in sorted(shown, key=lambda path: path.suffix != ".html")]
     return "\n".join(lines)
@@ -67,6 +68,25 @@ def _star_trees(evidence: Evidence) -> list[str]:
     agreed = sum(each.is_agreed for each in trees.proved)
     proved = f"  {agreed} of {len(trees.proved)} query shapes answered from star-trees as by a scan"
     return [*lines, *([proved] if trees.proved else []), ""]
+
+
+def _skipping_indexes(evidence: Evidence) -> list[str]:
+    skipping = evidence.skipping
+    if skipping is None or not skipping.chosen:
+        return []
+    lines = []
+    for each in skipping.chosen[:_MAX_POINTS]:
+        outcome = printable(each.outcome.replace("_", " "), 20)
+        size_bytes = each.measured_bytes if each.size_bytes is None else each.size_bytes
+        name = printable(each.specification, _MAX_COLUMNS_CHARACTERS)
+        lines.append(f"  skipping index {outcome}, {size_share(size_bytes, skipping.table_bytes)}: {name}")
+    if (more := len(skipping.chosen) - _MAX_POINTS) > 0:
+        lines.append(f"  and {more} more")
+    if skipping.layout is not None:
+        lines.append(f"  {printable(skipping.layout, 300)}")
+    equal = sum(each.is_equal for each in skipping.replayed)
+    replayed = f"  {equal} of {len(skipping.replayed)} query shapes answered with skipping as without it"
+    return [*lines, *([replayed] if skipping.replayed else []), ""]
 
 
 def _best_set(smaller: tuple[str, ...], columns: tuple[str, ...]) -> str:

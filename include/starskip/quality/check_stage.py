@@ -11,6 +11,7 @@ from starskip.quality.latency_model_gate import LATENCY_MODEL_GATE
 from starskip.quality.queries_gate import QUERIES_GATE
 from starskip.quality.recommendations_gate import RECOMMENDATIONS_GATE
 from starskip.quality.reports_gate import REPORTS_GATE
+from starskip.quality.skipping_gate import SKIPPING_GATE
 from starskip.quality.star_trees_gate import STAR_TREES_GATE
 from starskip.quality.stream_rows import published
 from starskip.quality.table_facts_gate import TABLE_FACTS_GATE
@@ -26,6 +27,7 @@ _GATES: Mapping[str, Gate] = {
     "score_votes": VOTES_GATE,
     "select_indexes": RECOMMENDATIONS_GATE,
     "build_star_trees": STAR_TREES_GATE,
+    "refresh_skipping_indexes": SKIPPING_GATE,
     "verify_indexes": VERDICTS_GATE,
     "write_report": REPORTS_GATE,
 }
@@ -34,6 +36,7 @@ _MADE_OF = {
     "score_votes": "queries",
     "select_indexes": "votes",
     "build_star_trees": "recommendations",
+    "refresh_skipping_indexes": "skipping_advice",
     "verify_indexes": "star_tree_builds",
     "write_report": "recommendations",
 }

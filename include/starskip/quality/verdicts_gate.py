@@ -21,6 +21,8 @@ from starskip.stages.night import Night
 from starskip.verification.prove_query import Verdict
 
 _AGREED = (Verdict.EQUAL.value, Verdict.WITHIN_BOUND.value, Verdict.NOT_COMPARABLE.value)
+_SAME_FILES = (Verdict.EQUAL.value, Verdict.DIFFERENT.value)
+"""Verdicts of queries that ran both ways."""
 _COSTS = ("tree_rows_read", "scan_rows_read", "tree_ms", "scan_ms")
 
 
@@ -30,12 +32,38 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
         row["is_of_table"] = row["table"] == table
         row["name"] = f"{row['shape_id']} query {row['instance']}"
     answered = [row for row in rows if row["verdict"] in _AGREED]
-    return {"queries": View(rows, "name"), "answered": View(answered, "name")}
+    return {
+        "queries": View(rows, "name"),
+        "answered": View(answered, "name"),
+        **_skipping_views(night, table),
+    }
+
+
+def _skipping_views(night: Night, table: str) -> Mapping[str, View]:
+    snapshot = night.store.snapshot("skipping_verdicts", night.date_text)
+    rows = snapshot.read_table([table]).to_pylist() if snapshot and table in snapshot.tables else []
+    for row in rows:
+        row["is_of_table"] = row["table"] == table
+        row["name"] = f"{row['shape_id']} query {row['instance']}"
+    asked = [row for row in rows if row["verdict"] in _SAME_FILES]
+    return {"skipped": View(rows, "name"), "asked": View(asked, "name")}
 
 
 def _expectations(_: Settings) -> Sequence[Expectation]:
     queries = "queries of {table} from a star-tree and by a scan"
+    skipped = "queries of {table} with skipping and without"
     return (
+        among("skipped", "is_of_table", f"{skipped}: rows of this table", [True]),
+        distinct("skipped", ["shape_id", "instance"], f"{skipped}: told twice"),
+        present("skipped", "verdict", f"{skipped}: missing verdict"),
+        among("skipped", "verdict", f"{skipped}: answers", _AGREED),
+        at_most(
+            "asked",
+            "skipping_bytes_read",
+            "plain_bytes_read",
+            f"{skipped}: bytes read",
+            "no more than without",
+        ),
         among("queries", "is_of_table", f"{queries}: rows of this table", [True]),
         distinct("queries", ["shape_id", "instance"], f"{queries}: told twice"),
         present("queries", "verdict", f"{queries}: missing verdict"),

@@ -1,4 +1,4 @@
-"""The charts of a report as SVG texts: saving by K, shapes, star-trees, measured and predicted latency.
+"""The charts of a report as SVG texts: saving by K, shapes, star-trees, skipping, latency.
 
 Drawn by Vega-Lite (vl-convert: no browser, no network). Every chart comes in a wide and a narrow form; both
 carry a style sheet that swaps the theme's colours where the reader prefers dark. Colours are Okabe and Ito's,
@@ -7,7 +7,7 @@ which stay apart for colour-blind eyes. Text from outside goes in as data values
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +15,8 @@ import vl_convert
 
 from starskip.reports.evidence import Evidence
 from starskip.reports.evidence_bounds import thinned_bins
-from starskip.reports.number_text import compact_count, milliseconds, percent, percent_range
+from starskip.reports.number_text import compact_count, milliseconds, percent, percent_range, size
 from starskip.reports.sentences import filter_text
-from starskip.reports.star_tree_evidence import ProvedShape
 from starskip.reports.template_environment import shown
 
 Spec = dict[str, Any]
@@ -126,40 +125,45 @@ def shapes_chart(evidence: Evidence) -> Chart | None:
     shapes = [each for each in evidence.shapes.top[:MAX_BARS] if each.entries_scanned_in_filter]
     if not shapes:
         return None
-    now = [each.entries_scanned_in_filter for each in shapes]
-    then = [max(0.0, each.entries_scanned_in_filter * (1 - each.predicted_saving_ratio)) for each in shapes]
-    filters = [shown(filter_text(each.masked_text), 52) for each in shapes]
+    pairs = [
+        _Pair(
+            rank,
+            filter_text(each.masked_text),
+            each.entries_scanned_in_filter,
+            max(0.0, each.entries_scanned_in_filter * (1 - each.predicted_saving_ratio)),
+        )
+        for rank, each in enumerate(shapes, start=1)
+    ]
     x = _axis("before", "entries scanned in filter", format="~s", tickCount=5, orient="top")
     marks: Sequence[tuple[Spec, Spec]] = (
         ({"type": "bar", "color": GREY, "height": 16}, {}),
         ({"type": "bar", "color": BLUE, "height": 8}, {"x": x | {"field": "after"}}),
     )
     alt = "Entries scanned in filter by shape, now and with the chosen indexes."
-    return _by_shape(filters, list(zip(now, then, strict=True)), x, marks, alt)
+    return _by_shape(pairs, x, marks, alt)
 
 
 def star_tree_chart(evidence: Evidence) -> Chart | None:
     """Return rows read from a tree and by a scan, by shape, on a log axis; None if none was proved."""
     trees = evidence.star_trees
-    proved = [each for each in trees.proved if _is_measured(each)][:MAX_BARS] if trees else []
-    if not proved:
-        return None
-    # A logarithm has no place for zero rows.
-    scan = [max(1.0, each.rows_read_by_scan or 0.0) for each in proved]
-    tree = [max(1.0, each.rows_read_from_tree or 0.0) for each in proved]
-    texts = [shown(each.masked_text, 52) for each in proved]
-    x = _axis("before", "rows read", format="~s", tickCount=5, orient="top") | {"scale": {"type": "log"}}
-    marks: Sequence[tuple[Spec, Spec]] = (
-        ({"type": "rule", "color": GRID}, {"x2": {"field": "after"}}),
-        (_dots(GREY, size=90), {}),
-        (_dots(BLUE, size=90), {"x": x | {"field": "after"}}),
-    )
-    alt = "Rows read by shape, by a scan and from a star-tree."
-    return _by_shape(texts, list(zip(scan, tree, strict=True)), x, marks, alt)
+    rows = [
+        _Pair(rank, each.masked_text, each.rows_read_by_scan, each.rows_read_from_tree)
+        for rank, each in enumerate(trees.proved if trees else (), start=1)
+        if each.rows_read_by_scan is not None and each.rows_read_from_tree is not None
+    ]
+    return _far_apart(rows, "rows read", "Rows read by shape, by a scan and from a star-tree.", compact_count)
 
 
-def _is_measured(proved: ProvedShape) -> bool:
-    return proved.rows_read_by_scan is not None and proved.rows_read_from_tree is not None
+def skipping_chart(evidence: Evidence) -> Chart | None:
+    """Return bytes that Spark read without skipping and with it, by shape; None if none was replayed."""
+    indexes = evidence.skipping
+    rows = [
+        _Pair(rank, each.condition, each.plain_bytes_read, each.skipping_bytes_read)
+        for rank, each in enumerate(indexes.replayed if indexes else (), start=1)
+        if each.plain_bytes_read is not None and each.skipping_bytes_read is not None
+    ]
+    alt = "Bytes that Spark read by shape, without skipping and with it."
+    return _far_apart(rows, "bytes read", alt, lambda each: size(round(each)))
 
 
 def latency_chart(evidence: Evidence) -> Chart | None:
@@ -188,23 +192,53 @@ def latency_chart(evidence: Evidence) -> Chart | None:
     return Chart(_svg(layers, WIDE, 280), _svg(layers, NARROW, 280), alt)
 
 
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two values of a shape, ``rank`` being its number in the table below the picture."""
+
+    rank: int
+    text: str
+    before: float
+    after: float
+
+
+def _far_apart(rows: Sequence[_Pair], title: str, alt: str, words: Callable[[float], str]) -> Chart | None:
+    """Return the first rows as dots on a logarithmic axis, None without any."""
+    if not rows:
+        return None
+    # A logarithm has no place for zero.
+    drawn = [
+        _Pair(each.rank, each.text, max(1.0, each.before), max(1.0, each.after)) for each in rows[:MAX_BARS]
+    ]
+    x = _axis("before", title, format="~s", tickCount=5, orient="top") | {"scale": {"type": "log"}}
+    marks: Sequence[tuple[Spec, Spec]] = (
+        ({"type": "rule", "color": GRID}, {"x2": {"field": "after"}}),
+        (_dots(GREY, size=90), {}),
+        (_dots(BLUE, size=90), {"x": x | {"field": "after"}}),
+    )
+    return _by_shape(drawn, x, marks, alt, words)
+
+
 def _by_shape(
-    texts: Sequence[str],
-    pairs: Sequence[tuple[float, float]],
+    pairs: Sequence[_Pair],
     x: Spec,
     marks: Sequence[tuple[Spec, Spec]],
     alt: str,
+    words: Callable[[float], str] = compact_count,
 ) -> Chart:
-    """Return two values of each shape, ``before`` and ``after``, a row a shape; the narrow form has no texts.
+    """Return two values of each shape, a row a shape; the narrow form has no texts.
 
     ``marks``: each with what its encoding has beside, or in place of, ``x`` and the labels.
     """
-    ranked = list(enumerate(pairs, start=1))
 
-    def drawn(width: int, label_width: int, labels: Sequence[str]) -> str:
+    def drawn(width: int, label_width: int, characters: int) -> str:
         rows = [
-            {"label": f"{rank}  {label}".strip(), "before": before, "after": after}
-            for label, (rank, (before, after)) in zip(labels, ranked, strict=True)
+            {
+                "label": f"{each.rank}  {shown(each.text, characters) if characters else ''}".strip(),
+                "before": each.before,
+                "after": each.after,
+            }
+            for each in pairs
         ]
         axis = {"ticks": False, "domain": False, "grid": False, "labelAlign": "left"}
         axis |= {"labelLimit": label_width, "labelPadding": label_width + 8}
@@ -212,10 +246,8 @@ def _by_shape(
         layers = [_layer(rows, mark, **({"x": x, "y": y} | encoding)) for mark, encoding in marks]
         return _svg(layers, width, 24 * len(rows) + 50)
 
-    described = "; ".join(
-        f"{rank}: {compact_count(before)} to {compact_count(after)}" for rank, (before, after) in ranked
-    )
-    return Chart(drawn(WIDE, 350, texts), drawn(NARROW, 22, [""] * len(texts)), f"{alt} {described}.")
+    described = "; ".join(f"{each.rank}: {words(each.before)} to {words(each.after)}" for each in pairs)
+    return Chart(drawn(WIDE, 350, 52), drawn(NARROW, 22, 0), f"{alt} {described}.")
 
 
 def _axis(field: str, title: str, **axis: Any) -> Spec:

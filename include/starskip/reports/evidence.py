@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Literal
 
+from starskip.reports.skipping_evidence import SkippingIndexes
 from starskip.reports.star_tree_evidence import StarTrees
 
 SCHEMA_VERSION = 1
@@ -312,7 +313,7 @@ class Evidence:
 
     ``unit``: what the optimiser maximised. ``nights``: how many nights voted, this one included; the
     saving is that of the window, older nights counting less. ``show_literals``: the setting
-    that lets literals through. ``star_trees``: null where the night looked at none.
+    that lets literals through. ``star_trees``, ``skipping``: null where the night looked at none.
     """
 
     table: str
@@ -337,6 +338,7 @@ class Evidence:
     nights: int = 1
     drops_withheld: str = ""
     star_trees: StarTrees | None = None
+    skipping: SkippingIndexes | None = None
     schema_version: int = SCHEMA_VERSION
 
     def __post_init__(self) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from starskip.errors import printable
 from starskip.reports.evidence import Evidence
+from starskip.reports.skipping_evidence import SkippingIndexes
 from starskip.reports.star_tree_evidence import StarTrees
 
 MAX_TEXT = 2_000
@@ -29,6 +30,8 @@ def _pieces(backslash_escapes: bool, quoted_names: bool) -> re.Pattern[str]:
     return re.compile(f"{_COMMENT}|(?P<literal_in_single>{single})|{names}|{_NUMBER}", re.DOTALL)
 
 
+_PATTERN = re.compile(r"'(?:\?%|%\?%?)'")
+"""What a shape of predicates has after LIKE: which end of the pattern is open tells which index serves it."""
 _PIECES = {(a, b): _pieces(a, b) for a in (False, True) for b in (False, True)}
 
 
@@ -52,6 +55,12 @@ def mask_literals(text: str, *, quoted_names: bool = False, limit: int = MAX_TEX
     return printable(" ".join("".join(pieces).split()), limit)
 
 
+def mask_condition(skeleton: str) -> str:
+    """Return the shape of a predicate as it is, masked where it holds more than ``?`` and patterns of it."""
+    masked = _masked(skeleton)
+    return skeleton if _PATTERN.sub("?", skeleton) == masked else masked
+
+
 def masked_evidence(evidence: Evidence) -> Evidence:
     """Return the evidence as it may be shown: texts masked, full texts only where ``show_literals`` is set.
 
@@ -73,6 +82,7 @@ def masked_evidence(evidence: Evidence) -> Evidence:
         evidence,
         shapes=replace(evidence.shapes, top=shapes),
         star_trees=_masked_star_trees(evidence.star_trees) if evidence.star_trees else None,
+        skipping=_masked_skipping(evidence.skipping) if evidence.skipping else None,
         data_quality=replace(evidence.data_quality, rejected_examples=examples),
     )
 
@@ -84,6 +94,12 @@ def _masked_star_trees(trees: StarTrees) -> StarTrees:
     )
     proved = (replace(each, masked_text=_masked(each.masked_text)) for each in trees.proved)
     return replace(trees, chosen=tuple(chosen), proved=tuple(proved))
+
+
+def _masked_skipping(indexes: SkippingIndexes) -> SkippingIndexes:
+    shapes = (replace(each, condition=mask_condition(each.condition)) for each in indexes.shapes)
+    replayed = (replace(each, condition=mask_condition(each.condition)) for each in indexes.replayed)
+    return replace(indexes, shapes=tuple(shapes), replayed=tuple(replayed))
 
 
 def _masked(text: str) -> str:

@@ -10,6 +10,11 @@ def count(value: float | None) -> str:
     return _NONE if value is None else f"{round(value):,}"
 
 
+def mean_count(value: float | None) -> str:
+    """Return a mean of counts, ``2.33`` or ``1,996``, or a dash for none."""
+    return decimal(value) if value is not None and abs(value) < 100 else count(value)
+
+
 def compact_count(value: float | None) -> str:
     """Return a count in at most four digits and a suffix, ``256 M``, or a dash for none."""
     return _NONE if value is None else _scaled(float(value), ("", "k", "M", "G", "T", "P"))
@@ -36,6 +41,16 @@ def percent(ratio: float, decimals: int = 1) -> str:
     if rounded == 100 and ratio < 1:
         rounded = 100 - 10**-decimals
     return f"{rounded:.{decimals}f} %".replace("-", "−")
+
+
+def fine_percent(ratio: float) -> str:
+    """Return a share as ``59.6 %``, and of one below 1 % two digits: ``0.0012 %``."""
+    shown = ratio * 100
+    if shown <= 0 or shown >= 1:
+        return percent(ratio)
+    if shown < 1e-6:
+        return "under 0.000001 %"
+    return f"{float(f'{shown:.2g}'):.9f}".rstrip("0").rstrip(".") + " %"
 
 
 def percent_range(low: float, high: float, decimals: int = 0) -> str:

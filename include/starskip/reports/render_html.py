@@ -8,7 +8,14 @@ import re
 
 from markupsafe import Markup, escape
 
-from starskip.reports.charts import Chart, k_curve_chart, latency_chart, shapes_chart, star_tree_chart
+from starskip.reports.charts import (
+    Chart,
+    k_curve_chart,
+    latency_chart,
+    shapes_chart,
+    skipping_chart,
+    star_tree_chart,
+)
 from starskip.reports.config_block import config_block
 from starskip.reports.evidence import Evidence
 from starskip.reports.masking import masked_evidence
@@ -19,6 +26,7 @@ SECTIONS = (
     "section_change.html.j2",
     "section_savings.html.j2",
     "section_star_trees.html.j2",
+    "section_skipping_indexes.html.j2",
     "section_shapes.html.j2",
     "section_latency.html.j2",
     "section_refusals.html.j2",
@@ -67,6 +75,7 @@ def _charts(evidence: Evidence) -> dict[str, Chart | None]:
         "k_curve": k_curve_chart(evidence),
         "shapes": shapes_chart(evidence),
         "star_trees": star_tree_chart(evidence),
+        "skipping": skipping_chart(evidence),
         "latency": latency_chart(evidence),
     }
 

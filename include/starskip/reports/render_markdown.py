@@ -8,7 +8,14 @@ from collections.abc import Callable, Sequence
 from starskip.reports.config_block import config_block
 from starskip.reports.evidence import Evidence
 from starskip.reports.masking import masked_evidence
-from starskip.reports.sentences import code_words, filter_text, headline, is_plain_code, stop_words
+from starskip.reports.sentences import (
+    code_words,
+    filter_text,
+    headline,
+    is_plain_code,
+    skipping_kind_words,
+    stop_words,
+)
 from starskip.reports.template_environment import MAX_NAME, shown, template_environment
 
 _TEMPLATE = "report.md.j2"
@@ -30,6 +37,7 @@ def render_markdown(evidence: Evidence) -> str:
         "filter_text": filter_text,
         "code_words": _words_of(code_words),
         "stop_words": _words_of(stop_words),
+        "skipping_kind_words": _words_of(skipping_kind_words),
     }
     environment.globals |= {"table": table, "best_set": best_set}
     evidence = masked_evidence(evidence)

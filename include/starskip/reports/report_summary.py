@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from starskip.reports.evidence import Evidence, Interval, Structure
-from starskip.reports.sentences import Piece, headline
+from starskip.reports.sentences import Piece, beside_indexes, headline
 
 
 @dataclass(frozen=True, slots=True)
 class ReportSummary:
-    """The first look at a report; without a chosen index it has no saving and no interval."""
+    """The first look at a report; without a chosen index it has no saving and no interval.
+
+    ``beside``: what star-trees and skipping indexes bring, in sentences, empty without any.
+    """
 
     table: str
     run_date: date
@@ -22,6 +25,7 @@ class ReportSummary:
     interval: Interval | None
     saving_ms: float | None
     chosen: tuple[Structure, ...]
+    beside: str = ""
 
 
 def report_summary(evidence: Evidence) -> ReportSummary:
@@ -37,4 +41,5 @@ def report_summary(evidence: Evidence) -> ReportSummary:
         interval=evidence.summary.predicted_interval if has_saving else None,
         saving_ms=evidence.summary.saving_ms if has_saving else None,
         chosen=tuple(Structure(each.kind, each.columns) for each in evidence.chosen),
+        beside=beside_indexes(evidence),
     )

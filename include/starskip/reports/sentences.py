@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from starskip.errors import printable
-from starskip.reports.evidence import DataQuality, Evidence, ReasonedStructure, Structure
+from starskip.reports.evidence import DataQuality, Evidence, Structure
 from starskip.reports.number_text import milliseconds, percent, percent_range
 
 MAX_NAMES_IN_HEADLINE = 6
@@ -19,6 +20,20 @@ _KINDS = {
     "bloom": ("a bloom filter", "bloom filters"),
     "sorted": ("the sort order", "the sort orders"),
     "star_tree": ("a star-tree", "star-trees"),
+}
+_SKIPPING_KINDS = {
+    "minmax": "least and greatest value",
+    "nulls": "number of nulls",
+    "valuelist": "all values",
+    "bloom": "Bloom filter",
+    "hybrid": "all values, or a Bloom filter of many",
+    "prefix": "first characters",
+    "suffix": "last characters",
+    "gaplist": "gaps between values",
+    "geobox": "boxes around points",
+    "formatted": "what values mean",
+    "metricdist": "distances from one value",
+    "partition": "the one value",
 }
 _WORKLOADS = {
     "equal_columns": "that every column is queried equally",
@@ -46,10 +61,10 @@ def headline(evidence: Evidence) -> tuple[Piece, ...]:
     """Return the sentence that a person reads first: what to change and what it brings, or why nothing."""
     table = Piece(evidence.table, is_name=True)
     add, drop = evidence.change.add, evidence.change.drop
-    trees = _star_trees(evidence)
+    beside = beside_indexes(evidence)
     if not add and not drop:
-        if trees:
-            return (Piece("No change of indexes for "), table, Piece(f". {trees}"))
+        if beside:
+            return (Piece("No change of indexes for "), table, Piece(f". {beside}"))
         return (Piece("No change for "), table, Piece(f": {_why_nothing(evidence)}."))
     pieces: list[Piece] = []
     if add:
@@ -65,7 +80,12 @@ def headline(evidence: Evidence) -> tuple[Piece, ...]:
             *_structures("the", drop),
             Piece(" that no query needs"),
         ]
-    return (*pieces, Piece(f". {trees}" if trees else "."))
+    return (*pieces, Piece(f". {beside}" if beside else "."))
+
+
+def beside_indexes(evidence: Evidence) -> str:
+    """Return sentences on what was chosen beside indexes of the table config, empty if nothing was."""
+    return " ".join(filter(None, (_star_trees(evidence), _skipping(evidence))))
 
 
 def sampling_words(quality: DataQuality) -> str:
@@ -79,9 +99,21 @@ def sampling_words(quality: DataQuality) -> str:
     return f"{told}: {quality.sampled_queries:,} queries of at most 1 s have weight {weight:.1f} on average."
 
 
-def refusals_by_reason(refused: Iterable[ReasonedStructure]) -> Mapping[str, tuple[ReasonedStructure, ...]]:
+class Reasoned(Protocol):
+    """Anything that was refused for a ``reason``, which is a code."""
+
+    @property
+    def reason(self) -> str:
+        """The code."""
+        ...
+
+
+Refusal = TypeVar("Refusal", bound=Reasoned)
+
+
+def refusals_by_reason(refused: Iterable[Refusal]) -> Mapping[str, tuple[Refusal, ...]]:
     """Return the refusals under their reason codes, the reason with most refusals first."""
-    groups: dict[str, list[ReasonedStructure]] = {}
+    groups: dict[str, list[Refusal]] = {}
     for each in refused:
         groups.setdefault(each.reason, []).append(each)
     ranked = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
@@ -98,6 +130,12 @@ def code_words(code: str) -> str:
     return _words(code)[:1].upper() + _words(code)[1:]
 
 
+def sentence(clause: str) -> str:
+    """Return a clause as a sentence: from a capital to a full stop."""
+    text = clause.strip()
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') or not text else '.'}"
+
+
 def stop_words(code: str) -> str:
     """Return why the K curve stopped, as a clause."""
     return _STOPS.get(code, _words(code))
@@ -106,6 +144,11 @@ def stop_words(code: str) -> str:
 def kind_words(kind: str) -> str:
     """Return an index kind as a noun with its article, ``an inverted index``."""
     return _KINDS.get(kind, (_words(kind), ""))[0]
+
+
+def skipping_kind_words(kind: str) -> str:
+    """Return what a kind of skipping index keeps of each file; of a user's own kind its name as words."""
+    return _SKIPPING_KINDS.get(kind, _words(kind))
 
 
 def filter_text(sql: str) -> str:
@@ -133,6 +176,15 @@ def _star_trees(evidence: Evidence) -> str:
     subject = "A star-tree saves" if len(chosen) == 1 else f"{len(chosen)} star-trees save"
     saving = sum(tree.saving_ratio or 0.0 for tree in chosen)
     return f"{subject} {percent(saving, 0)} of all entries scanned, in filters and behind them."
+
+
+def _skipping(evidence: Evidence) -> str:
+    indexes = evidence.skipping
+    if indexes is None or not indexes.chosen or indexes.saving_ratio is None:
+        return ""
+    number = len(indexes.chosen)
+    subject = "A skipping index lets" if number == 1 else f"{number} skipping indexes let"
+    return f"{subject} Spark queries read {percent(indexes.saving_ratio, 0)} fewer bytes."
 
 
 def _why_nothing(evidence: Evidence) -> str:

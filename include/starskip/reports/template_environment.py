@@ -25,16 +25,20 @@ def template_environment(*, autoescape: bool) -> jinja2.Environment:
     )
     environment.filters |= {
         "count": number_text.count,
+        "mean_count": number_text.mean_count,
         "compact_count": number_text.compact_count,
         "size": number_text.size,
         "size_share": number_text.size_share,
         "percent": number_text.percent,
+        "fine_percent": number_text.fine_percent,
         "milliseconds": number_text.milliseconds,
         "decimal": number_text.decimal,
         "code_words": sentences.code_words,
         "stop_words": sentences.stop_words,
+        "sentence": sentences.sentence,
         "sampling_words": sentences.sampling_words,
         "kind_words": sentences.kind_words,
+        "skipping_kind_words": sentences.skipping_kind_words,
         "shown": shown,
         "data_url": data_url,
     }

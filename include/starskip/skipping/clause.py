@@ -38,7 +38,12 @@ class AllOf(Clause):
 
     def may_match(self, metadata: FileMetadata) -> Mask:
         """See Clause.may_match."""
-        return reduce(np.logical_and, (clause.may_match(metadata) for clause in self.clauses))
+        found = np.ones(metadata.files, np.bool_)
+        for clause in self.clauses:
+            found &= clause.may_match(metadata)
+            if not found.any():
+                break
+        return found
 
 
 @dataclass(frozen=True, slots=True)

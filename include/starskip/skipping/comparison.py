@@ -79,6 +79,12 @@ _OF_TEXTS = {
 _NULL_TESTS = {"IsNull": Operator.IS_NULL, "IsNotNull": Operator.IS_NOT_NULL}
 
 
+def compared(node: Expression) -> tuple[Expression, ...]:
+    """Return what a node compares, or its NOT does; the column of ``comparison_of`` is among that."""
+    plain = node.left if isinstance(node, Call) and node.name == "Not" else node
+    return plain.arguments if isinstance(plain, Call) else (plain,)
+
+
 def comparison_of(node: Expression) -> Comparison | None:
     """Return the comparison that ``node`` is, None for all else."""
     if not isinstance(node, Call) or node.name != "Not":

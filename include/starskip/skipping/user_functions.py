@@ -6,6 +6,8 @@ the function or compares one, and answers with a weaker predicate that holds whe
 
 from __future__ import annotations
 
+import pyarrow as pa
+
 from starskip.skipping.expression import Call, Expression, Literal
 from starskip.skipping.generate_clause import Implication
 
@@ -37,6 +39,11 @@ def _of_wrapped_predicate(node: Expression) -> Expression | None:
     if not isinstance(node, Call) or node.name not in ("EqualTo", "EqualNullSafe"):
         return None
     for inner, literal in ((node.left, node.right), (node.right, node.left)):
-        if isinstance(inner, Call) and isinstance(literal, Literal) and isinstance(literal.python, bool):
+        if isinstance(inner, Call) and isinstance(literal, Literal) and _is_known_boolean(literal.value):
             return inner if literal.python else Call("Not", (inner,))
     return None
+
+
+def _is_known_boolean(value: pa.Scalar) -> bool:
+    # By its type: Spark's dates and times go on after the year 9999, where Python has no value for them.
+    return bool(value.is_valid and pa.types.is_boolean(value.type))

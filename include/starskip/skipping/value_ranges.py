@@ -83,6 +83,15 @@ def is_possible_known(comparison: Comparison) -> bool:
     return comparison.operator in (_CERTAIN if comparison.negated else _POSSIBLE)
 
 
+def bounds_judged(comparison: Comparison, least: str, greatest: str) -> tuple[str, str]:
+    """Return the names of the bounds that ``possible_between`` needs, one of them twice if it is all."""
+    if comparison.operator in (Operator.BELOW, Operator.AT_MOST):
+        return least, least
+    if comparison.operator in (Operator.AT_LEAST, Operator.ABOVE):
+        return greatest, greatest
+    return least, greatest
+
+
 def possible_between(comparison: Comparison, least: pa.Array, greatest: pa.Array) -> Mask:
     """Tell of each pair of bounds whether a value between them can satisfy the comparison; true for null."""
     if not same_order(least.type, comparison.values.type):

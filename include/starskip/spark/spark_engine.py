@@ -15,6 +15,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from starskip.artefacts.snapshot import Snapshot
 from starskip.errors import CapExceeded
+from starskip.spark.skipping.night_skipping import SparkSkipping
 from starskip.spark.understood_failure import understood_failure
 from starskip.stages.engine import BatchMap
 
@@ -56,6 +57,11 @@ class SparkEngine:
     """Runs stages in ``session``."""
 
     session: SparkSession
+
+    @property
+    def skipping(self) -> SparkSkipping:
+        """See Engine.skipping."""
+        return SparkSkipping(self.session)
 
     def rows_of_items(
         self,

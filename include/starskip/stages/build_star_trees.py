@@ -60,7 +60,7 @@ def build_star_trees(engine: Engine, night: Night) -> StageResult:
     tables = usable_tables(night, "recommendations", "build_star_trees")
     advised = night.store.snapshot("recommendations", night.date_text)
     assert advised is not None
-    withheld = _withheld(night)
+    withheld = withheld_builds(night, "recommendations")
     aside = night.store.write_aside("star_tree_builds", night.date_text)
     run_tasks = EngineTasks(engine).run_tasks
     parts: dict[str, Part] = {}
@@ -78,11 +78,11 @@ def build_star_trees(engine: Engine, night: Night) -> StageResult:
     return StageResult({"tables": len(tables), **counts}, tuple(dict.fromkeys(warnings)))
 
 
-def _withheld(night: Night) -> str:
-    """Return why this night builds nothing, empty if it builds."""
+def withheld_builds(night: Night, advice: str) -> str:
+    """Return why this night builds nothing of what the artefact ``advice`` advises, empty if it builds."""
     if not night.settings.build_indexes:
         return "this run advises and builds nothing (build_indexes; a backfill never builds)"
-    newest = max(night.store.run_dates("recommendations"))
+    newest = max(night.store.run_dates(advice))
     return f"only the newest night builds, which is {newest}" if newest > night.date_text else ""
 
 

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from starskip.artefacts.snapshot import Snapshot
+from starskip.stages.skipping_engine import SkippingEngine
 
 BatchMap = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
@@ -34,6 +35,10 @@ class Rows(Protocol):
 
 class Engine(Protocol):
     """Runs maps over items and over published artefacts."""
+
+    @property
+    def skipping(self) -> SkippingEngine | None:
+        """What lists, indexes and queries tables of the lake; None for an engine that cannot."""
 
     def rows_of_items(
         self,

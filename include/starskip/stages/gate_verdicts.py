@@ -23,12 +23,13 @@ STAGES = (
     "score_votes",
     "select_indexes",
     "build_star_trees",
+    "refresh_skipping_indexes",
     "verify_indexes",
     "write_report",
 )
 """The stages in the order of the night."""
 
-BUILDING_STAGES = ("build_star_trees", "verify_indexes")
+BUILDING_STAGES = ("build_star_trees", "refresh_skipping_indexes", "verify_indexes")
 """What fails here costs a table no report, which tells of it: the advice stands without."""
 
 ARTEFACT_OF = {
@@ -38,6 +39,7 @@ ARTEFACT_OF = {
     "score_votes": "votes",
     "select_indexes": "recommendations",
     "build_star_trees": "star_tree_builds",
+    "refresh_skipping_indexes": "skipping_builds",
     "verify_indexes": "verdicts",
     "write_report": "reports",
 }
@@ -124,7 +126,8 @@ def usable_tables(night: Night, artefact: str, before: str) -> tuple[str, ...]:
     """
     snapshot = night.store.snapshot(artefact, night.date_text)
     if snapshot is None:
-        stage = next((s for s, a in ARTEFACT_OF.items() if a == artefact), "an earlier stage")
+        makers = {made: stage for stage, made in ARTEFACT_OF.items()} | {"skipping_advice": "select_indexes"}
+        stage = makers.get(artefact, "an earlier stage")
         raise SourceError(
             f"no {artefact} of {night.date_text}: run {stage} of that night first", source=artefact
         )

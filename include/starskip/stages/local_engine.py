@@ -47,6 +47,11 @@ class LocalEngine:
 
     progress: Callable[[Sequence[Any]], Iterable[Any]] = iter
 
+    @property
+    def skipping(self) -> None:
+        """See Engine.skipping."""
+        return None
+
     def rows_of_items(
         self,
         items: Sequence[Any],

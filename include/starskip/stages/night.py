@@ -18,8 +18,9 @@ class Night:
     """What all stages of a run are given.
 
     ``tables``: those to work on; None means all that are found. ``log_paths`` may hold
-    ``{run_date}``. ``started_at`` and ``run_id`` go into the manifests. ``lake_tables``: those of the tables
-    whose rows lie in the lake too, where what is chosen can be built.
+    ``{run_date}``, and so may ``event_log_paths``, of Spark's event logs. ``started_at`` and ``run_id`` go
+    into the manifests. ``lake_tables``: those of the tables whose rows lie in the lake too, where what is
+    chosen can be built. ``skipping_root``: where their skipping metadata lies, None for beside their files.
     """
 
     run_date: date
@@ -32,6 +33,8 @@ class Night:
     segments_root: str = ""
     table_config_paths: Sequence[str] = ()
     lake_tables: Mapping[str, LakeTable] = field(default_factory=dict)
+    event_log_paths: Sequence[str] = ()
+    skipping_root: str | None = None
 
     @property
     def date_text(self) -> str:

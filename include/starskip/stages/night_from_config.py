@@ -25,7 +25,19 @@ from starskip.star_tree.build.column_types import named_type
 from starskip.tables.untracked_indexes import untracked_indexes
 from starskip.workload.query_weights import query_weights
 
-_KEYS = ("artefacts", "log_paths", "segments_root", "table_configs", "lake_tables", "tables", "settings")
+_KEYS = (
+    "artefacts",
+    "log_paths",
+    "spark_event_logs",
+    "segments_root",
+    "table_configs",
+    "lake_tables",
+    "skipping_metadata_root",
+    "tables",
+    "settings",
+)
+_TABLE_KEYS = frozenset({"path", "casts", "format", "options", "logged_as"})
+_FORMATS = ("parquet", "orc", "avro", "json", "csv")
 _FIRST_YEAR, _LAST_YEAR = 1980, 2999
 
 
@@ -70,6 +82,10 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
         segments_root=_beside(folder, _text(path, document, "segments_root")),
         table_config_paths=[_beside(folder, item) for item in _texts(path, document, "table_configs")],
         lake_tables=_lake_tables(path, document, folder),
+        event_log_paths=[_beside(folder, item) for item in _texts(path, document, "spark_event_logs")],
+        skipping_root=_beside(folder, _text(path, document, "skipping_metadata_root"))
+        if document.get("skipping_metadata_root") is not None
+        else None,
     )
 
 
@@ -126,8 +142,11 @@ def _lake_tables(path: str | Path, document: Mapping[str, Any], folder: str) -> 
     found = {}
     for table, entry in _mapping(path, document, "lake_tables").items():
         place = f"lake_tables: {table}"
-        if not isinstance(table, str) or not isinstance(entry, Mapping) or set(entry) - {"path", "casts"}:
-            raise ConfigError(f"{path}: {place} must have a path, and may have casts", setting="lake_tables")
+        if not isinstance(table, str) or not isinstance(entry, Mapping) or set(entry) - _TABLE_KEYS:
+            raise ConfigError(
+                f"{path}: {place} must have a path, and may have casts, format, options and logged_as",
+                setting="lake_tables",
+            )
         casts = _mapping(path, entry, "casts")
         try:
             for name in casts.values():
@@ -137,9 +156,28 @@ def _lake_tables(path: str | Path, document: Mapping[str, Any], folder: str) -> 
                 f"{path}: {place}: casts: {name!r} is no type such as string, int32, int64, double or date32",
                 setting="lake_tables",
             ) from None
-        texts = {str(column): str(name) for column, name in casts.items()}
-        found[table] = LakeTable(_beside(folder, _text(path, entry, "path")), texts)
+        found[table] = LakeTable(
+            _beside(folder, _text(path, entry, "path")),
+            {str(column): str(name) for column, name in casts.items()},
+            _file_format(path, place, entry),
+            {str(name): _option(value) for name, value in _mapping(path, entry, "options").items()},
+            tuple(_texts(path, entry, "logged_as")),
+        )
     return found
+
+
+def _file_format(path: str | Path, place: str, entry: Mapping[str, Any]) -> str:
+    file_format = str(entry.get("format", "parquet")).lower()
+    if file_format not in _FORMATS:
+        raise ConfigError(
+            f"{path}: {place}: format {file_format!r} is none of {', '.join(_FORMATS)}", setting="lake_tables"
+        )
+    return file_format
+
+
+def _option(value: Any) -> str:
+    """Return an option as Spark takes it, which knows no booleans of YAML."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _folder_of(path: str) -> str:

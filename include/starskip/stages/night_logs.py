@@ -7,7 +7,7 @@ which records count is decided by their own time (parse_query_logs).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
@@ -30,6 +30,17 @@ def night_logs(paths: Sequence[str], run_date: date, *, neighbours: bool) -> Nig
 
     Raises SourceError for a path that names nothing, neither for the night nor for the days beside it.
     """
+    existing, warnings = night_paths(paths, run_date, log_files, neighbours=neighbours)
+    return NightLogs(log_files(existing), warnings)
+
+
+def night_paths(
+    paths: Sequence[str], run_date: date, look_up: Callable[[Sequence[str]], object], *, neighbours: bool
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the paths of the night, and of the days beside it, that name something, and warnings.
+
+    ``look_up`` raises MissingSource for paths that name nothing; so does this, if no day's path does.
+    """
     found: list[str] = []
     warnings: list[str] = []
     for path in paths:
@@ -37,7 +48,7 @@ def night_logs(paths: Sequence[str], run_date: date, *, neighbours: bool) -> Nig
         existing, missing = [], []
         for each in of_path:
             try:
-                log_files([each])
+                look_up([each])
             except MissingSource as error:
                 missing.append(error)
             else:
@@ -47,7 +58,7 @@ def night_logs(paths: Sequence[str], run_date: date, *, neighbours: bool) -> Nig
         if of_path[0] not in existing:
             warnings.append(f"{missing[0]}; the logs of the days beside it are read")
         found.extend(existing)
-    return NightLogs(log_files(found), tuple(warnings))
+    return tuple(found), tuple(warnings)
 
 
 def _days(path: str, run_date: date, neighbours: bool) -> list[date]:

@@ -1,4 +1,6 @@
-"""Stage parse_query_logs: broker logs to ``queries`` and ``rejected_records`` (seed 000, III.1).
+"""Stage parse_query_logs: broker logs to ``queries``, event logs to ``lake_queries``; ``rejected_records``.
+
+Seed 000, III.1.
 
 Which records belong to a night is decided by their own time, in the log's time zone, not by the name of their
 file. A record without a time belongs to the day that its file's path names; where that names none, to each
@@ -27,6 +29,7 @@ from starskip.pinot.logs.parse_records import parse_split
 from starskip.pinot.logs.sampling_summary import SamplingSummary, sampling_summary
 from starskip.pinot.logs.untimed_day import may_be_of_day
 from starskip.stages.engine import Engine
+from starskip.stages.lake_logs import NO_TABLE, publish_lake_queries
 from starskip.stages.night import Night, StageResult
 from starskip.stages.night_logs import night_logs
 from starskip.stages.receipts import MAX_RECEIPTS, RECEIPTS, TableWriter, note_receipt, notes_of, parts_of
@@ -36,12 +39,9 @@ _REJECTED = "rejected_records"
 
 _NAMED_STRANGERS = 5
 
-NO_TABLE = "-"
-"""Stands for the table of records that name none; no table of Pinot can be called so."""
-
 
 def parse_query_logs(engine: Engine, night: Night) -> StageResult:
-    """Publish ``queries`` and ``rejected_records`` of the night's tables.
+    """Publish ``queries``, ``lake_queries`` and ``rejected_records`` of the night's tables.
 
     Queries of tables that have no segments are counted and left out: a log may name any number of tables.
     Raises SourceError, and publishes nothing, if the log holds no record at all of that night.
@@ -79,7 +79,9 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     log: dict[str, Any] = {**summary.to_json(), "outside_run_date": outside}
     if sampling.dropped_lines:
         log["sampling"] = asdict(sampling)
-    night.publish(_REJECTED, _rejected_parts(night, parts_of(receipts, _REJECTED)))
+    lake = publish_lake_queries(engine, night, asides[1])
+    rejected = _together(parts_of(receipts, _REJECTED), lake.rejected)
+    night.publish(_REJECTED, _rejected_parts(night, rejected))
     night.publish(_QUERIES, {table: Part(part.files, {"log": log}) for table, part in parts.items()})
     counts = {name: value for name, value in log.items() if isinstance(value, int)}
     warnings = [*logs.warnings, *([sampling.words] if sampling.dropped_lines else [])]
@@ -91,7 +93,15 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     if night.tables is None and left_out:
         named = ", ".join(sorted(strangers)[:_NAMED_STRANGERS])
         warnings.append(f"{left_out} queries of tables without segments are left out, such as {named}")
-    return StageResult(counts, tuple(warnings))
+    return StageResult({**counts, **lake.counts}, (*warnings, *lake.warnings))
+
+
+def _together(first: Mapping[str, Part], second: Mapping[str, Part]) -> dict[str, Part]:
+    """Return the parts of both by table."""
+    both = [(table, part) for parts in (first, second) for table, part in parts.items()]
+    return {
+        table: Part(tuple(f for name, part in both if name == table for f in part.files)) for table, _ in both
+    }
 
 
 def _rejected_parts(night: Night, rejected: Mapping[str, Part]) -> dict[str, Part]:

@@ -41,7 +41,7 @@ class PastNights:
 
 
 NO_PAST = PastNights()
-_ADVICE_NIGHTS = 8
+ADVICE_NIGHTS = 8
 """How far back the newest advice is looked for, where the window of votes is shorter: a week."""
 
 
@@ -63,7 +63,7 @@ def past_nights(night: Night, table: str, snapshot_of: SnapshotSource | None = N
     found: list[tuple[float, NightVotes]] = []
     newest: tuple[StructureSet, StructureSet, tuple[StarTreeConfig, ...]] | None = None
     snapshot_of = snapshot_of or night.store.snapshot
-    for age in range(1, max(settings.look_back_nights, _ADVICE_NIGHTS)):
+    for age in range(1, max(settings.look_back_nights, ADVICE_NIGHTS)):
         day = night.run_date - timedelta(days=age)
         weight = settings.look_back_decay_ratio**age if age < settings.look_back_nights else 0.0
         if newest is not None and weight <= 0:

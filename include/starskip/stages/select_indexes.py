@@ -1,4 +1,7 @@
-"""Stage select_indexes: ``votes`` and ``workload`` to ``recommendations`` (seed 000, II.3 C)."""
+"""Stage select_indexes: ``votes`` and ``workload`` to ``recommendations`` (seed 000, II.3 C).
+
+And ``lake_queries`` to ``skipping_advice`` (skipping_advice; seed 003, IV-B).
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,7 @@ from starskip.stages.gate_verdicts import usable_tables
 from starskip.stages.night import Night, StageResult
 from starskip.stages.past_nights import past_nights
 from starskip.stages.score_votes import read_overviews
+from starskip.stages.skipping_advice import publish_skipping_advice
 from starskip.stages.tree_advice import TableRows, TreeOffer, tree_offer
 from starskip.stages.tree_properties import star_tree_properties
 from starskip.star_tree.build.build_tree import RunTasks
@@ -32,7 +36,7 @@ from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
 
 
 def select_indexes(engine: Engine, night: Night) -> StageResult:
-    """Publish ``recommendations`` of the night's tables."""
+    """Publish ``recommendations``, ``skipping_advice`` and ``skipping_shapes`` of the night's tables."""
     tables = usable_tables(night, "votes", "select_indexes")
     overviews = read_overviews(engine, night, tables)
     aside = night.store.write_aside("recommendations", night.date_text)
@@ -62,9 +66,14 @@ def select_indexes(engine: Engine, night: Night) -> StageResult:
         properties = {**_properties(advice), "table_bytes": overview.stored_bytes if overview else None}
         parts[table] = Part(aside.write(table, _recommendation_rows(advice, sizes)), properties)
     night.publish("recommendations", parts)
-    return StageResult(
-        {"tables": len(tables), "chosen_indexes": chosen, "chosen_star_trees": chosen_trees}, warnings
-    )
+    skipping = publish_skipping_advice(engine, night, tables)
+    counts = {
+        "tables": len(tables),
+        "chosen_indexes": chosen,
+        "chosen_star_trees": chosen_trees,
+        "chosen_skipping_indexes": skipping.chosen,
+    }
+    return StageResult(counts, (*warnings, *skipping.warnings))
 
 
 def _tree_source(

@@ -20,6 +20,7 @@ from starskip.reports.star_tree_evidence import (
 )
 from starskip.stages.chosen_trees import ChosenTree, chosen_trees
 from starskip.stages.night import Night
+from starskip.stages.published_rows import Row, published_rows
 from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.workload.shape_workload import ShapeWorkload
 
@@ -27,7 +28,6 @@ _WORST_FIRST = ("failed", "different", "not_answered", "not_comparable", "within
 """The verdict of a shape is the worst of its queries'."""
 
 Shapes = Mapping[str, ShapeWorkload]
-Row = Mapping[str, Any]
 
 
 def star_tree_report(
@@ -37,8 +37,8 @@ def star_tree_report(
 
     ``advice``: the table's part of ``recommendations``.
     """
-    builds, told = _published(night, "star_tree_builds", table)
-    proofs, _ = _published(night, "verdicts", table)
+    builds, told = published_rows(night, "star_tree_builds", table)
+    proofs, _ = published_rows(night, "verdicts", table)
     if not builds and "star_trees" not in advice.properties:
         return None
     shapes = {shape.shape_id: shape for shape in workload}
@@ -53,15 +53,6 @@ def star_tree_report(
         table_rows=next((row["rows"] for row in builds if row["rows"] is not None), None),
         table_bytes=advice.properties.get("table_bytes") if lake_bytes is None else lake_bytes,
     )
-
-
-def _published(night: Night, artefact: str, table: str) -> tuple[list[dict[str, Any]], Mapping[str, Any]]:
-    """Return the rows and the properties of the table's part, nothing where there is none."""
-    snapshot = night.store.snapshot(artefact, night.date_text)
-    part = snapshot.parts([table]).get(table) if snapshot else None
-    if snapshot is None or part is None:
-        return [], {}
-    return snapshot.read_table([table]).to_pylist(), part.properties
 
 
 def _chosen(row: Row, chosen: Mapping[StarTreeConfig, ChosenTree], shapes: Shapes) -> ChosenStarTree:

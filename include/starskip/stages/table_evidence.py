@@ -46,6 +46,7 @@ from starskip.stages.advice_evidence import (
 from starskip.stages.gate_verdicts import read_verdicts
 from starskip.stages.logged_query import logged_query
 from starskip.stages.night import Night
+from starskip.stages.skipping_report import skipping_report
 from starskip.stages.star_tree_report import star_tree_report
 from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
 
@@ -101,6 +102,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
         nights=properties.get("nights", 1),
         drops_withheld=properties.get("drops_withheld", ""),
         star_trees=star_tree_report(night, table, advice, workload),
+        skipping=skipping_report(night, table),
     )
 
 

@@ -1,7 +1,7 @@
 """Stage verify_indexes: queries of the night's ``workload`` answered both ways, to ``verdicts``.
 
 What the night's star-trees claim to answer is asked of them and of the rows of the lake table, with literals
-of the log.
+of the log. What Spark asked of lake tables is asked again with skipping and without (verify_skipping).
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from starskip.stages.gate_verdicts import usable_tables
 from starskip.stages.logged_query import logged_query
 from starskip.stages.night import Night, StageResult
 from starskip.stages.past_nights import SnapshotSource
+from starskip.stages.verify_skipping import publish_skipping_verdicts
 from starskip.star_tree.aggregation_query import aggregation_query
 from starskip.star_tree.serving.answer_from_files import answer_from_files
 from starskip.star_tree.serving.answer_sql import answer_sql
@@ -50,8 +51,12 @@ class Asked:
 
 
 def verify_indexes(engine: Engine, night: Night) -> StageResult:
-    """Publish ``verdicts`` of the night's tables; those without a star-tree of this night have none."""
+    """Publish ``verdicts`` and ``skipping_verdicts`` of the night's tables.
+
+    Those without a star-tree, or skipping index, of this night have none.
+    """
     tables = usable_tables(night, "star_tree_builds", "verify_indexes")
+    skipping = publish_skipping_verdicts(engine, night)
     snapshot_of = cache(night.store.snapshot)
     asked = [shape for table in tables for shape in _asked(night, table, snapshot_of)]
     prove = partial(_proofs, night.store)
@@ -72,7 +77,8 @@ def verify_indexes(engine: Engine, night: Night) -> StageResult:
         for table, of_table in rows.items()
     }
     night.publish("verdicts", {table: Part(files) for table, files in written.items()})
-    return StageResult({"tables": len(tables), "shapes": len(asked), **counts}, warnings)
+    told = {"tables": len(tables), "shapes": len(asked), **counts, **skipping.counts}
+    return StageResult(told, (*warnings, *skipping.warnings))
 
 
 def _asked(night: Night, table: str, snapshot_of: SnapshotSource) -> Iterator[Asked]:

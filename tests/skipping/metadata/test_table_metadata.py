@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from starskip.errors import ConfigError, StorageError
 from starskip.skipping.metadata.collect_order import CollectOrder, Receipt, collection_of
 from starskip.skipping.metadata.column_cache import ColumnCache
 from starskip.skipping.metadata.describe_metadata import describe_metadata
-from starskip.skipping.metadata.file_listing import match_paths
+from starskip.skipping.metadata.match_paths import match_paths
 from starskip.skipping.metadata.metadata_location import metadata_location
 from starskip.skipping.metadata.open_metadata import existing_metadata, metadata_chain, open_metadata
 from starskip.skipping.metadata.table_metadata import COLUMNS
@@ -132,6 +134,40 @@ def test_a_few_paths_are_matched_among_many() -> None:
     paths = pa.array(["999", None, "x", "0", "999", None])
     assert match_paths(paths, among).tolist() == [999, -1, -1, 0, 999, -1]
     assert match_paths(pa.array([None], pa.string()), among).tolist() == [-1]
+
+
+_PATHS = st.lists(st.text("ab", max_size=2), unique=True)
+
+
+@given(_PATHS, st.lists(st.sampled_from([None, "", "a", "b", "ab", "ba", "bb", "x"]), max_size=40), st.data())
+def test_listings_that_are_alike_are_matched_as_others_are(
+    common: list[str], inserted: list[str | None], data: st.DataObject
+) -> None:
+    paths: list[str | None] = [*common, *(f"{number:03}" for number in range(600))]
+    among = [path for path in paths if data.draw(st.integers(0, 20)) or path in common]
+    for path in inserted:
+        paths.insert(data.draw(st.integers(0, len(paths))), path)
+    places = {path: at for at, path in enumerate(among) if path is not None}
+    expected = [places.get(path, -1) if path is not None else -1 for path in paths]
+    assert match_paths(pa.array(paths, pa.string()), pa.array(among, pa.string())).tolist() == expected
+
+
+def test_rows_of_which_some_are_dead_are_read_in_pieces_or_one_by_one(
+    table: Any, storage: Any, lake: Any
+) -> None:
+    table.files.update({f"file:/t/{number:04}": lake.File((number,)) for number in range(700)})
+    table.refresh(storage, "x")
+    for dead in (range(300, 302), range(0, 700, 3)):
+        for number in dead:
+            table.files.pop(f"file:/t/{number:04}", None)
+        table.refresh(storage)
+        metadata = existing_metadata(storage)
+        assert sorted(metadata.paths.to_pylist()) == sorted(table.files)
+        assert len(metadata.column("minmax:x", "min")) == len(table.files)
+        least = dict(
+            zip(metadata.paths.to_pylist(), metadata.column("minmax:x", "min").to_pylist(), strict=True)
+        )
+        assert all(least[path] == int(path[-4:]) for path in table.files if path[-4:].isdigit())
 
 
 def test_receipts_with_a_gap_or_twice_are_refused(lake: Any) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starskip.artefacts.schemas import LAKE_QUERIES
+from starskip.artefacts.lake_schemas import LAKE_QUERIES
 from starskip.lake.spark_events.event_logs import EventLog
 from starskip.lake.spark_events.sql_execution import LogSummary, SqlExecution, TableScan
 from starskip.lake.spark_events.sql_executions import read_event_log

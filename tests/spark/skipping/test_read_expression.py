@@ -105,6 +105,33 @@ def test_sets_of_literals(read: Read, count: int) -> None:
     assert texts.right.has_null
 
 
+@pytest.mark.parametrize(
+    ("array", "value"),
+    [
+        ("array(1.5D, double('-Infinity'), -0.0D)", [1.5, float("-inf"), -0.0]),
+        ("array(float('0.1'))", [0.10000000149011612]),
+        ("array(1, -7)", [1, -7]),
+        ("array(1.50, 2.25)", [Decimal("1.50"), Decimal("2.25")]),
+        ("array(1D, null)", None),
+        ("array('a', 'b')", None),
+        ("array(array(1D))", None),
+        ("cast(array() AS array<double>)", None),
+    ],
+)
+def test_arrays_of_numbers_in_calls_of_functions(
+    spark: SparkSession, read: Read, array: str, value: list[object] | None
+) -> None:
+    spark.udf.register("distance", lambda left, right: 0.0, "double")
+    (found,) = read(f"distance(array(d), {array}) = id")
+    call = next(each for each in nodes(found) if isinstance(each, Call) and each.name == "udf:distance")
+    if value is None:
+        assert call.right == Call("Unknown")
+    else:
+        assert isinstance(call.right, Literal)
+        assert repr(call.right.python) == repr(value)
+    assert not [each for each in nodes(read("array(d) = array(1D)")[0]) if isinstance(each, Literal)]
+
+
 def test_names_are_those_of_the_schema(read: Read) -> None:
     (found,) = read("n.A.`b C` = 7 AND ID IS NOT NULL")
     assert isinstance(found, Call)

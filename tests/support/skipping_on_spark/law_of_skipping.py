@@ -1,122 +1,160 @@
-"""The law, seen on real Spark: the same rows, and no file left out that holds one."""
+"""The law, seen on real Spark: each predicate of an example has the same rows with skipping and without.
+
+Two queries answer all predicates of an example. Without skipping, one computes of each row whether it
+satisfies each of them. With it, a union has one scan under a filter for each, and each is pruned by itself.
+Only where these two differ, as they may where Spark's readers differ from Spark's own evaluation, both are
+asked the one query alone.
+"""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Sequence
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import unquote
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from skipping_on_spark.random_predicate import random_predicate
-from skipping_on_spark.random_table import ROWS_OF_A_FILE, RandomTable, random_table
-from starskip.errors import ConfigError
-from starskip.skipping.registry import OWN_TYPES, index_from_specification
+from skipping_on_spark.data_set import ROWS_OF_A_FILE
+from skipping_on_spark.data_sets import Example
+from starskip.skipping.geospatial_functions import st_contains, st_distance
+from starskip.skipping.metric_distances import euclidean_distance, manhattan_distance
+from starskip.skipping.user_agents import get_agent_name
 from starskip.spark import skipping
 
-_ARGUMENTS = {"prefix": ":2", "suffix": ":1", "gaplist": ":3", "metricdist": ":levenshtein", "hybrid": ":2"}
-_RUN_OF_EACH_TABLE = 2
+_FUNCTIONS = {
+    "ST_Contains": (st_contains, "boolean"),
+    "ST_Distance": (st_distance, "double"),
+    "getAgentName": (get_agent_name, "string"),
+    "euclidean_distance": (euclidean_distance, "double"),
+    "manhattan_distance": (manhattan_distance, "double"),
+}
+_SETTINGS = {
+    # Spark's own fails at IN with a null for a float (NullPointerException in OrcFilters).
+    "spark.sql.orc.filterPushdown": "false",
+    # The files are tiny and the expressions many: one task for a scan, and nothing is compiled.
+    "spark.sql.files.minPartitionNum": "1",
+    "spark.sql.files.openCostInBytes": "0",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+_NUMBER = re.compile(r"\b(\d+) AS number#")
+_SCAN = "FileSourceScanExec"
 
 
 @dataclass
 class Seen:
-    """What was seen; ``broken`` tells where the law was, which nobody should ever see."""
+    """``files`` and ``skipped``, of all predicates, by Spark's metrics; ``broken`` tells where the law was.
+
+    ``differences``: predicates of which Spark itself gives other rows when it filters while it reads.
+    """
 
     cases: int = 0
     files: int = 0
     skipped: int = 0
+    rows: int = 0
+    differences: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
 
+    def add(self, other: Seen) -> None:
+        """Add what was seen of another example."""
+        self.cases += other.cases
+        self.files += other.files
+        self.skipped += other.skipped
+        self.rows += other.rows
+        self.differences += other.differences
+        self.broken += other.broken
 
-def see_table(
-    spark: SparkSession,
-    folder: Path,
-    seed: int,
-    predicates: int,
-    file_format: str | None = None,
-    *,
-    kind: str | None = None,
-    depth: int = 3,
-) -> Seen:
-    """Make a table and indexes, and compare what each predicate reads with where its rows are.
 
-    ``kind``: all indexes of that kind, instead of some of each.
-    """
-    table = random_table(random.Random(f"table {seed}"), folder / f"table-{seed}", file_format)
-    rng = random.Random(f"predicates {seed}")
-    spark.conf.set("spark.sql.session.timeZone", table.zone)
-    # Spark's own fails at IN with a null for a float (NullPointerException in OrcFilters).
-    spark.conf.set("spark.sql.orc.filterPushdown", "false")
+def see(spark: SparkSession, folder: Path, example: Example) -> Seen:
+    """Write an example's files below ``folder``, for as long as this takes, and compare."""
     seen = Seen()
-    try:
-        frame = table.read(spark)
-        possible = possible_indexes(frame.dtypes, table)
-        indexes = [each for each in possible if _is_chosen(each, seed, kind)] or possible[:1]
-        skipping.create(spark, frame, indexes)
-        texts = [random_predicate(rng, table, depth) for _ in range(predicates)]
-        skipping.disable(spark)
-        columns = (f"({text}) AS p{at}" for at, text in enumerate(texts))
-        matching = frame.selectExpr("`row`", *columns).collect()
-        skipping.enable(spark)
-        for at, text in enumerate(texts):
-            rows = {row[0] for row in matching if row[at + 1]}
-            seen.cases += 1
-            _see(spark, table, frame, text, rows, seen, run=at < _RUN_OF_EACH_TABLE)
-        where = f"seed {seed}, {table.file_format}, {table.zone}, {indexes}"
-        seen.broken = [f"{where}: {each}" for each in seen.broken]
-    finally:
-        spark.conf.unset("spark.sql.session.timeZone")
-        spark.conf.unset("spark.sql.orc.filterPushdown")
+    data = example.data
+    texts = list(dict.fromkeys(example.predicates))
+    with _settings(spark, {**_SETTINGS, "spark.sql.session.timeZone": data.zone}):
+        try:
+            data.write(folder)
+            for name, (function, returned) in _FUNCTIONS.items():
+                spark.udf.register(name, function, returned)
+            frame = data.read(spark, folder)
+            skipping.create(spark, frame, list(example.indexes))
+            spark.conf.set("spark.sql.session.timeZone", example.zone)
+            skipping.disable(spark)
+            expected = _of_each_row(frame, texts)
+            skipping.enable(spark)
+            found, read = _of_filtered_scans(spark, frame, texts)
+            for at, text in enumerate(texts):
+                seen.cases += 1
+                seen.files += len(data.files)
+                seen.skipped += len(data.files) - read[at]
+                seen.rows += len(expected[at])
+                if found[at] != expected[at]:
+                    seen.differences.append(text)
+                    expected[at], found[at] = _alone(spark, frame, text)
+                seen.broken += _broken(text, expected[at], found[at], read[at], len(data.files))
+        finally:
+            skipping.disable(spark)
+            shutil.rmtree(folder, ignore_errors=True)
+    seen.broken.sort(key=len)
     return seen
 
 
-def _see(
-    spark: SparkSession,
-    table: RandomTable,
-    frame: DataFrame,
-    text: str,
-    rows: set[int],
-    seen: Seen,
-    *,
-    run: bool,
-) -> None:
-    chosen = frame.where(text)
-    names = (Path(unquote(url)).stem for url in chosen.inputFiles())
-    read = {int(name.removeprefix("part-")) for name in names}
-    files = len(list(table.path.glob("part-*")))
-    seen.files += files
-    seen.skipped += files - len(read)
-    if missed := {row // ROWS_OF_A_FILE for row in rows} - read:
-        seen.broken.append(f"files {sorted(missed)} hold rows of {text}")
-    if not run:
-        return
-    found = {row[0] for row in chosen.select("row").collect()}
-    if found != rows:
-        missing, wrong = sorted(rows - found), sorted(found - rows)
-        seen.broken.append(f"rows {missing} are missing, {wrong} too many: {text}")
-    for stats in skipping.last_query_stats(spark):
-        if stats["files_read"] > len(read):
-            seen.broken.append(f"Spark read {stats['files_read']} files, it planned {len(read)}: {text}")
+def _broken(text: str, expected: list[int], found: list[int], read: int, files: int) -> Iterator[str]:
+    if found != expected:
+        missing, wrong = sorted(set(expected) - set(found)), sorted(set(found) - set(expected))
+        yield f"rows {missing} are missing, {wrong} too many, {len(found)} of {len(expected)}: {text}"
+    holding = len({row // ROWS_OF_A_FILE for row in expected})
+    if not holding <= read <= files:
+        yield f"Spark says that it read {read} of {files} files, {holding} hold rows of: {text}"
 
 
-def possible_indexes(types: Sequence[tuple[str, str]], table: RandomTable) -> list[str]:
-    """Return all indexes of one column that the table can have."""
-    of_columns = {**dict(types), **{name: kind.sql for name, kind in table.kinds.items()}}
-    possible = []
-    for kind in (each.kind for each in OWN_TYPES):
-        for name in of_columns:
-            specification = f"{kind}:{name}{_ARGUMENTS.get(kind, '')}"
-            try:
-                index_from_specification(specification).check(of_columns)
-            except ConfigError:
-                continue
-            possible.append(specification)
-    return possible
+def _of_each_row(frame: DataFrame, texts: Sequence[str]) -> list[list[int]]:
+    columns = (f"({text}) AS p{at}" for at, text in enumerate(texts))
+    rows = frame.selectExpr("`row`", *columns).collect()
+    return [sorted(row[0] for row in rows if row[at + 1]) for at in range(len(texts))]
 
 
-def _is_chosen(specification: str, seed: int, kind: str | None) -> bool:
-    if kind is not None:
-        return specification.startswith(f"{kind}:")
-    # Each by itself: a new type of index changes nothing about the others.
-    return random.Random(f"{specification} {seed}").random() < 0.4
+def _of_filtered_scans(
+    spark: SparkSession, frame: DataFrame, texts: Sequence[str]
+) -> tuple[list[list[int]], list[int]]:
+    """Return the rows of each predicate and how many files Spark's metrics say were read for it."""
+    frame.createOrReplaceTempView("law")
+    scans = (f"SELECT {at} AS number, `row` FROM law WHERE {text}" for at, text in enumerate(texts))
+    union = spark.sql(" UNION ALL ".join(scans))
+    rows: list[list[int]] = [[] for _ in texts]
+    for number, row in union.collect():
+        rows[number].append(row)
+    read = [0] * len(texts)
+    plan = union._jdf.queryExecution().executedPlan()
+    for branch in _items(plan.children()) if plan.nodeName() == "Union" else (plan,):
+        leaves = [each for each in _items(branch.collectLeaves()) if _SCAN in each.getClass().getName()]
+        if leaves:
+            number = _NUMBER.search(branch.toString())
+            assert number, branch.toString()
+            read[int(number[1])] = sum(int(each.metrics().apply("numFiles").value()) for each in leaves)
+    return [sorted(each) for each in rows], read
+
+
+def _items(sequence: Any) -> Iterator[Any]:
+    return (sequence.apply(at) for at in range(sequence.size()))
+
+
+def _alone(spark: SparkSession, frame: DataFrame, text: str) -> tuple[list[int], list[int]]:
+    answers = []
+    for switch in (skipping.disable, skipping.enable):
+        switch(spark)
+        answers.append(sorted(row[0] for row in frame.where(text).select("row").collect()))
+    return answers[0], answers[1]
+
+
+@contextmanager
+def _settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name in settings:
+            spark.conf.unset(name)

@@ -18,13 +18,14 @@ def may_be_of_day(path: str, run_date: date, log_time_zone: str) -> bool:
     named = file_day(path)
     if named is not None:
         return named == run_date
-    changed = _last_change(path, log_time_zone)
+    changed = last_changed_day(path, log_time_zone)
     return changed is None or changed >= run_date
 
 
-def _last_change(path: str, log_time_zone: str) -> date | None:
+def last_changed_day(path: str, log_time_zone: str) -> date | None:
+    """Return the day of a file's last change, None if it is not on this machine's file system."""
     try:
         changed = Path(path).stat().st_mtime
     except (OSError, ValueError):
-        return None  # not on this machine's file system
+        return None
     return datetime.fromtimestamp(changed, ZoneInfo(log_time_zone)).date()

@@ -22,6 +22,8 @@ from starskip.skipping.index_types.hybrid import hybrid_threshold
 GAPS = (4, 16)
 """Numbers of gaps a file that are tried."""
 LONGEST_AFFIX = 100
+SHORT_LIST = 100
+"""Values a file that no filter is worth trying for."""
 LONGEST_LIST = 100_000
 """Values a file: longer lists are more than executors should gather, whatever they save."""
 _VALUE_BYTES = 8.0
@@ -118,10 +120,11 @@ def _of_equality(
     if exact and distinct <= limit:
         reason = f"{distinct:.0f} values a file: a list is better than a filter up to {limit:.0f}"
         yield CandidateIndex(f"valuelist:{column}", exact, reason)
-    if use.equality and distinct > limit / 2:
+    if use.equality and distinct > min(limit / 2, SHORT_LIST):
         reason = f"equality with {distinct:.0f} values a file, a list is better up to {limit:.0f}"
+        # A list may be better by what it saves, and not fit a budget that a filter fits.
         yield CandidateIndex(f"bloom:{column}", use.equality, reason)
-        if limit >= 1:
+        if distinct > limit / 2 and limit >= 1:
             # Files differ: some may have few enough.
             yield CandidateIndex(f"hybrid:{column}:{int(limit)}", use.equality, reason)
 

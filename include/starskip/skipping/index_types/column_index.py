@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from starskip.errors import ConfigError
 from starskip.skipping.column_name import column_name
-from starskip.skipping.comparison import Comparison, comparison_of
+from starskip.skipping.comparison import Comparison, compared, comparison_of
 from starskip.skipping.data_types import family_of
 from starskip.skipping.expression import Column, Expression
 from starskip.skipping.skipping_index import SkippingIndex
@@ -37,6 +37,9 @@ class ColumnIndex(SkippingIndex):
 
     def comparison(self, node: Expression) -> Comparison | None:
         """Return what ``node`` compares the column with, None if it is no comparison or of another column."""
+        # Each index is asked of each node: what is not about the column at all is told at once.
+        if not any(map(self.is_of, compared(node))):
+            return None
         found = comparison_of(node)
         return found if found is not None and self.is_of(found.column) else None
 

@@ -20,7 +20,7 @@ from starskip.skipping.index_types.column_index import ColumnIndex
 from starskip.skipping.like_pattern import like_prefix
 from starskip.skipping.ordered_values import is_text, mask_of
 from starskip.skipping.prefix_bounds import long_bounds_cut
-from starskip.skipping.value_ranges import is_possible_known, possible_between
+from starskip.skipping.value_ranges import bounds_judged, is_possible_known, possible_between
 
 
 class MinMax(ColumnIndex):
@@ -71,8 +71,8 @@ class MinMaxClause(Clause):
         """See Clause.may_match."""
         if self.comparison.operator is Operator.IS_NOT_NULL:
             return self._has_values(metadata)
-        least = metadata.column(self.index, self.least)
-        greatest = metadata.column(self.index, self.greatest)
+        names = bounds_judged(self.comparison, self.least, self.greatest)
+        least, greatest = (metadata.column(self.index, name) for name in names)
         possible = possible_between(self.comparison, least, greatest)
         # Where there is a bound there is a value: the third column is read for the null ones only.
         return possible & self._has_values(metadata) if least.null_count else possible

@@ -16,7 +16,7 @@ from starskip.artefacts.manifest import DataFile, Manifest, Part
 from starskip.artefacts.storage import Storage
 from starskip.errors import CommitConflict, StorageError
 from starskip.skipping.metadata.collect_order import FILES, Collection
-from starskip.skipping.metadata.file_listing import match_paths
+from starskip.skipping.metadata.match_paths import match_paths
 from starskip.skipping.metadata.metadata_files import FILES_SCHEMA, joined, read_columns, write_rows
 from starskip.skipping.metadata.open_metadata import metadata_chain
 from starskip.skipping.metadata.refresh_plan import RefreshPlan

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from starskip.files.file_identity import RACY_NS
 
 RACY_MS = RACY_NS // 1_000_000
-_FEW = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,27 +40,3 @@ class FileListing:
                 "trusted": self.trusted[positions],
             }
         )
-
-
-def match_paths(paths: pa.Array, among: pa.Array) -> npt.NDArray[np.int64]:
-    """Return for each path its position in ``among``, where each is once; -1 if it is not there.
-
-    Of a million in half a second, of a few among a million, or where both are the same, in milliseconds.
-    """
-    if len(paths) == len(among) and not paths.null_count and paths.equals(among):
-        return np.arange(len(paths))
-    if len(paths) * _FEW < len(among):
-        few = pc.unique(paths.drop_null())
-        at = _index_in(among, few)
-        places = np.full(len(few) + 1, -1, np.int64)
-        places[at[at >= 0]] = np.flatnonzero(at >= 0)
-        # The last place is that of what is not among the few: null.
-        return places[_index_in(paths, few)]
-    return np.where(np.asarray(paths.is_valid()), _index_in(paths, among), -1)
-
-
-def _index_in(values: pa.Array, among: pa.Array) -> npt.NDArray[np.int64]:
-    found: npt.NDArray[np.int64] = (
-        pc.fill_null(pc.index_in(values, value_set=among), -1).to_numpy().astype(np.int64)
-    )
-    return found

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from starskip.artefacts.aside import Aside
+from starskip.artefacts.checked_parquet import checked_parquet
 from starskip.artefacts.manifest import DataFile
 from starskip.artefacts.storage import Storage
 from starskip.errors import StorageError
@@ -25,13 +26,14 @@ FILES_SCHEMA = pa.schema(
 """What is kept of each file beside its indexes; not ``trusted``: so young when it was listed that a later
 change of it may not show (files.file_identity.is_racy)."""
 REMOVED_SCHEMA = pa.schema([("segment", pa.string()), ("position", pa.int64())])
+_WHOLE = (pa.types.is_integer, pa.types.is_date32, pa.types.is_timestamp)
 _DAMAGE = (OSError, ValueError, LookupError, pa.ArrowException)
 """What reading a Parquet file raises whose footer was changed, which has no checksum of its own."""
 
 
 def write_rows(aside: Aside, group: str, rows: pa.Table) -> tuple[DataFile, ...]:
     """Write the rows of a group of columns; none if there are no rows."""
-    return replace(aside, schema=rows.schema).write(group, rows)
+    return replace(aside, schema=rows.schema).write(group, rows, encode=_encoded)
 
 
 def write_files(aside: Aside, rows: pa.Table) -> tuple[DataFile, ...]:
@@ -65,6 +67,16 @@ def joined(table: pa.Table, name: str) -> pa.Array:
     """Return a column in one piece."""
     column = table[name]
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _encoded(rows: pa.Table) -> pa.Buffer:
+    """Return the bytes of a file; bounds are read three times as fast as differences than by a dictionary."""
+    fields = rows.schema
+    if any(pa.types.is_nested(field.type) for field in fields):
+        return checked_parquet(rows)
+    whole = [field.name for field in fields if any(is_of(field.type) for is_of in _WHOLE)]
+    others = [field.name for field in fields if field.name not in whole]
+    return checked_parquet(rows, use_dictionary=others, delta_columns=whole)
 
 
 def _read(storage: Storage, file: DataFile, names: Sequence[str]) -> pa.Table:

@@ -18,7 +18,8 @@ from starskip.artefacts.store_clock import store_clock
 from starskip.skipping.file_metadata import Mask
 from starskip.skipping.metadata.collect_order import Collection, CollectOrder
 from starskip.skipping.metadata.commit_refresh import Commit, PlanOvertaken, commit_refresh
-from starskip.skipping.metadata.file_listing import RACY_MS, FileListing, match_paths
+from starskip.skipping.metadata.file_listing import RACY_MS, FileListing
+from starskip.skipping.metadata.match_paths import match_paths
 from starskip.skipping.metadata.metadata_files import joined
 from starskip.skipping.metadata.open_metadata import read_metadata
 from starskip.skipping.metadata.refresh_plan import plan_refresh

@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from starskip.skipping.file_metadata import Mask
 from starskip.skipping.metadata.collect_order import CollectOrder
-from starskip.skipping.metadata.file_listing import FileListing, match_paths
+from starskip.skipping.metadata.file_listing import FileListing
+from starskip.skipping.metadata.match_paths import match_paths
 from starskip.skipping.metadata.metadata_files import FILES_SCHEMA, joined, read_columns
 from starskip.skipping.metadata.removed_rows import Positions
 from starskip.skipping.metadata.table_metadata import TableMetadata

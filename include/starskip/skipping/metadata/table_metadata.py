@@ -12,8 +12,9 @@ import pyarrow as pa
 
 from starskip.artefacts.storage import Storage
 from starskip.skipping.file_metadata import Mask
+from starskip.skipping.metadata.collect_order import FILES
 from starskip.skipping.metadata.column_cache import ColumnCache
-from starskip.skipping.metadata.metadata_files import FILES_SCHEMA, joined, read_columns, read_schema
+from starskip.skipping.metadata.metadata_files import FILES_SCHEMA, joined, read_columns
 from starskip.skipping.metadata.removed_rows import Positions, live_rows
 from starskip.skipping.metadata.segment import Segment
 from starskip.skipping.metadata.table_source import TableSource
@@ -22,6 +23,8 @@ from starskip.skipping.skipping_index import SkippingIndex
 
 COLUMNS = ColumnCache(1 << 30)
 """Of a process: with a million files some twenty columns of bounds."""
+
+_ROWS_EACH = 64
 
 
 class TableMetadata:
@@ -73,7 +76,7 @@ class TableMetadata:
         """See FileMetadata."""
         return sum(self.row_counts.values())
 
-    @cached_property
+    @property
     def paths(self) -> pa.Array:
         """The files' paths, as Hadoop's Path writes them."""
         return self._of_files["path"]
@@ -103,13 +106,7 @@ class TableMetadata:
         """See FileMetadata.column; raises StorageError naming a file that is gone or damaged."""
 
         def read() -> pa.Array:
-            types = (
-                read_schema(self.storage, segment.groups[index][0]).field(name).type
-                for segment in self.segments.values()
-                if segment.groups.get(index)
-            )
-            unknown = next(types, pa.null())
-            return self._joined(lambda of: self._group(self.segments[of], index, name), unknown)
+            return self._joined(lambda of: self._group(self.segments[of], index, name))
 
         return self._kept(index, name, read)
 
@@ -117,17 +114,18 @@ class TableMetadata:
         files = segment.groups.get(index)
         return joined(read_columns(self.storage, files, [name]), name) if files else None
 
-    def _joined(self, read: Callable[[str], pa.Array | None], unknown: pa.DataType) -> pa.Array:
+    def _joined(self, read: Callable[[str], pa.Array | None], kind: pa.DataType | None = None) -> pa.Array:
+        """Return the live rows of all segments; where one has none, they are null (``kind`` if none has)."""
+        read_of = {name: read(name) for name in self.live}
+        kind = next((column.type for column in read_of.values() if column is not None), kind or pa.null())
         found = []
         for name, positions in self.live.items():
-            column = read(name)
+            column = read_of[name]
             if column is None:
-                column = pa.nulls(self.row_counts[name], unknown)
-            elif positions is not None:
-                column = column.take(pa.array(positions))
-            found.append(column)
+                column, positions = pa.nulls(self.row_counts[name], kind), None
+            found.extend([column] if positions is None else _taken(column, positions))
         if not found:
-            return pa.nulls(0, unknown)
+            return pa.nulls(0, kind)
         return found[0] if len(found) == 1 else pa.concat_arrays(found)
 
     def _kept(self, index: str, name: str, read: Callable[[], pa.Array]) -> pa.Array:
@@ -138,8 +136,12 @@ class TableMetadata:
         # A store that was removed and made again has other segments under the same versions.
         return tuple(self.segments)
 
-    @cached_property
-    def _of_files(self) -> Mapping[str, pa.Array]:
+    @property
+    def _of_files(self) -> pa.RecordBatch:
+        # Not kept here but with the columns: what was planned holds on to old versions, and paths are long.
+        return self._kept(FILES, "", self._read_files)
+
+    def _read_files(self) -> pa.RecordBatch:
         read = {
             name: read_columns(self.storage, segment.files, FILES_SCHEMA.names)
             for name, segment in self.segments.items()
@@ -149,7 +151,18 @@ class TableMetadata:
         def column(name: str) -> Callable[[str], pa.Array | None]:
             return lambda of: joined(read[of], name) if of in read else None
 
-        return {field.name: self._joined(column(field.name), field.type) for field in FILES_SCHEMA}
+        columns = [self._joined(column(field.name), field.type) for field in FILES_SCHEMA]
+        return pa.RecordBatch.from_arrays(columns, schema=FILES_SCHEMA)
+
+
+def _taken(column: pa.Array, positions: Positions) -> list[pa.Array]:
+    """Return the rows at rising positions, in whole pieces where most of them are alive."""
+    ends = np.flatnonzero(np.diff(positions) != 1)
+    if len(ends) * _ROWS_EACH > len(positions):
+        return [column.take(pa.array(positions))]
+    starts = positions[np.concatenate([[0], ends + 1])] if len(positions) else positions
+    lengths = np.diff(np.concatenate([[-1], ends, [len(positions) - 1]]))
+    return [column.slice(start, length) for start, length in zip(starts, lengths, strict=False)]
 
 
 def _numbers(column: pa.Array) -> npt.NDArray[np.int64]:

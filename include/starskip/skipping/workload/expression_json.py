@@ -63,7 +63,7 @@ def _document(expression: Expression, depth: int) -> dict[str, Any]:
         legs = [_document(each, depth - 1) for each in expression.arguments]
         return {"call": expression.name, "arguments": legs}
     kind = expression.values.type if isinstance(expression, LiteralSet) else expression.value.type
-    name = _type_name(kind)
+    name = type_name(kind)
     if name is None:
         return {"call": "Unknown", "arguments": []}
     if isinstance(expression, LiteralSet):
@@ -72,7 +72,8 @@ def _document(expression: Expression, depth: int) -> dict[str, Any]:
     return {"literal": json_value(expression.value), "type": name}
 
 
-def _type_name(kind: pa.DataType) -> str | None:
+def type_name(kind: pa.DataType) -> str | None:
+    """Return Spark's name of a literal's Arrow type, None for a type that has no literals here."""
     if pa.types.is_decimal128(kind):
         return f"decimal({kind.precision},{kind.scale})"
     return _NAMES.get(str(kind))

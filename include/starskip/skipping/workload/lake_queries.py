@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from starskip.artefacts.schemas import LAKE_QUERIES
+from starskip.artefacts.lake_schemas import LAKE_QUERIES
 from starskip.lake.spark_events.sql_execution import SqlExecution, TableScan
 from starskip.skipping.expression import Expression
 from starskip.skipping.workload.expression_json import UNKNOWN, expression_json, expression_of
@@ -34,12 +34,16 @@ _SUMS = ("duration_ms", "files_read", "bytes_read", "rows_read")
 
 @dataclass(frozen=True, slots=True)
 class LakeQuery:
-    """A predicate of a table's workload; ``weight``: queries that it stands for, others of its shape too."""
+    """A predicate of a table's workload; ``weight``: queries that it stands for, others of its shape too.
+
+    ``times``: how many queries asked just so.
+    """
 
     shape_id: str
     predicate: Expression
     weight: float
     description: str
+    times: int = 1
 
 
 def lake_queries(executions: Iterable[SqlExecution], locations: TableLocations) -> pa.Table:
@@ -74,7 +78,13 @@ def weighted_queries(rows: pa.Table, table: str) -> Iterator[LakeQuery]:
             continue
         for each in row["instances"]:
             weight = each["queries"] * row["queries"] / kept
-            yield LakeQuery(row["shape_id"], expression_of(each["predicate"]), weight, each["description"])
+            yield LakeQuery(
+                row["shape_id"],
+                expression_of(each["predicate"]),
+                weight,
+                each["description"],
+                each["queries"],
+            )
 
 
 @dataclass(slots=True)

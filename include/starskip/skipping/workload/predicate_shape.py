@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from starskip.skipping.column_name import column_name
 from starskip.skipping.expression import Call, Column, Expression, Literal, LiteralSet, nodes
 
-_SIGNS = {
+SIGNS = {
     "EqualTo": "=",
     "EqualNullSafe": "<=>",
     "LessThan": "<",
@@ -22,6 +22,7 @@ _SIGNS = {
     "Divide": "/",
     "Remainder": "%",
 }
+"""Operators between two arguments, by the calls' names."""
 _PATTERNS = {"StartsWith": "'?%'", "EndsWith": "'%?'", "Contains": "'%?%'"}
 _MAX_CHARACTERS = 10_000
 """Longer shapes are cut: they are machine-made, and told apart by their beginning."""
@@ -51,8 +52,8 @@ def _text(expression: Expression) -> str:
         return f"NOT {_inner(legs[0])}"
     if name in ("IsNull", "IsNotNull") and len(legs) == 1:
         return f"{_inner(legs[0])} IS {'NOT ' if name == 'IsNotNull' else ''}NULL"
-    if name in _SIGNS and len(legs) == 2:
-        return f"{_inner(legs[0])} {_SIGNS[name]} {_inner(legs[1])}"
+    if name in SIGNS and len(legs) == 2:
+        return f"{_inner(legs[0])} {SIGNS[name]} {_inner(legs[1])}"
     if name in _PATTERNS and len(legs) == 2 and isinstance(legs[1], Literal):
         return f"{_inner(legs[0])} LIKE {_PATTERNS[name]}"
     if name == "Like" and len(legs) == 3:

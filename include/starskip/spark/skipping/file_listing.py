@@ -6,21 +6,23 @@ files that are about to be read.
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from starskip.skipping.file_metadata import Mask
+from starskip.skipping.metadata.match_paths import match_paths
 from starskip.skipping.metadata.table_metadata import TableMetadata
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
+from starskip.spark.skipping.listed_files import ListedFiles, listed_files
 
-_STATUS = "org.apache.hadoop.fs.FileStatus"
 _FILES_KEPT = 4_000_000
 _TABLES_KEPT = 8
 _LISTINGS_KEPT = 64
@@ -28,9 +30,9 @@ _LISTINGS_KEPT = 64
 
 @dataclass(eq=False)
 class FileListing:
-    """The files of one snapshot; ``statuses`` are they in the JVM, a Scala IndexedSeq."""
+    """The files of one snapshot; ``listed`` are they in the JVM."""
 
-    statuses: Any
+    listed: ListedFiles
     paths: pa.Array
     sizes: npt.NDArray[np.int64]
     modified_ms: npt.NDArray[np.int64]
@@ -40,6 +42,13 @@ class FileListing:
     def files(self) -> int:
         """How many files there are."""
         return len(self.sizes)
+
+    @cached_property
+    def digest(self) -> bytes:
+        """What the files' sizes and times are told from those of others by."""
+        digest = hashlib.sha256(self.sizes.tobytes())
+        digest.update(self.modified_ms.tobytes())
+        return digest.digest()
 
     def positions(self, metadata: TableMetadata) -> npt.NDArray[np.int64]:
         """Return each file's row in the metadata; -1 if it is new or changed, or not known for sure."""
@@ -53,14 +62,14 @@ class FileListing:
     def _found_in(self, metadata: TableMetadata) -> npt.NDArray[np.int64]:
         if not metadata.files:
             return np.full(self.files, -1, np.int64)
-        at = pc.index_in(self.paths, metadata.paths).fill_null(-1).to_numpy(zero_copy_only=False)
+        at = match_paths(self.paths, metadata.paths)
         same = (
             (at >= 0)
             & (metadata.sizes[at] == self.sizes)
             & (metadata.modified_ms[at] == self.modified_ms)
             & metadata.trusted[at]
         )
-        return np.where(same, at, -1).astype(np.int64)
+        return np.where(same, at, -1)
 
 
 def may_hold(listing: FileListing, positions: npt.NDArray[np.int64], matching: Mask) -> Mask:
@@ -100,12 +109,8 @@ class FileListings:
         return found
 
     def _read(self, index: Any) -> FileListing:
-        statuses = index.allFiles().toIndexedSeq()
-        paths = pa.array(self._toolbox.paths(statuses), pa.string())
-        sizes = self._toolbox.longs(statuses, _STATUS, "getLen")
-        return FileListing(
-            statuses, paths, sizes, self._toolbox.longs(statuses, _STATUS, "getModificationTime")
-        )
+        listed = listed_files(self._toolbox, index)
+        return FileListing(listed, listed.paths(), *listed.numbers())
 
     def _forget_old(self) -> None:
         def files() -> int:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
+from itertools import chain
 from typing import Any
 
-from pyspark import SparkContext
+from starskip.spark.skipping.relation_facts import fingerprint_facts, small_names
 
 _FILES_ONLY = frozenset(
     {
@@ -57,6 +59,7 @@ _OF_PARTITIONS = (
     "spark.sql.session.timeZone",
     "spark.sql.sources.partitionColumnTypeInference.enabled",
 )
+_ALL_SETTINGS = tuple(dict.fromkeys(chain(_OF_ALL, _OF_TEXT, _OF_PARTITIONS, *_OF_FORMAT.values())))
 _ZONE_OF_JVM = frozenset({"OrcFileFormat"})
 """ORC keeps the wall clock's time of whoever wrote it, and gives it in the zone of whoever reads."""
 _ZONED_CONVERSION = "spark.sql.parquet.int96TimestampConversion"
@@ -65,44 +68,33 @@ _NO_MATTER = frozenset({"comment", "__CHAR_VARCHAR_TYPE_STRING"})
 
 def fingerprint(relation: Any) -> Mapping[str, str]:
     """Return what metadata of a JVM HadoopFsRelation depends on, beside its files; two are compared whole."""
-    conf = relation.sparkSession().sessionState().conf()
-    name = relation.fileFormat().getClass().getSimpleName()
+    facts = fingerprint_facts(relation, _ALL_SETTINGS)
+    name, settings, partitions = facts["format"], facts["settings"], facts["partitions"]
     told = _OF_FORMAT.get(name)
-    found = {
-        "format": name,
-        "schema": json.dumps(_schema(json.loads(relation.dataSchema().json())), separators=(",", ":")),
-    }
+    found = {"format": name, "schema": _schema_text(facts["schema"], compact=True)}
     for key in (*_OF_ALL, *(_OF_TEXT if told is None else told)):
-        found[key] = str(conf.getConfString(key))
+        found[key] = settings[key]
     if found.get(_ZONED_CONVERSION) == "true":
-        found["spark.sql.session.timeZone"] = str(conf.sessionLocalTimeZone())
-    if not relation.partitionSchema().isEmpty():
+        found["spark.sql.session.timeZone"] = facts["zone"]
+    if partitions is not None:
         # Values of partition columns are texts of paths, which a session's settings give their meaning.
-        found[f"{_PARTITION} schema"] = json.dumps(_schema(json.loads(relation.partitionSchema().json())))
+        found[f"{_PARTITION} schema"] = _schema_text(partitions, compact=False)
         for key in _OF_PARTITIONS:
-            found[f"{_PARTITION} {key}"] = str(conf.getConfString(key))
+            found[f"{_PARTITION} {key}"] = settings[key]
     if told is None or name in _ZONE_OF_JVM:
-        found["zone of the JVM"] = _zone_of_jvm()
+        found["zone of the JVM"] = facts["zone_of_jvm"]
     # A column of paths and of files, too, is that of the paths, but where a partition is read by itself.
-    overlap = relation.overlappedPartCols()
-    if not overlap.isEmpty():
-        found["columns of paths and files"] = str(overlap.keySet().toString())
-    for key, value in options(relation).items():
+    if facts["overlap"] is not None:
+        found["columns of paths and files"] = facts["overlap"]
+    for key, value in small_names(facts["options"]).items():
         if key not in _FILES_ONLY and not key.startswith(OWN_OPTIONS):
             found[f"option {key}"] = value
     return found
 
 
-def _zone_of_jvm() -> str:
-    jvm: Any = SparkContext._jvm
-    return str(jvm.java.util.TimeZone.getDefault().getID())
-
-
 def options(relation: Any) -> Mapping[str, str]:
     """Return a relation's options by their names in small letters."""
-    entries = relation.options().toSeq()
-    pairs = (entries.apply(at) for at in range(entries.size()))
-    return {str(pair._1()).lower(): str(pair._2()) for pair in pairs}
+    return small_names(fingerprint_facts(relation, ())["options"])
 
 
 def difference(then: Mapping[str, str], now: Mapping[str, str]) -> str | None:
@@ -115,6 +107,11 @@ def partitions_differ(then: Mapping[str, str], now: Mapping[str, str]) -> bool:
     """Tell whether what paths say of partition columns is read in another way now."""
     keys = {key for key in then.keys() | now.keys() if key.startswith(_PARTITION)}
     return any(then.get(key) != now.get(key) for key in keys)
+
+
+@lru_cache(maxsize=256)
+def _schema_text(schema: str, *, compact: bool) -> str:
+    return json.dumps(_schema(json.loads(schema)), separators=(",", ":") if compact else None)
 
 
 def _schema(data_type: Any) -> Any:

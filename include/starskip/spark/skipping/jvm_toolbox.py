@@ -1,27 +1,21 @@
-"""What is done inside the JVM with no Java of our own: whole columns of a listing, subsets, subclasses.
+"""What is done inside the JVM with no Java of our own: collections, functions, subclasses.
 
 Lambdas are made of existing methods (java.lang.invoke), subclasses by javassist, which Spark carries. Each
-call through py4j takes 50 µs, whatever it does: none is made for each file.
+call through py4j takes 50 µs, whatever it does.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from py4j.java_gateway import JavaGateway
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
-from starskip.skipping.file_metadata import Mask
 from starskip.spark.skipping.jvm_names import JvmNames
 
 DATASOURCES = "org.apache.spark.sql.execution.datasources"
-PRUNED_INDEX = f"{DATASOURCES}.DataSkippingFileIndex"
-"""The name under which EXPLAIN shows a listing from which files were left out."""
 
 
 class JvmToolbox:
@@ -33,7 +27,7 @@ class JvmToolbox:
         ensure_callback_server_started(self.gateway)  # type: ignore[no-untyped-call]
         self.jvm: Any = JvmNames(spark.sparkContext._jvm)
         self._classes: dict[str, Any] = {}
-        self._lambdas: dict[tuple[str, str, str], Any] = {}
+        self._predicates: dict[str, Any] = {}
 
     def java_class(self, name: str) -> Any:
         """Return a class of Spark's, which another loader may know than the caller's."""
@@ -46,50 +40,7 @@ class JvmToolbox:
         """Tell whether an object is of a class of Spark's or of one below it."""
         return bool(self.java_class(name).isInstance(thing))
 
-    # -- columns of Scala's sequences
-
-    def longs(self, things: Any, class_name: str, method: str) -> npt.NDArray[np.int64]:
-        """Return what a method that takes nothing and returns a long says of each of a Scala sequence."""
-        long = self.jvm.java.lang.Long.TYPE
-        function = self._lambda("java.util.function.ToLongFunction", class_name, method, long)
-        array = self.scala_to_java(things).stream().mapToLong(function).toArray()
-        count = self.jvm.java.lang.reflect.Array.getLength(array)
-        buffer = self.jvm.java.nio.ByteBuffer.allocate(8 * count)
-        buffer.asLongBuffer().put(array)
-        return np.frombuffer(bytes(buffer.array()), ">i8").astype(np.int64)
-
-    def paths(self, statuses: Any) -> list[str]:
-        """Return the paths of a Scala sequence of FileStatus; raises ValueError for one with a line's end."""
-        return self._path_texts(statuses)
-
-    def encoded_paths(self, statuses: Any) -> list[str]:
-        """Return the paths as URIs, which ``_metadata.file_path`` is, too; errors as of ``paths``."""
-        return self._path_texts(statuses, as_uri=True)
-
-    def _path_texts(self, statuses: Any, *, as_uri: bool = False) -> list[str]:
-        path = self.java_class("org.apache.hadoop.fs.Path")
-        function = "java.util.function.Function"
-        stream = self.scala_to_java(statuses).stream()
-        stream = stream.map(self._lambda(function, "org.apache.hadoop.fs.FileStatus", "getPath", path))
-        if as_uri:
-            uri = self.java_class("java.net.URI")
-            stream = stream.map(self._lambda(function, "org.apache.hadoop.fs.Path", "toUri", uri))
-        texts = stream.map(
-            self._lambda(function, "java.lang.Object", "toString", self.java_class("java.lang.String"))
-        )
-        joined = texts.collect(self.jvm.java.util.stream.Collectors.joining("\n"))
-        found = joined.split("\n") if joined else []
-        if len(found) != statuses.size():
-            raise ValueError("a file's path holds the end of a line")
-        return found
-
-    def subset(self, things: Any, chosen: Mask) -> Any:
-        """Return those of a Scala IndexedSeq that a mask chooses, as a Scala sequence."""
-        bits = np.packbits(chosen, bitorder="little").tobytes()
-        collectors = self.jvm.java.util.stream.Collectors
-        positions = self.jvm.java.util.BitSet.valueOf(bytearray(bits)).stream().boxed()
-        # A sequence is a function of positions: nothing is called back for each.
-        return self.java_to_scala(positions.collect(collectors.toList())).toSeq().map(things)
+    # -- collections
 
     def instances(self, things: Any, class_name: str) -> list[Any]:
         """Return those of a Scala sequence that are of a class of Spark's."""
@@ -138,39 +89,15 @@ class JvmToolbox:
             _MethodBody(body),
         )
 
-    @functools.cached_property
-    def pruned_index_constructor(self) -> Any:
-        """The constructor of a subclass of InMemoryFileIndex that differs by its name alone."""
-        parent = self.java_class(f"{DATASOURCES}.InMemoryFileIndex")
-        loader = parent.getClassLoader()
-        try:
-            made = self.jvm.java.lang.Class.forName(PRUNED_INDEX, True, loader)
-        except Exception:  # no session of this JVM has made it yet
-            pool = self.jvm.javassist.ClassPool(True)
-            pool.appendClassPath(self.jvm.javassist.LoaderClassPath(loader))
-            made = pool.makeClass(PRUNED_INDEX, pool.get(parent.getName())).toClass(parent)
-        return made.getConstructors()[0]
-
     def _predicate(self, class_name: str) -> Any:
-        key = ("java.util.function.Predicate", class_name, "isInstance")
-        if key not in self._lambdas:
+        if class_name not in self._predicates:
             invoke = self.jvm.java.lang.invoke
             takes = self.gateway.new_array(self.jvm.java.lang.Class, 1)
             takes[0] = self.java_class("java.lang.Object")
             kind = invoke.MethodType.methodType(self.jvm.java.lang.Boolean.TYPE, takes)
             handle = invoke.MethodHandles.publicLookup().bind(self.java_class(class_name), "isInstance", kind)
-            self._lambdas[key] = self._as_interface(key[0], handle)
-        return self._lambdas[key]
-
-    def _lambda(self, interface: str, class_name: str, method: str, returns: Any) -> Any:
-        key = (interface, class_name, method)
-        if key not in self._lambdas:
-            invoke = self.jvm.java.lang.invoke
-            kind = invoke.MethodType.methodType(returns, self.gateway.new_array(self.jvm.java.lang.Class, 0))
-            of = self.java_class(class_name)
-            handle = invoke.MethodHandles.publicLookup().findVirtual(of, method, kind)
-            self._lambdas[key] = self._as_interface(interface, handle)
-        return self._lambdas[key]
+            self._predicates[class_name] = self._as_interface("java.util.function.Predicate", handle)
+        return self._predicates[class_name]
 
     def _as_interface(self, interface: str, handle: Any) -> Any:
         proxies = self.jvm.java.lang.invoke.MethodHandleProxies

@@ -25,7 +25,7 @@ from starskip.skipping.metadata.refresh_metadata import Clock, Refreshed, refres
 from starskip.skipping.metadata.vacuum_metadata import vacuum_metadata
 from starskip.skipping.registry import index_from_specification
 from starskip.skipping.skipping_index import SkippingIndex
-from starskip.spark.skipping.skipping_rule import metadata_root as configured_root
+from starskip.spark.skipping.relation_facts import metadata_root as configured_root
 from starskip.spark.skipping.spark_reader import SparkReader
 from starskip.spark.skipping.table_finder import metadata_changed
 from starskip.spark.skipping.table_relation import TableRelation, table_relation
@@ -52,8 +52,8 @@ def create(
     if isinstance(indexes, str) or not indexes:
         raise ConfigError("name the indexes to create in a list, such as ['minmax:ts']", setting="index")
     relation = table_relation(spark, table, file_format, options)
-    wanted = [_resolved(specification, relation) for specification in indexes]
-    return _refreshed(spark, relation, wanted, metadata_root, in_full=False)
+    wanted = [resolved_index(index_from_specification(each), relation) for each in indexes]
+    return refresh_relation(spark, relation, wanted, metadata_root)
 
 
 def refresh(
@@ -75,7 +75,7 @@ def refresh(
         file_format, options = known.file_format, known.options
     relation = table_relation(spark, table, file_format or "parquet", options)
     existing_metadata(storage_for(location_of(spark, relation.path, metadata_root)))
-    return _refreshed(spark, relation, [], metadata_root, in_full=full)
+    return refresh_relation(spark, relation, [], metadata_root, in_full=full)
 
 
 def optimize(spark: SparkSession, table: str | DataFrame, *, metadata_root: str | None = None) -> int | None:
@@ -156,14 +156,15 @@ def new_commit() -> Commit:
     return Commit(uuid4().hex, datetime.now(UTC), CREATED_BY)
 
 
-def _refreshed(
+def refresh_relation(
     spark: SparkSession,
     relation: TableRelation,
     created: Sequence[SkippingIndex],
     metadata_root: str | None,
     *,
-    in_full: bool,
+    in_full: bool = False,
 ) -> Refreshed:
+    """Bring metadata up to date, with the indexes that are ``created`` beside those it has."""
     storage = storage_for(location_of(spark, relation.path, metadata_root))
     reader = SparkReader(relation)
     made = refresh_metadata(storage, reader, created, CLOCK, created_by=CREATED_BY, in_full=in_full)
@@ -176,9 +177,15 @@ def _storage(spark: SparkSession, table: str | DataFrame, metadata_root: str | N
     return storage_for(location_of(spark, path, metadata_root))
 
 
-def _resolved(specification: str, relation: TableRelation) -> SkippingIndex:
-    index = index_from_specification(specification)
-    index = type(index).parsed([relation.resolved(name) for name in index.columns], index.arguments)
+def resolved_index(index: SkippingIndex, relation: TableRelation) -> SkippingIndex:
+    """Return the index with its columns as the table spells them, itself where it has them so.
+
+    Raises ConfigError if the table cannot have it.
+    """
+    specification = index.specification
+    columns = tuple(relation.resolved(name) for name in index.columns)
+    if columns != index.columns:
+        index = type(index).parsed(columns, index.arguments)
     types = relation.data_types
     missing = [name for name in index.columns if name not in types]
     if missing:

@@ -13,48 +13,43 @@ from py4j.protocol import Py4JError
 
 from starskip.errors import SourceError
 from starskip.skipping.file_metadata import Mask
-from starskip.skipping.metadata.file_listing import FileListing, match_paths
-from starskip.spark.skipping import file_listing as snapshots
+from starskip.skipping.metadata.file_listing import FileListing
+from starskip.skipping.metadata.match_paths import match_paths
 from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
-from starskip.spark.skipping.pruned_relation import pruned_relation
+from starskip.spark.skipping.listed_files import ListedFiles, listed_files
 from starskip.spark.skipping.table_relation import TableRelation
 
 _ASKED_ONE_BY_ONE = 200
 """More files are listed anew, all of them."""
-_STATUS = "org.apache.hadoop.fs.FileStatus"
 
 
 @dataclass(frozen=True, slots=True)
 class ListedTable:
-    """``index`` is an InMemoryFileIndex of the JVM, ``statuses`` its files there."""
+    """``index`` is an InMemoryFileIndex of the JVM, ``listed`` its files there."""
 
     relation: TableRelation
     toolbox: JvmToolbox
     index: Any
-    statuses: Any
+    listed: ListedFiles
     files: FileListing
 
     def encoded_paths(self, chosen: Mask) -> pa.Array:
         """Return the paths of the chosen files as ``_metadata.file_path`` has them, but for ``one_slash``."""
-        statuses = self.statuses if chosen.all() else self.toolbox.subset(self.statuses, chosen)
-        return one_slash(pa.array(self.toolbox.encoded_paths(statuses), pa.string()))
+        listed = self.listed if chosen.all() else self.listed.chosen(chosen)
+        return one_slash(listed.paths(as_uri=True))
 
     def index_of(self, chosen: Mask) -> Any:
         """Return the listing with the chosen files alone, made without asking the file system."""
         if chosen.all():
             return self.index
-        listing = snapshots.FileListing(
-            self.statuses, self.files.paths, self.files.sizes, self.files.modified_ms
-        )
-        logical = pruned_relation(self.toolbox, self.relation.logical, self.index, listing, chosen)
-        return logical.relation().location()
+        return self.listed.chosen(chosen).index(self.relation.session._jsparkSession)
 
 
 def list_files(relation: TableRelation, *, anew: bool, clock_behind_ms: int = 0) -> ListedTable:
     """List the files; unless ``anew``, what Spark has listed when it made the relation may serve.
 
     ``clock_behind_ms``: how far the clock that stamps the files is behind this machine's, as far as is known.
-    Raises SourceError for a path that cannot be told from others.
+    Raises SourceError for a file that Spark reads twice.
     """
     toolbox = JvmToolbox(relation.session)
     now_ms = int(time.time() * 1000)
@@ -63,20 +58,18 @@ def list_files(relation: TableRelation, *, anew: bool, clock_behind_ms: int = 0)
         index = _fresh_index(relation, toolbox)
     else:
         now_ms = relation.listed_ms
-    statuses = index.allFiles().toIndexedSeq()
-    try:
-        paths = pa.array(toolbox.paths(statuses), pa.string())
-    except ValueError as error:
-        raise SourceError(f"{relation.path}: {error}: rename the file", source=relation.path) from None
-    files = FileListing(
-        paths,
-        toolbox.longs(statuses, _STATUS, "getLen"),
-        toolbox.longs(statuses, _STATUS, "getModificationTime"),
-        now_ms - clock_behind_ms,
-    )
-    if pc.count_distinct(paths).as_py() != len(paths):
+    listed = listed_files(toolbox, index)
+    files = FileListing(listed.paths(), *listed.numbers(), now_ms - clock_behind_ms)
+    if not _are_distinct(files.paths):
         raise SourceError(f"{relation.path}: Spark reads files of it twice", source=relation.path)
-    return ListedTable(relation, toolbox, index, statuses, files)
+    return ListedTable(relation, toolbox, index, listed, files)
+
+
+def _are_distinct(paths: pa.Array) -> bool:
+    # Listings are in order, as a rule: then a comparison with the next one tells it without a hash of each.
+    if pc.all(pc.less(paths[:-1], paths[1:])).as_py() is not False:
+        return True
+    return bool(pc.count_distinct(paths).as_py() == len(paths))
 
 
 def changed_since(listed: ListedTable, chosen: Mask) -> pa.Array:

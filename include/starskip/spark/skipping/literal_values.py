@@ -7,6 +7,7 @@ identity of its array, of InSet's values nothing. Those are asked of the JVM.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -19,6 +20,7 @@ from starskip.spark.skipping.plan_tree import Node
 
 _INTEGERS = frozenset({"byte", "short", "integer", "long"})
 _TEMPORAL = frozenset({"timestamp", "timestamp_ntz", "date"})
+_ARRAY = re.compile(r"\[[^\[\]]+\]")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _LOST = "\ufffd"
 """Stands where bytes were no UTF-8, which Spark's texts may hold."""
@@ -57,6 +59,24 @@ def in_set_values(node: Node, data_type: Any, plan: Any) -> LiteralSet | None:
     found = [_made(text, data_type) for text in texts]
     known = [each.value for each in found if each is not None]
     return LiteralSet(pa.array(known, kind), has_null) if len(known) == len(found) else None
+
+
+def array_literal(node: Node) -> Literal | None:
+    """Return the value of a Literal that is an array of numbers without null; None for every other node."""
+    data_type, text = node.fields.get("dataType"), node.fields.get("value")
+    if node.name != "Literal" or not isinstance(data_type, Mapping) or data_type["type"] != "array":
+        return None
+    element = data_type["elementType"]
+    kind = arrow_type(element)
+    if kind is None or not _is_number(kind) or text is None or not _ARRAY.fullmatch(text):
+        return None
+    found = [_made(each, element) for each in text[1:-1].split(",")]
+    known = [each.python for each in found if each is not None]
+    return Literal(pa.scalar(known, pa.list_(kind))) if len(known) == len(found) else None
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def literal_set(literals: list[Literal]) -> LiteralSet | None:

@@ -20,8 +20,8 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from starskip.errors import StarskipError
+from starskip.spark.skipping.relation_facts import ENABLED
 from starskip.spark.skipping.session import enable
-from starskip.spark.skipping.skipping_rule import ENABLED
 
 log = logging.getLogger("starskip.skipping")
 

@@ -67,7 +67,7 @@ class QueryReports:
             query = self._queries.get(number) if number is not None else None
         if query is None:
             return
-        query.scans = self._scans(execution.executedPlan(), planned_only=False)
+        query.scans = scans_read(self._toolbox, execution.executedPlan())
         with self._lock:
             self._finished[query.thread] = query
             self._finished.move_to_end(query.thread)
@@ -87,7 +87,9 @@ class QueryReports:
         number = self._numbers.get(execution.tracker())
         with self._lock:
             query = self._queries.get(number) if number is not None else None
-        return [] if query is None else _stats(query.reports, self._scans(plan, planned_only=True))
+        return (
+            [] if query is None else _stats(query.reports, scans_read(self._toolbox, plan, planned_only=True))
+        )
 
     def _thread(self) -> int:
         # A thread of Python has one of its own in the JVM; what is called back runs in another of Python's.
@@ -102,25 +104,32 @@ class QueryReports:
         if new:
             session.listenerManager().register(self._listener)
 
-    def _scans(self, plan: Any, *, planned_only: bool) -> dict[tuple[str, str], list[tuple[int, int]]]:
-        jvm = self._toolbox.jvm
-        predef = jvm.java.lang.Class.forName("scala.Predef$").getField("MODULE$").get(None)
-        # A proof that a type is itself is the identity, too: so this collects all nodes there are.
-        every = jvm.scala.PartialFunction.fromFunction(getattr(predef, "$conforms")())
-        nodes = jvm.org.apache.spark.sql.execution.ExplainUtils.collectWithSubqueries(plan, every)
-        found: dict[tuple[str, str], list[tuple[int, int]]] = {}
-        for scan in self._toolbox.instances(nodes, _SCAN):
-            relation = scan.relation()
-            marked = mark(relation)
-            roots = str(relation.location().rootPaths().mkString("\n")) if marked is None else ""
-            if planned_only:
-                listed = scan.selectedPartitions()
-                read = int(listed.totalNumberOfFiles()), int(listed.totalFileSize())
-            else:
-                metrics = scan.metrics()
-                read = int(metrics.apply("numFiles").value()), int(metrics.apply("filesSize").value())
-            found.setdefault((marked or "", roots), []).append(read)
-        return found
+
+def scans_read(
+    toolbox: JvmToolbox, plan: Any, *, planned_only: bool = False
+) -> dict[tuple[str, str], list[tuple[int, int]]]:
+    """Return files and bytes that each scan of a physical plan has read, by the key of its relation.
+
+    ``planned_only``: of a plan that was not run, what it would read.
+    """
+    jvm = toolbox.jvm
+    predef = jvm.java.lang.Class.forName("scala.Predef$").getField("MODULE$").get(None)
+    # A proof that a type is itself is the identity, too: so this collects all nodes there are.
+    every = jvm.scala.PartialFunction.fromFunction(getattr(predef, "$conforms")())
+    nodes = jvm.org.apache.spark.sql.execution.ExplainUtils.collectWithSubqueries(plan, every)
+    found: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for scan in toolbox.instances(nodes, _SCAN):
+        relation = scan.relation()
+        marked = mark(relation)
+        roots = str(relation.location().rootPaths().mkString("\n")) if marked is None else ""
+        if planned_only:
+            listed = scan.selectedPartitions()
+            read = int(listed.totalNumberOfFiles()), int(listed.totalFileSize())
+        else:
+            metrics = scan.metrics()
+            read = int(metrics.apply("numFiles").value()), int(metrics.apply("filesSize").value())
+        found.setdefault((marked or "", roots), []).append(read)
+    return found
 
 
 def _stats(

@@ -11,7 +11,7 @@ import pyarrow as pa
 from starskip.skipping.expression import Call, Column, Expression, Literal
 from starskip.spark.skipping.data_type_names import simple_string
 from starskip.spark.skipping.leaf_predicates import attribute_identity, is_deterministic
-from starskip.spark.skipping.literal_values import in_set_values, literal, literal_set
+from starskip.spark.skipping.literal_values import array_literal, in_set_values, literal, literal_set
 from starskip.spark.skipping.plan_tree import Node
 
 _CATALYST = "org.apache.spark.sql.catalyst.expressions."
@@ -60,6 +60,9 @@ class ExpressionReader:
         name = _function_name(node)
         if name is None or (name.startswith("udf:") and not is_deterministic_function(node)):
             return _UNKNOWN
+        if name.startswith("udf:"):
+            # Only functions know what an array is for: no index compares them.
+            return Call(name, tuple(array_literal(each) or self.read(each) for each in node.children))
         arguments = tuple(self.read(each) for each in node.children)
         if node.name == "Like":
             return Call(name, (*arguments, Literal(pa.scalar(str(node.java(self.plan).escapeChar())))))

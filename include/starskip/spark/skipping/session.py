@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -79,6 +80,21 @@ def disable(spark: SparkSession) -> None:
         skipping = _of_contexts.get(spark.sparkContext)
         if skipping is not None:
             skipping.rule.enabled = False
+
+
+@contextmanager
+def enabled_within(spark: SparkSession, metadata_root: str | None) -> Iterator[bool]:
+    """Have queries leave files alone in here alone: afterwards all is as it was; tells whether they do."""
+    found = _of_contexts.get(spark.sparkContext)
+    before = (False, None) if found is None else (found.rule.enabled, found.rule.metadata_root)
+    enable(spark, metadata_root)
+    try:
+        yield is_enabled(spark)
+    finally:
+        with _lock:
+            found = _of_contexts.get(spark.sparkContext)
+            if found is not None:
+                found.rule.enabled, found.rule.metadata_root = before
 
 
 def is_enabled(spark: SparkSession) -> bool:

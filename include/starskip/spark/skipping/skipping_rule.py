@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -16,23 +17,20 @@ from starskip.skipping.expression import Expression
 from starskip.skipping.file_metadata import Mask
 from starskip.skipping.metadata.table_metadata import TableMetadata
 from starskip.spark.skipping.file_listing import FileListings, may_hold
-from starskip.spark.skipping.fingerprint import difference, fingerprint, options, partitions_differ
+from starskip.spark.skipping.fingerprint import difference, fingerprint, partitions_differ
 from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
 from starskip.spark.skipping.leaf_predicates import Predicates, attribute_identity, leaf_predicates
 from starskip.spark.skipping.plan_tree import Node, plan_tree
-from starskip.spark.skipping.pruned_relation import mark, pruned_relation
+from starskip.spark.skipping.pruned_relation import pruned_relation
 from starskip.spark.skipping.read_expression import ExpressionReader
+from starskip.spark.skipping.relation_facts import ENABLED, FileRelation, file_relations
 from starskip.spark.skipping.relation_report import RelationReport, TableReport, clause_of
-from starskip.spark.skipping.table_finder import ROOTS_ASKED_EACH, TableFinder
+from starskip.spark.skipping.table_finder import TableFinder
 
 log = logging.getLogger("starskip.skipping")
 
-ENABLED = "spark.starskip.skipping.enabled"
-METADATA_ROOT = "starskip.metadata.root"
 _INDEX = f"{DATASOURCES}.InMemoryFileIndex"
 _CATALOG_INDEX = f"{DATASOURCES}.CatalogFileIndex"
-_RELATION = f"{DATASOURCES}.LogicalRelation"
-_FILES = f"{DATASOURCES}.HadoopFsRelation"
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
 _COMMANDS = (f"{_LOGICAL}.Command", f"{_LOGICAL}.CommandResult")
 """What is no query, such as SET."""
@@ -40,12 +38,9 @@ _COMMANDS = (f"{_LOGICAL}.Command", f"{_LOGICAL}.CommandResult")
 
 @dataclass(slots=True)
 class _Leaf:
-    """A relation of files in the plan; ``at``: which of the plan's leaves it is.
+    """A relation of files; ``unknown``: columns of which the metadata may not say what the paths do."""
 
-    ``unknown``: columns of which the metadata may say something else than the paths do now.
-    """
-
-    at: int
+    facts: FileRelation
     logical: Any
     relation: Any
     report: RelationReport
@@ -87,9 +82,9 @@ class SkippingRule:
         return self._applied(plan)
 
     def _applied(self, plan: Any) -> Any:
-        leaves = plan.collectLeaves()
-        count = leaves.size()
-        found = [made for at in range(count) if (made := self._leaf(at, leaves.apply(at))) is not None]
+        relations, count = file_relations(plan)
+        leaves: Any = plan.collectLeaves() if relations else ()
+        found = [_leaf(each, leaves.apply(each.at)) for each in relations]
         if found or not any(self._toolbox.is_of(each, plan) for each in _COMMANDS):
             self._planned([leaf.report for leaf in found])
         known = [leaf for leaf in found if self._find_tables(leaf)]
@@ -100,29 +95,18 @@ class SkippingRule:
             raise RuntimeError(f"the plan has {count} leaves, its JSON {len(predicates)}")
         return self._replaced(plan, known, predicates)
 
-    def _leaf(self, at: int, logical: Any) -> _Leaf | None:
-        if not self._toolbox.is_of(_RELATION, logical) or logical.isStreaming():
-            return None
-        relation = logical.relation()
-        if not self._toolbox.is_of(_FILES, relation) or mark(relation) is not None:
-            return None
-        location = relation.location()
-        roots = str(location.rootPaths().mkString("\n")).split("\n")
-        return _Leaf(at, logical, relation, RelationReport(roots, location), [])
-
     def _find_tables(self, leaf: _Leaf) -> bool:
         """Find tables whose metadata was collected of files read as they are about to be; else say why."""
         report = leaf.report
         try:
-            kind = leaf.relation.location().getClass().getName()
-            if kind not in (_INDEX, _CATALOG_INDEX):
-                report.not_skipped_because.append(f"its files are listed by {kind}")
+            facts = leaf.facts
+            if facts.kind not in (_INDEX, _CATALOG_INDEX):
+                report.not_skipped_because.append(f"its files are listed by {facts.kind}")
                 return False
-            conf = leaf.relation.sparkSession().conf()
-            if str(conf.get(ENABLED, "true")).lower() == "false":
+            if not facts.is_enabled:
                 report.not_skipped_because.append(f"{ENABLED} is false")
                 return False
-            found = self._tables.find(_folders(leaf), self.metadata_root or metadata_root(conf))
+            found = self._tables.find(facts.folders, self.metadata_root or facts.metadata_root)
             if not found:
                 report.not_skipped_because.append(f"there is no metadata for {report.path}")
                 return False
@@ -143,28 +127,30 @@ class SkippingRule:
         return bool(leaf.tables)
 
     def _replaced(self, plan: Any, known: list[_Leaf], predicates: list[tuple[Node, Predicates]]) -> Any:
-        first = self._toolbox.jvm.java.util.IdentityHashMap()
-        twice = {at for leaf in known if (at := first.putIfAbsent(leaf.logical, leaf.at)) is not None}
-        replacements = self._toolbox.jvm.java.util.IdentityHashMap()
+        places = Counter(leaf.facts.first for leaf in known)
+        replacements: list[tuple[Any, Any]] = []
         for leaf in known:
             try:
-                if first.get(leaf.logical) in twice:
+                if places[leaf.facts.first] > 1:
                     # One object in two places of the plan, which may be under two filters.
                     leaf.report.not_skipped_because.append("the same relation is in the plan twice")
-                elif (made := self._pruned(leaf, *predicates[leaf.at], plan)) is not None:
-                    replacements.put(leaf.logical, made)
+                elif (made := self._pruned(leaf, *predicates[leaf.facts.at], plan)) is not None:
+                    replacements.append((leaf.logical, made))
             except Exception as error:
                 leaf.report.not_skipped_because.append(self._warn(error, leaf.report.path))
-        if replacements.isEmpty():
+        if not replacements:
             return plan
         # A map is a partial function, this one of identities; no call comes back for a node.
-        return plan.transformDown(self._toolbox.java_to_scala(replacements))
+        by_identity = self._toolbox.jvm.java.util.IdentityHashMap()
+        for logical, made in replacements:
+            by_identity.put(logical, made)
+        return plan.transformDown(self._toolbox.java_to_scala(by_identity))
 
     def _pruned(self, leaf: _Leaf, node: Node, predicates: Predicates, plan: Any) -> Any:
         """Return the relation without files that cannot match, None if all of them may."""
         started_s = time.perf_counter()
         report = leaf.report
-        corrupt = _corrupt_record(leaf.relation)
+        corrupt = leaf.facts.corrupt_record
         names = {
             attribute_identity(each): str(each.fields["name"])
             for each in node.expressions("output")
@@ -180,7 +166,7 @@ class SkippingRule:
             report.metadata_ms = (time.perf_counter() - started_s) * 1000
             return None
         index = leaf.relation.location()
-        if self._toolbox.is_of(_CATALOG_INDEX, index):
+        if leaf.facts.kind == _CATALOG_INDEX:
             index = index.filterPartitions(self._toolbox.scala_list(()))
         listing = self._listings.of(index)
         chosen = np.ones(listing.files, np.bool_)
@@ -192,8 +178,7 @@ class SkippingRule:
         report.take_listing(listing, chosen)
         if chosen.all():
             return None
-        made = pruned_relation(self._toolbox, leaf.logical, index, listing, chosen)
-        report.mark = mark(made.relation())
+        made, report.mark = pruned_relation(leaf.logical, listing, chosen)
         return made
 
     def _warn(self, error: Exception, what: str) -> str:
@@ -211,6 +196,11 @@ _WARNINGS = 100
 """More kinds of failures than these are one kind that names what differs."""
 
 
+def _leaf(facts: FileRelation, logical: Any) -> _Leaf:
+    relation = logical.relation()
+    return _Leaf(facts, logical, relation, RelationReport(facts.roots, relation.location()), [])
+
+
 def _matching(table: TableMetadata, predicates: list[Expression]) -> Mask | None:
     clause = clause_of(table.indexes, predicates)
     if clause is None:
@@ -219,29 +209,6 @@ def _matching(table: TableMetadata, predicates: list[Expression]) -> Mask | None
     if mask.dtype != np.bool_ or mask.shape != (table.files,):
         raise ValueError(f"an index answers with {mask.dtype} {mask.shape} for {table.files} files")
     return mask
-
-
-def _folders(leaf: _Leaf) -> list[str]:
-    """Return the roots of a relation, of files that are roots themselves the folders."""
-    roots = leaf.report.roots
-    location = leaf.relation.location()
-    if len(roots) > ROOTS_ASKED_EACH or str(location.getClass().getName()) != _INDEX:
-        return roots
-    files, paths = location.leafFiles(), location.rootPaths()
-    is_file = [files.contains(paths.apply(at)) for at in range(len(roots))]
-    return [root.rpartition("/")[0] if found else root for root, found in zip(roots, is_file, strict=True)]
-
-
-def _corrupt_record(relation: Any) -> str:
-    """Return the column of lines that are not understood: which they are depends on the columns read."""
-    conf = relation.sparkSession().conf()
-    named = options(relation).get("columnnameofcorruptrecord")
-    return str(named or conf.get("spark.sql.columnNameOfCorruptRecord"))
-
-
-def metadata_root(conf: Any) -> str | None:
-    """Return where a session's configuration says that metadata lies, None for beside the files."""
-    return str(conf.get(METADATA_ROOT, "") or conf.get(f"spark.{METADATA_ROOT}", "")) or None
 
 
 def _why_nothing(predicates: list[Expression], known: bool) -> str:

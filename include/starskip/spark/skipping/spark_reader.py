@@ -10,7 +10,8 @@ import pyarrow as pa
 from starskip.artefacts.aside import Aside
 from starskip.skipping.file_metadata import Mask
 from starskip.skipping.metadata.collect_order import Collection, CollectOrder
-from starskip.skipping.metadata.file_listing import FileListing, match_paths
+from starskip.skipping.metadata.file_listing import FileListing
+from starskip.skipping.metadata.match_paths import match_paths
 from starskip.skipping.metadata.metadata_files import joined
 from starskip.skipping.metadata.table_source import TableSource
 from starskip.spark.skipping.collect import collect

@@ -1,0 +1,131 @@
+"""How many rows of each file satisfy each of many predicates: all of them counted in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sql
+
+from starskip.errors import CapExceeded, SourceError, UnsupportedQuery
+from starskip.skipping.expression import Expression
+from starskip.skipping.metadata.match_paths import match_paths
+from starskip.skipping.workload.expression_sql import expression_sql
+from starskip.spark.skipping.asking_session import have_ask
+from starskip.spark.skipping.failures import FAILURES, is_of_files, reason_of
+from starskip.spark.skipping.list_files import list_files, one_slash
+from starskip.spark.skipping.table_relation import TableRelation
+from starskip.stages.skipping_engine import MatchingRows
+
+MOST_CELLS = 20_000_000
+"""Predicates times files."""
+_MOST_PREDICATES = 50
+"""Of one pass: the code that Spark makes of more is beyond what the JVM compiles."""
+_CELLS_OF_A_PASS = 1_000_000
+_FILES_A_TASK = 64
+_PATH, _ROWS = "_path", "_rows"
+
+
+def count_matching(
+    relation: TableRelation, predicates: Sequence[Expression], paths: pa.Array | None
+) -> MatchingRows:
+    """Count matching rows of all files, or of those of ``paths`` that are still there, in their order.
+
+    Raises CapExceeded for more than 20 M counts, and what Spark raises if the files cannot be read.
+    """
+    have_ask(relation.session)
+    listed = list_files(relation, anew=False)
+    everything = listed.files.paths
+    at = np.arange(len(everything)) if paths is None else match_paths(paths, everything)
+    at = at[at >= 0]
+    if len(at) * len(predicates) > MOST_CELLS:
+        raise CapExceeded(
+            f"{relation.path}: {len(predicates)} predicates over {len(at)} files are more than {MOST_CELLS} "
+            "counts; count in fewer files"
+        )
+    chosen = np.zeros(len(everything), np.bool_)
+    chosen[at] = True
+    counter = _Counter(relation.rows(listed.index_of(chosen)), listed.encoded_paths(chosen))
+    texts, faults = _texts(predicates)
+    matching = np.zeros((len(predicates), counter.files), np.int64)
+    if counter.files:
+        cores = relation.session.sparkContext.defaultParallelism
+        tasks = max(cores, min(200, counter.files // _FILES_A_TASK))
+        relation.session.conf.set("spark.sql.shuffle.partitions", tasks)
+        faults |= counter.count(texts, matching)
+    place = (np.cumsum(chosen) - 1)[at]
+    return MatchingRows(everything.take(pa.array(at)), counter.rows[place], matching[:, place], faults)
+
+
+def _texts(predicates: Sequence[Expression]) -> tuple[dict[int, str], dict[int, str]]:
+    texts, faults = {}, {}
+    for number, predicate in enumerate(predicates):
+        try:
+            texts[number] = expression_sql(predicate)
+        except UnsupportedQuery as error:
+            faults[number] = str(error)
+    return texts, faults
+
+
+class _Counter:
+    """Counts rows of ``frame`` by file; ``encoded_paths`` are the files', which give the order."""
+
+    def __init__(self, frame: DataFrame, encoded_paths: pa.Array) -> None:
+        self._frame = frame
+        self._paths = encoded_paths
+        self.files = len(encoded_paths)
+        self.rows = np.zeros(self.files, np.int64)
+
+    def count(self, texts: Mapping[int, str], matching: npt.NDArray[np.int64]) -> dict[int, str]:
+        """Fill the rows of ``matching`` and return those that failed, with the reason."""
+        width = max(1, min(_MOST_PREDICATES, _CELLS_OF_A_PASS // self.files))
+        # Most of what fails does so in analysis, before anything is read.
+        faults = _faults(_cut(list(texts), width), lambda mine: self._planned(mine, texts))
+        sound = [number for number in texts if number not in faults]
+        faults |= _faults(_cut(sound, width), lambda mine: self._pass(mine, texts, matching))
+        if all(number in faults for number in texts):
+            self._pass([], texts, matching)
+        return faults
+
+    def _planned(self, mine: Sequence[int], texts: Mapping[int, str]) -> DataFrame:
+        path = sql.regexp_replace(self._frame.metadataColumn("_metadata")["file_path"], "^file:/+", "file:/")
+        counts = [sql.expr(f"count_if({texts[number]})").alias(f"_{number}") for number in mine]
+        counted = self._frame.groupBy(path.alias(_PATH)).agg(sql.count(sql.lit(1)).alias(_ROWS), *counts)
+        counted._jdf.queryExecution().optimizedPlan()
+        return counted
+
+    def _pass(self, mine: Sequence[int], texts: Mapping[int, str], matching: npt.NDArray[np.int64]) -> None:
+        found = self._planned(mine, texts).toArrow()
+        at = pc.index_in(one_slash(found[_PATH].combine_chunks()), self._paths)
+        if at.null_count:
+            raise SourceError("rows came of files that were not listed; run this again", source="path")
+        places = at.to_numpy(zero_copy_only=False)
+        self.rows[places] = found[_ROWS].to_numpy()
+        for number in mine:
+            matching[number, places] = found[f"_{number}"].to_numpy()
+
+
+def _cut(numbers: list[int], width: int) -> list[list[int]]:
+    return [numbers[start : start + width] for start in range(0, len(numbers), width)]
+
+
+def _faults(groups: list[list[int]], attempt: Callable[[list[int]], object]) -> dict[int, str]:
+    """Return what fails, with the reason; of a group that fails the halves are tried."""
+    faults: dict[int, str] = {}
+    waiting = list(groups)
+    while waiting:
+        mine = waiting.pop()
+        try:
+            attempt(mine)
+        except FAILURES as error:
+            if is_of_files(error):
+                raise
+            if len(mine) == 1:
+                faults[mine[0]] = reason_of(error)
+            else:
+                waiting += [mine[: len(mine) // 2], mine[len(mine) // 2 :]]
+    return faults

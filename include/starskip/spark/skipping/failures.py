@@ -1,0 +1,65 @@
+"""What Spark says when a table or a predicate fails, as errors of ours of one line."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import unquote
+
+from py4j.protocol import Py4JError, Py4JNetworkError
+from pyspark.errors import PySparkException
+
+from starskip.errors import SourceError, StarskipError, printable
+from starskip.spark.understood_failure import understood_failure
+
+FAILURES = (PySparkException, Py4JError)
+_CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]+\] [^\n]+")
+_CAUSE = re.compile(r"^(?:Caused by: (?:[\w.$]+: )?|[\w.]*(?:Error|Exception): )(.+)$", re.MULTILINE)
+_FILE = re.compile(r"(?:FAILED_READ_FILE|FILE_NOT_EXIST|FileNotFoundException|while reading file)")
+_NAME = re.compile(r"reading file:? (\S+?)\.?\s")
+
+
+@contextmanager
+def spark_failures(table: str) -> Iterator[None]:
+    """Raise StarskipError for what Spark raises here, SourceError if a file of ``table`` cannot be read."""
+    # It writes each error to the log before anybody can say that it was expected.
+    log = logging.getLogger("SQLQueryContextLogger")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    except FAILURES as error:
+        raise failure_of(error, table) from error
+    finally:
+        log.setLevel(level)
+
+
+def failure_of(error: Exception, table: str) -> StarskipError:
+    """Return the error of ours that tells of one of Spark's."""
+    found = understood_failure(error)
+    if isinstance(found, StarskipError):
+        return found
+    if is_of_files(error):
+        named = _NAME.search(str(error))
+        source = printable(unquote(named[1])) if named else table
+        return SourceError(f"{source}: cannot be read: {reason_of(error)}", source=source)
+    return StarskipError(f"{table}: Spark: {reason_of(error)}")
+
+
+def is_of_files(error: Exception) -> bool:
+    """Tell whether a query failed for a file that cannot be read, or for a Spark that is gone."""
+    return isinstance(error, Py4JNetworkError) or _FILE.search(str(error)) is not None
+
+
+def reason_of(error: Exception) -> str:
+    """Return on one line why a query failed, of the many lines that Spark has for it."""
+    text = str(error)
+    condition = _CONDITION.search(text)
+    causes = _CAUSE.findall(text)
+    if condition:
+        found = condition[0].partition(" SQLSTATE")[0]
+    else:
+        found = causes[-1] if causes else next(iter(text.splitlines()), type(error).__name__)
+    return printable(found.strip(), 300)

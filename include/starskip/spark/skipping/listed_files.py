@@ -1,0 +1,68 @@
+"""Files of one snapshot of Spark's listing, which stay in the JVM: columns of them, and choices of them.
+
+ListedFiles.java holds them: nothing is asked or told of each file through py4j.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from starskip.skipping.file_metadata import Mask
+from starskip.spark.skipping.jvm_toolbox import JvmToolbox
+from starskip.spark.skipping.own_java import new_java
+
+_FILES_AT_ONCE = 200_000
+"""Whose paths come in one answer of the JVM, which holds it several times while it is sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFiles:
+    """``java``: a starskip.ListedFiles of the JVM; ``files``: how many they are."""
+
+    java: Any
+    files: int
+
+    def numbers(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the files' sizes in bytes and their times of modification in ms."""
+        numbers = np.frombuffer(b64decode(self.java.numbers()), "<i8").astype(np.int64, copy=False)
+        return numbers[: self.files], numbers[self.files :]
+
+    def paths(self, *, as_uri: bool = False) -> pa.Array:
+        """Return the paths as Hadoop writes them, or as URIs, which ``_metadata.file_path`` is, too."""
+        pieces = []
+        for start in range(0, self.files, _FILES_AT_ONCE):
+            end = min(start + _FILES_AT_ONCE, self.files)
+            pieces.append(_texts(b64decode(self.java.paths(start, end, as_uri)), end - start))
+        return pa.concat_arrays(pieces) if pieces else pa.array([], pa.string())
+
+    def chosen(self, mask: Mask) -> ListedFiles:
+        """Return those of the files that a mask chooses."""
+        bits = bytearray(np.packbits(mask, bitorder="little").tobytes())
+        return ListedFiles(self.java.chosen(bits), int(np.count_nonzero(mask)))
+
+    def index(self, session: Any) -> Any:
+        """Return the listing that they are of with these files alone, made without asking the file system."""
+        return self.java.index(session)
+
+    def relation(self, logical: Any, option: tuple[str, str]) -> Any:
+        """Return the LogicalRelation ``logical`` with these files alone, and with a further option."""
+        return self.java.relation(logical, *option)
+
+
+def listed_files(toolbox: JvmToolbox, index: Any) -> ListedFiles:
+    """Return the files of an InMemoryFileIndex."""
+    made = new_java(toolbox.gateway, "ListedFiles", index)
+    return ListedFiles(made, made.count())
+
+
+def _texts(content: bytes, count: int) -> pa.Array:
+    offsets = np.zeros(count + 1, np.int32)
+    np.cumsum(np.frombuffer(content, "<i4", count), out=offsets[1:])
+    data = pa.py_buffer(content)[4 * count :]
+    return pa.Array.from_buffers(pa.string(), count, [None, pa.py_buffer(offsets), data])

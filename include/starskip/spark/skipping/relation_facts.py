@@ -1,0 +1,97 @@
+"""What Spark knows of a plan's relations of files, asked in one call of a plan or of a relation."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from py4j.java_gateway import JavaGateway
+from pyspark import SparkContext
+
+from starskip.spark.skipping.own_java import new_java
+from starskip.spark.skipping.pruned_relation import MARK
+from starskip.spark.skipping.table_finder import ROOTS_ASKED_EACH
+
+ENABLED = "spark.starskip.skipping.enabled"
+METADATA_ROOT = "starskip.metadata.root"
+_CORRUPT = "spark.sql.columnNameOfCorruptRecord"
+_SETTINGS = (ENABLED, METADATA_ROOT, f"spark.{METADATA_ROOT}", _CORRUPT)
+_lock = threading.Lock()
+_java: WeakKeyDictionary[JavaGateway, Any] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True)
+class FileRelation:
+    """A relation of files in a plan; ``at``: which of the plan's leaves it is, ``first``: where it is first.
+
+    ``kind`` is the class of its listing, ``roots`` are the paths that were given, ``files`` those of them
+    that are files, unless they are many.
+    """
+
+    at: int
+    first: int
+    kind: str
+    roots: list[str]
+    files: frozenset[str]
+    options: Mapping[str, str]
+    settings: Mapping[str, str]
+
+    @property
+    def folders(self) -> list[str]:
+        """The roots, of files that are roots themselves the folders."""
+        return [root.rpartition("/")[0] if root in self.files else root for root in self.roots]
+
+    @property
+    def is_enabled(self) -> bool:
+        """Whether the session lets files be left out."""
+        return self.settings.get(ENABLED, "true").lower() != "false"
+
+    @property
+    def metadata_root(self) -> str | None:
+        """Where the session says that metadata lies, None for beside the files."""
+        return self.settings.get(METADATA_ROOT) or self.settings.get(f"spark.{METADATA_ROOT}") or None
+
+    @property
+    def corrupt_record(self) -> str:
+        """The column of lines that are not understood: which they are depends on the columns read."""
+        return small_names(self.options).get("columnnameofcorruptrecord") or self.settings[_CORRUPT]
+
+
+def file_relations(plan: Any) -> tuple[list[FileRelation], int]:
+    """Return the relations of files in a plan that were not looked at yet, and how many leaves there are."""
+    leaves = json.loads(_facts().leaves(plan, MARK, "\n".join(_SETTINGS), ROOTS_ASKED_EACH))
+    found = [
+        FileRelation(at=at, **{**leaf, "files": frozenset(leaf["files"])})
+        for at, leaf in enumerate(leaves)
+        if leaf is not None
+    ]
+    return found, len(leaves)
+
+
+def fingerprint_facts(relation: Any, settings: Sequence[str]) -> Mapping[str, Any]:
+    """Return what a JVM HadoopFsRelation depends on, with those of the settings that have a value."""
+    found: Mapping[str, Any] = json.loads(_facts().fingerprint(relation, "\n".join(settings)))
+    return found
+
+
+def metadata_root(conf: Any) -> str | None:
+    """Return where a session's configuration says that metadata lies, None for beside the files."""
+    return str(conf.get(METADATA_ROOT, "") or conf.get(f"spark.{METADATA_ROOT}", "")) or None
+
+
+def small_names(options: Mapping[str, str]) -> Mapping[str, str]:
+    """Return options by their names in small letters, which is how Spark tells them apart."""
+    return {name.lower(): value for name, value in options.items()}
+
+
+def _facts() -> Any:
+    gateway = SparkContext._gateway
+    assert gateway is not None
+    with _lock:
+        if gateway not in _java:
+            _java[gateway] = new_java(gateway, "RelationFacts")
+        return _java[gateway]

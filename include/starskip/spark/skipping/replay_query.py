@@ -1,0 +1,112 @@
+"""One query with skipping and without: the same rows, and what Spark read for them."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sql
+from pyspark.sql.types import StructField, VariantType
+
+from starskip.errors import SourceError, StarskipError, TransientError, UnsupportedQuery
+from starskip.lake.lake_table import LakeTable
+from starskip.skipping.expression import Expression
+from starskip.skipping.workload.expression_sql import REASON, expression_sql
+from starskip.spark.skipping.asking_session import asking_session
+from starskip.spark.skipping.failures import FAILURES, failure_of, is_of_files, reason_of
+from starskip.spark.skipping.jvm_toolbox import JvmToolbox
+from starskip.spark.skipping.query_reports import scans_read
+from starskip.spark.skipping.relation_facts import ENABLED
+from starskip.spark.skipping.session import enabled_within, last_query_stats
+from starskip.stages.skipping_engine import Reading, Replay
+
+_RUNS = 2
+"""Of each kind, one after the other of both; the faster one is told of, since the first also warms up."""
+_HALF = 0xFFFFFFFF
+
+
+def replay_query(spark: SparkSession, table: LakeTable, predicate: Expression, root: str | None) -> Replay:
+    """Ask for whole rows as ``SkippingEngine.replay`` says.
+
+    Raises TransientError if the table changed between two plain runs.
+    """
+    text = expression_sql(predicate)
+    session = asking_session(spark)
+    rows = session.read.format(table.file_format).options(**table.options).load(table.path)
+    files_total = _files_listed(rows)
+    toolbox = JvmToolbox(session)
+    plain: list[Reading] = []
+    skipping: list[Reading] = []
+    reasons: tuple[str, ...] = ()
+    session.conf.set(ENABLED, "true")
+    with enabled_within(session, root) as is_enabled:
+        for _ in range(_RUNS):
+            session.conf.set(ENABLED, "false")
+            try:
+                plain.append(_reading(toolbox, rows, text))
+            except FAILURES as error:
+                if is_of_files(error):
+                    raise
+                raise UnsupportedQuery(reason_of(error), reason=REASON) from error
+            session.conf.set(ENABLED, "true")
+            try:
+                skipping.append(_reading(toolbox, rows, text))
+            except FAILURES as error:
+                # Without skipping it has an answer.
+                failure = failure_of(error, table.path)
+                if isinstance(failure, (TransientError, SourceError)):
+                    raise failure from error
+                raise StarskipError(f"with skipping alone the query fails: {failure}") from error
+            reasons = _reasons(session) if is_enabled else ("skipping cannot be enabled in this Spark",)
+    if len({_answer(each) for each in plain}) > 1:
+        raise TransientError(f"{table.path}: two plain queries had other answers: the table is being written")
+    other = [each for each in skipping if _answer(each) != _answer(plain[0])]
+    return Replay(files_total, _fastest(plain), _fastest(other or skipping), reasons)
+
+
+def _reading(toolbox: JvmToolbox, rows: DataFrame, text: str) -> Reading:
+    started_s = time.perf_counter()
+    row_hash = sql.xxhash64(*(_hashable(field) for field in rows.schema.fields))
+    hashed = rows.where(text).select(row_hash.alias("hash"))
+    # The sum of whole numbers would overflow, and one of doubles depends on the order.
+    asked = hashed.agg(
+        sql.count(sql.lit(1)).alias("rows"),
+        sql.expr(f"coalesce(sum(hash & {_HALF}L), 0L)").alias("low"),
+        sql.expr("coalesce(sum(shiftrightunsigned(hash, 32)), 0L)").alias("high"),
+    )
+    (found,) = asked.collect()
+    duration_ms = (time.perf_counter() - started_s) * 1000
+    scans = scans_read(toolbox, asked._jdf.queryExecution().executedPlan())
+    read = [scan for of_relation in scans.values() for scan in of_relation]
+    digest = (found["low"] + (found["high"] << 32)) % (1 << 64)
+    return Reading(
+        found["rows"],
+        digest,
+        sum(files for files, _ in read),
+        sum(size_bytes for _, size_bytes in read),
+        duration_ms,
+    )
+
+
+def _hashable(field: StructField) -> Any:
+    column = sql.col(f"`{field.name.replace('`', '``')}`")
+    return sql.to_json(column) if isinstance(field.dataType, VariantType) else column
+
+
+def _files_listed(rows: DataFrame) -> int:
+    leaves = rows._jdf.queryExecution().analyzed().collectLeaves()
+    return int(leaves.apply(0).relation().location().allFiles().size())
+
+
+def _reasons(session: SparkSession) -> tuple[str, ...]:
+    stats = last_query_stats(session)
+    return tuple(dict.fromkeys(reason for each in stats for reason in each["not_skipped_because"]))
+
+
+def _answer(reading: Reading) -> tuple[int, int]:
+    return reading.rows, reading.digest
+
+
+def _fastest(readings: list[Reading]) -> Reading:
+    return min(readings, key=lambda each: each.duration_ms)

@@ -1,0 +1,199 @@
+"""Stage refresh_skipping_indexes: chosen indexes of ``skipping_advice`` as metadata of lake tables (003, II).
+
+Built artefacts are current state: the metadata holds what the newest night chose; an older night, or a
+backfill, leaves it alone. ``skipping_builds`` of the night tells what became of each index. Indexes that
+somebody created by hand are refreshed and never taken away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from starskip.artefacts.lake_schemas import SKIPPING_BUILDS
+from starskip.artefacts.manifest import Part
+from starskip.artefacts.snapshot import Snapshot
+from starskip.errors import StarskipError, StorageError, TransientError, printable
+from starskip.lake.lake_table import LakeTable
+from starskip.skipping.metadata.open_metadata import open_metadata
+from starskip.skipping.metadata.refresh_metadata import Refreshed
+from starskip.skipping.metadata.table_metadata import TableMetadata
+from starskip.stages.build_star_trees import withheld_builds
+from starskip.stages.engine import Engine
+from starskip.stages.gate_verdicts import usable_tables
+from starskip.stages.lake_workload import lake_workload
+from starskip.stages.night import Night, StageResult
+from starskip.stages.past_nights import SnapshotSource
+from starskip.stages.skipping_advice import ADVICE
+from starskip.stages.skipping_candidates import serving_index
+from starskip.stages.skipping_engine import SkippingEngine
+from starskip.stages.tidy_metadata import tidy_metadata
+
+BUILDS = "skipping_builds"
+CREATED, REFRESHED, UNCHANGED = "created", "refreshed", "unchanged"
+KEPT = frozenset({CREATED, REFRESHED, UNCHANGED})
+"""Outcomes of indexes that there are and that nights look after."""
+BY_HAND, DELETED, FAILED, NOT_BUILT = "by_hand", "deleted", "failed", "not_built"
+"""The others; those made by hand are refreshed, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableBuild:
+    """Rows of SKIPPING_BUILDS of one table, and the properties of their part."""
+
+    rows: Sequence[dict[str, Any]] = ()
+    properties: dict[str, Any] = field(default_factory=dict)
+
+
+def refresh_skipping_indexes(engine: Engine, night: Night) -> StageResult:
+    """Create, refresh and delete skipping indexes of the night's tables; publish ``skipping_builds``.
+
+    A table whose metadata cannot be written keeps what it has; why is in its rows.
+    """
+    tables = usable_tables(night, ADVICE, "refresh_skipping_indexes")
+    withheld = withheld_builds(night, ADVICE)
+    snapshot_of = cache(night.store.snapshot)
+    aside = night.store.write_aside(BUILDS, night.date_text)
+    parts: dict[str, Part] = {}
+    counts = dict.fromkeys((CREATED, REFRESHED, UNCHANGED, BY_HAND, DELETED, FAILED, NOT_BUILT), 0)
+    warnings = []
+    for table in tables:
+        build = _table_build(engine, night, table, withheld, snapshot_of)
+        for row in build.rows:
+            counts[row["outcome"]] += 1
+        failures = dict.fromkeys(row["detail"] for row in build.rows if row["outcome"] == FAILED)
+        warnings += [printable(f"table {table}: skipping indexes not built: {each}") for each in failures]
+        rows = pa.Table.from_pylist(list(build.rows), schema=SKIPPING_BUILDS)
+        parts[table] = Part(aside.write(table, rows), build.properties)
+    night.publish(BUILDS, parts)
+    return StageResult({"tables": len(tables), **counts}, tuple(warnings))
+
+
+def _table_build(
+    engine: Engine, night: Night, table: str, withheld: str, snapshot_of: SnapshotSource
+) -> TableBuild:
+    advised = snapshot_of(ADVICE, night.date_text)
+    assert advised is not None
+    note = advised.parts([table])[table].properties.get("note")
+    chosen = _chosen(advised, table)
+    lake = night.lake_tables.get(table)
+    if lake is None:
+        return TableBuild(properties={"note": note})
+    if engine.skipping is None:
+        withheld = "skipping indexes are built on Spark alone"
+    if withheld or engine.skipping is None:
+        return TableBuild(_unbuilt(table, chosen, NOT_BUILT, withheld), {"note": withheld})
+    try:
+        return _built(engine.skipping, night, table, lake, chosen, note, snapshot_of)
+    except TransientError:
+        raise
+    except StarskipError as error:
+        rows = _unbuilt(table, chosen, FAILED, str(error))
+        return TableBuild(rows, {"note": str(error)})
+
+
+def _chosen(advised: Snapshot, table: str) -> dict[str, int]:
+    """Return the chosen indexes, best first, with the sizes that were measured."""
+    rows = advised.read_table([table]).to_pylist()
+    chosen = sorted((row for row in rows if row["verdict"] == "chosen"), key=lambda row: row["rank"])
+    return {row["index"]: row["size_bytes"] for row in chosen}
+
+
+def _unbuilt(table: str, chosen: dict[str, int], outcome: str, detail: str) -> list[dict[str, Any]]:
+    return [
+        {"table": table, "index": index, "outcome": outcome, "detail": detail, "estimated_bytes": size}
+        for index, size in chosen.items()
+    ]
+
+
+def _built(
+    engine: SkippingEngine,
+    night: Night,
+    table: str,
+    lake: LakeTable,
+    chosen: dict[str, int],
+    note: str | None,
+    snapshot_of: SnapshotSource,
+) -> TableBuild:
+    location = engine.location(lake, night.skipping_root)
+    former = open_metadata(location)
+    active = list(former.state.active) if former else []
+    own = _own(night, table, snapshot_of)
+    # A day without advice must not take away what queries skip by.
+    kept = [name for name in active if name not in own or note is not None]
+    names = list(dict.fromkeys([*chosen, *kept]))
+    if former is not None:
+        # Before tonight's changes: what this night deletes can be restored until the next one.
+        tidy_metadata(location, night)
+    if not names and not active:
+        return TableBuild(properties={"note": note, "location": location})
+    queries = lake_workload(night, table, snapshot_of).queries
+    made = engine.refresh(lake, [serving_index(name, queries) for name in names], night.skipping_root)
+    metadata = open_metadata(location)
+    if metadata is None:
+        raise StorageError(f"{location}: the metadata is gone since it was written", location=location)
+    by_hand = set(active) - own - chosen.keys()
+    rows = [
+        _row(table, name, _outcome(name, active, by_hand, made), metadata, chosen.get(name)) for name in names
+    ]
+    gone = [
+        {"table": table, "index": name, "outcome": DELETED, "detail": "tonight's choice is without it"}
+        for name in active
+        if name not in names
+    ]
+    return TableBuild([*rows, *gone], _properties(location, metadata, made, note))
+
+
+def _own(night: Night, table: str, snapshot_of: SnapshotSource) -> set[str]:
+    """Return the indexes that an earlier run of a night made: the newest that looked after any tells."""
+    for run_date in reversed([d for d in night.store.run_dates(BUILDS) if d <= night.date_text]):
+        snapshot = snapshot_of(BUILDS, run_date)
+        if snapshot is None or table not in snapshot.tables:
+            continue
+        rows = snapshot.read_table([table], ["index", "outcome"]).to_pylist()
+        if any(row["outcome"] in (*KEPT, DELETED, BY_HAND) for row in rows):
+            return {row["index"] for row in rows if row["outcome"] in KEPT}
+    return set()
+
+
+def _outcome(name: str, active: Sequence[str], by_hand: set[str], made: Refreshed) -> str:
+    if name not in active:
+        return CREATED
+    if name in by_hand:
+        return BY_HAND
+    return REFRESHED if made.collected_files or made.gone_files else UNCHANGED
+
+
+def _row(
+    table: str, name: str, outcome: str, metadata: TableMetadata, estimated_bytes: int | None
+) -> dict[str, Any]:
+    segments = metadata.segments
+    holding = {of: segment for of, segment in segments.items() if name in segment.groups}
+    return {
+        "table": table,
+        "index": name,
+        "outcome": outcome,
+        "files": metadata.files,
+        "files_known": sum(metadata.row_counts[of] for of in holding),
+        "size_bytes": sum(file.size_bytes for each in holding.values() for file in each.groups[name]),
+        "estimated_bytes": estimated_bytes,
+    }
+
+
+def _properties(location: str, metadata: TableMetadata, made: Refreshed, note: str | None) -> dict[str, Any]:
+    files = [file for segment in metadata.segments.values() for file in segment.to_part().files]
+    return {
+        "note": note,
+        "location": location,
+        "version": metadata.version,
+        "files": metadata.files,
+        "rows": None if metadata.rows.null_count else pc.sum(metadata.rows, min_count=0).as_py(),
+        "metadata_bytes": sum(file.size_bytes for file in files),
+        "files_read": made.collected_files,
+        "files_gone": made.gone_files,
+    }

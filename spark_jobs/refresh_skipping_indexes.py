@@ -1,0 +1,9 @@
+"""Chosen skipping indexes of skipping_advice to metadata of the lake's tables."""
+
+import sys
+
+from starskip.spark.stage_job import stage_job
+from starskip.stages.refresh_skipping_indexes import refresh_skipping_indexes
+
+if __name__ == "__main__":
+    sys.exit(stage_job(refresh_skipping_indexes))
