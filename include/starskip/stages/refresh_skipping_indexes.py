@@ -82,7 +82,7 @@ def _table_build(
     note = advised.parts([table])[table].properties.get("note")
     chosen = _chosen(advised, table)
     lake = night.lake_tables.get(table)
-    if lake is None:
+    if lake is None or (engine.skipping is None and not chosen):
         return TableBuild(properties={"note": note})
     if engine.skipping is None:
         withheld = "skipping indexes are built on Spark alone"
@@ -131,7 +131,7 @@ def _built(
         # Before tonight's changes: what this night deletes can be restored until the next one.
         tidy_metadata(location, night)
     if not names and not active:
-        return TableBuild(properties={"note": note, "location": location})
+        return TableBuild(properties={"note": note})
     queries = lake_workload(night, table, snapshot_of).queries
     made = engine.refresh(lake, [serving_index(name, queries) for name in names], night.skipping_root)
     metadata = open_metadata(location)
