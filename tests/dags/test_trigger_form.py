@@ -28,6 +28,7 @@ OF_EVERY_RUN = {
     "max_shapes_per_table",
     "window_rows_per_table",
     "max_sampled_segments",
+    "sampled_files",
     "max_simulations_per_table",
     "log_split_bytes",
     "log_time_zone",

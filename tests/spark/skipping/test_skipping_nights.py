@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.quality]
 
 RANGES = [id_between(start, start + 300) for start in range(0, 4_000, 190)]
 CUSTOMERS = [customer_is(value) for value in range(3, 9_000, 450)]
-OF_UDF = call("EqualTo", call("udf:carrier", column("note", "string")), literal("road", "string"))
+OF_UDF = call("EqualTo", call("udf:of_another_application", column("note", "string")), literal("road", "string"))
 ROOMY = Settings(max_skipping_size_ratio=1.0, min_gain_ratio=0.01, verified_instances=2)
 
 
@@ -75,7 +75,7 @@ def test_what_queries_ask_decides_what_is_built_and_the_gain_is_proved(nights: S
     rows = nights.rows("skipping_verdicts", night)
     assert set(proved.counts) == {"skipping_equal", "skipping_not_comparable"}
     of_udf = [row for row in rows if row["verdict"] == "not_comparable"]
-    assert len(of_udf) == 1 and "carrier" in of_udf[0]["detail"]
+    assert len(of_udf) == 1 and "of_another_application" in of_udf[0]["detail"]
     ran = [row for row in rows if row["verdict"] == "equal"]
     assert {row["plain_files_read"] for row in ran} == {row["files_total"] for row in ran} == {FILES}
     assert sum(row["skipping_files_read"] for row in ran) < 0.4 * FILES * len(ran)
