@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,18 @@ class SkippingNights:
 
     def verify(self, night: Night) -> StageResult:
         return publish_skipping_verdicts(self.engine, night)
+
+    def stage(self, name: str, night: Night) -> StageResult:
+        stage = getattr(import_module(f"starskip.stages.{name}"), name)
+        result: StageResult = stage(self.engine, night)
+        return result
+
+    def report(self, night: Night, table: str = "sales") -> dict[str, Any]:
+        snapshot = night.store.snapshot("reports", night.date_text)
+        assert snapshot is not None
+        (file,) = [each for each in snapshot.parts()[table].files if each.file_name == "report.json"]
+        found: dict[str, Any] = json.loads(snapshot.read_file(file))
+        return found
 
     def run(self, night: Night | None = None) -> Night:
         """Advise and build."""

@@ -12,6 +12,7 @@ import click
 from starskip.cli.named_setting import named_setting
 from starskip.cli.progress import progress
 from starskip.cli.table_names import table_names
+from starskip.skipping.registry import load_modules
 from starskip.stages.engine import Engine
 from starskip.stages.gate_verdicts import STAGES
 from starskip.stages.local_engine import LocalEngine
@@ -45,6 +46,7 @@ def stage(name: str, config: str, run_date: datetime, tables: str, overrides: Se
         settings=dict(named_setting(text) for text in overrides),
     )
     night = night_from_config(config, arguments, os.environ)
+    load_modules(night.skipping_modules)
     for each in STAGES if name == "all" else (name,):
         engine = LocalEngine(lambda items, each=each: progress(each, items))  # type: ignore[misc]
         result = _function(each)(engine, night)

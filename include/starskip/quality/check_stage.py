@@ -17,7 +17,9 @@ from starskip.quality.stream_rows import published
 from starskip.quality.table_facts_gate import TABLE_FACTS_GATE
 from starskip.quality.verdicts_gate import VERDICTS_GATE
 from starskip.quality.votes_gate import VOTES_GATE
+from starskip.skipping.registry import load_modules
 from starskip.stages.gate_verdicts import ARTEFACT_OF, GateCheck, GateVerdict, publish_verdicts, usable_tables
+from starskip.stages.lake_only import lake_only_tables
 from starskip.stages.night import Night
 
 _GATES: Mapping[str, Gate] = {
@@ -48,8 +50,10 @@ def check_stage(night: Night, stage: str) -> tuple[GateVerdict, ...]:
 
     A table that fails is flagged, and nothing is raised for it; later stages leave it out. Tables
     that an earlier gate has stopped are not judged. Raises SourceError where the stage has
-    not run, and StorageError where the verdicts cannot be published.
+    not run, StorageError where the verdicts cannot be published, and ConfigError for a module of index types
+    that cannot be imported.
     """
+    load_modules(night.skipping_modules)
     verdicts = tuple(
         GateVerdict(table, stage, _checks(night, stage, table)) for table in _tables(night, stage)
     )
@@ -76,6 +80,8 @@ def _checks(night: Night, stage: str, table: str) -> tuple[GateCheck, ...]:
     gate, artefact = _GATES[stage], ARTEFACT_OF[stage]
     if table not in published(night, artefact).tables and stage != "collect_segment_metadata":
         return _part_check(table, artefact, "not published")
+    if _has_nothing_in_pinot(night, stage, table):
+        return _part_check(table, artefact, "readable")
     try:
         views = gate.views(night, table)
     except StorageOutage:
@@ -83,6 +89,10 @@ def _checks(night: Night, stage: str, table: str) -> tuple[GateCheck, ...]:
     except StorageError as error:
         return _part_check(table, artefact, str(error))
     return _part_check(table, artefact, "readable") + judge(table, views, gate.expectations(night.settings))
+
+
+def _has_nothing_in_pinot(night: Night, stage: str, table: str) -> bool:
+    return stage == "collect_segment_metadata" and table in lake_only_tables(night)
 
 
 def _part_check(table: str, artefact: str, state: str) -> tuple[GateCheck, ...]:

@@ -314,6 +314,7 @@ class Evidence:
     ``unit``: what the optimiser maximised. ``nights``: how many nights voted, this one included; the
     saving is that of the window, older nights counting less. ``show_literals``: the setting
     that lets literals through. ``star_trees``, ``skipping``: null where the night looked at none.
+    ``lake_only``: the table has no segments, so that only ``skipping`` tells anything of it.
     """
 
     table: str
@@ -339,6 +340,7 @@ class Evidence:
     drops_withheld: str = ""
     star_trees: StarTrees | None = None
     skipping: SkippingIndexes | None = None
+    lake_only: bool = False
     schema_version: int = SCHEMA_VERSION
 
     def __post_init__(self) -> None:

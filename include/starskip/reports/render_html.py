@@ -35,6 +35,10 @@ SECTIONS = (
 )
 """In the order of the page. A later index family adds its template here and a field to the evidence."""
 
+_OF_THE_LAKE = frozenset(
+    {"section_skipping_indexes.html.j2", "section_data_quality.html.j2", "section_settings.html.j2"}
+)
+
 
 def render_html(evidence: Evidence) -> str:
     """Return the page; safe to serve or to open from a file under ``content_security_policy``."""
@@ -43,7 +47,7 @@ def render_html(evidence: Evidence) -> str:
     evidence = masked_evidence(evidence)
     return environment.get_template("report.html.j2").render(
         evidence=evidence,
-        sections=SECTIONS,
+        sections=[each for each in SECTIONS if not evidence.lake_only or each in _OF_THE_LAKE],
         headline=headline(evidence),
         config_block=config_block(evidence),
         charts=_charts(evidence),

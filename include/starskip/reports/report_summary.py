@@ -13,7 +13,8 @@ from starskip.reports.sentences import Piece, beside_indexes, headline
 class ReportSummary:
     """The first look at a report; without a chosen index it has no saving and no interval.
 
-    ``beside``: what star-trees and skipping indexes bring, in sentences, empty without any.
+    ``queries`` are Pinot's, and Spark's of a table of the lake alone. ``beside``: what star-trees and
+    skipping indexes bring, in sentences, empty where there are none or the headline says it.
     """
 
     table: str
@@ -36,10 +37,16 @@ def report_summary(evidence: Evidence) -> ReportSummary:
         run_date=evidence.run_date,
         created_at=evidence.created_at,
         headline=headline(evidence),
-        queries=evidence.summary.queries,
+        queries=_queries(evidence),
         saving_ratio=evidence.summary.predicted_saving_ratio if has_saving else None,
         interval=evidence.summary.predicted_interval if has_saving else None,
         saving_ms=evidence.summary.saving_ms if has_saving else None,
         chosen=tuple(Structure(each.kind, each.columns) for each in evidence.chosen),
-        beside=beside_indexes(evidence),
+        beside="" if evidence.lake_only else beside_indexes(evidence),
     )
+
+
+def _queries(evidence: Evidence) -> int:
+    if not evidence.lake_only:
+        return evidence.summary.queries
+    return round(evidence.skipping.queries or 0) if evidence.skipping else 0

@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 from starskip.errors import printable
 from starskip.reports.evidence import DataQuality, Evidence, Structure
 from starskip.reports.number_text import milliseconds, percent, percent_range
+from starskip.reports.skipping_evidence import SkippingIndexes
 
 MAX_NAMES_IN_HEADLINE = 6
 
@@ -60,6 +61,8 @@ class Piece:
 def headline(evidence: Evidence) -> tuple[Piece, ...]:
     """Return the sentence that a person reads first: what to change and what it brings, or why nothing."""
     table = Piece(evidence.table, is_name=True)
+    if evidence.lake_only:
+        return _lake_headline(evidence, table)
     add, drop = evidence.change.add, evidence.change.drop
     beside = beside_indexes(evidence)
     if not add and not drop:
@@ -182,9 +185,33 @@ def _skipping(evidence: Evidence) -> str:
     indexes = evidence.skipping
     if indexes is None or not indexes.chosen or indexes.saving_ratio is None:
         return ""
+    return f"{_lets(indexes)} Spark queries read {percent(indexes.saving_ratio, 0)} fewer bytes."
+
+
+def _lets(indexes: SkippingIndexes) -> str:
     number = len(indexes.chosen)
-    subject = "A skipping index lets" if number == 1 else f"{number} skipping indexes let"
-    return f"{subject} Spark queries read {percent(indexes.saving_ratio, 0)} fewer bytes."
+    return "A skipping index lets" if number == 1 else f"{number} skipping indexes let"
+
+
+def _lake_headline(evidence: Evidence, table: Piece) -> tuple[Piece, ...]:
+    """Return the headline of a table that has skipping indexes or nothing."""
+    indexes = evidence.skipping
+    if indexes is not None and indexes.chosen and indexes.saving_ratio is not None:
+        saving = percent(indexes.saving_ratio, 0)
+        return (
+            Piece(f"{_lets(indexes)} Spark queries of "),
+            table,
+            Piece(f" read {saving} fewer bytes."),
+        )
+    if evidence.data_quality.failed_gates:
+        why = _why_nothing(evidence)
+    elif indexes is None:
+        why = "the night did not look at its queries"
+    elif indexes.note is not None:
+        why = printable(indexes.note, 200).rstrip(".")
+    else:
+        why = "none would save enough to be worth its upkeep"
+    return (Piece("No skipping index for "), table, Piece(f": {why}."))
 
 
 def _why_nothing(evidence: Evidence) -> str:

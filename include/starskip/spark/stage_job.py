@@ -14,6 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from starskip.errors import StarskipError, exit_code
+from starskip.skipping.registry import load_modules
 from starskip.spark.spark_engine import SparkEngine
 from starskip.spark.understood_failure import understood_failure
 from starskip.stages.engine import Engine
@@ -27,6 +28,7 @@ def stage_job(stage: Callable[[Engine, Night], StageResult], arguments: Sequence
     parsed = _parser(stage).parse_args(arguments)
     try:
         night = night_from_config(parsed.config, _night_arguments(parsed), os.environ)
+        load_modules(night.skipping_modules)
         session = SparkSession.builder.appName(f"{stage.__name__}:{parsed.run_date}").getOrCreate()
         try:
             result = stage(SparkEngine(session), night)

@@ -23,6 +23,7 @@ from starskip.files.file_identity import FileIdentity, is_racy
 from starskip.pinot.segments.facts_table import collect_facts, source_identity
 from starskip.pinot.segments.segment_files import SegmentFile
 from starskip.stages.engine import Engine, Rows
+from starskip.stages.lake_only import LAKE_ONLY, find_lake_only
 from starskip.stages.night import Night, StageResult
 from starskip.stages.receipts import MAX_RECEIPTS, RECEIPTS, TableWriter, note_receipt, notes_of, parts_of
 from starskip.stages.segment_listing import segment_listing
@@ -36,22 +37,37 @@ _KNOWN = pa.schema([("table", pa.string()), ("source_file", pa.string()), ("sour
 
 
 def collect_segment_metadata(engine: Engine, night: Night) -> StageResult:
-    """Publish ``table_facts`` and ``damaged_segments`` of the night's tables."""
-    files, warnings = segment_listing(night.segments_root, night.tables)
+    """Publish ``table_facts`` and ``damaged_segments`` of the night's tables.
+
+    Tables that lie in the lake alone have facts without a row.
+    """
+    lake_only = find_lake_only(night)
+    files, warnings = _listing(night, lake_only)
     former = _former_snapshot(night)
     try:
-        result = _collected(engine, night, files, former)
+        result = _collected(engine, night, files, lake_only, former)
     except StorageError as error:
         if former is None or error.location not in _file_names(former):
             raise
         # Its footer could be read, but not its pages.
         warnings.append(f"all segments were read anew: {error}")
-        result = _collected(engine, night, files, None)
+        result = _collected(engine, night, files, lake_only, None)
     return replace(result, warnings=(*warnings, *result.warnings))
 
 
+def _listing(night: Night, lake_only: frozenset[str]) -> tuple[list[SegmentFile], list[str]]:
+    tables = None if night.tables is None else night.tables - lake_only
+    if not night.segments_root or tables == frozenset():
+        return [], []
+    return segment_listing(night.segments_root, tables)
+
+
 def _collected(
-    engine: Engine, night: Night, files: Sequence[SegmentFile], former: Snapshot | None
+    engine: Engine,
+    night: Night,
+    files: Sequence[SegmentFile],
+    lake_only: frozenset[str],
+    former: Snapshot | None,
 ) -> StageResult:
     known = _known_files(engine, night, former) if former else {}
     fresh = [file for file in files if known.get(file.path) != source_identity(file)]
@@ -66,11 +82,13 @@ def _collected(
         gathered.append(_taken_over(rows, unchanged, aside).gather("segment receipts", MAX_RECEIPTS))
     receipts = pa.concat_tables(gathered)
     # An empty part tells "none were found tonight" and replaces what an earlier run left behind.
-    empty = {file.table: Part(()) for file in files}
+    empty = {table: Part(()) for table in {file.table for file in files} | lake_only}
     read_at = {_READ_AT: night.started_at.isoformat()}
     parts = {**empty, **parts_of(receipts, _ARTEFACT)}
     night.publish(_DAMAGED, {**empty, **parts_of(receipts, _DAMAGED)})
-    night.publish(_ARTEFACT, {table: Part(part.files, read_at) for table, part in parts.items()})
+    facts = {table: Part(part.files, read_at) for table, part in parts.items()}
+    facts |= {table: Part((), {**read_at, LAKE_ONLY: True}) for table in lake_only}
+    night.publish(_ARTEFACT, facts)
     reasons = [json.loads(note) for note in notes_of(receipts, _DAMAGED)]
     warnings = tuple(
         printable(f"damaged segment {item['file']}: {item['reason']} ({item['detail']})") for item in reasons

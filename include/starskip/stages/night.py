@@ -19,8 +19,10 @@ class Night:
 
     ``tables``: those to work on; None means all that are found. ``log_paths`` may hold
     ``{run_date}``, and so may ``event_log_paths``, of Spark's event logs. ``started_at`` and ``run_id`` go
-    into the manifests. ``lake_tables``: those of the tables whose rows lie in the lake too, where what is
-    chosen can be built. ``skipping_root``: where their skipping metadata lies, None for beside their files.
+    into the manifests. ``lake_tables``: those of the tables whose rows lie in the lake, too or alone, where
+    what is chosen can be built. ``segments_root`` is empty where all do alone. ``skipping_root``: where their
+    skipping metadata lies, None for beside their files. ``skipping_modules``: Python modules of index types
+    and functions of the users' own.
     """
 
     run_date: date
@@ -35,6 +37,7 @@ class Night:
     lake_tables: Mapping[str, LakeTable] = field(default_factory=dict)
     event_log_paths: Sequence[str] = ()
     skipping_root: str | None = None
+    skipping_modules: Sequence[str] = ()
 
     @property
     def date_text(self) -> str:

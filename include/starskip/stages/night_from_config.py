@@ -33,6 +33,7 @@ _KEYS = (
     "table_configs",
     "lake_tables",
     "skipping_metadata_root",
+    "skipping_modules",
     "tables",
     "settings",
 )
@@ -79,13 +80,14 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
         run_id=arguments.run_id,
         tables=frozenset(tables) or None,
         log_paths=[_beside(folder, item) for item in _texts(path, document, "log_paths")],
-        segments_root=_beside(folder, _text(path, document, "segments_root")),
+        segments_root=_segments_root(path, document, folder),
         table_config_paths=[_beside(folder, item) for item in _texts(path, document, "table_configs")],
         lake_tables=_lake_tables(path, document, folder),
         event_log_paths=[_beside(folder, item) for item in _texts(path, document, "spark_event_logs")],
         skipping_root=_beside(folder, _text(path, document, "skipping_metadata_root"))
         if document.get("skipping_metadata_root") is not None
         else None,
+        skipping_modules=_texts(path, document, "skipping_modules"),
     )
 
 
@@ -115,6 +117,12 @@ def _text(path: str | Path, document: Mapping[str, Any], key: str) -> str:
     if not isinstance(value, str) or not value:
         raise ConfigError(f"{path}: {key} is missing: give a path", setting=key)
     return _checked(path, value, key)
+
+
+def _segments_root(path: str | Path, document: Mapping[str, Any], folder: str) -> str:
+    if document.get("segments_root") is None and document.get("lake_tables"):
+        return ""  # all tables lie in the lake alone
+    return _beside(folder, _text(path, document, "segments_root"))
 
 
 def _texts(path: str | Path, document: Mapping[str, Any], key: str) -> list[str]:

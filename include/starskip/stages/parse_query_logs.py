@@ -30,6 +30,7 @@ from starskip.pinot.logs.sampling_summary import SamplingSummary, sampling_summa
 from starskip.pinot.logs.untimed_day import may_be_of_day
 from starskip.stages.engine import Engine
 from starskip.stages.lake_logs import NO_TABLE, publish_lake_queries
+from starskip.stages.lake_only import lake_only_tables
 from starskip.stages.night import Night, StageResult
 from starskip.stages.night_logs import night_logs
 from starskip.stages.receipts import MAX_RECEIPTS, RECEIPTS, TableWriter, note_receipt, notes_of, parts_of
@@ -44,7 +45,8 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     """Publish ``queries``, ``lake_queries`` and ``rejected_records`` of the night's tables.
 
     Queries of tables that have no segments are counted and left out: a log may name any number of tables.
-    Raises SourceError, and publishes nothing, if the log holds no record at all of that night.
+    Raises SourceError, and publishes nothing, if the log holds no record at all of that night; where all
+    tables lie in the lake alone, none need be there.
     """
     logs = night_logs(night.log_paths, night.run_date, neighbours=night.settings.read_neighbouring_logs)
     splits = log_splits(logs.files, night.settings.log_split_bytes)
@@ -53,7 +55,8 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
         night.store.write_aside(_REJECTED, night.date_text),
     )
     expected = _expected_tables(night)
-    wanted = night.tables if expected is None else expected
+    lake_only = lake_only_tables(night)
+    wanted = night.tables if expected is None else expected - lake_only
     map_splits = partial(_write_records, asides, night.run_date, night.settings.log_time_zone, wanted)
     receipts = engine.rows_of_items(splits, map_splits, RECEIPTS).gather("log receipts", MAX_RECEIPTS)
     summary, sampling, strangers = LogSummary(), SamplingSummary(), set[str]()
@@ -64,7 +67,7 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
         strangers.update(note.pop("strangers"))
         sampling += SamplingSummary(**note.pop("sampling"))
         summary += LogSummary(**note)
-    if not summary.records:
+    if not summary.records and (expected is None or expected - lake_only):
         # Published, it would be advice from nothing; so what an earlier run of this night published stays.
         raise SourceError(
             f"no log of {night.date_text}: {len(logs.files)} log files hold no record of that day and "

@@ -44,6 +44,7 @@ from starskip.stages.advice_evidence import (
     sort_order,
 )
 from starskip.stages.gate_verdicts import read_verdicts
+from starskip.stages.lake_only import lake_only_tables
 from starskip.stages.logged_query import logged_query
 from starskip.stages.night import Night
 from starskip.stages.skipping_report import skipping_report
@@ -103,6 +104,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
         drops_withheld=properties.get("drops_withheld", ""),
         star_trees=star_tree_report(night, table, advice, workload),
         skipping=skipping_report(night, table),
+        lake_only=table in lake_only_tables(night),
     )
 
 
@@ -205,7 +207,9 @@ def _bins(night: Night, table: str, model: Mapping[str, Any]) -> tuple[LatencyBi
 
 
 def _data_quality(night: Night, table: str) -> DataQuality:
-    log = _properties(night, "queries", table).get("log", {})
+    # Of a table of the lake alone no broker knows anything.
+    is_in_pinot = table not in lake_only_tables(night)
+    log = _properties(night, "queries", table).get("log", {}) if is_in_pinot else {}
     sampling = log.get("sampling", {})
     facts = night.store.snapshot("table_facts", night.date_text)
     segments = 0

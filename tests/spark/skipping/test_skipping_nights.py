@@ -21,6 +21,7 @@ from starskip.skipping.index_types.min_max import MinMaxClause
 from starskip.skipping.metadata.open_metadata import open_metadata
 from starskip.spark import skipping
 from starskip.spark.skipping import night_skipping
+from starskip.stages.gate_verdicts import STAGES
 from starskip.stages.local_engine import LocalEngine
 from starskip.stages.refresh_skipping_indexes import refresh_skipping_indexes
 from starskip.stages.skipping_advice import publish_skipping_advice
@@ -30,7 +31,9 @@ pytestmark = [pytest.mark.spark, pytest.mark.quality]
 
 RANGES = [id_between(start, start + 300) for start in range(0, 4_000, 190)]
 CUSTOMERS = [customer_is(value) for value in range(3, 9_000, 450)]
-OF_UDF = call("EqualTo", call("udf:of_another_application", column("note", "string")), literal("road", "string"))
+OF_UDF = call(
+    "EqualTo", call("udf:of_another_application", column("note", "string")), literal("road", "string")
+)
 ROOMY = Settings(max_skipping_size_ratio=1.0, min_gain_ratio=0.01, verified_instances=2)
 
 
@@ -79,6 +82,19 @@ def test_what_queries_ask_decides_what_is_built_and_the_gain_is_proved(nights: S
     ran = [row for row in rows if row["verdict"] == "equal"]
     assert {row["plain_files_read"] for row in ran} == {row["files_total"] for row in ran} == {FILES}
     assert sum(row["skipping_files_read"] for row in ran) < 0.4 * FILES * len(ran)
+
+
+def test_a_table_of_the_lake_alone_goes_through_the_whole_night_to_its_report(nights: SkippingNights) -> None:
+    nights.log([*RANGES, *CUSTOMERS])
+    night = nights.night()
+    for stage in STAGES:
+        nights.stage(stage, night)
+        assert all(check.passed for check in check_stage(night, stage)), stage
+    told = nights.report(night)
+    assert told["lake_only"]
+    assert {index["outcome"] for index in told["skipping"]["chosen"]} == {"created"}
+    assert {shape["verdict"] for shape in told["skipping"]["replayed"]} == {"equal"}
+    assert told["skipping"]["queries"] == len(RANGES) + len(CUSTOMERS)
 
 
 def test_indicators_of_each_shape_are_those_of_the_files(nights: SkippingNights) -> None:
