@@ -13,7 +13,15 @@ from report_cases import CASES
 from starskip.reports.report_files import report_files
 
 FOLDER = Path(__file__).parents[1] / "data" / "reports"
-NAMES = ("lineitem", "milliseconds", "nothing_to_recommend", "stopped_by_gate", "empty_log", "without_log")
+NAMES = (
+    "lineitem",
+    "milliseconds",
+    "nothing_to_recommend",
+    "stopped_by_gate",
+    "empty_log",
+    "without_log",
+    "lake_only",
+)
 
 
 def golden_files(name: str) -> dict[str, str]:

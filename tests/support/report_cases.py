@@ -236,6 +236,20 @@ def without_log() -> Evidence:
     )
 
 
+def lake_only() -> Evidence:
+    """A table that lies in the lake alone."""
+    evidence = stopped_by_gate()
+    return replace(
+        evidence,
+        table="events",
+        summary=Summary(0, 0, 0, 0, 0, 0.0, Interval(0.0, 0.0)),
+        data_quality=DataQuality(0, 0, 0, {}, {}, gates=GATES[2:3]),
+        star_trees=None,
+        skipping=skipping_indexes(),
+        lake_only=True,
+    )
+
+
 def long_names() -> Evidence:
     """Names of 10,000 characters, and of characters that break lines, tables and tags."""
     evidence = lineitem()
@@ -257,6 +271,7 @@ def long_names() -> Evidence:
 CASES = {
     each.__name__: each
     for each in (
-        lineitem, milliseconds, nothing_to_recommend, stopped_by_gate, empty_log, without_log, long_names,
+        lineitem, milliseconds, nothing_to_recommend, stopped_by_gate, empty_log, without_log, lake_only,
+        long_names,
     )
 }  # fmt: skip
