@@ -74,7 +74,7 @@ def house(sample_lake: Path, sample_casts: dict[str, str], tmp_path_factory: pyt
     (folder / "night.yaml").write_text(
         "artefacts: artefacts\nlog_paths: [sample/logs]\nsegments_root: sample/segments\n"
         "table_configs: [sample/config/airlineStats_table.json, sample/config/lineitem_table.json]\n"
-        "settings: {min_gain_ratio: 0.05}\n"
+        "settings: {min_gain_ratio: 0.05, verified_instances: 1}\n"
         "spark_event_logs: [sample/spark_events]\nskipping_metadata_root: skipping\n"
         f"lake_tables: {{lineitem: {{path: '{sample_lake}', casts: {sample_casts}, "
         "logged_as: 'file:/lake/lineitem'}}\n"

@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from starskip.artefacts.lake_schemas import SKIPPING_VERDICTS
 from starskip.artefacts.manifest import Part
-from starskip.errors import StarskipError, TransientError, UnsupportedQuery, printable
+from starskip.errors import SourceError, StarskipError, TransientError, UnsupportedQuery, printable
 from starskip.lake.lake_table import LakeTable
+from starskip.reports.masking import mask_literals
 from starskip.skipping.workload.lake_queries import LakeQuery
 from starskip.stages.engine import Engine
 from starskip.stages.gate_verdicts import usable_tables
@@ -83,9 +84,12 @@ def _verdict(engine: SkippingEngine, lake: LakeTable, query: LakeQuery, root: st
     except TransientError:
         raise
     except UnsupportedQuery as error:
-        return {"verdict": Verdict.NOT_COMPARABLE.value, "detail": str(error)}
-    except StarskipError as error:
+        return {"verdict": Verdict.NOT_COMPARABLE.value, "detail": mask_literals(str(error))}
+    except SourceError as error:
         return {"verdict": Verdict.FAILED.value, "detail": str(error)}
+    except StarskipError as error:
+        # Spark repeats the expression that it failed at, with its literals.
+        return {"verdict": Verdict.FAILED.value, "detail": mask_literals(str(error))}
     difference = _difference(replay)
     return {
         "verdict": Verdict.DIFFERENT.value if difference else Verdict.EQUAL.value,

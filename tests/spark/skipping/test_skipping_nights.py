@@ -97,6 +97,17 @@ def test_a_table_of_the_lake_alone_goes_through_the_whole_night_to_its_report(ni
     assert told["skipping"]["queries"] == len(RANGES) + len(CUSTOMERS)
 
 
+def test_what_spark_says_of_a_query_that_fails_is_told_without_its_literals(nights: SkippingNights) -> None:
+    secret = call("EqualTo", column("id"), literal("secret-4711", "string"))
+    nights.log([*RANGES, secret])
+    night = nights.run()
+    nights.verify(night)
+    details = [row["detail"] for row in nights.rows("skipping_shapes", night) if row["detail"]]
+    details += [row["detail"] for row in nights.rows("skipping_verdicts", night) if row["detail"]]
+    assert len([each for each in details if "CAST_INVALID_INPUT" in each]) == 2
+    assert not any("4711" in each for each in details)
+
+
 def test_indicators_of_each_shape_are_those_of_the_files(nights: SkippingNights) -> None:
     """One file of twelve holds what a range of half a file asks: lambda is a half, mu is 1."""
     nights.log([id_between(400 * file + 100, 400 * file + 300) for file in range(FILES)])

@@ -16,6 +16,7 @@ from starskip.spark.understood_failure import understood_failure
 
 FAILURES = (PySparkException, Py4JError)
 _CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]+\] [^\n]+")
+_UNKNOWN_FUNCTION = re.compile(r"\[UNRESOLVED_ROUTINE\] Cannot resolve routine `([^`\n]+)`")
 _CAUSE = re.compile(r"^(?:Caused by: (?:[\w.$]+: )?|[\w.]*(?:Error|Exception): )(.+)$", re.MULTILINE)
 _FILE = re.compile(r"(?:FAILED_READ_FILE|FILE_NOT_EXIST|FileNotFoundException|while reading file)")
 _NAME = re.compile(r"reading file:? (\S+?)\.?\s")
@@ -56,6 +57,9 @@ def is_of_files(error: Exception) -> bool:
 def reason_of(error: Exception) -> str:
     """Return on one line why a query failed, of the many lines that Spark has for it."""
     text = str(error)
+    unknown = _UNKNOWN_FUNCTION.search(text)
+    if unknown:
+        return printable(f"function {unknown[1]} is not known here", 300)
     condition = _CONDITION.search(text)
     causes = _CAUSE.findall(text)
     if condition:
