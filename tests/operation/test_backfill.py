@@ -11,7 +11,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import Any
 import pytest
 import yaml
 import zstandard
+from local_submit import local_submit
 from starskip.stages.gate_verdicts import STAGES
 
 pytestmark = [
@@ -32,19 +32,6 @@ pytestmark = [
 ]
 
 UNLOGGED, BROKEN, ON_CLUSTER = NIGHTS = ("2026-11-17", "2026-11-18", "2026-11-19")
-_SUBMIT = """#!{python}
-import os, runpy, sys
-from unittest.mock import MagicMock
-words = sys.argv[1:]
-if "--run-date={night}" in words and "--tables=" in words:
-    os.execv("{real}", ["{real}", *words])
-import starskip.spark.stage_job as jobs
-from starskip.stages.local_engine import LocalEngine
-jobs.SparkSession, jobs.SparkEngine = MagicMock(), lambda session: LocalEngine()
-job = next(word for word in words if word.endswith(".py"))
-sys.argv = words[words.index(job):]
-runpy.run_path(job, run_name="__main__")
-"""
 
 _AT_START = """import sys
 if "scheduler" in sys.orig_argv:
@@ -100,10 +87,7 @@ def seen(
     events, home, programs = folder / "events", folder / "airflow", folder / "bin"
     for each in (events, home, programs):
         each.mkdir()
-    submit = programs / "spark-submit"
-    real = operation.BIN / "spark-submit"
-    submit.write_text(_SUBMIT.format(python=sys.executable, real=real, night=ON_CLUSTER))
-    submit.chmod(0o755)
+    local_submit(programs / "spark-submit", on_spark=(f"--run-date={ON_CLUSTER}", "--tables="))
     (programs / "sitecustomize.py").write_text(_AT_START)
     (port,) = operation.free_ports(1)
     caller = {
