@@ -1,7 +1,10 @@
 package starskip;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.ByteArrayOutputStream;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.IdentityHashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -9,6 +12,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.TimeZone;
+import java.util.zip.Deflater;
+import java.util.zip.DeflaterOutputStream;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.datasources.FileIndex;
@@ -20,6 +25,16 @@ import org.apache.spark.sql.internal.SQLConf;
 /** What Python asks of a plan's relations of files, in one answer each: a call takes 50 microseconds or more. */
 public final class RelationFacts {
     private static final ObjectMapper JSON = new ObjectMapper();
+
+    /** The plan as the JSON document that it writes of itself. */
+    public String document(LogicalPlan plan) throws Exception {
+        return packed(plan.toJSON());
+    }
+
+    /** The texts of all values of a set. */
+    public String joined(scala.collection.immutable.Set values, String between) throws Exception {
+        return packed(values.mkString(between));
+    }
 
     /** A JSON array with an object for each leaf of a plan, null for what is no relation of files to look at. */
     public String leaves(LogicalPlan plan, String mark, String settings, int rootsAskedEach) throws Exception {
@@ -44,7 +59,7 @@ public final class RelationFacts {
             facts.put("settings", settings(conf(relation), settings));
             found.add(facts);
         }
-        return JSON.writeValueAsString(found);
+        return packed(JSON.writeValueAsString(found));
     }
 
     /** A JSON object of all that may change what a relation's bytes mean. */
@@ -61,7 +76,16 @@ public final class RelationFacts {
         facts.put("settings", settings(conf, settings));
         facts.put("zone", conf.sessionLocalTimeZone());
         facts.put("zone_of_jvm", TimeZone.getDefault().getID());
-        return JSON.writeValueAsString(facts);
+        return packed(JSON.writeValueAsString(facts));
+    }
+
+    /** py4j sends more than 8 KiB in two pieces, the second one after 40 ms (Nagle): so long texts go deflated. */
+    private static String packed(String text) throws Exception {
+        ByteArrayOutputStream made = new ByteArrayOutputStream();
+        DeflaterOutputStream deflated = new DeflaterOutputStream(made, new Deflater(Deflater.BEST_SPEED));
+        deflated.write(text.getBytes(StandardCharsets.UTF_8));
+        deflated.close();
+        return Base64.getEncoder().encodeToString(made.toByteArray());
     }
 
     private static HadoopFsRelation relation(Object leaf) {

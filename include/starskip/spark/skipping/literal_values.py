@@ -17,6 +17,7 @@ import pyarrow as pa
 from starskip.skipping.expression import Literal, LiteralSet
 from starskip.spark.skipping.data_type_names import arrow_type
 from starskip.spark.skipping.plan_tree import Node
+from starskip.spark.skipping.relation_facts import joined_texts
 
 _INTEGERS = frozenset({"byte", "short", "integer", "long"})
 _TEMPORAL = frozenset({"timestamp", "timestamp_ntz", "date"})
@@ -50,7 +51,7 @@ def in_set_values(node: Node, data_type: Any, plan: Any) -> LiteralSet | None:
     if kind is None or data_type == "binary":
         return None
     values = node.java(plan).hset()
-    texts = values.mkString(_BETWEEN).split(_BETWEEN)
+    texts = joined_texts(values, _BETWEEN).split(_BETWEEN)
     if len(texts) != values.size():
         return None
     has_null = bool(values.contains(None))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import threading
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -63,7 +65,7 @@ class FileRelation:
 
 def file_relations(plan: Any) -> tuple[list[FileRelation], int]:
     """Return the relations of files in a plan that were not looked at yet, and how many leaves there are."""
-    leaves = json.loads(_facts().leaves(plan, MARK, "\n".join(_SETTINGS), ROOTS_ASKED_EACH))
+    leaves = json.loads(_unpacked(_facts().leaves(plan, MARK, "\n".join(_SETTINGS), ROOTS_ASKED_EACH)))
     found = [
         FileRelation(at=at, **{**leaf, "files": frozenset(leaf["files"])})
         for at, leaf in enumerate(leaves)
@@ -74,8 +76,19 @@ def file_relations(plan: Any) -> tuple[list[FileRelation], int]:
 
 def fingerprint_facts(relation: Any, settings: Sequence[str]) -> Mapping[str, Any]:
     """Return what a JVM HadoopFsRelation depends on, with those of the settings that have a value."""
-    found: Mapping[str, Any] = json.loads(_facts().fingerprint(relation, "\n".join(settings)))
+    packed = _facts().fingerprint(relation, "\n".join(settings))
+    found: Mapping[str, Any] = json.loads(_unpacked(packed))
     return found
+
+
+def plan_document(plan: Any) -> str:
+    """Return the JSON document that a LogicalPlan of the JVM writes of itself."""
+    return _unpacked(_facts().document(plan))
+
+
+def joined_texts(values: Any, between: str) -> str:
+    """Return the texts of all values of an immutable Scala set, with ``between`` between them."""
+    return _unpacked(_facts().joined(values, between))
 
 
 def metadata_root(conf: Any) -> str | None:
@@ -86,6 +99,10 @@ def metadata_root(conf: Any) -> str | None:
 def small_names(options: Mapping[str, str]) -> Mapping[str, str]:
     """Return options by their names in small letters, which is how Spark tells them apart."""
     return {name.lower(): value for name, value in options.items()}
+
+
+def _unpacked(answer: str) -> str:
+    return zlib.decompress(base64.b64decode(answer)).decode()
 
 
 def _facts() -> Any:

@@ -23,7 +23,7 @@ from starskip.spark.skipping.leaf_predicates import Predicates, attribute_identi
 from starskip.spark.skipping.plan_tree import Node, plan_tree
 from starskip.spark.skipping.pruned_relation import pruned_relation
 from starskip.spark.skipping.read_expression import ExpressionReader
-from starskip.spark.skipping.relation_facts import ENABLED, FileRelation, file_relations
+from starskip.spark.skipping.relation_facts import ENABLED, FileRelation, file_relations, plan_document
 from starskip.spark.skipping.relation_report import RelationReport, TableReport, clause_of
 from starskip.spark.skipping.table_finder import TableFinder
 
@@ -90,7 +90,7 @@ class SkippingRule:
         known = [leaf for leaf in found if self._find_tables(leaf)]
         if not known:
             return plan
-        predicates = leaf_predicates(plan_tree(plan.toJSON()))
+        predicates = leaf_predicates(plan_tree(plan_document(plan)))
         if len(predicates) != count:
             raise RuntimeError(f"the plan has {count} leaves, its JSON {len(predicates)}")
         return self._replaced(plan, known, predicates)
