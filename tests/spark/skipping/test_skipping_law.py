@@ -26,9 +26,9 @@ from starskip.skipping.index_types.min_max import MinMaxClause
 from starskip.skipping.index_types.null_count import NullClause
 from starskip.skipping.value_sets import ValueSetClause
 
-pytestmark = pytest.mark.spark
-
 CASES = int(os.environ.get("STARSKIP_SKIPPING_CASES", "120"))
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900 + CASES)]
+
 SEED = int(os.environ.get("STARSKIP_SKIPPING_SEED", random.SystemRandom().randrange(1 << 32)))
 SHRINK = bool(os.environ.get("STARSKIP_SKIPPING_SHRINK"))
 OF_AN_EXAMPLE = max(15, min(100, CASES // 40))
