@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from free_ports import free_ports
 from hypothesis import HealthCheck, settings
 from obstore.store import S3Store
 from starskip.artefacts.artefact_store import ArtefactStore
@@ -284,7 +284,7 @@ def quick_retries(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 def _start(folder: Path, running: ExitStack) -> tuple[int, int]:
     # Each of the four servers in it takes two ports, HTTP and gRPC.
-    ports = dict(zip(_PORTS, _free_ports(len(_PORTS)), strict=True))
+    ports = dict(zip(_PORTS, free_ports(len(_PORTS)), strict=True))
     command = [str(WEED), "-logtostderr=true", "server", f"-dir={folder}", "-ip=127.0.0.1", "-filer", "-s3"]
     command += [
         "-ip.bind=127.0.0.1",
@@ -316,14 +316,6 @@ _PORTS = (
     *("master.port", "master.port.grpc", "volume.port", "volume.port.grpc"),
     *("filer.port", "filer.port.grpc", "s3.port", "s3.port.grpc"),
 )
-
-
-def _free_ports(count: int) -> list[int]:
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [int(each.getsockname()[1]) for each in sockets]
 
 
 def _answers(url: str, method: str = "GET") -> None:

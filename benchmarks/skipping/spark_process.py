@@ -150,10 +150,9 @@ WAYS = {"starskip": starskip_ways, "delta": delta_ways, "iceberg": iceberg_ways}
 def measured(
     spark: SparkSession, ways: dict[str, Way], question: dict[str, Any], runs: int
 ) -> dict[str, Any]:
-    """Answer one question in all ways, in turn, once for warmth and then ``runs`` times."""
+    """Answer one question in all ways, in turn, ``runs`` times."""
     found: dict[str, dict[str, Any]] = {}
-    counted = question.get("runs", runs)
-    for run in range(1 + counted):
+    for _ in range(runs):
         for name, prepare in ways.items():
             query = prepare(question)
             if query is None:
@@ -167,10 +166,9 @@ def measured(
             answer = [rows[0][0], rows[0][1] or 0]
             if answer not in of["answers"]:
                 of["answers"].append(answer)
-            if run:
-                of["ms"].append(seconds * 1000)
-                of["read_bytes"].append(read)
-                of["files"] = files_read(query)
+            of["ms"].append(seconds * 1000)
+            of["read_bytes"].append(read)
+            of["files"] = files_read(query)
     for of in found.values():
         of["ms"] = statistics.median(of["ms"])
         of["read_bytes"] = statistics.median(of["read_bytes"])

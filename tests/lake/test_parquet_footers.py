@@ -183,6 +183,42 @@ def test_a_column_that_is_not_there_or_there_twice_is_unknown(tmp_path: Path) ->
     assert dotted.columns[0].values.to_pylist() == [None]
 
 
+def test_a_column_with_dots_in_its_name_is_no_field_of_a_struct(tmp_path: Path) -> None:
+    flat = write(tmp_path, "flat.parquet", {"a.b": [7], "c.d": [{"e": 7}], "f": [{"g.h": 7}]})
+    nested = write(
+        tmp_path, "nested.parquet", {"a": [{"B": 1}], "c": [{"d": {"e": 1}}], "f": [{"g": {"h": 1}}]}
+    )
+    for name in ("a.b", "c.d.e", "f.g.h"):
+        assert bounds([flat, nested], name, pa.int64()) == [(None, None, None), (1, 1, 1)]
+    assert bounds([nested], "a.b", pa.int64(), case_sensitive=True) == [(None, None, None)]
+
+
+@pytest.mark.parametrize(
+    ("writer", "is_known"),
+    [
+        (b"parquet-mr version 1.9.1 (build", False),
+        (b"parquet-mr version 1.10.0 (build", True),
+        (b"parquet-mr version 2.0 (build", True),
+        (b"parquet-cpp-arrow version 3.9", False),
+        (b"parquet-cpp-arrow version 4.0", True),
+        (b"parquet-rs version 50.1.0", False),
+    ],
+)
+def test_decimals_of_bytes_by_writers_that_compared_their_bytes_have_no_bounds(
+    tmp_path: Path, writer: bytes, is_known: bool
+) -> None:
+    one, two = Decimal("1.27"), Decimal("2.00")
+    wide, narrow = (pa.array([one, two], pa.decimal128(digits, 2)) for digits in (38, 9))
+    rows = pa.table({"wide": wide, "narrow": narrow})
+    path = write(tmp_path, "a.parquet", rows, store_decimal_as_integer=True)
+    file = Path(path.removeprefix("file:"))
+    own = pq.read_metadata(file).created_by.encode()
+    file.write_bytes(file.read_bytes().replace(own, writer.ljust(len(own))[: len(own)]))
+    assert pq.read_metadata(file).created_by.encode().startswith(writer[:20])
+    assert bounds([path], "narrow", narrow.type) == [(one, two, 2)]
+    assert bounds([path], "wide", wide.type) == [(one, two, 2) if is_known else (None, None, 2)]
+
+
 def test_floating_point_numbers_have_no_bounds(tmp_path: Path) -> None:
     path = write(tmp_path, "a.parquet", {"c": [1.0, np.nan]})
     assert bounds([path], "c", pa.float64()) == [(None, None, 2)]

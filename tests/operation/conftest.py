@@ -25,6 +25,7 @@ from typing import Any
 
 import pytest
 import yaml
+from free_ports import free_ports
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.storage_for import storage_for
 
@@ -32,17 +33,6 @@ CHECKOUT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 # Each job's JVMs live for seconds: they end before the optimising compiler would have paid for itself.
 SHORT_LIVED_JAVA = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
-
-
-def free_ports(count: int) -> list[int]:
-    """Return ports that are free at this moment."""
-    with_sockets = [socket.socket() for _ in range(count)]
-    for each in with_sockets:
-        each.bind(("127.0.0.1", 0))
-    ports = [each.getsockname()[1] for each in with_sockets]
-    for each in with_sockets:
-        each.close()
-    return ports
 
 
 def compose_command(service: str, replaced: Mapping[str, str]) -> list[str]:
@@ -373,7 +363,6 @@ def operation() -> SimpleNamespace:
         BIN=BIN,
         CHECKOUT=CHECKOUT,
         SHORT_LIVED_JAVA=SHORT_LIVED_JAVA,
-        free_ports=free_ports,
         health_command=health_command,
         make_house=make_house,
         postgres_session=postgres_session,

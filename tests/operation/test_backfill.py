@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 import yaml
 import zstandard
+from free_ports import free_ports
 from local_submit import local_submit
 from starskip.stages.gate_verdicts import STAGES
 
@@ -89,7 +90,7 @@ def seen(
         each.mkdir()
     local_submit(programs / "spark-submit", on_spark=(f"--run-date={ON_CLUSTER}", "--tables="))
     (programs / "sitecustomize.py").write_text(_AT_START)
-    (port,) = operation.free_ports(1)
+    (port,) = free_ports(1)
     caller = {
         # Other tests name a home of Airflow's, whose database this one is not.
         **{name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")},

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from starskip.reports.evidence import Evidence
-from starskip.reports.masking import MAX_READ, mask_condition, mask_literals, masked_evidence
+from starskip.reports.masking import MAX_READ, mask_condition, mask_failure, mask_literals, masked_evidence
 
 SQL = st.text("'\"`\\-/* \n\t\x1b.,()=?;eExab_01259é²\u202e\u00a0\0…", max_size=60)
 
@@ -127,6 +127,25 @@ def test_evidence_is_masked_whatever_the_stages_left(evidence: Evidence) -> None
 )
 def test_shape_of_a_predicate_shows_its_patterns_and_no_literal(skeleton: str, shown: str) -> None:
     assert mask_condition(skeleton) == shown
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        (
+            """t: Spark: [CAST_INVALID_INPUT] The value 'x7' of the type "STRING" cannot be cast to "INT".""",
+            "t: Spark: [CAST_INVALID_INPUT] The value ? of the type ? cannot be cast to ?.",
+        ),
+        (
+            "t: Spark: [INVALID_URL] The url is invalid: http://secret.host/a?b. Use try_parse_url",
+            "t: Spark: [INVALID_URL] The url is invalid: ?",
+        ),
+        ("t: Spark: [USER_RAISED_EXCEPTION] a secret of ours", "t: Spark: [USER_RAISED_EXCEPTION]"),
+        ("function is_near is not known here", "function is_near is not known here"),
+    ],
+)
+def test_what_spark_says_of_a_failed_query_is_shown_without_values(said: str, shown: str) -> None:
+    assert mask_failure(said) == shown
 
 
 @given(SQL)

@@ -7,18 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from report_cases import CASES
 from starskip.reports.evidence import Evidence
 from starskip.reports.render_html import content_security_policy, render_html
-
-ALL_CASES = (
-    "lineitem",
-    "milliseconds",
-    "nothing_to_recommend",
-    "stopped_by_gate",
-    "empty_log",
-    "without_log",
-    "long_names",
-)
 
 
 def test_policy_allows_the_style_of_the_page_and_nothing_else(evidence: Evidence) -> None:
@@ -33,7 +24,7 @@ def test_policy_allows_the_style_of_the_page_and_nothing_else(evidence: Evidence
     assert policy.replace("'", "&#39;").replace("+", "+") in page
 
 
-@pytest.mark.parametrize("case", ALL_CASES)
+@pytest.mark.parametrize("case", CASES)
 def test_every_picture_has_words_and_every_table_a_caption(
     cases: dict[str, Callable[[], Evidence]], case: str
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -108,6 +110,26 @@ def test_a_function_that_nobody_has_mapped():
     map_function("IS_NEAR", lambda node: Call("IsNotNull", (node.arguments[0],)))
     assert files_read(is_near, [index], metadata) == [True, True, True, False]
     assert files_read(negated(is_near), [index], metadata) == [True] * 4
+
+
+def test_an_implication_that_fails_tells_nothing_and_one_warning_says_so_without_the_literal(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    map_function("is_day", of_a_day)
+    index = index_from_specification("minmax:lat")
+    metadata = collected([index], files(ROWS, pa.float64()))
+    asked = Call("udf:is_day", (Column(("day",), "date"), Literal(pa.scalar("a secret"))))
+    southern = Call("LessThan", (point()[0], Literal(pa.scalar(30.0))))
+    assert files_read(asked, [index], metadata) == [True] * 4
+    assert files_read(Call("And", (asked, southern)), [index], metadata) == [True, False, True, False]
+    (warning,) = caplog.messages
+    assert warning.startswith("what function is_day says of ordinary columns is not used")
+    assert warning.endswith("raised ValueError")
+
+
+def of_a_day(node: Expression) -> Expression:
+    (day,) = (each.python for each in node.arguments if isinstance(each, Literal))
+    return Call("EqualTo", (Column(("day",), "date"), Literal(pa.scalar(date.fromisoformat(day)))))
 
 
 @pytest.mark.parametrize("kind", [pa.date32(), pa.timestamp("us")])

@@ -13,15 +13,7 @@ from report_cases import CASES
 from starskip.reports.report_files import report_files
 
 FOLDER = Path(__file__).parents[1] / "data" / "reports"
-NAMES = (
-    "lineitem",
-    "milliseconds",
-    "nothing_to_recommend",
-    "stopped_by_gate",
-    "empty_log",
-    "without_log",
-    "lake_only",
-)
+NAMES = tuple(name for name in CASES if name != "long_names")
 
 
 def golden_files(name: str) -> dict[str, str]:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+
+from pyspark.sql import SparkSession
 
 OLD_S = 1_767_225_600
 
@@ -13,3 +17,24 @@ def aged(folder: Path) -> None:
     for path in folder.rglob("*"):
         if path.is_file() and "_starskip" not in path.parts:
             os.utime(path, (OLD_S, OLD_S))
+
+
+def lines_of(folder: Path, files: Mapping[str, str]) -> str:
+    """Write a table of text files, one line in each, as of long ago; return its path."""
+    folder.mkdir()
+    for name, line in files.items():
+        (folder / name).write_text(f"{line}\n")
+    aged(folder)
+    return str(folder)
+
+
+@contextmanager
+def settings_of(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Have a session's settings for a while, and none of these behind it."""
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name in settings:
+            spark.conf.unset(name)

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from free_ports import free_port
 from report_cases import lineitem
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.manifest import Part
@@ -138,7 +138,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> House:
 def page(house: House, chromium: str) -> Iterator[Page]:
     """Airflow with the pages, on a free port of this machine; the browser is asked for first."""
     del chromium
-    port = free_port()
+    port = free_port(beside=(713, 714))
     command = ["-m", "starskip.orchestration.airflow_ui", "--port", str(port), "--home", str(house.home)]
     process = subprocess.Popen(
         [sys.executable, *command], cwd=CHECKOUT, env=house.environment, stdout=subprocess.PIPE, text=True
@@ -156,18 +156,6 @@ def page(house: House, chromium: str) -> Iterator[Page]:
             process.wait(timeout=90)
         if process.stdout:
             process.stdout.close()
-
-
-def free_port() -> int:
-    """A port that is free together with those that Airflow needs beside it."""
-    while True:
-        with socket.socket() as one, socket.socket() as two, socket.socket() as three, suppress(OSError):
-            one.bind(("127.0.0.1", 0))
-            port = int(one.getsockname()[1])
-            two.bind(("127.0.0.1", port + 713))
-            three.bind(("127.0.0.1", port + 714))
-            if port <= 64_000:
-                return port
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 import psutil
 import pytest
+from free_ports import free_port
 
 pytestmark = [pytest.mark.ui, pytest.mark.dags, pytest.mark.filterwarnings("default")]
 
@@ -120,10 +121,10 @@ def test_a_second_start_says_in_one_line_that_there_is_one(page: Any, house: Any
 
 def test_a_port_that_is_taken_is_named_in_one_line(house: Any, tmp_path: Path) -> None:
     for beside, words in ((0, ""), (714, ", which Airflow needs beside {port},")):
+        port = free_port(beside=(713, 714))
         with socket.socket() as taken:
-            taken.bind(("127.0.0.1", 0))
+            taken.bind(("127.0.0.1", port + beside))
             taken.listen()
-            port = taken.getsockname()[1] - beside
             done = house.start_ui(port, home=tmp_path)
         assert done.returncode == 1
         assert done.stderr == (

@@ -15,6 +15,7 @@ from starskip.artefacts.storage import Storage
 from starskip.artefacts.storage_for import storage_for
 from starskip.artefacts.store_clock import store_clock
 from starskip.cli.skipping_text import description_text, explained_text, indexes_text
+from starskip.cli.spark_defaults import default_metadata_root
 from starskip.errors import ConfigError, SourceError, StorageError, printable
 from starskip.settings import Settings
 from starskip.skipping.metadata.change_indexes import change_indexes
@@ -277,7 +278,7 @@ def _require_table(path: str) -> None:
 
 
 def _storage(path: str, root: str | None) -> Storage:
-    return storage_for(metadata_location(_full(path), root))
+    return storage_for(metadata_location(_full(path), root or default_metadata_root(os.environ)))
 
 
 def _commit() -> Commit:

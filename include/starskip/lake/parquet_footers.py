@@ -8,6 +8,7 @@ read.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ LEGACY_CALENDAR_DAYS = -25_567
 _DAY_US = 86_400_000_000
 _CUT_BYTES = 64
 """Writers that cut long texts short, and few of them say that they did, keep at least so many bytes."""
+_WRITER = re.compile(r"(parquet-mr|parquet-cpp-arrow) version (\d+)\.(\d+)")
+_COMPARES_DECIMALS = {"parquet-mr": (1, 10), "parquet-cpp-arrow": (4, 0)}
 _NEVER_CUT = ("parquet-mr", "parquet-cpp")
 _REQUESTS = 8
 _SIGNED_BITS = {pa.int8(): 8, pa.int16(): 16, pa.int32(): 32, pa.int64(): 64}
@@ -149,7 +152,7 @@ def _bounds(
         return None, None, 0
     name = ".".join(column.path)
     position = leaves.get(name if case_sensitive else name.lower())
-    if position is None or any("." in part for part in column.path):
+    if position is None or not _is_path(footer, column.path, case_sensitive):
         return None, None, None
     leaf = footer.schema.column(position)
     if leaf.max_repetition_level or leaf.physical_type == "INT96":
@@ -177,7 +180,29 @@ def _bounds(
         low, high = min(map(converter, least)), max(map(converter, greatest))
     except (ValueError, ArithmeticError):
         return None, None, values
+    if low > high or (isinstance(least[0], bytes) and not _is_compared_well(footer, column.data_type)):
+        return None, None, values
     return (low, high, values) if _is_sure(footer, column.data_type, low, high) else (None, None, values)
+
+
+def _is_path(footer: Any, path: Sequence[str], case_sensitive: bool) -> bool:
+    """Tell whether a path's parts are the file's: a column's name may have dots, as a field's path has."""
+    if len(path) == 1:
+        return "." not in path[0]
+    try:
+        fields: Any = footer.schema.to_arrow_schema()
+    except pa.ArrowException:
+        return False
+    for part in path:
+        found = [each for each in fields if _is_called(each.name, part, case_sensitive)]
+        if len(found) != 1:
+            return False
+        fields = found[0].type if pa.types.is_struct(found[0].type) else ()
+    return True
+
+
+def _is_called(name: str, part: str, case_sensitive: bool) -> bool:
+    return name == part if case_sensitive else name.lower() == part.lower()
 
 
 def _converter(leaf: Any, kind: pa.DataType) -> Callable[[Any], Any] | None:
@@ -228,6 +253,17 @@ def _is_sure(footer: Any, kind: pa.DataType, low: Any, high: Any) -> bool:
     if kind in (pa.string(), pa.binary()) and not footer.created_by.startswith(_NEVER_CUT):
         return all(len(each) < _CUT_BYTES // 4 for each in (low, high))
     return True
+
+
+def _is_compared_well(footer: Any, kind: pa.DataType) -> bool:
+    """Tell whether a writer compared decimals of bytes as numbers: older ones compared their bytes.
+
+    So did parquet-mr before 1.10 and parquet-cpp before Arrow 4; of other writers it is not known.
+    """
+    if not pa.types.is_decimal(kind):
+        return True
+    found = _WRITER.match(footer.created_by or "")
+    return found is not None and (int(found[2]), int(found[3])) >= _COMPARES_DECIMALS[found[1]]
 
 
 def _is_of_today(footer: Any) -> bool:

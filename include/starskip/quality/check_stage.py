@@ -19,7 +19,7 @@ from starskip.quality.verdicts_gate import VERDICTS_GATE
 from starskip.quality.votes_gate import VOTES_GATE
 from starskip.skipping.registry import load_modules
 from starskip.stages.gate_verdicts import ARTEFACT_OF, GateCheck, GateVerdict, publish_verdicts, usable_tables
-from starskip.stages.lake_only import lake_only_tables
+from starskip.stages.lake_only import LAKE_ONLY
 from starskip.stages.night import Night
 
 _GATES: Mapping[str, Gate] = {
@@ -78,9 +78,11 @@ def _tables(night: Night, stage: str) -> Sequence[str]:
 
 def _checks(night: Night, stage: str, table: str) -> tuple[GateCheck, ...]:
     gate, artefact = _GATES[stage], ARTEFACT_OF[stage]
-    if table not in published(night, artefact).tables and stage != "collect_segment_metadata":
+    part = published(night, artefact).parts().get(table)
+    if part is None and stage != "collect_segment_metadata":
         return _part_check(table, artefact, "not published")
-    if _has_nothing_in_pinot(night, stage, table):
+    if part is not None and part.properties.get(LAKE_ONLY):
+        # It has no segments, and no queries of brokers, that anything could be expected of.
         return _part_check(table, artefact, "readable")
     try:
         views = gate.views(night, table)
@@ -89,10 +91,6 @@ def _checks(night: Night, stage: str, table: str) -> tuple[GateCheck, ...]:
     except StorageError as error:
         return _part_check(table, artefact, str(error))
     return _part_check(table, artefact, "readable") + judge(table, views, gate.expectations(night.settings))
-
-
-def _has_nothing_in_pinot(night: Night, stage: str, table: str) -> bool:
-    return stage == "collect_segment_metadata" and table in lake_only_tables(night)
 
 
 def _part_check(table: str, artefact: str, state: str) -> tuple[GateCheck, ...]:

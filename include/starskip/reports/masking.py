@@ -30,6 +30,7 @@ def _pieces(backslash_escapes: bool, quoted_names: bool) -> re.Pattern[str]:
     return re.compile(f"{_COMMENT}|(?P<literal_in_single>{single})|{names}|{_NUMBER}", re.DOTALL)
 
 
+_FAILURE = re.compile(r"\[(?P<condition>[A-Z][A-Z0-9_.]+)\] (?P<words>[^:]*)(?P<value>: .*)?", re.DOTALL)
 _PATTERN = re.compile(r"'(?:\?%|%\?%?)'")
 """What a shape of predicates has after LIKE: which end of the pattern is open tells which index serves it."""
 _PIECES = {(a, b): _pieces(a, b) for a in (False, True) for b in (False, True)}
@@ -53,6 +54,16 @@ def mask_literals(text: str, *, quoted_names: bool = False, limit: int = MAX_TEX
         end = stop
     pieces += text[end:], cut
     return printable(" ".join("".join(pieces).split()), limit)
+
+
+def mask_failure(text: str) -> str:
+    """Return what Spark says of a query that failed, masked; it quotes most values, others end a sentence."""
+    found = _FAILURE.search(text)
+    if found is None:
+        return mask_literals(text)
+    words = "" if found["condition"] == "USER_RAISED_EXCEPTION" else found["words"]
+    told = f"[{found['condition']}] {words}".rstrip()
+    return mask_literals(f"{text[: found.start()]}{told}{': ?' if found['value'] and words else ''}")
 
 
 def mask_condition(skeleton: str) -> str:

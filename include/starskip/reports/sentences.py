@@ -182,27 +182,24 @@ def _star_trees(evidence: Evidence) -> str:
 
 
 def _skipping(evidence: Evidence) -> str:
-    indexes = evidence.skipping
+    return " ".join(_fewer_bytes(evidence.skipping))
+
+
+def _fewer_bytes(indexes: SkippingIndexes | None) -> tuple[str, ...]:
+    """Return what the chosen indexes bring, as a subject and what it does; nothing where none is chosen."""
     if indexes is None or not indexes.chosen or indexes.saving_ratio is None:
-        return ""
-    return f"{_lets(indexes)} Spark queries read {percent(indexes.saving_ratio, 0)} fewer bytes."
-
-
-def _lets(indexes: SkippingIndexes) -> str:
+        return ()
     number = len(indexes.chosen)
-    return "A skipping index lets" if number == 1 else f"{number} skipping indexes let"
+    subject = "A skipping index lets" if number == 1 else f"{number} skipping indexes let"
+    return f"{subject} Spark queries", f"read {percent(indexes.saving_ratio, 0)} fewer bytes."
 
 
 def _lake_headline(evidence: Evidence, table: Piece) -> tuple[Piece, ...]:
     """Return the headline of a table that has skipping indexes or nothing."""
     indexes = evidence.skipping
-    if indexes is not None and indexes.chosen and indexes.saving_ratio is not None:
-        saving = percent(indexes.saving_ratio, 0)
-        return (
-            Piece(f"{_lets(indexes)} Spark queries of "),
-            table,
-            Piece(f" read {saving} fewer bytes."),
-        )
+    if told := _fewer_bytes(indexes):
+        subject, does = told
+        return Piece(f"{subject} of "), table, Piece(f" {does}")
     if evidence.data_quality.failed_gates:
         why = _why_nothing(evidence)
     elif indexes is None:

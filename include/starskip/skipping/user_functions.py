@@ -6,17 +6,22 @@ the function or compares one, and answers with a weaker predicate that holds whe
 
 from __future__ import annotations
 
+import logging
+
 import pyarrow as pa
 
 from starskip.skipping.expression import Call, Expression, Literal
 from starskip.skipping.generate_clause import Implication
 
 _by_name: dict[str, Implication] = {}
+_failed: set[str] = set()
+log = logging.getLogger("starskip.skipping")
 
 
 def map_function(name: str, implication: Implication) -> None:
     """Have ``implication`` asked of nodes with the function ``name``, as registered in Spark, in any case."""
     _by_name[f"udf:{name.lower()}"] = implication
+    _failed.discard(f"udf:{name.lower()}")
 
 
 def implications() -> tuple[Implication, ...]:
@@ -28,10 +33,21 @@ def _of_mapped_functions(node: Expression) -> Expression | None:
     if not isinstance(node, Call):
         return None
     for each in (node, *node.arguments):
-        mapped = _by_name.get(each.name) if isinstance(each, Call) else None
-        if mapped is not None:
-            return mapped(node)
+        if isinstance(each, Call) and each.name in _by_name:
+            return _asked(each.name, node)
     return None
+
+
+def _asked(name: str, node: Expression) -> Expression | None:
+    try:
+        return _by_name[name](node)
+    except Exception as error:
+        # A literal that it cannot take, say: then it tells nothing of this node, and others still do.
+        if name not in _failed:
+            _failed.add(name)
+            words = "what function %s says of ordinary columns is not used: its implication raised %s"
+            log.warning(words, name.removeprefix("udf:"), type(error).__name__)
+        return None
 
 
 def _of_wrapped_predicate(node: Expression) -> Expression | None:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.reports.masking import mask_literals
+from starskip.reports.masking import mask_failure
 from starskip.skipping.choice.choose_indexes import choose_indexes
 from starskip.skipping.choice.column_shares import column_shares
 from starskip.skipping.choice.index_choice import ChoiceLimits, IndexChoice
@@ -195,7 +195,7 @@ def _indicators(
     numbers = [place[each] for each in positions if each in place]
     if not numbers:
         reason = next((faults[each] for each in positions if each in faults), "others were counted first")
-        return {"verdict": NOT_EVALUATED, "detail": mask_literals(reason), "instances": 0}
+        return {"verdict": NOT_EVALUATED, "detail": mask_failure(reason), "instances": 0}
     verdicts = [measured.verdict(each) for each in numbers]
     if Verdict.ROWS_LOST in verdicts:
         return {"verdict": Verdict.ROWS_LOST.value, "instances": len(numbers)}

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from starskip.artefacts.aside import Aside
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.snapshot import Snapshot
-from starskip.errors import StorageError, StorageOutage, printable
+from starskip.errors import SourceError, SourceOutage, StorageError, StorageOutage, printable
 from starskip.files.file_identity import FileIdentity, is_racy
 from starskip.pinot.segments.facts_table import collect_facts, source_identity
 from starskip.pinot.segments.segment_files import SegmentFile
@@ -59,7 +59,14 @@ def _listing(night: Night, lake_only: frozenset[str]) -> tuple[list[SegmentFile]
     tables = None if night.tables is None else night.tables - lake_only
     if not night.segments_root or tables == frozenset():
         return [], []
-    return segment_listing(night.segments_root, tables)
+    try:
+        return segment_listing(night.segments_root, tables)
+    except SourceOutage:
+        raise
+    except SourceError as error:
+        if not lake_only or tables is not None:
+            raise
+        return [], [str(error)]  # there is work without them
 
 
 def _collected(
@@ -86,9 +93,8 @@ def _collected(
     read_at = {_READ_AT: night.started_at.isoformat()}
     parts = {**empty, **parts_of(receipts, _ARTEFACT)}
     night.publish(_DAMAGED, {**empty, **parts_of(receipts, _DAMAGED)})
-    facts = {table: Part(part.files, read_at) for table, part in parts.items()}
-    facts |= {table: Part((), {**read_at, LAKE_ONLY: True}) for table in lake_only}
-    night.publish(_ARTEFACT, facts)
+    told = {table: {**read_at, LAKE_ONLY: True} if table in lake_only else read_at for table in parts}
+    night.publish(_ARTEFACT, {table: Part(part.files, told[table]) for table, part in parts.items()})
     reasons = [json.loads(note) for note in notes_of(receipts, _DAMAGED)]
     warnings = tuple(
         printable(f"damaged segment {item['file']}: {item['reason']} ({item['detail']})") for item in reasons

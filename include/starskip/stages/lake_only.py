@@ -7,24 +7,25 @@ from starskip.pinot.segments.segment_files import segment_tables
 from starskip.stages.night import Night
 
 LAKE_ONLY = "lake_only"
-"""Property of the ``table_facts`` of such a table, which hold no row."""
+"""Property of the ``table_facts`` and ``queries`` of such a table, which hold no row."""
 
 
 def find_lake_only(night: Night) -> frozenset[str]:
-    """Return the night's lake tables for which ``segments_root`` has no folder.
+    """Return the night's lake tables without a folder in ``segments_root`` and without a table config.
 
-    Raises SourceError for a table that was asked for and that nothing is known of, where the night has no
-    segments at all, and what listing them raises.
+    A table with a config is one of Pinot's, whose segments are missing. Raises SourceError for a table that
+    was asked for and that nothing is known of, and what listing the segments raises.
     """
+    if not night.lake_tables:
+        return frozenset()
+    in_pinot = segment_tables(night.segments_root) if night.segments_root else ()
+    known = {**night.lake_tables, **dict.fromkeys(in_pinot)}
+    for table in sorted((night.tables or frozenset()) - known.keys()):
+        places = {f"{night.segments_root} has segments of": in_pinot, "lake_tables has": night.lake_tables}
+        told = " and ".join(f"{place} {', '.join(sorted(names))}" for place, names in places.items() if names)
+        raise SourceError(f"unknown table {table}: {told}", source=table)
     wanted = {table for table in night.lake_tables if night.wants(table)}
-    if night.segments_root:
-        return frozenset(wanted.difference(segment_tables(night.segments_root) if wanted else ()))
-    for table in sorted((night.tables or frozenset()) - wanted):
-        known = ", ".join(sorted(night.lake_tables))
-        raise SourceError(
-            f"unknown table {table}: lake_tables of the configuration has {known}", source=table
-        )
-    return frozenset(wanted)
+    return frozenset(wanted.difference(in_pinot, night.table_configs()))
 
 
 def lake_only_tables(night: Night) -> frozenset[str]:

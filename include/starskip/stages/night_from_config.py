@@ -120,8 +120,15 @@ def _text(path: str | Path, document: Mapping[str, Any], key: str) -> str:
 
 
 def _segments_root(path: str | Path, document: Mapping[str, Any], folder: str) -> str:
+    of_pinot = [key for key in ("log_paths", "table_configs") if document.get(key)]
     if document.get("segments_root") is None and document.get("lake_tables"):
-        return ""  # all tables lie in the lake alone
+        if of_pinot:
+            raise ConfigError(
+                f"{path}: segments_root is missing: give a path, or, where all tables lie in the lake alone, "
+                f"leave out {' and '.join(of_pinot)}",
+                setting="segments_root",
+            )
+        return ""
     return _beside(folder, _text(path, document, "segments_root"))
 
 

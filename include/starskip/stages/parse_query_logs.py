@@ -30,7 +30,7 @@ from starskip.pinot.logs.sampling_summary import SamplingSummary, sampling_summa
 from starskip.pinot.logs.untimed_day import may_be_of_day
 from starskip.stages.engine import Engine
 from starskip.stages.lake_logs import NO_TABLE, publish_lake_queries
-from starskip.stages.lake_only import lake_only_tables
+from starskip.stages.lake_only import LAKE_ONLY, lake_only_tables
 from starskip.stages.night import Night, StageResult
 from starskip.stages.night_logs import night_logs
 from starskip.stages.receipts import MAX_RECEIPTS, RECEIPTS, TableWriter, note_receipt, notes_of, parts_of
@@ -46,17 +46,19 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
 
     Queries of tables that have no segments are counted and left out: a log may name any number of tables.
     Raises SourceError, and publishes nothing, if the log holds no record at all of that night; where all
-    tables lie in the lake alone, none need be there.
+    tables lie in the lake alone, it is not read.
     """
-    logs = night_logs(night.log_paths, night.run_date, neighbours=night.settings.read_neighbouring_logs)
+    expected, lake_only = _expected_tables(night), lake_only_tables(night)
+    in_pinot = None if expected is None else expected - lake_only
+    # Where all tables lie in the lake alone, no broker's log is looked for.
+    paths = () if in_pinot == frozenset() else night.log_paths
+    logs = night_logs(paths, night.run_date, neighbours=night.settings.read_neighbouring_logs)
     splits = log_splits(logs.files, night.settings.log_split_bytes)
     asides = (
         night.store.write_aside(_QUERIES, night.date_text),
         night.store.write_aside(_REJECTED, night.date_text),
     )
-    expected = _expected_tables(night)
-    lake_only = lake_only_tables(night)
-    wanted = night.tables if expected is None else expected - lake_only
+    wanted = night.tables if in_pinot is None else in_pinot
     map_splits = partial(_write_records, asides, night.run_date, night.settings.log_time_zone, wanted)
     receipts = engine.rows_of_items(splits, map_splits, RECEIPTS).gather("log receipts", MAX_RECEIPTS)
     summary, sampling, strangers = LogSummary(), SamplingSummary(), set[str]()
@@ -67,7 +69,7 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
         strangers.update(note.pop("strangers"))
         sampling += SamplingSummary(**note.pop("sampling"))
         summary += LogSummary(**note)
-    if not summary.records and (expected is None or expected - lake_only):
+    if not summary.records and in_pinot != frozenset():
         # Published, it would be advice from nothing; so what an earlier run of this night published stays.
         raise SourceError(
             f"no log of {night.date_text}: {len(logs.files)} log files hold no record of that day and "
@@ -85,7 +87,8 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     lake = publish_lake_queries(engine, night, asides[1])
     rejected = _together(parts_of(receipts, _REJECTED), lake.rejected)
     night.publish(_REJECTED, _rejected_parts(night, rejected))
-    night.publish(_QUERIES, {table: Part(part.files, {"log": log}) for table, part in parts.items()})
+    told = {table: {LAKE_ONLY: True} if table in lake_only else {"log": log} for table in parts}
+    night.publish(_QUERIES, {table: Part(part.files, told[table]) for table, part in parts.items()})
     counts = {name: value for name, value in log.items() if isinstance(value, int)}
     warnings = [*logs.warnings, *([sampling.words] if sampling.dropped_lines else [])]
     if untimed:

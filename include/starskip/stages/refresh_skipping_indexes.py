@@ -33,6 +33,7 @@ from starskip.stages.skipping_advice import ADVICE
 from starskip.stages.skipping_candidates import serving_index
 from starskip.stages.skipping_engine import SkippingEngine
 from starskip.stages.tidy_metadata import tidy_metadata
+from starskip.stages.user_modules import blamed_on_modules
 
 BUILDS = "skipping_builds"
 CREATED, REFRESHED, UNCHANGED = "created", "refreshed", "unchanged"
@@ -89,7 +90,8 @@ def _table_build(
     if withheld or engine.skipping is None:
         return TableBuild(_unbuilt(table, chosen, NOT_BUILT, withheld), {"note": withheld})
     try:
-        return _built(engine.skipping, night, table, lake, chosen, note, snapshot_of)
+        with blamed_on_modules(night):
+            return _built(engine.skipping, night, table, lake, chosen, note, snapshot_of)
     except TransientError:
         raise
     except StarskipError as error:

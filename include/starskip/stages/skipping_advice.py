@@ -35,6 +35,7 @@ from starskip.stages.past_nights import ADVICE_NIGHTS, SnapshotSource
 from starskip.stages.skipping_candidates import skipping_candidates
 from starskip.stages.skipping_engine import SkippingEngine
 from starskip.stages.tidy_metadata import tidy_metadata
+from starskip.stages.user_modules import blamed_on_modules
 
 ADVICE = "skipping_advice"
 SHAPES = "skipping_shapes"
@@ -91,10 +92,9 @@ def _table_advice(
     if engine.skipping is None:
         return _none("skipping indexes are measured on Spark alone"), ()
     workload = lake_workload(night, table, snapshot_of)
-    if not workload.queries:
-        return _none("the event logs hold no query of this table"), workload.warnings
     try:
-        return _advised(engine.skipping, night, table, lake, workload, snapshot_of), workload.warnings
+        with blamed_on_modules(night):
+            return _advised(engine.skipping, night, table, lake, workload, snapshot_of), workload.warnings
     except TransientError:
         raise
     except StarskipError as error:
@@ -114,12 +114,16 @@ def _advised(
     workload: LakeWorkload,
     snapshot_of: SnapshotSource,
 ) -> SkippingAdvice:
+    # First of all: a folder that is not there is told, whatever else there is to say.
+    mean_file_bytes = engine.file_bytes(lake)
+    if not workload.queries:
+        return _none("the event logs hold no query of this table")
     kept = last_choice(night, table, snapshot_of)
     root = f"{night.store.storage.place}/{CANDIDATES}"
     location = engine.location(lake, root)
     fitted, judged = workload.fitted_and_judged()
     candidates = skipping_candidates(
-        engine, lake, workload.queries, fitted.queries, kept, engine.file_bytes(lake)
+        engine, lake, workload.queries, fitted.queries, kept, mean_file_bytes, night.skipping_modules
     )
     if not candidates.indexes:
         return _none("no query asks anything that a skipping index knows of")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from starskip.errors import ConfigError
@@ -20,6 +20,10 @@ from starskip.stages.skipping_engine import SkippingEngine
 MAX_CANDIDATES = 64
 """Those that help most queries; each takes a part of the pass that collects them."""
 _PROFILED_FILES = 8
+_MODULE_OF_FUNCTIONS = {
+    "formatted": "starskip.skipping.user_agents",
+    "metricdist": "starskip.skipping.metric_distances",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +41,13 @@ def skipping_candidates(
     fitted: Sequence[LakeQuery],
     kept: Sequence[str],
     file_bytes: float,
+    modules: Collection[str] = (),
 ) -> Candidates:
     """Return candidates for what ``queries`` ask, and the indexes of the last choice, ``kept``.
 
-    ``file_bytes``: of a mean file. ``fitted``: the queries that gap lists are fitted to.
+    ``file_bytes``: of a mean file. ``fitted``: the queries that gap lists are fitted to. ``modules``: what
+    the night names. A function's name alone does not tell whose function it is: whoever names the module of
+    ours says that it is ours.
     """
     predicates = [query.predicate for query in queries]
     weights = [query.weight for query in queries]
@@ -53,7 +60,7 @@ def skipping_candidates(
     for name in dict.fromkeys(names):
         try:
             index = serving_index(name, fitted)
-            fault = engine.fault(table, index)
+            fault = _unnamed(index.kind, modules) or engine.fault(table, index)
         except ConfigError as error:
             fault = str(error)
         if fault is None:
@@ -61,6 +68,13 @@ def skipping_candidates(
         else:
             faults[name] = fault
     return Candidates(tuple(indexes), faults)
+
+
+def _unnamed(kind: str, modules: Collection[str]) -> str | None:
+    module = _MODULE_OF_FUNCTIONS.get(kind)
+    if module is None or module in modules:
+        return None
+    return f"whether the queries' function is ours is not known: if it is, name {module} in skipping_modules"
 
 
 def serving_index(specification: str, queries: Sequence[LakeQuery]) -> SkippingIndex:

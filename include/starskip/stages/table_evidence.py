@@ -207,9 +207,7 @@ def _bins(night: Night, table: str, model: Mapping[str, Any]) -> tuple[LatencyBi
 
 
 def _data_quality(night: Night, table: str) -> DataQuality:
-    # Of a table of the lake alone no broker knows anything.
-    is_in_pinot = table not in lake_only_tables(night)
-    log = _properties(night, "queries", table).get("log", {}) if is_in_pinot else {}
+    log = _properties(night, "queries", table).get("log", {})
     sampling = log.get("sampling", {})
     facts = night.store.snapshot("table_facts", night.date_text)
     segments = 0

@@ -12,7 +12,7 @@ from starskip.artefacts.lake_schemas import SKIPPING_VERDICTS
 from starskip.artefacts.manifest import Part
 from starskip.errors import SourceError, StarskipError, TransientError, UnsupportedQuery, printable
 from starskip.lake.lake_table import LakeTable
-from starskip.reports.masking import mask_literals
+from starskip.reports.masking import mask_failure, mask_literals
 from starskip.skipping.workload.lake_queries import LakeQuery
 from starskip.stages.engine import Engine
 from starskip.stages.gate_verdicts import usable_tables
@@ -84,16 +84,18 @@ def _verdict(engine: SkippingEngine, lake: LakeTable, query: LakeQuery, root: st
     except TransientError:
         raise
     except UnsupportedQuery as error:
-        return {"verdict": Verdict.NOT_COMPARABLE.value, "detail": mask_literals(str(error))}
+        return {"verdict": Verdict.NOT_COMPARABLE.value, "detail": mask_failure(str(error))}
     except SourceError as error:
         return {"verdict": Verdict.FAILED.value, "detail": str(error)}
     except StarskipError as error:
         # Spark repeats the expression that it failed at, with its literals.
-        return {"verdict": Verdict.FAILED.value, "detail": mask_literals(str(error))}
+        return {"verdict": Verdict.FAILED.value, "detail": mask_failure(str(error))}
     difference = _difference(replay)
+    # Why nothing was skipped may be an error of a user's index type, in its own words.
+    unskipped = mask_literals("; ".join(replay.not_skipped_because))
     return {
         "verdict": Verdict.DIFFERENT.value if difference else Verdict.EQUAL.value,
-        "detail": difference or "; ".join(replay.not_skipped_because) or None,
+        "detail": difference or unskipped or None,
         "answer_rows": replay.plain.rows,
         "files_total": replay.files_total,
         "plain_files_read": replay.plain.files,

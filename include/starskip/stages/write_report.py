@@ -10,6 +10,7 @@ import pyarrow as pa
 from starskip.artefacts.aside import Aside
 from starskip.errors import StorageError
 from starskip.reports.report_files import report_files
+from starskip.skipping.registry import load_modules
 from starskip.stages.engine import Engine
 from starskip.stages.gate_verdicts import flagged_tables, usable_tables
 from starskip.stages.night import Night, StageResult
@@ -40,6 +41,8 @@ def write_report(engine: Engine, night: Night) -> StageResult:
 
 
 def _write(night: Night, aside: Aside, tables: Iterable[str]) -> Iterator[pa.RecordBatch]:
+    # Workers of Spark are processes of their own: reports name the columns of users' index types, too.
+    load_modules(night.skipping_modules)
     for table in tables:
         files = report_files(table_evidence(night, table))
         written = [aside.write_file(table, name, content) for name, content in files.items()]

@@ -113,6 +113,7 @@ def test_footers_tell_what_the_rows_tell(
     types = {
         "b": "tinyint", "i": "int", "l": "bigint", "d": "decimal(7,2)", "e": "decimal(38,5)", "s": "string",
         "bin": "binary", "bo": "boolean", "da": "date", "ts": "timestamp", "nt": "timestamp_ntz",
+        "x": "double", "f": "float",
     }  # fmt: skip
     rows = (
         spark.range(400)
@@ -128,6 +129,8 @@ def test_footers_tell_what_the_rows_tell(
             "date_add(date'1500-01-01', cast(id * 700 AS int)) AS da",
             "timestamp'1600-01-01 00:00:00' + make_interval(id) AS ts",
             "timestamp_ntz'1800-01-01 00:00:00' + make_interval(id) AS nt",
+            "if(id % 3 = 0, null, if(id = 4, double('nan'), id)) AS x",
+            "if(id < 100, null, float('nan')) AS f",
         )
         .withColumnRenamed("e0", "e0")
         .selectExpr("*", "cast(e0 AS decimal(38,5)) AS e")
@@ -137,20 +140,16 @@ def test_footers_tell_what_the_rows_tell(
     rows.repartitionByRange(4, "da").write.parquet(str(folder))
     old(folder)
     assert {field.name: field.dataType.simpleString() for field in rows.schema} == types
-    indexes = [f"{kind}:{name}" for name in types for kind in ("minmax", "nulls")]
+    bounded = types.keys() - {"x", "f"}
+    indexes = [*(f"minmax:{name}" for name in bounded), *(f"nulls:{name}" for name in types)]
     assert collect_footers.footer_plan(order(spark, folder, indexes), table_relation(spark, str(folder)))
     by_footers = opened(skipping.create(spark, str(folder), indexes).location)
     monkeypatch.setattr(spark_reader, "footer_plan", lambda *_: None)
     by_rows = opened(skipping.create(spark, str(folder), indexes, metadata_root=str(tmp_path / "m")).location)
-    for name in types:
-        for index, parts in (
-            (f"minmax:{name}", ("min", "max", "values")),
-            (f"nulls:{name}", ("nulls", "rows")),
-        ):
-            assert by_path(by_footers, index, *parts) == by_path(by_rows, index, *parts)
-            assert all(
-                by_footers.column(index, part).type == by_rows.column(index, part).type for part in parts
-            )
+    for index in indexes:
+        parts = ("min", "max", "values") if index.startswith("minmax") else ("nulls", "rows")
+        assert by_path(by_footers, index, *parts) == by_path(by_rows, index, *parts)
+        assert all(by_footers.column(index, part).type == by_rows.column(index, part).type for part in parts)
 
 
 def order(spark: SparkSession, folder: Path, indexes: list[str]) -> Any:
@@ -171,6 +170,18 @@ def test_what_footers_do_not_tell_is_read(spark: SparkSession, tmp_path: Path, i
     assert metadata.column("minmax:id", "max").to_pylist() == [19]
     if index == "minmax:x":
         assert np.isnan(metadata.column(index, "max")[0].as_py())
+
+
+def test_nulls_of_floating_point_columns_are_counted_without_reading_rows(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "t"
+    rows = spark.range(20).selectExpr("id", "if(id < 7, null, double('nan')) AS x")
+    rows.coalesce(1).write.parquet(str(folder))
+    old(folder)
+    monkeypatch.setattr(spark_reader, "collect", None)
+    metadata = opened(skipping.create(spark, str(folder), ["minmax:id", "nulls:x"]).location)
+    assert metadata.column("nulls:x", "nulls").to_pylist() == [7]
 
 
 def test_rows_are_read_where_most_footers_tell_nothing(spark: SparkSession, tmp_path: Path) -> None:

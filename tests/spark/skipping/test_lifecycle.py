@@ -253,6 +253,23 @@ def test_what_is_wrong_is_one_line(
     assert not (table / "_starskip").exists()
 
 
+@pytest.mark.parametrize("line", ["{key} {root}", "{key}={root}", "  {key} :  {root}  "])
+def test_commands_look_for_metadata_where_sparks_own_configuration_says(
+    spark: SparkSession, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    root = str(tmp_path / "meta")
+    skipping.create(spark, str(table), ["minmax:id"], metadata_root=root)
+    told = line.format(key="spark.starskip.metadata.root", root=root)
+    (tmp_path / "spark-defaults.conf").write_text(f"# spark.starskip.metadata.root /old\nspark.x 1\n{told}\n")
+    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
+    assert starskip("list", str(table)).exit_code == 3
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    found = starskip("list", str(table))
+    assert found.exit_code == 0 and "minmax:id" in found.output
+    assert starskip("delete", str(table)).exit_code == 0
+    assert skipping.list_indexes(spark, str(table), metadata_root=root) == []
+
+
 @pytest.mark.parametrize(
     "command", ["create", "refresh", "optimize", "delete", "restore", "vacuum", "describe", "list", "explain"]
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -273,8 +274,11 @@ def test_tables_that_cannot_have_any_are_told_why(nights: SkippingNights) -> Non
     assert nights.rows("skipping_builds", night) == []
 
 
-def test_a_table_that_is_gone_costs_a_warning_that_names_it(nights: SkippingNights) -> None:
-    nights.log(RANGES)
+@pytest.mark.parametrize("queries", [RANGES, []], ids=["asked", "never asked"])
+def test_a_table_that_is_gone_costs_a_warning_that_names_it(
+    nights: SkippingNights, queries: list[dict[str, Any]]
+) -> None:
+    nights.log(queries)
     for file in nights.lake.iterdir():
         file.unlink()
     nights.lake.rmdir()
@@ -294,6 +298,17 @@ def test_a_predicate_of_a_column_that_is_gone_is_refused_by_name(nights: Skippin
     assert row["reason"] == "cannot_be"
     assert "old_name" in row["detail"]
     assert nights.properties("skipping_advice", night)["counts"]["not_evaluated"] == 1
+
+
+def test_a_function_is_ours_only_where_the_night_says_so(nights: SkippingNights) -> None:
+    agent = call("EqualTo", call("udf:getagentname", column("note", "string")), literal("curl", "string"))
+    nights.log([*RANGES, agent])
+    night = nights.run()
+    (row,) = [each for each in nights.rows("skipping_advice", night) if each["index"].startswith("formatted")]
+    assert row["reason"] == "cannot_be" and "starskip.skipping.user_agents" in row["detail"]
+    nights.run(nights.night(skipping_modules=["starskip.skipping.user_agents"]))
+    (row,) = [each for each in nights.rows("skipping_advice", night) if each["index"].startswith("formatted")]
+    assert row["size_bytes"] and row["reason"] != "cannot_be"
 
 
 def test_metadata_that_skips_too_much_is_found_and_the_gate_says_so(

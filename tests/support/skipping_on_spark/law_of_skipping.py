@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from skipping_on_spark.data_set import ROWS_OF_A_FILE
 from skipping_on_spark.data_sets import Example
+from skipping_tables import settings_of
 from starskip.skipping.geospatial_functions import st_contains, st_distance
 from starskip.skipping.metric_distances import euclidean_distance, manhattan_distance
 from starskip.skipping.user_agents import get_agent_name
@@ -73,7 +73,7 @@ def see(spark: SparkSession, folder: Path, example: Example) -> Seen:
     seen = Seen()
     data = example.data
     texts = list(dict.fromkeys(example.predicates))
-    with _settings(spark, {**_SETTINGS, "spark.sql.session.timeZone": data.zone}):
+    with settings_of(spark, {**_SETTINGS, "spark.sql.session.timeZone": data.zone}):
         try:
             data.write(folder)
             for name, (function, returned) in _FUNCTIONS.items():
@@ -97,7 +97,8 @@ def see(spark: SparkSession, folder: Path, example: Example) -> Seen:
         finally:
             skipping.disable(spark)
             shutil.rmtree(folder, ignore_errors=True)
-    seen.broken.sort(key=len)
+    # Lost rows first, and short ones, since few are told.
+    seen.broken.sort(key=lambda told: ("are missing" not in told, len(told)))
     return seen
 
 
@@ -147,14 +148,3 @@ def _alone(spark: SparkSession, frame: DataFrame, text: str) -> tuple[list[int],
         switch(spark)
         answers.append(sorted(row[0] for row in frame.where(text).select("row").collect()))
     return answers[0], answers[1]
-
-
-@contextmanager
-def _settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    for name, value in settings.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name in settings:
-            spark.conf.unset(name)

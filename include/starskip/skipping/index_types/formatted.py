@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 from starskip.errors import ConfigError
 from starskip.skipping.clause import Clause
 from starskip.skipping.comparison import Operator, comparison_of_function
-from starskip.skipping.expression import Call, Expression
+from starskip.skipping.data_types import is_collated
+from starskip.skipping.expression import Call, Column, Expression
 from starskip.skipping.file_metadata import FileMetadata, Mask
 from starskip.skipping.index_types.column_index import ColumnIndex
 from starskip.skipping.ordered_values import mask_of
@@ -76,9 +77,10 @@ class Formatted(ColumnIndex):
         return FormattedClause(ValueSetClause(self.specification, "values", found[0]), self.format.version())
 
     def _is_function(self, call: Call) -> bool:
-        return call.name == self.format.function_name and [self.is_of(each) for each in call.arguments] == [
-            True
-        ]
+        if call.name != self.format.function_name or len(call.arguments) != 1:
+            return False
+        (column,) = call.arguments
+        return isinstance(column, Column) and self.is_of(column) and not is_collated(column.data_type)
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,11 +129,11 @@ class TableMetadata:
         return found[0] if len(found) == 1 else pa.concat_arrays(found)
 
     def _kept(self, index: str, name: str, read: Callable[[], pa.Array]) -> pa.Array:
-        return self._cache.get((self.storage.place, self.version, self._identity, index, name), read)
+        return self._cache.get((self.storage.place, self.version, self.identity, index, name), read)
 
     @cached_property
-    def _identity(self) -> tuple[str, ...]:
-        # A store that was removed and made again has other segments under the same versions.
+    def identity(self) -> tuple[str, ...]:
+        """What tells it from metadata of the same version in a store that was removed and made again."""
         return tuple(self.segments)
 
     @property

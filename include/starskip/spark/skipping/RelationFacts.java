@@ -3,6 +3,7 @@ package starskip;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
+import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.IdentityHashMap;
@@ -11,16 +12,23 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.Objects;
 import java.util.TimeZone;
 import java.util.zip.Deflater;
 import java.util.zip.DeflaterOutputStream;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.util.DateTimeUtils;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.PartitionPath;
+import org.apache.spark.sql.execution.datasources.PartitioningUtils;
+import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat;
 import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.StructField;
 
 /** What Python asks of a plan's relations of files, in one answer each: a call takes 50 microseconds or more. */
 public final class RelationFacts {
@@ -31,8 +39,8 @@ public final class RelationFacts {
         return packed(plan.toJSON());
     }
 
-    /** The texts of all values of a set. */
-    public String joined(scala.collection.immutable.Set values, String between) throws Exception {
+    /** The texts of all values. */
+    public String joined(scala.collection.Iterable values, String between) throws Exception {
         return packed(values.mkString(between));
     }
 
@@ -62,8 +70,8 @@ public final class RelationFacts {
         return packed(JSON.writeValueAsString(found));
     }
 
-    /** A JSON object of all that may change what a relation's bytes mean. */
-    public String fingerprint(HadoopFsRelation relation, String settings) throws Exception {
+    /** A JSON object of all that may change what a relation's bytes mean; asking: null for the active session's. */
+    public String fingerprint(HadoopFsRelation relation, String settings, SQLConf asking) throws Exception {
         SQLConf conf = conf(relation);
         Map facts = new LinkedHashMap();
         facts.put("format", relation.fileFormat().getClass().getSimpleName());
@@ -74,17 +82,57 @@ public final class RelationFacts {
             : relation.overlappedPartCols().keySet().toString());
         facts.put("options", options(relation));
         facts.put("settings", settings(conf, settings));
+        facts.put("asking", settings(asking == null ? SQLConf.get() : asking, settings));
+        facts.put("positional", positional(relation));
         facts.put("zone", conf.sessionLocalTimeZone());
         facts.put("zone_of_jvm", TimeZone.getDefault().getID());
         return packed(JSON.writeValueAsString(facts));
     }
 
+    /** Whether the folder of each partition that a catalog lists is named after the partition's values. */
+    public boolean areNamed(HadoopFsRelation relation, InMemoryFileIndex listed) {
+        StructField[] columns = listed.partitionSpec().partitionColumns().fields();
+        ZoneId zone = DateTimeUtils.getZoneId(conf(relation).sessionLocalTimeZone());
+        scala.collection.Iterator partitions = listed.partitionSpec().partitions().iterator();
+        while (partitions.hasNext()) {
+            PartitionPath partition = (PartitionPath) partitions.next();
+            Path folder = partition.path();
+            for (int at = columns.length - 1; at >= 0; at--) {
+                Object value = partition.values().get(at, columns[at].dataType());
+                if (folder == null || !isNamed(folder.getName(), columns[at], value, zone)) {
+                    return false;
+                }
+                folder = folder.getParent();
+            }
+        }
+        return true;
+    }
+
+    private static boolean isNamed(String folder, StructField column, Object value, ZoneId zone) {
+        int equals = folder.indexOf('=');
+        if (equals < 0
+            || !ExternalCatalogUtils.unescapePathName(folder.substring(0, equals)).equalsIgnoreCase(column.name())) {
+            return false;
+        }
+        try {
+            String text = folder.substring(equals + 1);
+            return Objects.equals(value, PartitioningUtils.castPartValueToDesiredType(column.dataType(), text, zone));
+        } catch (RuntimeException noValueOfThatType) {
+            return false;
+        }
+    }
+
     /** py4j sends more than 8 KiB in two pieces, the second one after 40 ms (Nagle): so long texts go deflated. */
     private static String packed(String text) throws Exception {
         ByteArrayOutputStream made = new ByteArrayOutputStream();
-        DeflaterOutputStream deflated = new DeflaterOutputStream(made, new Deflater(Deflater.BEST_SPEED));
-        deflated.write(text.getBytes(StandardCharsets.UTF_8));
-        deflated.close();
+        Deflater deflater = new Deflater(Deflater.BEST_SPEED);
+        try {
+            DeflaterOutputStream deflated = new DeflaterOutputStream(made, deflater);
+            deflated.write(text.getBytes(StandardCharsets.UTF_8));
+            deflated.close();
+        } finally {
+            deflater.end(); // zlib's memory is not of the heap, and would stay until a collection
+        }
         return Base64.getEncoder().encodeToString(made.toByteArray());
     }
 
@@ -130,6 +178,14 @@ public final class RelationFacts {
             found.put(String.valueOf(entry.getKey()), String.valueOf(entry.getValue()));
         }
         return found;
+    }
+
+    /** What tells ORC's columns by their positions may stand where Hadoop looks for it. */
+    private static String positional(HadoopFsRelation relation) {
+        return relation.fileFormat() instanceof OrcFileFormat
+            ? ((org.apache.spark.sql.classic.SparkSession) relation.sparkSession()).sessionState()
+                .newHadoopConfWithOptions(relation.options()).get("orc.force.positional.evolution")
+            : null;
     }
 
     private static Map settings(SQLConf conf, String names) {

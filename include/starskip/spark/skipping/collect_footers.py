@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +19,7 @@ from pyspark.sql.types import (
     DataType,
     DateType,
     DecimalType,
+    FractionalType,
     IntegralType,
     StringType,
     StructType,
@@ -73,13 +75,15 @@ def footer_plan(order: CollectOrder, relation: TableRelation) -> FooterPlan | No
     columns: dict[str, FooterColumn] = {}
     found = []
     for index in order.indexes:
+        aggregates = index.aggregates([quoted(name) for name in index.columns])
+        counts_only = all(text.startswith("count(") for text in aggregates.values())
         for name in index.columns:
             path = column_path(name)
-            kind = _arrow_type(relation.schema, path)
+            kind = _arrow_type(relation.schema, path, counts_only)
             if kind is None or path[0].lower() in partitions:
                 return None
             columns.setdefault(name, FooterColumn(path, kind))
-        mine = _of_index(index, list(columns))
+        mine = _of_index(index, aggregates, list(columns))
         if mine is None:
             return None
         found.append(mine)
@@ -128,7 +132,7 @@ class _Reader:
                     self._plan.columns,
                     case_sensitive=self._plan.case_sensitive,
                 )
-                self._unknown += _unknown_files(some["path"], footers)
+                self._unknown += _unknown_files(some["path"], footers, self._plan.aggregates)
                 yield start + at, self._groups(some, footers)
 
     def _groups(self, files: pa.Table, footers: Footers) -> Groups:
@@ -138,11 +142,17 @@ class _Reader:
         return groups_of(self._order, files, footers.rows, aggregates)
 
 
-def _unknown_files(paths: pa.ChunkedArray, footers: Footers) -> int:
+def _unknown_files(
+    paths: pa.ChunkedArray, footers: Footers, aggregates: Sequence[Sequence[FooterAggregate]]
+) -> int:
     unknown = np.asarray(footers.rows.is_null())
-    for column in footers.columns:
-        bounds = np.asarray(column.least.is_null()) | np.asarray(column.greatest.is_null())
-        unknown |= bounds & np.asarray(pc.fill_null(pc.not_equal(column.values, 0), True))
+    for aggregate in chain.from_iterable(aggregates):
+        missing = np.asarray(_column(footers, aggregate).is_null())
+        if aggregate.kind in ("min", "max"):
+            # Where there are no values, none is missing.
+            values = footers.columns[aggregate.column].values
+            missing &= np.asarray(pc.fill_null(pc.not_equal(values, 0), True))
+        unknown |= missing
     return int(np.count_nonzero(unknown & np.asarray(paths.is_valid())))
 
 
@@ -153,26 +163,27 @@ def _column(footers: Footers, aggregate: FooterAggregate) -> pa.Array:
     return {"min": bounds.least, "max": bounds.greatest, "count": bounds.values}[aggregate.kind]
 
 
-def _of_index(index: SkippingIndex, names: Sequence[str]) -> tuple[FooterAggregate, ...] | None:
+def _of_index(
+    index: SkippingIndex, aggregates: Mapping[str, str], names: Sequence[str]
+) -> tuple[FooterAggregate, ...] | None:
     texts: dict[str, tuple[str, int]] = {"count(1)": ("rows", 0), "count(*)": ("rows", 0)}
     for name in index.columns:
         for kind in ("min", "max", "count"):
             texts[f"{kind}({quoted(name)})"] = (kind, names.index(name))
-    found: Mapping[str, str] = index.aggregates([quoted(name) for name in index.columns])
-    if not all(text in texts for text in found.values()):
+    if not all(text in texts for text in aggregates.values()):
         return None
-    return tuple(FooterAggregate(name, *texts[text]) for name, text in found.items())
+    return tuple(FooterAggregate(name, *texts[text]) for name, text in aggregates.items())
 
 
-def _arrow_type(schema: StructType, path: tuple[str, ...]) -> pa.DataType | None:
-    """Return the type of a column that footers tell the bounds of, None for another one."""
+def _arrow_type(schema: StructType, path: tuple[str, ...], counts_only: bool) -> pa.DataType | None:
+    """Return the type of a column that footers tell the bounds, or the nulls, of; None for another one."""
     kind: DataType = schema
     for part in path:
         if not isinstance(kind, StructType) or part not in kind.names:
             return None
         kind = kind[part].dataType
     is_plain_text = type(kind) is StringType and kind.simpleString() == "string"
-    if not is_plain_text and not isinstance(kind, _KINDS):
+    if not is_plain_text and not isinstance(kind, (*_KINDS, FractionalType) if counts_only else _KINDS):
         return None
     arrow: pa.DataType = to_arrow_type(kind, timezone="UTC")
     return arrow

@@ -33,6 +33,7 @@ _FILES_ONLY = frozenset(
 )
 """Options that say which files are read, how the schema is found or how files are written."""
 OWN_OPTIONS = "starskip."
+PARTIAL_RESULTS = "spark.sql.json.enablePartialResults"
 _OF_ALL = ("spark.sql.caseSensitive",)
 _OF_FORMAT = {
     "ParquetFileFormat": (
@@ -43,6 +44,7 @@ _OF_FORMAT = {
         "spark.sql.parquet.datetimeRebaseModeInRead",
         "spark.sql.parquet.fieldId.read.enabled",
         "spark.sql.parquet.inferTimestampNTZ.enabled",
+        "spark.sql.legacy.parquet.returnNullStructIfAllFieldsMissing",
     ),
     "OrcFileFormat": ("spark.sql.orc.impl",),
     "AvroFileFormat": ("spark.sql.avro.datetimeRebaseModeInRead",),
@@ -52,9 +54,18 @@ _OF_TEXT = (
     "spark.sql.legacy.timeParserPolicy",
     "spark.sql.columnNameOfCorruptRecord",
     "spark.sql.csv.parser.columnPruning.enabled",
-    "spark.sql.json.enablePartialResults",
+    PARTIAL_RESULTS,
+    "spark.sql.json.enableExactStringParsing",
+    "spark.sql.legacy.json.enableDateTimeParsingFallback",
+    "spark.sql.legacy.json.allowEmptyString.enabled",
+    "spark.sql.legacy.csv.enableDateTimeParsingFallback",
+    "spark.sql.legacy.javaCharsets",
+    "spark.sql.legacy.codingErrorAction",
 )
 _PARTITION = "partition"
+OF_WHO_ASKS = " of the session that asks"
+CATALOGS_PARTITIONS = f"{_PARTITION} values of the catalog"
+"""In the fingerprint of what was collected where folders are not named after the partitions' values."""
 _OF_PARTITIONS = (
     "spark.sql.session.timeZone",
     "spark.sql.sources.partitionColumnTypeInference.enabled",
@@ -66,14 +77,23 @@ _ZONED_CONVERSION = "spark.sql.parquet.int96TimestampConversion"
 _NO_MATTER = frozenset({"comment", "__CHAR_VARCHAR_TYPE_STRING"})
 
 
-def fingerprint(relation: Any) -> Mapping[str, str]:
-    """Return what metadata of a JVM HadoopFsRelation depends on, beside its files; two are compared whole."""
-    facts = fingerprint_facts(relation, _ALL_SETTINGS)
+def fingerprint(relation: Any, asking: Any = None) -> dict[str, str]:
+    """Return what metadata of a JVM HadoopFsRelation depends on, beside its files; two are compared whole.
+
+    ``asking``: the SQLConf of the session that reads it, which need not be the one that made it; None for
+    that of the active one.
+    """
+    facts = fingerprint_facts(relation, _ALL_SETTINGS, asking)
     name, settings, partitions = facts["format"], facts["settings"], facts["partitions"]
     told = _OF_FORMAT.get(name)
     found = {"format": name, "schema": _schema_text(facts["schema"], compact=True)}
     for key in (*_OF_ALL, *(_OF_TEXT if told is None else told)):
         found[key] = settings[key]
+        if facts["asking"][key] != settings[key]:
+            # Some are read from the one session, some from the other.
+            found[f"{key}{OF_WHO_ASKS}"] = facts["asking"][key]
+    if facts["positional"] is not None:
+        found["columns by position"] = facts["positional"]
     if found.get(_ZONED_CONVERSION) == "true":
         found["spark.sql.session.timeZone"] = facts["zone"]
     if partitions is not None:

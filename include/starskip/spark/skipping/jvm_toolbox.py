@@ -62,6 +62,10 @@ class JvmToolbox:
             listed.add(each)
         return self.java_to_scala(listed).toSeq()
 
+    def all_partitions(self, location: Any) -> Any:
+        """Return an InMemoryFileIndex of all partitions that a CatalogFileIndex has now."""
+        return location.filterPartitions(self.scala_list(()))
+
     def scala_map(self, entries: dict[str, str]) -> Any:
         """Return an immutable Scala map."""
         return self.jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(entries)

@@ -19,7 +19,7 @@ from starskip.skipping.metadata.change_indexes import change_indexes
 from starskip.skipping.metadata.commit_refresh import Commit
 from starskip.skipping.metadata.describe_metadata import describe_metadata
 from starskip.skipping.metadata.metadata_location import metadata_location
-from starskip.skipping.metadata.open_metadata import existing_metadata
+from starskip.skipping.metadata.open_metadata import existing_metadata, read_metadata
 from starskip.skipping.metadata.optimize import optimize_metadata
 from starskip.skipping.metadata.refresh_metadata import Clock, Refreshed, refresh_metadata
 from starskip.skipping.metadata.vacuum_metadata import vacuum_metadata
@@ -69,6 +69,7 @@ def refresh(
 
     With ``full`` all are, as when the table is read by another schema or by other options than before.
     By path it is read as it was when its metadata was created, unless a format or options are given.
+    Raises ConfigError for an index that the table cannot have any more: delete that one.
     """
     if isinstance(table, str) and file_format is None and options is None:
         known = existing_metadata(storage_for(location_of(spark, table, metadata_root))).source
@@ -164,8 +165,15 @@ def refresh_relation(
     *,
     in_full: bool = False,
 ) -> Refreshed:
-    """Bring metadata up to date, with the indexes that are ``created`` beside those it has."""
+    """Bring metadata up to date, with the indexes that are ``created`` beside those it has.
+
+    Raises ConfigError for one that the table cannot have any more.
+    """
     storage = storage_for(location_of(spark, relation.path, metadata_root))
+    existing = read_metadata(storage)
+    for index in existing.indexes if existing else ():
+        # A column may have gone, or got a collation, since then.
+        resolved_index(index, relation)
     reader = SparkReader(relation)
     made = refresh_metadata(storage, reader, created, CLOCK, created_by=CREATED_BY, in_full=in_full)
     metadata_changed()

@@ -111,7 +111,7 @@ def _fresh_index(relation: TableRelation, toolbox: JvmToolbox) -> Any:
     old = relation.relation.location()
     partitions = toolbox.jvm.scala.Option.empty()
     if old.getClass().getSimpleName() == "CatalogFileIndex":
-        old = old.filterPartitions(toolbox.scala_list([]))
+        old = toolbox.all_partitions(old)
         partitions = toolbox.jvm.scala.Option.apply(old.partitionSpec())
     return package.InMemoryFileIndex(
         relation.session._jsparkSession,

@@ -35,7 +35,7 @@ def literal(node: Node, plan: Any) -> Literal | None:
         return Literal(pa.scalar(None, arrow_type(data_type) or pa.null()))
     if arrow_type(data_type) is None:
         return None
-    if data_type == "date" and _DATE.fullmatch(text):
+    if data_type == "date" and _DATE.fullmatch(text) and not text.startswith("0000"):
         return Literal(pa.scalar(date.fromisoformat(text), pa.date32()))
     if data_type in _TEMPORAL or data_type == "binary":
         return _made(node.java(plan).value(), data_type)

@@ -11,6 +11,7 @@ from typing import Any
 from starskip.errors import printable
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
 from starskip.spark.skipping.pruned_relation import mark
+from starskip.spark.skipping.relation_facts import joined_texts
 from starskip.spark.skipping.relation_report import RelationReport
 
 log = logging.getLogger("starskip.skipping")
@@ -121,7 +122,7 @@ def scans_read(
     for scan in toolbox.instances(nodes, _SCAN):
         relation = scan.relation()
         marked = mark(relation)
-        roots = str(relation.location().rootPaths().mkString("\n")) if marked is None else ""
+        roots = joined_texts(relation.location().rootPaths(), "\n") if marked is None else ""
         if planned_only:
             listed = scan.selectedPartitions()
             read = int(listed.totalNumberOfFiles()), int(listed.totalFileSize())

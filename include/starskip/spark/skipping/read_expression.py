@@ -17,6 +17,7 @@ from starskip.spark.skipping.plan_tree import Node
 _CATALYST = "org.apache.spark.sql.catalyst.expressions."
 _FUNCTIONS = frozenset({"PythonUDF", "ScalaUDF"})
 _UNKNOWN = Call("Unknown")
+_COLLATIONS = "__COLLATIONS"
 
 
 @dataclass(slots=True)
@@ -74,7 +75,11 @@ class ExpressionReader:
         if not isinstance(parent, Column) or not isinstance(struct, Mapping):
             return _UNKNOWN
         of = struct["fields"][node.fields["ordinal"]]
-        return Column((*parent.path, of["name"]), simple_string(of["type"]))
+        data_type = simple_string(of["type"])
+        # A struct's JSON has its fields' collations beside their types, as "spark.UTF8_LCASE".
+        for collation in of.get("metadata", {}).get(_COLLATIONS, {}).values():
+            data_type += f" collate {collation.rpartition('.')[2]}"
+        return Column((*parent.path, of["name"]), data_type)
 
     def _in(self, node: Node) -> Expression:
         column, *listed = (self.read(each) for each in node.children)

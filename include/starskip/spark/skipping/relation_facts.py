@@ -74,9 +74,12 @@ def file_relations(plan: Any) -> tuple[list[FileRelation], int]:
     return found, len(leaves)
 
 
-def fingerprint_facts(relation: Any, settings: Sequence[str]) -> Mapping[str, Any]:
-    """Return what a JVM HadoopFsRelation depends on, with those of the settings that have a value."""
-    packed = _facts().fingerprint(relation, "\n".join(settings))
+def fingerprint_facts(relation: Any, settings: Sequence[str], asking: Any = None) -> Mapping[str, Any]:
+    """Return what a JVM HadoopFsRelation depends on, with those of the settings that have a value.
+
+    ``asking``: the SQLConf of the session that reads it, None for that of the active one.
+    """
+    packed = _facts().fingerprint(relation, "\n".join(settings), asking)
     found: Mapping[str, Any] = json.loads(_unpacked(packed))
     return found
 
@@ -87,8 +90,13 @@ def plan_document(plan: Any) -> str:
 
 
 def joined_texts(values: Any, between: str) -> str:
-    """Return the texts of all values of an immutable Scala set, with ``between`` between them."""
+    """Return the texts of all values of a Scala collection, with ``between`` between them."""
     return _unpacked(_facts().joined(values, between))
+
+
+def folders_name_partitions(relation: Any, listed: Any) -> bool:
+    """Tell whether partitions that a catalog listed lie in folders that are named after their values."""
+    return bool(_facts().areNamed(relation, listed))
 
 
 def metadata_root(conf: Any) -> str | None:

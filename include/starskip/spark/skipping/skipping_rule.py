@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from starskip.errors import printable
+from starskip.skipping.column_name import column_name
 from starskip.skipping.expression import Expression
 from starskip.skipping.file_metadata import Mask
 from starskip.skipping.metadata.table_metadata import TableMetadata
@@ -23,7 +24,13 @@ from starskip.spark.skipping.leaf_predicates import Predicates, attribute_identi
 from starskip.spark.skipping.plan_tree import Node, plan_tree
 from starskip.spark.skipping.pruned_relation import pruned_relation
 from starskip.spark.skipping.read_expression import ExpressionReader
-from starskip.spark.skipping.relation_facts import ENABLED, FileRelation, file_relations, plan_document
+from starskip.spark.skipping.relation_facts import (
+    ENABLED,
+    FileRelation,
+    file_relations,
+    folders_name_partitions,
+    plan_document,
+)
 from starskip.spark.skipping.relation_report import RelationReport, TableReport, clause_of
 from starskip.spark.skipping.table_finder import TableFinder
 
@@ -46,6 +53,16 @@ class _Leaf:
     report: RelationReport
     tables: list[TableMetadata]
     unknown: frozenset[str] = frozenset()
+
+    def partition_columns(self) -> frozenset[str]:
+        """Return the columns that stand in paths."""
+        return frozenset(self.relation.partitionSchema().fieldNames())
+
+    def partitions_are_indexed(self) -> bool:
+        """Tell whether there is metadata of one of them."""
+        named = {column_name((name,)).lower() for name in self.partition_columns()}
+        indexes = (index for table in self.tables for index in table.indexes)
+        return any(name.lower() in named for index in indexes for name in index.columns)
 
 
 class SkippingRule:
@@ -116,7 +133,7 @@ class SkippingRule:
                 if other is None:
                     leaf.tables.append(table)
                     if partitions_differ(table.source.fingerprint, now):
-                        leaf.unknown = frozenset(leaf.relation.partitionSchema().fieldNames())
+                        leaf.unknown = leaf.partition_columns()
                 else:
                     report.not_skipped_because.append(
                         f"the metadata of {table.source.path} was collected with another {other}: refresh it"
@@ -151,6 +168,13 @@ class SkippingRule:
         started_s = time.perf_counter()
         report = leaf.report
         corrupt = leaf.facts.corrupt_record
+        is_catalogs = leaf.facts.kind == _CATALOG_INDEX
+        index: Any = None
+        if is_catalogs and leaf.partitions_are_indexed():
+            index = self._toolbox.all_partitions(leaf.relation.location())
+            if not folders_name_partitions(leaf.relation, index):
+                # A partition's value is what the catalog says today.
+                leaf.unknown = leaf.partition_columns()
         names = {
             attribute_identity(each): str(each.fields["name"])
             for each in node.expressions("output")
@@ -165,9 +189,9 @@ class SkippingRule:
                 report.not_skipped_because.append(_why_nothing(expressions, bool(matching)))
             report.metadata_ms = (time.perf_counter() - started_s) * 1000
             return None
-        index = leaf.relation.location()
-        if leaf.facts.kind == _CATALOG_INDEX:
-            index = index.filterPartitions(self._toolbox.scala_list(()))
+        if index is None:
+            location = leaf.relation.location()
+            index = self._toolbox.all_partitions(location) if is_catalogs else location
         listing = self._listings.of(index)
         chosen = np.ones(listing.files, np.bool_)
         for table, mask in matching:

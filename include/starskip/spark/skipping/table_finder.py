@@ -14,6 +14,8 @@ from starskip.skipping.metadata.table_metadata import TableMetadata
 _ANSWER_LASTS_S = 1.0
 ROOTS_ASKED_EACH = 8
 """Of more roots, such as the partitions that Spark chose, only the tables that they are of are looked for."""
+_OPEN_LASTS_S = 60.0
+"""A table that was written anew, its metadata with it, has other metadata of the same version."""
 _MOST_TABLES = 64
 _TABLES_KEPT = 256
 _changes = itertools.count()
@@ -29,6 +31,7 @@ def metadata_changed() -> None:
 @dataclass(frozen=True, slots=True)
 class _Answer:
     at_s: float
+    opened_s: float
     changed: int
     version: int | None
     metadata: TableMetadata | None
@@ -82,17 +85,31 @@ class TableFinder:
         if known and known.changed == changed and now_s - known.at_s < _ANSWER_LASTS_S:
             return known.metadata
         version = newest_version(location)
+        opened_s = now_s
         if version is None:
             metadata = None
-        elif known is not None and known.version == version:
-            metadata = known.metadata
+        elif (
+            known is not None
+            and (known.version, known.changed) == (version, changed)
+            and (now_s - known.opened_s < _OPEN_LASTS_S)
+        ):
+            metadata, opened_s = known.metadata, known.opened_s
         else:
-            metadata = open_metadata(location)
+            metadata = _same(known, open_metadata(location))
         with self._lock:
             if len(self._answers) >= _TABLES_KEPT:
                 self._answers.clear()
-            self._answers[location] = _Answer(now_s, changed, version, metadata)
+            self._answers[location] = _Answer(now_s, opened_s, changed, version, metadata)
         return metadata
+
+
+def _same(known: _Answer | None, opened: TableMetadata | None) -> TableMetadata | None:
+    """Return what was known, with what was told of it, if that is what was opened."""
+    before = known.metadata if known else None
+    if before is None or opened is None:
+        return opened
+    is_same = (before.version, before.identity) == (opened.version, opened.identity)
+    return before if is_same else opened
 
 
 def _parent(path: str) -> str:

@@ -15,8 +15,16 @@ from pyspark.sql.types import DataType, StructType
 
 from starskip.errors import SourceError, printable
 from starskip.skipping.column_name import column_name, column_path
-from starskip.spark.skipping.fingerprint import OWN_OPTIONS, fingerprint
+from starskip.spark.skipping.fingerprint import (
+    CATALOGS_PARTITIONS,
+    OF_WHO_ASKS,
+    OWN_OPTIONS,
+    PARTIAL_RESULTS,
+    fingerprint,
+)
 from starskip.spark.skipping.fingerprint import options as all_options
+from starskip.spark.skipping.jvm_toolbox import JvmToolbox
+from starskip.spark.skipping.relation_facts import folders_name_partitions
 
 _DATASOURCES = "org.apache.spark.sql.execution.datasources"
 _SURE_OF_ALL_ROWS = {
@@ -27,7 +35,7 @@ _SURE_OF_ALL_ROWS = {
     "mode": "PERMISSIVE",
 }
 _SESSION = {
-    "spark.sql.json.enablePartialResults": "true",
+    PARTIAL_RESULTS: "true",
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
 }
@@ -157,7 +165,16 @@ def table_relation(
         if name not in ("path", "basepath") and not name.startswith(OWN_OPTIONS)
     }
     # Of the session as it is for the user's queries, which is what they are compared with.
-    found = fingerprint(relation)
+    found = fingerprint(relation, session._jsparkSession.sessionState().conf())
+    if PARTIAL_RESULTS in found:
+        # Without them what a row holds depends on the columns that are read: such sessions trust no metadata.
+        found[PARTIAL_RESULTS] = _SESSION[PARTIAL_RESULTS]
+        found.pop(f"{PARTIAL_RESULTS}{OF_WHO_ASKS}", None)
+    location = relation.location()
+    if location.getClass().getSimpleName() == "CatalogFileIndex":
+        listed = JvmToolbox(session).all_partitions(location)
+        if not folders_name_partitions(relation, listed):
+            found[CATALOGS_PARTITIONS] = "true"
     for name, value in _SESSION.items():
         session.conf.set(name, value)
     path = str(roots.apply(0).toString())
