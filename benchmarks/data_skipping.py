@@ -58,7 +58,7 @@ def main() -> None:
             if set(parts) - {"queries"}:
                 spark = session("starskip", [], str(scratch))
                 if "indexes" in parts:
-                    problems += print_index_costs(spark, log, files, scratch)
+                    print_index_costs(spark, log, files, scratch)
                 if "prefixes" in parts:
                     print_prefix_lengths(spark, log, files, scratch)
                 if "weather" in parts:

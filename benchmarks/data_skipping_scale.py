@@ -27,12 +27,12 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from skipping.made_up_table import MadeUpTable, Numbers, planned
 from starskip.skipping.clause import Clause
+from starskip.skipping.clause_of import clause_of
 from starskip.skipping.expression import Call, Column, Literal
 from starskip.skipping.metadata.column_cache import ColumnCache
 from starskip.skipping.metadata.open_metadata import open_metadata
 from starskip.skipping.metadata.table_metadata import TableMetadata
 from starskip.spark import skipping
-from starskip.spark.skipping.relation_report import clause_of
 
 COLUMNS = tuple(f"c{number}" for number in range(10))
 VALUES = 1_000_000_000

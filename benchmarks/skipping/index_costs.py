@@ -53,7 +53,7 @@ PREFIX_LENGTHS = (2, 4, 8, 16, 32, 48, 64, 96, 128)
 WORKLOAD = 20
 
 
-def print_index_costs(spark: Any, log: LogFiles, files: Path, scratch: Path) -> list[str]:
+def print_index_costs(spark: Any, log: LogFiles, files: Path, scratch: Path) -> None:
     """Build each set alone and print seconds, bytes, and files that its question reads."""
     from skipping.functions import register
 
@@ -85,7 +85,6 @@ def print_index_costs(spark: Any, log: LogFiles, files: Path, scratch: Path) -> 
     skipping.disable(spark)
     if log.files * log.rows >= 20_000_000:
         print(f"The aim of the last one is less than {HYPERSPACE_SECONDS:.0f} s.")
-    return []
 
 
 def print_prefix_lengths(spark: Any, log: LogFiles, files: Path, scratch: Path) -> None:

@@ -19,7 +19,7 @@ from starskip.lake.spark_events.sql_executions import read_event_log
 from starskip.skipping.choice.candidate_indexes import candidate_indexes
 from starskip.skipping.expression import nodes
 from starskip.skipping.workload.expression_json import UNKNOWN
-from starskip.skipping.workload.lake_queries import lake_queries, weighted_queries
+from starskip.skipping.workload.lake_queries import MAX_INSTANCES, lake_queries, weighted_queries
 from starskip.skipping.workload.table_locations import TableLocations
 
 EVENTS = Path(__file__).parents[2] / "include" / "sample" / "spark_events"
@@ -52,7 +52,7 @@ def test_every_query_read_every_file(executions: list[SqlExecution], sample_lake
 
 def test_every_predicate_is_understood(executions: list[SqlExecution]) -> None:
     rows = lake_queries(executions, LOCATIONS)
-    asked = list(weighted_queries(rows, "lineitem"))
+    asked = [query for row in rows.to_pylist() for query in weighted_queries(row, MAX_INSTANCES)]
     assert rows.num_rows == 15
     assert not any(node == UNKNOWN for query in asked for node in nodes(query.predicate))
     joins = sum(" JOIN " in each.description for each in executions)

@@ -16,7 +16,7 @@ from starskip.artefacts.storage_for import storage_for
 from starskip.errors import MissingSource
 from starskip.lake.lake_table import LakeTable
 from starskip.settings import Settings
-from starskip.skipping.workload.lake_queries import weighted_queries
+from starskip.skipping.workload.lake_queries import MAX_INSTANCES, weighted_queries
 from starskip.stages.lake_logs import NO_TABLE, LakeLogs, publish_lake_queries
 from starskip.stages.lake_workload import lake_workload
 from starskip.stages.local_engine import LocalEngine
@@ -71,7 +71,11 @@ def read(night: Night) -> tuple[LakeLogs, dict[str, float]]:
     snapshot = night.store.snapshot("lake_queries", night.date_text)
     assert snapshot is not None
     found = {
-        table: sum(query.weight for query in weighted_queries(snapshot.read_table([table]), table))
+        table: sum(
+            query.weight
+            for row in snapshot.read_table([table]).to_pylist()
+            for query in weighted_queries(row, MAX_INSTANCES)
+        )
         for table in snapshot.tables
     }
     return made, found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -42,4 +41,4 @@ def test_what_others_raise_stays_as_it_is(lab: Any, labels: Any) -> None:
     with pytest.raises(SourceError, match="as it is"), blamed_on_modules(night):
         raise SourceError("as it is", source="events")
     with pytest.raises(ZeroDivisionError), blamed_on_modules(night):
-        assert datetime(2026, 11, 21, tzinfo=UTC).date() == date(2026, 11, 21 // 0)
+        raise ZeroDivisionError

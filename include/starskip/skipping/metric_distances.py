@@ -54,6 +54,7 @@ VECTOR_METRICS: dict[str, Callable[[Distances], Distances]] = {
     "manhattan": _manhattan,
 }
 """Of the differences of points (rows) the distances."""
+TEXT_METRIC = "levenshtein"
 
 
 def distances_to_point(points: pa.ListArray, point: Sequence[float], metric: str) -> Distances:

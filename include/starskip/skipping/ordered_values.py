@@ -94,9 +94,14 @@ def positions(ordered: Keys, keys: Keys, side: Literal["left", "right"] = "left"
     return np.asarray(found.to_numpy(zero_copy_only=False), np.int64)
 
 
-def taken(keys: Keys, at: npt.NDArray[np.int64]) -> Keys:
-    """Return the keys at those positions."""
-    return keys[at] if isinstance(keys, np.ndarray) else keys.take(pa.array(at))
+def ranked(values: pa.Array) -> tuple[pa.Array, npt.NDArray[np.int64]]:
+    """Return the distinct ones of values that are not null, in order, and the rank of each value in them."""
+    keys = order_keys(values)
+    by_key = isinstance(keys, np.ndarray)
+    order = np.argsort(keys, kind="stable") if by_key else pc.sort_indices(keys).to_numpy()
+    ordered = values.take(pa.array(order))
+    firsts, rank = np.unique(positions(order_keys(ordered), keys, "left"), return_inverse=True)
+    return ordered.take(pa.array(firsts)), rank.astype(np.int64)
 
 
 def mask_of(booleans: pa.Array) -> Mask:

@@ -19,6 +19,15 @@ def first_after(prefix: bytes) -> bytes | None:
     return kept[:-1] + bytes([kept[-1] + 1]) if kept else None
 
 
+def text_after(prefix: str) -> str | None:
+    """Return the least text above all that begin with ``prefix``, None if there is none."""
+    kept = prefix.rstrip(_LAST_CHARACTER)
+    if not kept:
+        return None
+    # What follows U+D7FF are surrogates, which no text in UTF-8 has.
+    return kept[:-1] + ("\ue000" if kept[-1] == "\ud7ff" else chr(ord(kept[-1]) + 1))
+
+
 def long_bounds_cut(least: pa.Array, greatest: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Return lower and upper bounds that are short, of texts or binary values; null where there is none."""
     return _cut(least, upper=False), _cut(greatest, upper=True)
@@ -49,12 +58,4 @@ def _short_text(value: bytes, upper: bool) -> str | None:
         prefix = value[:end].decode()
     except UnicodeDecodeError:
         return None
-    if not upper:
-        return prefix
-    prefix = prefix.rstrip(_LAST_CHARACTER)
-    return prefix[:-1] + _character_after(prefix[-1]) if prefix else None
-
-
-def _character_after(character: str) -> str:
-    # What follows U+D7FF are surrogates, which no text in UTF-8 has.
-    return "\ue000" if character == "\ud7ff" else chr(ord(character) + 1)
+    return text_after(prefix) if upper else prefix

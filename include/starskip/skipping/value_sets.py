@@ -48,6 +48,13 @@ class ValueSetClause(Clause):
         return any_of(sets, ~found if self.comparison.negated else found) | ~valid_mask(sets)
 
 
+def value_set_clause(index: str, column: str, comparison: Comparison | None) -> ValueSetClause | None:
+    """Return what a column of lists knows of a comparison, None if nothing."""
+    if comparison is None or not (comparison.operator is Operator.IS_NOT_NULL or is_evaluable(comparison)):
+        return None
+    return ValueSetClause(index, column, comparison)
+
+
 def is_evaluable(comparison: Comparison) -> bool:
     """Tell whether ``satisfying`` knows the comparison."""
     if comparison.operator is Operator.LIKE:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from starskip.reports.masking import mask_failure
 from starskip.skipping.choice.choose_indexes import choose_indexes
@@ -65,11 +64,10 @@ def advise_skipping(
     means = measured.geometric_means(weights) if len(weights) else None
     notice = _layout(workload.queries, counted, measured, sample, metadata)
     verdicts = measured.verdicts()
-    rows = metadata.rows
     properties = {
         "note": None,
         "files": metadata.files,
-        "rows": None if rows.null_count else pc.sum(rows, min_count=0).as_py(),
+        "rows": metadata.total_rows,
         "bytes": int(metadata.sizes.sum()),
         "queries": sum(query.weight for query in workload.queries) + workload.unweighed,
         "total_bytes": choice.total,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -11,8 +10,13 @@ from typing import Any
 import pyarrow as pa
 
 from starskip.errors import StorageError, StorageOutage, printable
-from starskip.skipping.workload.expression_json import expression_json, expression_of
-from starskip.skipping.workload.lake_queries import LakeQuery, merged_lake_queries
+from starskip.skipping.workload.expression_json import expression_json
+from starskip.skipping.workload.lake_queries import (
+    LakeQuery,
+    merged_lake_queries,
+    predicate_hash,
+    weighted_queries,
+)
 from starskip.stages.night import Night
 from starskip.stages.past_nights import SnapshotSource
 
@@ -55,7 +59,7 @@ class LakeWorkload:
             else:
                 once.setdefault(query.shape_id, []).append(query)
         for of_shape in once.values():
-            of_shape.sort(key=_hash)
+            of_shape.sort(key=lambda query: predicate_hash(expression_json(query.predicate)))
             judging = of_shape[::2]
             share = sum(query.weight for query in of_shape) / sum(query.weight for query in judging)
             fitted += of_shape[1::2]
@@ -64,12 +68,6 @@ class LakeWorkload:
 
     def _of(self, queries: list[LakeQuery]) -> LakeWorkload:
         return replace(self, queries=tuple(sorted(queries, key=lambda query: -query.weight)))
-
-
-def _hash(query: LakeQuery) -> bytes:
-    return hashlib.blake2b(
-        expression_json(query.predicate).encode("utf-8", "replace"), digest_size=16
-    ).digest()
 
 
 def lake_workload(night: Night, table: str, snapshot_of: SnapshotSource) -> LakeWorkload:
@@ -122,14 +120,9 @@ def _add_shape(shapes: dict[str, LakeShape], row: Mapping[str, Any], weight: flo
 def _add_queries(
     found: dict[tuple[str, str], LakeQuery], row: Mapping[str, Any], weight: float, instances: int
 ) -> None:
-    kept = sorted(row["instances"], key=lambda each: (-each["queries"], each["predicate"]))[:instances]
-    stand_for = sum(each["queries"] for each in kept)
-    for each in kept:
-        key = row["shape_id"], each["predicate"]
-        one = weight * each["queries"] * row["queries"] / stand_for
-        former = found.get(key)
-        if former is None:
-            predicate = expression_of(each["predicate"])
-            found[key] = LakeQuery(row["shape_id"], predicate, one, each["description"], each["queries"])
-        else:
-            found[key] = replace(former, weight=former.weight + one, times=former.times + each["queries"])
+    for query in weighted_queries(row, instances):
+        key = query.shape_id, expression_json(query.predicate)
+        former = found.get(key, replace(query, weight=0.0, times=0))
+        found[key] = replace(
+            former, weight=former.weight + weight * query.weight, times=former.times + query.times
+        )

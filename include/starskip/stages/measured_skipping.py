@@ -8,15 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from starskip.skipping.choice.alternatives import QuerySkips, alternatives
-from starskip.skipping.clause import Clause
+from starskip.skipping.clause_of import clause_of
 from starskip.skipping.expression import Expression
 from starskip.skipping.file_metadata import Mask
-from starskip.skipping.generate_clause import generate_clause
 from starskip.skipping.indicators import WorkloadIndicators, indicators
 from starskip.skipping.metadata.match_paths import match_paths
 from starskip.skipping.metadata.table_metadata import TableMetadata
 from starskip.skipping.skipping_index import SkippingIndex
-from starskip.skipping.user_functions import implications
 from starskip.skipping.workload.lake_queries import LakeQuery
 from starskip.stages.lake_workload import LakeWorkload
 from starskip.stages.skipping_engine import MatchingRows
@@ -30,7 +28,7 @@ def query_skips(
     ``relevant``: by position of a predicate, the files that hold a matching row.
     """
     for position, query in enumerate(workload.queries):
-        clause = clause_of(query.predicate, metadata.indexes)
+        clause = clause_of(metadata.indexes, [query.predicate])
         found = alternatives(clause, metadata) if clause is not None else ()
         yield QuerySkips(query.shape_id, query.weight, found, relevant.get(position))
     if workload.unweighed > 0:
@@ -39,25 +37,13 @@ def query_skips(
 
 def index_sizes(metadata: TableMetadata) -> dict[str, int]:
     """Return the bytes that each active index takes."""
-    return {
-        index.specification: sum(
-            file.size_bytes
-            for segment in metadata.segments.values()
-            for file in segment.groups.get(index.specification, ())
-        )
-        for index in metadata.indexes
-    }
+    return {index.specification: metadata.size_bytes(index.specification) for index in metadata.indexes}
 
 
 def read_files(predicate: Expression, metadata: TableMetadata, indexes: Sequence[SkippingIndex]) -> Mask:
     """Return the files that these indexes leave to read."""
-    clause = clause_of(predicate, indexes)
+    clause = clause_of(indexes, [predicate])
     return np.ones(metadata.files, np.bool_) if clause is None else clause.may_match(metadata)
-
-
-def clause_of(predicate: Expression, indexes: Sequence[SkippingIndex]) -> Clause | None:
-    """Return what the indexes know of files with matching rows."""
-    return generate_clause(predicate, [index.label for index in indexes], implications())
 
 
 @dataclass(frozen=True, slots=True)

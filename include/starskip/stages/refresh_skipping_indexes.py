@@ -13,7 +13,6 @@ from functools import cache
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from starskip.artefacts.lake_schemas import SKIPPING_BUILDS
 from starskip.artefacts.manifest import Part
@@ -174,15 +173,13 @@ def _outcome(name: str, active: Sequence[str], by_hand: set[str], made: Refreshe
 def _row(
     table: str, name: str, outcome: str, metadata: TableMetadata, estimated_bytes: int | None
 ) -> dict[str, Any]:
-    segments = metadata.segments
-    holding = {of: segment for of, segment in segments.items() if name in segment.groups}
     return {
         "table": table,
         "index": name,
         "outcome": outcome,
         "files": metadata.files,
-        "files_known": sum(metadata.row_counts[of] for of in holding),
-        "size_bytes": sum(file.size_bytes for each in holding.values() for file in each.groups[name]),
+        "files_known": metadata.files_known(name),
+        "size_bytes": metadata.size_bytes(name),
         "estimated_bytes": estimated_bytes,
     }
 
@@ -194,7 +191,7 @@ def _properties(location: str, metadata: TableMetadata, made: Refreshed, note: s
         "location": location,
         "version": metadata.version,
         "files": metadata.files,
-        "rows": None if metadata.rows.null_count else pc.sum(metadata.rows, min_count=0).as_py(),
+        "rows": metadata.total_rows,
         "metadata_bytes": sum(file.size_bytes for file in files),
         "files_read": made.collected_files,
         "files_gone": made.gone_files,

@@ -13,6 +13,7 @@ from functools import cache
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from starskip.artefacts.lake_schemas import SKIPPING_ADVICE, SKIPPING_SHAPES
 from starskip.artefacts.manifest import Part
@@ -179,7 +180,7 @@ def _counted(
     if metadata.files > sampled_files:
         # By path, which is often the order of arrival: so all of the table's life is looked at.
         spread = np.linspace(0, metadata.files - 1, sampled_files).astype(np.int64)
-        ordered = pa.compute.sort_indices(metadata.paths).take(pa.array(spread))
+        ordered = pc.sort_indices(metadata.paths).take(pa.array(spread))
         paths = metadata.paths.take(ordered)
     matching = engine.matching_rows(lake, [queries[each].predicate for each in asked], paths)
     return counted_rows(asked, matching, metadata)

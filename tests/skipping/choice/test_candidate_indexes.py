@@ -173,6 +173,8 @@ def test_what_an_implication_says_is_looked_at_too() -> None:
 def test_agent_names_and_distances() -> None:
     hacker = call("EqualTo", call("udf:getagentname", AGENT), "Hacker")
     assert specifications(hacker) == {"formatted:agent:user_agent"}
+    begins = call("StartsWith", call("udf:getagentname", AGENT), "Hack")
+    assert specifications(begins) == {"formatted:agent:user_agent"}
     near = call("LessThan", call("udf:levenshtein_distance", AGENT, "abc"), 3)
     assert specifications(near) == {"metricdist:agent:levenshtein"}
     assert specifications(call("LessThan", call("Levenshtein", AGENT, CITY), 3)) == set()

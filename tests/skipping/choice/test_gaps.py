@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 from starskip.skipping.choice.disjunctive_gaps import NeededGaps, densest_gaps, disjunctive_gaps, needed_gaps
+from starskip.skipping.choice.gaps_of_files import gaps_of_files
 from starskip.skipping.choice.optimal_gaps import optimal_gaps
 from starskip.skipping.choice.range_workload import RangeWorkload, range_workload
-from starskip.skipping.choice.table_gaps import table_gaps
 from starskip.skipping.expression import Call, Column, Expression, Literal, LiteralSet
 
 C = Column(("c",), "bigint")
@@ -112,49 +112,6 @@ def test_heuristic_is_exact_for_ranges(values: list[int], queries: list[tuple[Ra
     assert skipped_weight(values, asked, weights, disjunctive_gaps(array, workload, k).tolist()) == best
 
 
-@settings(max_examples=80, deadline=None)
-@given(
-    st.lists(st.none() | st.sets(st.integers(0, 12), max_size=5).map(sorted), min_size=1, max_size=3),
-    range_queries,
-    st.integers(0, 3),
-    st.integers(0, 6),
-    st.integers(1, 5),
-)
-def test_gaps_of_a_table_are_the_best_under_both_limits(
-    files: list[list[int] | None], queries: list[tuple[Range, int]], per_file: int, total: int, heavy: int
-) -> None:
-    asked, weights = [[item] for item, _ in queries], [float(weight) for _, weight in queries]
-    file_weights = [1.0 + heavy * number for number in range(len(files))]
-    chosen = table_gaps(
-        pa.array(files, pa.list_(pa.int64())),
-        workload_of(asked, weights),
-        per_file=per_file,
-        total=total,
-        file_weights=file_weights,
-    )
-
-    def skipped(gaps: Sequence[tuple[int, int]]) -> float:
-        return sum(
-            file_weights[number]
-            * skipped_weight(values, asked, weights, [gap for file, gap in gaps if file == number])
-            for number, values in enumerate(files)
-            if values is not None
-        )
-
-    pairs = [(number, gap) for number, values in enumerate(files) for gap in range(1, len(values or []))]
-    best = max(
-        skipped(item)
-        for count in range(min(total, len(pairs)) + 1)
-        for item in itertools.combinations(pairs, count)
-        if all(sum(file == number for file, _ in item) <= per_file for number in range(len(files)))
-    )
-    found = list(zip(chosen.file.tolist(), chosen.gap.tolist(), strict=True))
-    assert found == sorted(set(found))
-    assert len(found) <= total
-    assert all(sum(file == number for file, _ in found) <= per_file for number in range(len(files)))
-    assert skipped(found) == pytest.approx(best)
-
-
 def densest_exactly(needed: NeededGaps, k: int) -> float:
     """max sum weight * z, z_e <= y_v for v in e, sum y <= k."""
     sets, gaps = needed.needs.shape
@@ -229,8 +186,8 @@ def test_what_lies_outside_of_the_bounds_takes_no_gaps_place() -> None:
 
 def test_file_keeps_its_heaviest_gaps() -> None:
     workload = workload_of([[(1, 2)], [(11, 12)], [(21, 22)]], [1.0, 5.0, 2.0])
-    chosen = table_gaps(pa.array([[0, 10, 20, 30]], pa.list_(pa.int64())), workload, per_file=2)
-    assert (chosen.gap.tolist(), chosen.weights.tolist()) == ([2, 3], [5.0, 2.0])
+    chosen = gaps_of_files(pa.array([[0, 10, 20, 30]], pa.list_(pa.int64())), workload, 2)
+    assert chosen.to_pylist() == [[2, 3]]
 
 
 def test_one_sided_ranges_need_no_gap() -> None:
@@ -242,8 +199,6 @@ def test_or_is_refused_where_only_ranges_are_exact() -> None:
     workload = workload_of([[(1, 2), (11, 12)]], [1.0])
     with pytest.raises(ValueError, match="disjunctive_gaps"):
         optimal_gaps(pa.array([0, 10, 20], pa.int64()), workload, 1)
-    with pytest.raises(ValueError, match="disjunctive_gaps"):
-        table_gaps(pa.array([[0, 10, 20]]), workload, per_file=1)
 
 
 def test_values_of_in_are_points() -> None:
@@ -318,19 +273,18 @@ def test_query_that_contradicts_itself_needs_nothing() -> None:
     assert optimal_gaps(pa.array([0, 10], pa.int64()), workload, 5).tolist() == []
 
 
-def test_deep_predicate_is_left_out() -> None:
+def test_and_that_is_too_deep_narrows_nothing() -> None:
     predicate: Expression = between(1, 2)
     for _ in range(5_000):
         predicate = Call("And", (predicate, between(0, 9)))
     workload = range_workload([predicate], [1.0], "c", pa.int64())
-    assert len(workload.weights) <= 1
+    assert workload.weights.tolist() == [1.0]
+    assert (workload.low_cut.tolist(), workload.high_cut.tolist()) == ([0], [7])
 
 
 def test_sliced_and_unknown_lists_are_read_in_place() -> None:
     values = pa.array([[5], [0, 10, 20], None, [0, 100]], pa.list_(pa.int64())).slice(1)
-    chosen = table_gaps(values, workload_of([[(11, 12)], [(13, 14)]], [1.0, 5.0]), per_file=1)
-    assert (chosen.file.tolist(), chosen.gap.tolist(), chosen.weights.tolist()) == (
-        [0, 2],
-        [2, 1],
-        [6.0, 6.0],
-    )
+    ranges_only = workload_of([[(11, 12)], [(13, 14)]], [1.0, 5.0])
+    with_or = workload_of([[(11, 12), (13, 14)]], [1.0])
+    for workload in (ranges_only, with_or):
+        assert gaps_of_files(values, workload, 1).to_pylist() == [[2], None, [1]]

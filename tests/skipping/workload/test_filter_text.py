@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -140,12 +139,18 @@ def _is_labelled(expression: Expression) -> bool:
     )
 
 
+def test_a_cast_that_was_cut_off_does_not_begin_the_text_again() -> None:
+    assert filter_expression((", (id#1L = 1), cast(id#1L as decimal(10,2)",), TYPES) == Call(
+        "And", (UNKNOWN, Call("EqualTo", (c("id"), big(1))), UNKNOWN)
+    )
+
+
 def test_no_filter_asks_for_all() -> None:
     assert filter_expression((), TYPES) == EVERYTHING
 
 
+@pytest.mark.timeout(120)
 def test_machine_made_filters_end_soon() -> None:
-    started = time.process_time()
     for hostile in (
         "(" * 200_000,
         "(id#1L = 5) " * 20_000,
@@ -161,7 +166,6 @@ def test_machine_made_filters_end_soon() -> None:
         "a#1." * 60_000,
     ):
         filter_expression((hostile[: 1 << 18],), TYPES)
-    assert time.process_time() - started < 60
 
 
 @given(st.text("ab(), =#1ANDORT.<>'\\", max_size=60))

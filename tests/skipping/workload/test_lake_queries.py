@@ -6,6 +6,7 @@ import json
 import random
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +17,12 @@ from starskip.lake.spark_events.sql_executions import read_event_log
 from starskip.skipping.workload import lake_queries as module
 from starskip.skipping.workload.expression_json import UNKNOWN, expression_json
 from starskip.skipping.workload.filter_text import filter_expression
-from starskip.skipping.workload.lake_queries import lake_queries, merged_lake_queries, weighted_queries
+from starskip.skipping.workload.lake_queries import (
+    LakeQuery,
+    lake_queries,
+    merged_lake_queries,
+    weighted_queries,
+)
 from starskip.skipping.workload.predicate_shape import predicate_skeleton
 from starskip.skipping.workload.read_schema import column_types
 from starskip.skipping.workload.table_locations import TableLocations
@@ -30,6 +36,10 @@ def execution(
 ) -> SqlExecution:
     scans = tuple(TableScan(location, "parquet", (each,), SCHEMA, None, None, 9, 100, 40) for each in filters)
     return SqlExecution("app", "1", at, 20, error, text, scans)
+
+
+def asked_queries(rows: pa.Table) -> list[LakeQuery]:
+    return [query for row in rows.to_pylist() for query in weighted_queries(row, module.MAX_INSTANCES)]
 
 
 def skeleton(text: str) -> str:
@@ -101,7 +111,7 @@ def test_an_exact_predicate_is_taken_as_it_is() -> None:
         for text in (expression_json(exact), '{"call":7}', None)
     ]
     made = SqlExecution("app", "1", 0, 0, "", "", tuple(scans))
-    found = [each.predicate for each in weighted_queries(lake_queries([made], LOCATIONS), "t")]
+    found = [each.predicate for each in asked_queries(lake_queries([made], LOCATIONS))]
     assert exact in found
     assert UNKNOWN in found
 
@@ -110,9 +120,7 @@ def test_of_many_predicates_an_even_sample_with_the_weight_of_all() -> None:
     asked = [execution(f"(id#1L = {number})") for number in range(1_000)]
     rows = lake_queries([*asked, execution("(s#2 = x)")], LOCATIONS)
     assert [len(row["instances"]) for row in rows.to_pylist()] == [module.MAX_INSTANCES, 1]
-    queries = list(weighted_queries(rows, "t"))
-    assert sum(query.weight for query in queries) == pytest.approx(1_001)
-    assert list(weighted_queries(rows, "u")) == []
+    assert sum(query.weight for query in asked_queries(rows)) == pytest.approx(1_001)
 
 
 PREDICATES = st.sampled_from([f"({column} = {n})" for column in ("id#1L", "s#2") for n in range(4)])
@@ -154,7 +162,7 @@ def test_shapes_beyond_the_most_are_one() -> None:
         (module.FOLDED, 2),
     ]
     assert again["queries"].to_pylist() == [6, 4, 4]
-    assert sum(query.weight for query in weighted_queries(again, "t")) == pytest.approx(10)
+    assert sum(query.weight for query in asked_queries(again)) == pytest.approx(10)
 
 
 def test_locations_are_spelled_in_many_ways(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,4 +235,4 @@ def test_events_of_no_good_will_become_rows(tmp_path: Path) -> None:
     assert sum(rows["queries"].to_pylist()) == len(predicates) + 1
     merged = merged_lake_queries([rows, rows])
     assert sum(merged["queries"].to_pylist()) == 2 * len(predicates) + 2
-    assert list(weighted_queries(merged, "t"))
+    assert asked_queries(merged)

@@ -26,6 +26,8 @@ from starskip.spark.skipping import collect, collect_footers, spark_reader
 from starskip.spark.skipping.list_files import list_files
 from starskip.spark.skipping.table_relation import table_relation
 
+pytestmark = pytest.mark.spark
+
 NASTY = "a b %20 #1 é +&=x"
 INDEXES = ["minmax:id", "minmax:s", "nulls:s", "valuelist:g", "minmax:p", "minmax:n.m.`l l`"]
 

@@ -19,6 +19,8 @@ from starskip.spark import skipping
 from starskip.spark.skipping import list_files, spark_reader
 from starskip.spark.skipping.table_relation import TableRelation
 
+pytestmark = pytest.mark.spark
+
 
 @pytest.fixture
 def table(spark: SparkSession, tmp_path: Path) -> Path:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from starskip.skipping.choice.text_after import text_after
 from starskip.skipping.column_name import column_name
 from starskip.skipping.comparison import Comparison, Operator, comparison_of
 from starskip.skipping.expression import Call, Column, Expression, nodes
 from starskip.skipping.like_pattern import like_prefix
-from starskip.skipping.ordered_values import order_keys, positions, same_order
+from starskip.skipping.ordered_values import order_keys, positions, ranked, same_order
+from starskip.skipping.prefix_bounds import text_after
 
 Interval = tuple[int, int]
 """A pair of cuts, see range_workload; it holds nothing unless the first is below the second."""
@@ -39,11 +37,7 @@ def column_intervals(predicate: Expression, column: str, data_type: pa.DataType)
         if (comparison := _comparison(node, column, data_type)) is not None
     ]
     literals = pa.concat_arrays([pa.array([], data_type), *(_bounds(item, data_type) for item in found)])
-    keys = order_keys(literals)
-    order = np.argsort(keys) if isinstance(keys, np.ndarray) else pc.sort_indices(keys).to_numpy()
-    ordered = literals.take(pa.array(order))
-    firsts = np.unique(positions(order_keys(ordered), order_keys(ordered), "left"))
-    distinct = ordered.take(pa.array(firsts))
+    distinct, _ = ranked(literals)
     intervals = _Reader(column, data_type, distinct).read(predicate, 0)
     return None if intervals is None else ColumnIntervals(distinct, tuple(intervals))
 

@@ -9,15 +9,17 @@ from itertools import combinations
 from typing import Any
 
 from starskip.skipping.column_name import column_name
-from starskip.skipping.comparison import Comparison, Operator, comparison_of
+from starskip.skipping.comparison import Comparison, Operator, comparison_of, comparison_of_function
 from starskip.skipping.data_types import FLOATS, NUMBERS, family_of
 from starskip.skipping.expression import Call, Column, Expression, Literal, nodes
 from starskip.skipping.generate_clause import Implication
 from starskip.skipping.like_pattern import like_prefix, like_suffix
+from starskip.skipping.metric_distances import TEXT_METRIC, VECTOR_METRICS
+from starskip.skipping.user_agents import AGENT_NAME_FUNCTION
 
 _LOWER = {Operator.AT_LEAST, Operator.ABOVE}
 _UPPER = {Operator.AT_MOST, Operator.BELOW}
-_METRICS = ("euclidean", "manhattan", "levenshtein")
+_METRICS = (*VECTOR_METRICS, TEXT_METRIC)
 _ORDERS = {"LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual"}
 _MAX_NODES = 100_000
 """A predicate of more nodes is looked at no further: it is machine-made, and its shapes repeat."""
@@ -150,15 +152,17 @@ def _shape(item: Comparison) -> tuple[str, int]:
 def _add_function(uses: WorkloadUses, node: Expression, weight: float, once: set[object]) -> None:
     if not isinstance(node, Call):
         return
+    named = comparison_of_function(node, _is_agent_name, "string")
+    if named is not None:
+        (column,) = named[1].arguments
+        if isinstance(column, Column) and _is_first(once, (column, AGENT_NAME_FUNCTION)):
+            uses.of(column).agent_name += weight
     for call in nodes(node):
         if not isinstance(call, Call):
             continue
         columns = [each for each in call.arguments if isinstance(each, Column)]
         name = call.name.removeprefix("udf:").lower()
-        if name == "getagentname" and len(columns) == 1 and node.name in ("EqualTo", "EqualNullSafe", "In"):
-            if _is_first(once, (columns[0], name)):
-                uses.of(columns[0]).agent_name += weight
-        elif metric := next((each for each in _METRICS if each in name), None):
+        if metric := next((each for each in _METRICS if each in name), None):
             literals = [each for each in call.arguments if isinstance(each, Literal)]
             is_near = node.name in _ORDERS and any(each is call for each in node.arguments)
             if is_near and len(columns) == 1 and literals and _is_first(once, (columns[0], metric)):
@@ -168,6 +172,10 @@ def _add_function(uses: WorkloadUses, node: Expression, weight: float, once: set
             numbers = [each for each in points if family_of(each.data_type) in NUMBERS]
             if len(numbers) == 2 and _is_first(once, (pair := _in_order(numbers[0], numbers[1]))):
                 uses.pairs[pair] += weight
+
+
+def _is_agent_name(call: Call) -> bool:
+    return call.name == AGENT_NAME_FUNCTION and len(call.arguments) == 1
 
 
 def _coordinates(bounded: Sequence[Column]) -> Iterator[tuple[str, str]]:

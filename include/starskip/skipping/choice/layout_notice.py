@@ -5,9 +5,10 @@ low, matching rows lie in nearly all files, and only other files help. What a la
 mu = 1 is estimated, with F files of R rows each, for a query of which s_c of the rows satisfy what it asks
 of column c, in p pieces of c's order:
 
-    sorted by c:        those rows lie in (s_c * F + p * (1 - 1/R)) / F of the files z-ordered by c, d:  the
-    files are a grid of side sqrt(F): (s_c + p_c / sqrt(F)) * (s_d + p_d / sqrt(F)) and of those files  1 -
-    (1 - sigma / s)^R hold a matching row, with s the share that the layout tells apart
+    sorted by c:        those rows lie in (s_c * F + p * (1 - 1/R)) / F of the files
+    z-ordered by c, d:  the files are a grid of side sqrt(F): (s_c + p_c / sqrt(F)) * (s_d + p_d / sqrt(F))
+
+Of those files 1 - (1 - sigma / s)^R hold a matching row, with s the share that the layout tells apart.
 
 The first is what a contiguous run at a random place touches: between ceil(s_c * F) files and one more. The
 last takes the rest of the predicate as spread at random, as it is after a sort by another column: a query
@@ -24,6 +25,8 @@ import numpy as np
 import numpy.typing as npt
 
 Factors = npt.NDArray[np.float64]
+_MIN_SCANNING_FACTOR = 0.2
+_MIN_GAIN_RATIO = 0.5
 _MAX_PAIRED = 64
 """Columns of which all pairs are tried: those that help most alone."""
 
@@ -89,14 +92,12 @@ def layout_notice(
     *,
     files: int,
     rows: int,
-    min_scanning_factor: float = 0.2,
-    min_gain_ratio: float = 0.5,
     min_pair_gain_ratio: float = 0.1,
 ) -> LayoutNotice | None:
-    """Return a notice if perfect metadata would leave at least ``min_scanning_factor`` of the rows to read.
+    """Return a notice if perfect metadata would leave a fifth of the rows, and twice those that match.
 
     Queries without a matching row (which have no lambda) are to be left out. A re-layout is told of that
-    saves ``min_gain_ratio`` of what is read then; two columns if that saves ``min_pair_gain_ratio`` more
+    saves half of what is read then; two columns if that saves ``min_pair_gain_ratio`` more
     than the best one. Raises ValueError for factors that are none.
     """
     if not queries or files < 2 or rows < files:
@@ -108,16 +109,16 @@ def layout_notice(
         raise ValueError("weights are above 0, and 0 < selectivity <= layout_factor <= 1")
     present = sigma / layout
     before = float(np.average(present, weights=weights))
-    if before < min_scanning_factor or before < 2 * float(np.average(sigma, weights=weights)):
+    if before < _MIN_SCANNING_FACTOR or before < 2 * float(np.average(sigma, weights=weights)):
         return None
     best = _best_relayout(queries, weights, sigma, files, rows, min_pair_gain_ratio)
     return LayoutNotice(
-        hindered=int((present >= min_scanning_factor).sum()),
+        hindered=int((present >= _MIN_SCANNING_FACTOR).sum()),
         queries=len(queries),
         selectivity=float(np.average(sigma, weights=weights)),
         layout_factor=float(np.exp(np.average(np.log(layout), weights=weights))),
         best_scanning_factor=before,
-        relayout=best if best and best.scanning_factor <= (1 - min_gain_ratio) * before else None,
+        relayout=best if best and best.scanning_factor <= (1 - _MIN_GAIN_RATIO) * before else None,
     )
 
 

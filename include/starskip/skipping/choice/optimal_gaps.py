@@ -13,10 +13,9 @@ Ties go to the gap that comes first. Queries with OR need several gaps: see disj
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from starskip.skipping.choice.range_workload import Places, Positions, RangeWorkload
+from starskip.skipping.choice.range_workload import Positions, RangeWorkload
 
 
 def optimal_gaps(values: pa.Array, workload: RangeWorkload, k: int) -> Positions:
@@ -27,15 +26,9 @@ def optimal_gaps(values: pa.Array, workload: RangeWorkload, k: int) -> Positions
     """
     if not workload.is_of_ranges:
         raise ValueError("a query of several ranges needs several gaps: use disjunctive_gaps")
-    gaps, weights = weighed_gaps(workload.places(values), workload.weights[workload.query], len(values))
-    heaviest = np.argsort(-weights, kind="stable")[: max(k, 0)]
-    return np.sort(gaps[heaviest])
-
-
-def weighed_gaps(
-    places: Places, weights: npt.NDArray[np.float64], values: int
-) -> tuple[Positions, npt.NDArray[np.float64]]:
-    """Return the gaps that ranges lie in, rising, and the sum of the weights in each."""
-    inside = (places.low == places.high) & (places.low > 0) & (places.low < values) & (weights > 0)
+    places, weights = workload.places(values), workload.weights[workload.query]
+    inside = (places.low == places.high) & (places.low > 0) & (places.low < len(values)) & (weights > 0)
     gaps, which = np.unique(places.low[inside], return_inverse=True)
-    return gaps.astype(np.int64), np.bincount(which, weights[inside], len(gaps)).astype(np.float64)
+    weight = np.bincount(which, weights[inside], len(gaps))
+    heaviest = np.argsort(-weight, kind="stable")[: max(k, 0)]
+    return np.sort(gaps[heaviest])

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from starskip.skipping.choice.column_intervals import ColumnIntervals, column_intervals
 from starskip.skipping.expression import Expression
-from starskip.skipping.ordered_values import Keys, order_keys, positions
+from starskip.skipping.ordered_values import Keys, order_keys, positions, ranked
 
 Positions = npt.NDArray[np.int64]
 
@@ -81,7 +81,7 @@ def range_workload(
 
 def _of(found: Sequence[ColumnIntervals], weights: Sequence[float], data_type: pa.DataType) -> RangeWorkload:
     literals = pa.concat_arrays([pa.array([], data_type), *(item.literals for item in found)])
-    distinct, rank = _ranked(literals)
+    distinct, rank = ranked(literals)
     low: list[int] = []
     high: list[int] = []
     query: list[int] = []
@@ -104,18 +104,3 @@ def _of(found: Sequence[ColumnIntervals], weights: Sequence[float], data_type: p
         query=np.array(query, np.int64),
         weights=np.array(weights, np.float64),
     )
-
-
-def _ranked(literals: pa.Array) -> tuple[pa.Array, Positions]:
-    """Return the distinct literals in order, and the rank of each one."""
-    keys = order_keys(literals)
-    order = np.argsort(keys, kind="stable") if isinstance(keys, np.ndarray) else _order(keys)
-    ordered = literals.take(pa.array(order))
-    at = positions(order_keys(ordered), keys, "left")
-    firsts, rank = np.unique(at, return_inverse=True)
-    return ordered.take(pa.array(firsts)), rank.astype(np.int64)
-
-
-def _order(keys: pa.Array) -> Positions:
-    order: Positions = pa.compute.sort_indices(keys).to_numpy().astype(np.int64)
-    return order

@@ -10,14 +10,14 @@ import pyarrow.compute as pc
 
 from starskip.errors import ConfigError
 from starskip.skipping.clause import Clause
-from starskip.skipping.comparison import Operator, comparison_of_function
+from starskip.skipping.comparison import comparison_of_function
 from starskip.skipping.data_types import is_collated
 from starskip.skipping.expression import Call, Column, Expression
 from starskip.skipping.file_metadata import FileMetadata, Mask
 from starskip.skipping.index_types.column_index import ColumnIndex
 from starskip.skipping.ordered_values import mask_of
 from starskip.skipping.user_agents import AGENT_NAME_FUNCTION, agent_names_version, get_agent_name
-from starskip.skipping.value_sets import ValueSetClause, is_evaluable
+from starskip.skipping.value_sets import ValueSetClause, value_set_clause
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +72,8 @@ class Formatted(ColumnIndex):
     def label(self, node: Expression) -> Clause | None:
         """Know comparisons of the function's value, any LIKE among them."""
         found = comparison_of_function(node, self._is_function, "string")
-        if found is None or not (found[0].operator is Operator.IS_NOT_NULL or is_evaluable(found[0])):
-            return None
-        return FormattedClause(ValueSetClause(self.specification, "values", found[0]), self.format.version())
+        listed = value_set_clause(self.specification, "values", found[0]) if found else None
+        return FormattedClause(listed, self.format.version()) if listed else None
 
     def _is_function(self, call: Call) -> bool:
         if call.name != self.format.function_name or len(call.arguments) != 1:

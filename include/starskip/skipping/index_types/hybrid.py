@@ -11,13 +11,12 @@ import pyarrow as pa
 from starskip.errors import ConfigError
 from starskip.skipping.bloom_filters import bloom_filters
 from starskip.skipping.clause import Clause
-from starskip.skipping.comparison import Operator
 from starskip.skipping.data_types import ORDERED
 from starskip.skipping.expression import Expression
 from starskip.skipping.file_metadata import FileMetadata, Mask
 from starskip.skipping.index_types.bloom_filter import FALSE_POSITIVE_RATIO, BloomClause, bloom_clause
 from starskip.skipping.index_types.column_index import ColumnIndex
-from starskip.skipping.value_sets import ValueSetClause, is_evaluable, with_valid_texts
+from starskip.skipping.value_sets import ValueSetClause, value_set_clause, with_valid_texts
 
 THRESHOLD = 10_000
 """Distinct values of a file of which a list is kept (seed 003, IV-E: 10K by its example of 10,088)."""
@@ -73,9 +72,9 @@ class Hybrid(ColumnIndex):
     def label(self, node: Expression) -> Clause | None:
         """Know what the value list knows; of files that have a filter, equality and IN."""
         found = self.comparison(node)
-        if found is None or not (found.operator is Operator.IS_NOT_NULL or is_evaluable(found)):
+        listed = value_set_clause(self.specification, "values", found)
+        if found is None or listed is None:
             return None
-        listed = ValueSetClause(self.specification, "values", found)
         filtered = bloom_clause(self.specification, found, FALSE_POSITIVE_RATIO)
         return listed if filtered is None else HybridClause(listed, filtered)
 

@@ -22,6 +22,7 @@ from starskip.skipping.expression import Call, Column, Expression, Literal
 from starskip.skipping.file_metadata import FileMetadata, Mask
 from starskip.skipping.index_types.column_index import check_column, check_family
 from starskip.skipping.metric_distances import (
+    TEXT_METRIC,
     VECTOR_METRICS,
     Distances,
     distances_to_point,
@@ -30,7 +31,6 @@ from starskip.skipping.metric_distances import (
 from starskip.skipping.skipping_index import SkippingIndex
 from starskip.skipping.value_ranges import is_possible_known, possible_between
 
-TEXT_METRIC = "levenshtein"
 _FUNCTIONS = {TEXT_METRIC: ("Levenshtein", "udf:levenshtein_distance")} | {
     name: (f"udf:{name}_distance",) for name in VECTOR_METRICS
 }

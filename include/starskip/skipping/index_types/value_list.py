@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from starskip.skipping.clause import Clause
-from starskip.skipping.comparison import Operator
 from starskip.skipping.data_types import ORDERED
 from starskip.skipping.expression import Expression
 from starskip.skipping.index_types.column_index import ColumnIndex
-from starskip.skipping.value_sets import ValueSetClause, is_evaluable, with_valid_texts
+from starskip.skipping.value_sets import value_set_clause, with_valid_texts
 
 
 class ValueList(ColumnIndex):
@@ -30,7 +29,4 @@ class ValueList(ColumnIndex):
 
     def label(self, node: Expression) -> Clause | None:
         """Know all comparisons of the column, any LIKE among them, and IS NOT NULL."""
-        found = self.comparison(node)
-        if found is None or not (found.operator is Operator.IS_NOT_NULL or is_evaluable(found)):
-            return None
-        return ValueSetClause(self.specification, "values", found)
+        return value_set_clause(self.specification, "values", self.comparison(node))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -27,6 +27,10 @@ class CollectOrder:
     files: pa.Table
     row_counts: tuple[int, ...]
     with_files: bool
+
+    def without_files(self) -> CollectOrder:
+        """Return the order as tasks take it along, whose files are read from the store."""
+        return replace(self, files=self.files.slice(0, 0))
 
 
 @dataclass(frozen=True, slots=True)

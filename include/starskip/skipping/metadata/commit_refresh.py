@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -172,12 +172,11 @@ class _Reader:
 
     def files(self, name: str, segment: Segment) -> pa.Table:
         if name not in self.seen:
-            read: Callable[[], pa.Table] = (
-                (lambda: read_columns(self.storage, segment.files, FILES_SCHEMA.names).combine_chunks())
+            self.seen[name] = (
+                read_columns(self.storage, segment.files, FILES_SCHEMA.names).combine_chunks()
                 if segment.files
-                else FILES_SCHEMA.empty_table
+                else FILES_SCHEMA.empty_table()
             )
-            self.seen[name] = read()
         return self.seen[name]
 
 

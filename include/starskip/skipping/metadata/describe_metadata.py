@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pyarrow.compute as pc
-
 from starskip.skipping.metadata.table_metadata import TableMetadata
 
 
@@ -21,12 +19,8 @@ def describe_metadata(metadata: TableMetadata, location: str) -> dict[str, Any]:
             "index": name,
             "state": "active" if is_active else "deleted",
             "understood": name in understood or not is_active,
-            "files_known": sum(
-                metadata.row_counts[of] for of, segment in segments.items() if name in segment.groups
-            ),
-            "size_bytes": sum(
-                file.size_bytes for segment in segments.values() for file in segment.groups.get(name, ())
-            ),
+            "files_known": metadata.files_known(name),
+            "size_bytes": metadata.size_bytes(name),
         }
         for name, is_active in sorted(metadata.state.indexes.items())
     ]
@@ -38,7 +32,7 @@ def describe_metadata(metadata: TableMetadata, location: str) -> dict[str, Any]:
         "files": metadata.files,
         "files_bytes": int(metadata.sizes.sum()),
         "files_trusted": int(metadata.trusted.sum()),
-        "rows": pc.sum(metadata.rows, min_count=0).as_py(),
+        "rows": metadata.total_rows,
         "segments": len(segments),
         "removed_rows": sum(segment.rows for segment in segments.values()) - metadata.files,
         "metadata_bytes": sum(

@@ -6,6 +6,8 @@ added or left out; only the rest is hashed.
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -38,6 +40,28 @@ def match_paths(paths: pa.Array, among: pa.Array) -> npt.NDArray[np.int64]:
         found[left] = _hashed(paths.take(pa.array(left)) if len(left) < len(paths) else paths, among)
     if paths.null_count:
         found[np.asarray(paths.is_null())] = -1
+    return found
+
+
+class Files(Protocol):
+    """Files by position: bytes, and milliseconds since the epoch."""
+
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """Their sizes."""
+
+    @property
+    def modified_ms(self) -> npt.NDArray[np.int64]:
+        """When they were changed last."""
+
+
+def same_files(at: npt.NDArray[np.int64], files: Files, among: Files) -> npt.NDArray[np.int64]:
+    """Return the positions of match_paths, -1 also for a file that has another size or time there."""
+    known = np.flatnonzero(at >= 0)
+    there = at[known]
+    same = (among.sizes[there] == files.sizes[known]) & (among.modified_ms[there] == files.modified_ms[known])
+    found = np.full(len(at), -1, np.int64)
+    found[known[same]] = there[same]
     return found
 
 

@@ -101,13 +101,11 @@ class _Places:
     def of(cls, metadata: TableMetadata, order: pa.Array) -> _Places:
         place = np.empty(metadata.files, np.int64)
         place[order.to_numpy()] = np.arange(metadata.files)
-        live, places, start = {}, {}, 0
-        for name, positions in metadata.live.items():
-            rows = metadata.row_counts[name]
-            live[name] = np.arange(rows) if positions is None else positions
-            places[name] = place[start : start + rows]
-            start += rows
-        return cls(live, places)
+        live = {
+            name: np.arange(metadata.row_counts[name]) if positions is None else positions
+            for name, positions in metadata.live.items()
+        }
+        return cls(live, {name: place[rows] for name, rows in metadata.row_slices.items()})
 
     def dead_since(self, now: Mapping[str, Positions | None]) -> Positions:
         dead = []
@@ -122,15 +120,14 @@ def _written(aside: Aside, metadata: TableMetadata, index: str, order: pa.Array)
     of = next((files for s in metadata.segments.values() if (files := s.groups.get(index))), ())
     if not of:
         return ()
-    names = read_schema(metadata.storage, of[0]).names
+    schema = read_schema(metadata.storage, of[0])
     tables = []
     for name, segment in metadata.segments.items():
         files, positions = segment.groups.get(index), metadata.live[name]
         if files:
-            table = read_columns(metadata.storage, files, names)
+            table = read_columns(metadata.storage, files, schema.names)
             tables.append(table if positions is None else table.take(pa.array(positions)))
         else:
-            schema = read_schema(metadata.storage, of[0])
             tables.append(schema.empty_table().take(pa.nulls(metadata.row_counts[name], pa.int64())))
     rows = pa.concat_tables(tables)
-    return write_rows(aside, index, pa.table({name: joined(rows, name).take(order) for name in names}))
+    return write_rows(aside, index, pa.table({name: joined(rows, name).take(order) for name in schema.names}))

@@ -11,7 +11,7 @@ import pyarrow as pa
 from starskip.skipping.file_metadata import Mask
 from starskip.skipping.metadata.collect_order import CollectOrder
 from starskip.skipping.metadata.file_listing import FileListing
-from starskip.skipping.metadata.match_paths import match_paths
+from starskip.skipping.metadata.match_paths import match_paths, same_files
 from starskip.skipping.metadata.metadata_files import FILES_SCHEMA, joined, read_columns
 from starskip.skipping.metadata.removed_rows import Positions
 from starskip.skipping.metadata.table_metadata import TableMetadata
@@ -89,13 +89,8 @@ def plan_refresh(
             gone_files=0,
         )
     positions = match_paths(listing.paths, metadata.paths)
-    same = positions >= 0
-    at = positions[same]
-    same[same] = (
-        (metadata.sizes[at] == listing.sizes[same])
-        & (metadata.modified_ms[at] == listing.modified_ms[same])
-        & metadata.trusted[at]
-    )
+    at = same_files(positions, listing, metadata)
+    same = (at >= 0) & metadata.trusted[at] if metadata.files else at >= 0
     stays = np.zeros(metadata.files, np.bool_)
     stays[positions[same]] = True
     listed = np.zeros(metadata.files, np.bool_)
@@ -123,13 +118,11 @@ def _fresh(listing: FileListing, positions: Positions, indexes: Sequence[Skippin
 
 def _by_segment(metadata: TableMetadata, dead: Positions) -> Mapping[str, Positions]:
     removed = {}
-    start = 0
-    for name, rows in metadata.row_counts.items():
-        mine = dead[(dead >= start) & (dead < start + rows)] - start
+    for name, rows in metadata.row_slices.items():
+        mine = dead[(dead >= rows.start) & (dead < rows.stop)] - rows.start
         live = metadata.live[name]
         if len(mine):
             removed[name] = mine if live is None else live[mine]
-        start += rows
     return removed
 
 
@@ -148,13 +141,10 @@ def _identities(metadata: TableMetadata | None, positions: Positions) -> pa.Tabl
 def _patches(metadata: TableMetadata, indexes: Sequence[SkippingIndex], stays: Mask) -> tuple[Patch, ...]:
     """Return what is missing of segments that were written when there were fewer indexes."""
     lacking: dict[tuple[SkippingIndex, ...], list[str]] = {}
-    start = 0
     for name, segment in metadata.segments.items():
-        rows = metadata.row_counts[name]
         missing = tuple(index for index in indexes if index.specification not in segment.groups)
-        if missing and stays[start : start + rows].any():
+        if missing and stays[metadata.row_slices[name]].any():
             lacking.setdefault(missing, []).append(name)
-        start += rows
     return tuple(
         Patch(tuple(names), CollectOrder(missing, *_rows_of(metadata, names, stays), with_files=False))
         for missing, names in lacking.items()
@@ -163,14 +153,12 @@ def _patches(metadata: TableMetadata, indexes: Sequence[SkippingIndex], stays: M
 
 def _rows_of(metadata: TableMetadata, names: Sequence[str], stays: Mask) -> tuple[pa.Table, tuple[int, ...]]:
     """Return all rows of segments, without a path where nothing is to be collected."""
-    starts = dict(zip(metadata.row_counts, np.cumsum([0, *metadata.row_counts.values()]), strict=False))
     tables = []
     for name in names:
         segment, live = metadata.segments[name], metadata.live[name]
         files = read_columns(metadata.storage, segment.files, FILES_SCHEMA.names).combine_chunks()
-        mine = stays[starts[name] : starts[name] + metadata.row_counts[name]]
         wanted = np.zeros(segment.rows, np.bool_)
-        wanted[np.arange(segment.rows) if live is None else live] = mine
+        wanted[np.arange(segment.rows) if live is None else live] = stays[metadata.row_slices[name]]
         paths = pa.array(np.arange(segment.rows), mask=~wanted)
         tables.append(files.drop_columns("rows").set_column(0, "path", joined(files, "path").take(paths)))
     return pa.concat_tables(tables), tuple(metadata.segments[name].rows for name in names)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from starskip.artefacts.storage import Storage
 from starskip.skipping.file_metadata import Mask
@@ -71,6 +73,15 @@ class TableMetadata:
             for name, positions in self.live.items()
         }
 
+    @cached_property
+    def row_slices(self) -> Mapping[str, slice]:
+        """Where the live rows of each segment are among all."""
+        ends = accumulate(self.row_counts.values())
+        return {
+            name: slice(end - rows, end)
+            for (name, rows), end in zip(self.row_counts.items(), ends, strict=True)
+        }
+
     @property
     def files(self) -> int:
         """See FileMetadata."""
@@ -96,11 +107,25 @@ class TableMetadata:
         """The files' numbers of rows, null where it is not known."""
         return self._of_files["rows"]
 
+    @property
+    def total_rows(self) -> int | None:
+        """The number of all files' rows, None where it is not known of each."""
+        return None if self.rows.null_count else pc.sum(self.rows, min_count=0).as_py()
+
     @cached_property
     def trusted(self) -> Mask:
         """Which files' later changes would show in size or time."""
         trusted: Mask = self._of_files["trusted"].to_numpy(zero_copy_only=False).astype(np.bool_)
         return trusted
+
+    def files_known(self, index: str) -> int:
+        """Return the number of files of which there is metadata of an index, whatever that says."""
+        return sum(self.row_counts[of] for of, segment in self.segments.items() if index in segment.groups)
+
+    def size_bytes(self, index: str) -> int:
+        """Return the size of an index's metadata, removed rows with it."""
+        groups = (segment.groups.get(index, ()) for segment in self.segments.values())
+        return sum(file.size_bytes for files in groups for file in files)
 
     def column(self, index: str, name: str) -> pa.Array:
         """See FileMetadata.column; raises StorageError naming a file that is gone or damaged."""

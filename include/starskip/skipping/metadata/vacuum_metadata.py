@@ -16,9 +16,7 @@ from starskip.skipping.metadata.segment import Segment
 from starskip.skipping.metadata.table_state import ARTEFACT, CURRENT, TableState
 
 
-def vacuum_metadata(
-    storage: Storage, commit: Commit, *, now: datetime, grace: timedelta, keep_versions: int = 1
-) -> VacuumReport:
+def vacuum_metadata(storage: Storage, commit: Commit, *, now: datetime, grace: timedelta) -> VacuumReport:
     """Take deleted indexes out of the metadata, then remove files that nobody can need.
 
     Readers and writers are safe for ``grace`` (see artefacts.vacuum); ``now`` is the store's own time.
@@ -29,7 +27,7 @@ def vacuum_metadata(
         chain.commit(_kept, commit_id=commit.name, created_at=commit.created_at, created_by=commit.created_by)
     store = ArtefactStore(storage)
     settled = (store.chain(ARTEFACT, CURRENT).key,) if newest is not None and not newest.parts else ()
-    return vacuum(store, now=now, grace=grace, keep_manifests=keep_versions, settled=settled)
+    return vacuum(store, now=now, grace=grace, keep_manifests=1, settled=settled)
 
 
 def _kept(parts: Mapping[str, Part]) -> Mapping[str, Part]:

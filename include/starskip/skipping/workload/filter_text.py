@@ -157,7 +157,8 @@ class _Reader:
                 last = self._text.find(")", end)
                 if self._text.startswith(" as ", end) and last > 0:
                     closed = self._text.find(")", last + 1) if "(" in self._text[end:last] else last
-                    yield Call("Cast", (inner,)), closed + 1
+                    if closed > 0:
+                        yield Call("Cast", (inner,)), closed + 1
             return
         if call[1] in _OF_TEXTS:
             for inner, end in self._expression(call.end(), depth - 1):

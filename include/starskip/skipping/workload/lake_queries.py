@@ -8,7 +8,7 @@ any order and grouping of the parts.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,21 +70,17 @@ def merged_lake_queries(parts: Iterable[pa.Table]) -> pa.Table:
     return _table(shapes.values())
 
 
-def weighted_queries(rows: pa.Table, table: str) -> Iterator[LakeQuery]:
-    """Yield the predicates of a table's workload, for the choice of indexes; failed queries have no part."""
-    for row in rows.to_pylist():
-        kept = sum(each["queries"] for each in row["instances"])
-        if row["table"] != table or not kept:
-            continue
-        for each in row["instances"]:
-            weight = each["queries"] * row["queries"] / kept
-            yield LakeQuery(
-                row["shape_id"],
-                expression_of(each["predicate"]),
-                weight,
-                each["description"],
-                each["queries"],
-            )
+def weighted_queries(row: Mapping[str, Any], most: int) -> Iterator[LakeQuery]:
+    """Yield the ``most`` predicates of a shape that were asked most often, with the weight of all.
+
+    ``row``: one of LAKE_QUERIES. Failed queries have no part.
+    """
+    kept = sorted(row["instances"], key=lambda each: (-each["queries"], each["predicate"]))[:most]
+    stand_for = sum(each["queries"] for each in kept)
+    for each in kept:
+        weight = each["queries"] * row["queries"] / stand_for
+        predicate = expression_of(each["predicate"])
+        yield LakeQuery(row["shape_id"], predicate, weight, each["description"], each["queries"])
 
 
 @dataclass(slots=True)
@@ -147,7 +143,7 @@ class _Shape:
             self.instances = dict(self.kept())
 
     def kept(self) -> list[tuple[str, _Instance]]:
-        return sorted(self.instances.items(), key=lambda item: _hash(item[0]))[:MAX_INSTANCES]
+        return sorted(self.instances.items(), key=lambda item: predicate_hash(item[0]))[:MAX_INSTANCES]
 
     def row(self) -> dict[str, Any]:
         return {
@@ -185,7 +181,8 @@ def _named(sums: Sequence[int]) -> dict[str, int]:
     return {name: min(each, _MAX_INT64) for name, each in zip(_SUMS, sums, strict=True)}
 
 
-def _hash(predicate: str) -> bytes:
+def predicate_hash(predicate: str) -> bytes:
+    """Return what an even sample of predicates, as JSON, is taken in the order of."""
     return hashlib.blake2b(predicate.encode("utf-8", "replace"), digest_size=16).digest()
 
 

@@ -18,6 +18,7 @@ from starskip.skipping.metadata.collect_order import Collection, CollectOrder
 from starskip.skipping.metadata.write_collected import Groups
 from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.collect_tasks import TaskFiles, groups_of, run_tasks, with_receipts, written
+from starskip.spark.skipping.list_files import file_path_of
 
 _POSITION, _TASK, _PATH, _ROWS = "_position", "_task", "_file_path", "_rows"
 
@@ -30,8 +31,7 @@ def collect(order: CollectOrder, encoded_paths: pa.Array, rows: DataFrame, aside
 
     def frame_of(files: TaskFiles) -> DataFrame:
         aggregates = _aggregates(order.indexes)
-        path = sql.regexp_replace(rows.metadataColumn("_metadata")["file_path"], "^file:/+", "file:/")
-        of_files = rows.groupBy(path.alias(_PATH)).agg(*aggregates)
+        of_files = rows.groupBy(file_path_of(rows).alias(_PATH)).agg(*aggregates)
         # What the aggregates give for no rows at all: of files that have none there is no group.
         of_nothing = rows.where(sql.lit(False)).agg(*aggregates).toArrow()
         together = _wanted(rows, files).join(of_files, on=_PATH, how="full").drop(_PATH)
@@ -82,7 +82,7 @@ class _Writer:
 
     def __init__(self, order: CollectOrder, files: TaskFiles, of_nothing: pa.Table) -> None:
         # The files themselves stay in the store.
-        self._order = CollectOrder(order.indexes, order.files.slice(0, 0), order.row_counts, order.with_files)
+        self._order = order.without_files()
         self._files = files
         self._of_nothing = in_utc(of_nothing)
 

@@ -113,7 +113,7 @@ class _Reader:
     def __init__(
         self, order: CollectOrder, files: TaskFiles, plan: FooterPlan, unknown: Accumulator[int]
     ) -> None:
-        self._order = CollectOrder(order.indexes, order.files.slice(0, 0), order.row_counts, order.with_files)
+        self._order = order.without_files()
         self._files = files
         self._plan = plan
         self._unknown = unknown

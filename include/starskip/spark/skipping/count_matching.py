@@ -17,7 +17,7 @@ from starskip.skipping.metadata.match_paths import match_paths
 from starskip.skipping.workload.expression_sql import expression_sql
 from starskip.spark.skipping.asking_session import have_ask
 from starskip.spark.skipping.failures import FAILURES, is_of_files, reason_of
-from starskip.spark.skipping.list_files import list_files, one_slash
+from starskip.spark.skipping.list_files import file_path_of, list_files
 from starskip.spark.skipping.table_relation import TableRelation
 from starskip.stages.skipping_engine import MatchingRows
 
@@ -92,7 +92,7 @@ class _Counter:
         return faults
 
     def _planned(self, mine: Sequence[int], texts: Mapping[int, str]) -> DataFrame:
-        path = sql.regexp_replace(self._frame.metadataColumn("_metadata")["file_path"], "^file:/+", "file:/")
+        path = file_path_of(self._frame)
         counts = [sql.expr(f"count_if({texts[number]})").alias(f"_{number}") for number in mine]
         counted = self._frame.groupBy(path.alias(_PATH)).agg(sql.count(sql.lit(1)).alias(_ROWS), *counts)
         counted._jdf.queryExecution().optimizedPlan()
@@ -100,7 +100,7 @@ class _Counter:
 
     def _pass(self, mine: Sequence[int], texts: Mapping[int, str], matching: npt.NDArray[np.int64]) -> None:
         found = self._planned(mine, texts).toArrow()
-        at = pc.index_in(one_slash(found[_PATH].combine_chunks()), self._paths)
+        at = pc.index_in(found[_PATH].combine_chunks(), self._paths)
         if at.null_count:
             raise SourceError("rows came of files that were not listed; run this again", source="path")
         places = at.to_numpy(zero_copy_only=False)

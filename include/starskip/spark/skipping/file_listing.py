@@ -11,14 +11,14 @@ import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from starskip.skipping.file_metadata import Mask
-from starskip.skipping.metadata.match_paths import match_paths
+from starskip.skipping.metadata.match_paths import match_paths, same_files
 from starskip.skipping.metadata.table_metadata import TableMetadata
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
 from starskip.spark.skipping.listed_files import ListedFiles, listed_files
@@ -26,6 +26,7 @@ from starskip.spark.skipping.listed_files import ListedFiles, listed_files
 _FILES_KEPT = 4_000_000
 _TABLES_KEPT = 8
 _LISTINGS_KEPT = 64
+_Kept = TypeVar("_Kept", bound="_OfFiles")
 
 
 @dataclass(eq=False)
@@ -62,14 +63,8 @@ class FileListing:
     def _found_in(self, metadata: TableMetadata) -> npt.NDArray[np.int64]:
         if not metadata.files:
             return np.full(self.files, -1, np.int64)
-        at = match_paths(self.paths, metadata.paths)
-        same = (
-            (at >= 0)
-            & (metadata.sizes[at] == self.sizes)
-            & (metadata.modified_ms[at] == self.modified_ms)
-            & metadata.trusted[at]
-        )
-        return np.where(same, at, -1)
+        at = same_files(match_paths(self.paths, metadata.paths), self, metadata)
+        return np.where(metadata.trusted[at], at, -1)
 
 
 def may_hold(listing: FileListing, positions: npt.NDArray[np.int64], matching: Mask) -> Mask:
@@ -105,16 +100,21 @@ class FileListings:
             self._next += 1
             self._listings[self._next] = found
             self._numbers.put(snapshot, self._next)
-            self._forget_old()
+            forget_oldest(self._listings, _LISTINGS_KEPT, _FILES_KEPT)
         return found
 
     def _read(self, index: Any) -> FileListing:
         listed = listed_files(self._toolbox, index)
         return FileListing(listed, listed.paths(), *listed.numbers())
 
-    def _forget_old(self) -> None:
-        def files() -> int:
-            return sum(each.files for each in self._listings.values())
 
-        while len(self._listings) > _LISTINGS_KEPT or (len(self._listings) > 1 and files() > _FILES_KEPT):
-            self._listings.popitem(last=False)
+class _OfFiles(Protocol):
+    @property
+    def files(self) -> int: ...
+
+
+def forget_oldest(kept: OrderedDict[int, _Kept], most: int, most_files: int) -> None:
+    """Leave the newest things: so many at most, fewer if they hold on to too many files, but always one."""
+    files = sum(each.files for each in kept.values())
+    while len(kept) > most or (len(kept) > 1 and files > most_files):
+        files -= kept.popitem(last=False)[1].files

@@ -68,12 +68,12 @@ def refresh(
     """Bring a table's metadata up to date: only files that are new or changed are read.
 
     With ``full`` all are, as when the table is read by another schema or by other options than before.
-    By path it is read as it was when its metadata was created, unless a format or options are given.
+    By path it is read as it was when its metadata was created, but for a format or options that are given.
     Raises ConfigError for an index that the table cannot have any more: delete that one.
     """
-    if isinstance(table, str) and file_format is None and options is None:
+    if isinstance(table, str) and file_format is None:
         known = existing_metadata(storage_for(location_of(spark, table, metadata_root))).source
-        file_format, options = known.file_format, known.options
+        file_format, options = known.file_format, known.options if options is None else options
     relation = table_relation(spark, table, file_format or "parquet", options)
     existing_metadata(storage_for(location_of(spark, relation.path, metadata_root)))
     return refresh_relation(spark, relation, [], metadata_root, in_full=full)

@@ -10,11 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from py4j.protocol import Py4JError
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sql
 
 from starskip.errors import SourceError
 from starskip.skipping.file_metadata import Mask
 from starskip.skipping.metadata.file_listing import FileListing
-from starskip.skipping.metadata.match_paths import match_paths
+from starskip.skipping.metadata.match_paths import match_paths, same_files
 from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
 from starskip.spark.skipping.listed_files import ListedFiles, listed_files
 from starskip.spark.skipping.table_relation import TableRelation
@@ -82,12 +84,8 @@ def changed_since(listed: ListedTable, chosen: Mask) -> pa.Array:
         changed = [(size, modified) != found for (size, modified), found in zip(then, now, strict=True)]
         return before.paths.take(pa.array(positions[np.array(changed, np.bool_)]))
     again = list_files(listed.relation, anew=True).files
-    at = match_paths(before.paths, again.paths)
-    same = at >= 0
-    same[same] = (again.sizes[at[same]] == before.sizes[same]) & (
-        again.modified_ms[at[same]] == before.modified_ms[same]
-    )
-    return before.paths.filter(pa.array(chosen & ~same))
+    at = same_files(match_paths(before.paths, again.paths), before, again)
+    return before.paths.filter(pa.array(chosen & (at < 0)))
 
 
 def _status(listed: ListedTable, path: str) -> tuple[int, int] | None:
@@ -99,6 +97,11 @@ def _status(listed: ListedTable, path: str) -> tuple[int, int] | None:
     except Py4JError:
         return None
     return status.getLen(), status.getModificationTime()
+
+
+def file_path_of(rows: DataFrame) -> Column:
+    """Return the column of the file that each row is of, as ``one_slash`` writes it."""
+    return sql.regexp_replace(rows.metadataColumn("_metadata")["file_path"], "^file:/+", "file:/")
 
 
 def one_slash(paths: pa.Array) -> pa.Array:

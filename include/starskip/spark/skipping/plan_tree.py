@@ -57,17 +57,6 @@ def plan_tree(document: str) -> Node:
     return _tree(json.loads(document))
 
 
-def leaves(root: Node) -> list[Node]:
-    """Return the nodes without children, from the left."""
-    found, waiting = [], [root]
-    while waiting:
-        node = waiting.pop()
-        if not node.children:
-            found.append(node)
-        waiting.extend(reversed(node.children))
-    return found
-
-
 def _tree(document: Sequence[Mapping[str, Any]]) -> Node:
     # Parents come before their children: from the end each finds its children complete, with no recursion.
     complete: list[Node] = []

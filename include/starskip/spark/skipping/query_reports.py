@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from starskip.errors import printable
+from starskip.spark.skipping.file_listing import forget_oldest
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
 from starskip.spark.skipping.pruned_relation import mark
 from starskip.spark.skipping.relation_facts import joined_texts
@@ -19,6 +20,8 @@ log = logging.getLogger("starskip.skipping")
 _SCAN = "org.apache.spark.sql.execution.FileSourceScanExec"
 _QUERIES_KEPT = 1000
 _THREADS_KEPT = 1000
+_FILES_KEPT = 200_000_000
+"""Of all queries together, each of which keeps a byte a file."""
 
 
 @dataclass(slots=True)
@@ -28,6 +31,11 @@ class _Query:
     thread: int
     reports: list[RelationReport]
     scans: dict[tuple[str, str], list[tuple[int, int]]]
+
+    @property
+    def files(self) -> int:
+        """How many files the listings have that it holds on to."""
+        return sum(report.listing.files for report in self.reports if report.listing is not None)
 
 
 class QueryReports:
@@ -72,8 +80,8 @@ class QueryReports:
         with self._lock:
             self._finished[query.thread] = query
             self._finished.move_to_end(query.thread)
-            if len(self._finished) > _THREADS_KEPT:
-                self._finished.popitem(last=False)
+            forget_oldest(self._finished, _THREADS_KEPT, _FILES_KEPT)
+            forget_oldest(self._queries, _QUERIES_KEPT, _FILES_KEPT)
 
     def last_of_thread(self) -> list[dict[str, Any]]:
         """Return one dict for each relation of the last query of the calling thread that ended."""

@@ -9,13 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from starskip.skipping.clause import Clause
-from starskip.skipping.expression import Call, Expression
+from starskip.skipping.clause_of import clause_of
+from starskip.skipping.expression import Expression
 from starskip.skipping.file_metadata import Mask
-from starskip.skipping.generate_clause import generate_clause
 from starskip.skipping.metadata.table_metadata import TableMetadata
-from starskip.skipping.skipping_index import SkippingIndex
-from starskip.skipping.user_functions import implications
 from starskip.spark.skipping.file_listing import FileListing, may_hold
 
 
@@ -118,12 +115,3 @@ class RelationReport:
         counts = [table.rows(~self.chosen) for table in self.tables]
         known = [count for count in counts if count is not None]
         return sum(known) if len(known) == len(counts) else None
-
-
-def clause_of(indexes: Sequence[SkippingIndex], predicates: Sequence[Expression]) -> Clause | None:
-    """Return what the conjuncts of a query say of files by these indexes, None if nothing."""
-    if not predicates:
-        return None
-    # As one node: what two conjuncts say together of a row, an index may know without knowing either.
-    whole = predicates[0] if len(predicates) == 1 else Call("And", tuple(predicates))
-    return generate_clause(whole, [index.label for index in indexes], implications())

@@ -13,8 +13,9 @@ from weakref import WeakKeyDictionary
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
-from starskip.errors import ConfigError, printable
+from starskip.errors import ConfigError
 from starskip.skipping.registry import load_modules
+from starskip.spark.skipping.failures import told
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
 from starskip.spark.skipping.query_reports import QueryReports
 from starskip.spark.skipping.self_test import check_rule, check_skip
@@ -117,7 +118,7 @@ def skip(dataframe: DataFrame) -> DataFrame:
         datasets = skipping.toolbox.jvm.org.apache.spark.sql.classic.Dataset
         return DataFrame(datasets.ofRows(spark._jsparkSession, plan), spark)
     except Exception as error:
-        log.warning("not skipping, because %s", _told(error))
+        log.warning("not skipping, because %s", told(error))
         return dataframe
 
 
@@ -134,7 +135,7 @@ def last_query_stats(spark: SparkSession) -> list[dict[str, Any]]:
     try:
         spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(_LISTENERS_MS)
     except Exception as error:  # others keep the listeners busy
-        log.warning("Spark's listeners are behind: %s", _told(error))
+        log.warning("Spark's listeners are behind: %s", told(error))
     return skipping.reports.last_of_thread()
 
 
@@ -171,10 +172,6 @@ def _give_up(spark: SparkSession, error: Exception) -> None:
     try:
         check_skip(spark, _of(spark).tables, skip)
     except Exception:
-        log.warning("not skipping, because %s", _told(error))
+        log.warning("not skipping, because %s", told(error))
     else:
-        log.warning("queries skip no files by themselves, because %s; skip(dataframe) does", _told(error))
-
-
-def _told(error: Exception) -> str:
-    return printable(f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}", 300)
+        log.warning("queries skip no files by themselves, because %s; skip(dataframe) does", told(error))

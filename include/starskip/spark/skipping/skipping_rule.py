@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from starskip.errors import printable
+from starskip.skipping.clause_of import clause_of
 from starskip.skipping.column_name import column_name
 from starskip.skipping.expression import Expression
 from starskip.skipping.file_metadata import Mask
 from starskip.skipping.metadata.table_metadata import TableMetadata
+from starskip.spark.skipping.failures import told
 from starskip.spark.skipping.file_listing import FileListings, may_hold
 from starskip.spark.skipping.fingerprint import difference, fingerprint, partitions_differ
 from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
@@ -31,7 +32,7 @@ from starskip.spark.skipping.relation_facts import (
     folders_name_partitions,
     plan_document,
 )
-from starskip.spark.skipping.relation_report import RelationReport, TableReport, clause_of
+from starskip.spark.skipping.relation_report import RelationReport, TableReport
 from starskip.spark.skipping.table_finder import TableFinder
 
 log = logging.getLogger("starskip.skipping")
@@ -207,17 +208,18 @@ class SkippingRule:
 
     def _warn(self, error: Exception, what: str) -> str:
         """Say once of each kind of failure why nothing is skipped; return it."""
-        text = printable(f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}", 300)
+        text = told(error)
         with self._lock:
             new = text not in self._warned and len(self._warned) < _WARNINGS
-            self._warned.add(text)
+            if new:
+                self._warned.add(text)
         if new:
             log.warning("not skipping files of %s, which is read whole: %s", what, text)
         return text
 
 
 _WARNINGS = 100
-"""More kinds of failures than these are one kind that names what differs."""
+"""More kinds of failures than these are not logged: what differs in their texts is the queries'."""
 
 
 def _leaf(facts: FileRelation, logical: Any) -> _Leaf:

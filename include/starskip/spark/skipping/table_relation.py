@@ -13,8 +13,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType, StructType
 
-from starskip.errors import SourceError, printable
+from starskip.errors import SourceError
 from starskip.skipping.column_name import column_name, column_path
+from starskip.spark.skipping.failures import reason_of
 from starskip.spark.skipping.fingerprint import (
     CATALOGS_PARTITIONS,
     OF_WHO_ASKS,
@@ -23,10 +24,9 @@ from starskip.spark.skipping.fingerprint import (
     fingerprint,
 )
 from starskip.spark.skipping.fingerprint import options as all_options
-from starskip.spark.skipping.jvm_toolbox import JvmToolbox
+from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
 from starskip.spark.skipping.relation_facts import folders_name_partitions
 
-_DATASOURCES = "org.apache.spark.sql.execution.datasources"
 _SURE_OF_ALL_ROWS = {
     # A file that is skipped now because it cannot be read may be read at the next query.
     "ignorecorruptfiles": "false",
@@ -112,7 +112,7 @@ class TableRelation:
         }
         options = {name: value for name, value in given.items() if name.lower() not in sure} | sure
         session = self.session._jsparkSession
-        package = getattr(jvm, _DATASOURCES)
+        package = getattr(jvm, DATASOURCES)
         relation = package.HadoopFsRelation(
             file_index,
             old.partitionSchema(),
@@ -148,9 +148,8 @@ def table_relation(
         try:
             table = reader.load(table)
         except (PySparkException, Py4JError) as error:
-            text = printable(str(error).strip().splitlines()[0], 300)
             raise SourceError(
-                f"{table}: cannot be read as {file_format}: {text}", source=str(table)
+                f"{table}: cannot be read as {file_format}: {reason_of(error)}", source=str(table)
             ) from None
     logical = _logical(table)
     relation = logical.relation()

@@ -1,0 +1,20 @@
+"""What a table's indexes know together of what a query asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from starskip.skipping.clause import Clause
+from starskip.skipping.expression import Call, Expression
+from starskip.skipping.generate_clause import generate_clause
+from starskip.skipping.skipping_index import SkippingIndex
+from starskip.skipping.user_functions import implications
+
+
+def clause_of(indexes: Sequence[SkippingIndex], predicates: Sequence[Expression]) -> Clause | None:
+    """Return what the conjuncts of a query say of files by these indexes, None if nothing."""
+    if not predicates:
+        return None
+    # As one node: what two conjuncts say together of a row, an index may know without knowing either.
+    whole = predicates[0] if len(predicates) == 1 else Call("And", tuple(predicates))
+    return generate_clause(whole, [index.label for index in indexes], implications())
