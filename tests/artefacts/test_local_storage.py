@@ -93,6 +93,24 @@ def test_root_or_folder_is_a_file(tmp_path: Path) -> None:
             call()
 
 
+def test_below_a_file_there_is_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"x")
+    storage = LocalStorage(file / "below" / "it")
+    assert list(storage.objects_below("")) == list(storage.objects_below("a")) == []
+    assert storage.folders_in("") == ()
+    assert storage.read("a/1") is None
+    with pytest.raises(StorageError, match="file"):
+        storage.put_if_absent("a/1", b"x")
+
+
+def test_an_artefact_is_a_file(local_storage: LocalStorage) -> None:
+    local_storage.put_if_absent("a", b"x")
+    for call in (lambda: list(local_storage.objects_below("a/b")), lambda: local_storage.read("a/b")):
+        with pytest.raises(StorageError, match="Not a directory"):
+            call()
+
+
 @pytest.mark.parametrize("name", ["../x", "a/../../x", "/etc/x", "a//x", "a/./x", "a/", "a\0b"])
 def test_names_that_climb_or_mislead(name: str, local_storage: LocalStorage) -> None:
     with pytest.raises(StorageError, match="no name that a store may hold"):

@@ -128,7 +128,7 @@ BAD_INPUTS: list[tuple[Sequence[str], str]] = [
     ([*STAGE, "cast.yaml"], "lake_tables: t: casts: 'text' is no type such as string, int32, int64"),
     ([*STAGE, "number.yaml"], "lake_tables: t: casts: 5 is no type such as string, int32, int64"),
     ([*STAGE, "ftp.yaml"], "no place for artefacts: ftp://… is not known here"),
-    ([*STAGE, "module.yaml"], "module 'no_such_module' of index types cannot be imported: ModuleNotFound"),
+    ([*STAGE, "module.yaml"], "module 'no_such_module' of index types cannot be imported: Python finds"),
     ([*STAGE, "digits.yaml"], "digits.yaml is not YAML: Exceeds the limit"),
     ([*STAGE, "day.yaml"], "day.yaml is not YAML: month must be in 1..12"),
     ([*STAGE, "keys.yaml"], "keys.yaml: key 5 is not known: use artefacts, "),

@@ -45,7 +45,7 @@ def test_a_specification_is_the_name_of_its_index(specification):
         ("minmax:", "write KIND:COLUMN"),
         ("minmax:a b", "backticks"),
         ("minmax:a..b", "write KIND:COLUMN"),
-        ("zonemap:c", "no index type is called zonemap; known are bloom"),
+        ("zonemap:c", "no index type is called zonemap; known are bloom.* name its module with --module"),
         ("minmax:a,b", "takes one column"),
         ("minmax:a:1", "takes no arguments"),
         ("bloom:a:2", "ratio of false positives"),
@@ -107,6 +107,15 @@ def test_a_type_of_a_user():
     assert isinstance(index_from_specification("own_type:c"), again)
 
 
+def test_a_type_of_a_user_takes_all_types_but_texts_of_a_collation():
+    for data_type in ("int", "string", "array<int>", "variant"):
+        Own(["c"]).check({"c": data_type})
+    with pytest.raises(ConfigError, match="another order than that of its bytes"):
+        Own(["c"]).check({"c": "string collate UNICODE_CI"})
+    with pytest.raises(ConfigError, match="the table has no column c"):
+        Own(["c"]).check({})
+
+
 @pytest.mark.parametrize("kind", ["minmax", "Own", "a:b", "", None])
 def test_kinds_that_a_user_cannot_have(kind):
     with pytest.raises(ConfigError, match="must be a word"):
@@ -120,3 +129,16 @@ def test_a_module_that_cannot_be_imported(tmp_path, monkeypatch):
         ConfigError, match="'broken_types' of index types cannot be imported: ZeroDivisionError"
     ):
         load_modules(["broken_types"])
+
+
+@pytest.mark.parametrize("name", ["no_such_types", "no_such.types"])
+def test_a_module_that_is_not_there(name):
+    with pytest.raises(ConfigError, match=f"{name!r}.*Python finds none of that name.*PYTHONPATH"):
+        load_modules([name])
+
+
+def test_a_module_that_needs_another_one(tmp_path, monkeypatch):
+    (tmp_path / "needy_types.py").write_text("import no_such_library")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ConfigError, match="ModuleNotFoundError: No module named 'no_such_library'"):
+        load_modules(["needy_types"])

@@ -1,11 +1,12 @@
 """A function of one's own, understood: same_day(ts, text) says that ts lies on the day that text names.
 
-Register the function in Spark as ``same_day``; indexes of ts, such as minmax:ts, then serve its calls.
+Indexes of ts, such as minmax:ts, serve its calls.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+from typing import Any
 
 import pyarrow as pa
 from starskip.skipping.expression import Call, Expression, Literal
@@ -15,6 +16,11 @@ from starskip.skipping.user_functions import map_function
 def same_day(at: dt.datetime | None, day: str) -> bool | None:
     """The function itself, for columns of type TIMESTAMP_NTZ."""
     return None if at is None else at.date() == dt.date.fromisoformat(day)
+
+
+def register_functions(spark: Any) -> None:
+    """Make it known to a session of Spark; ``starskip skipping explain`` calls this."""
+    spark.udf.register("same_day", same_day, "boolean")
 
 
 def implication(node: Expression) -> Expression | None:

@@ -53,7 +53,8 @@ class LocalStorage:
         with _failures_named(path):
             try:
                 return path.read_bytes()
-            except FileNotFoundError:
+            except OSError as error:
+                self._unless_missing(error)
                 return None
 
     def delete(self, name: str) -> None:
@@ -71,7 +72,7 @@ class LocalStorage:
         """See ``Storage``; symbolic links are not ours and not followed."""
         top = self._path(folder)
         with _failures_named(top):
-            for place, _, files in os.walk(top, onerror=_unless_missing):
+            for place, _, files in os.walk(top, onerror=self._unless_missing):
                 for file in files:
                     path = Path(place, file)
                     try:
@@ -85,7 +86,7 @@ class LocalStorage:
         """See ``Storage``."""
         top = self._path(folder)
         with _failures_named(top):
-            _, folders, _ = next(os.walk(top, onerror=_unless_missing), ("", [], []))
+            _, folders, _ = next(os.walk(top, onerror=self._unless_missing), ("", [], []))
         return tuple(sorted(folders))
 
     @property
@@ -99,6 +100,13 @@ class LocalStorage:
 
     def _path(self, name: str) -> Path:
         return self.root.joinpath(*name_components(name))
+
+    def _unless_missing(self, error: OSError) -> None:
+        # By default os.walk leaves out what it cannot read, and an artefact would seem to be gone. Below a
+        # file, such as a table that is one, there is no store; a root that is a file itself is a mistake.
+        is_below_a_file = isinstance(error, NotADirectoryError) and not os.path.lexists(self.root)
+        if not isinstance(error, FileNotFoundError) and not is_below_a_file:
+            raise error
 
     def _link(self, partial: Path, path: Path) -> PutVerdict:
         try:
@@ -156,9 +164,3 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _unless_missing(error: OSError) -> None:
-    # By default os.walk leaves out what it cannot read, and an artefact would seem to be gone.
-    if not isinstance(error, FileNotFoundError):
-        raise error

@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import click
@@ -16,6 +17,7 @@ from starskip.artefacts.storage_for import storage_for
 from starskip.artefacts.store_clock import store_clock
 from starskip.cli.skipping_text import description_text, explained_text, indexes_text
 from starskip.cli.spark_defaults import default_metadata_root
+from starskip.cli.user_modules import user_modules
 from starskip.errors import ConfigError, SourceError, StorageError, printable
 from starskip.settings import Settings
 from starskip.skipping.metadata.change_indexes import change_indexes
@@ -25,8 +27,9 @@ from starskip.skipping.metadata.metadata_location import metadata_location
 from starskip.skipping.metadata.open_metadata import existing_metadata
 from starskip.skipping.metadata.optimize import optimize_metadata
 from starskip.skipping.metadata.refresh_metadata import Refreshed
+from starskip.skipping.metadata.table_metadata import TableMetadata
 from starskip.skipping.metadata.vacuum_metadata import vacuum_metadata
-from starskip.skipping.registry import index_from_specification, load_modules
+from starskip.skipping.registry import index_from_specification
 
 _path = click.argument("path", metavar="PATH")
 _metadata = click.option(
@@ -36,7 +39,11 @@ _metadata = click.option(
     help="Root of the metadata of all tables, if it lies not in PATH/_starskip.",
 )
 _modules = click.option(
-    "--module", "modules", multiple=True, metavar="NAME", help="A module of index types of yours; repeatable."
+    "--module",
+    "modules",
+    multiple=True,
+    metavar="NAME",
+    help="A module of index types of yours, here or on PYTHONPATH; repeatable.",
 )
 _output = click.option(
     "--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True
@@ -72,7 +79,14 @@ def skipping() -> None:
     metavar="KIND:COLUMN[:ARG…]",
     help="minmax:c, nulls:c, valuelist:c, bloom:c[:fpp], prefix:c:n, …; repeatable.",
 )
-@click.option("--format", "file_format", default="parquet", show_default=True, help="Of the table's files.")
+@click.option(
+    "--format",
+    "file_format",
+    type=click.Choice(["parquet", "orc", "avro", "json", "csv"]),
+    default="parquet",
+    show_default=True,
+    help="Of the table's files.",
+)
 @click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="Of the reader; repeatable.")
 @_metadata
 @_modules
@@ -94,19 +108,18 @@ def create(
                                --index minmax:price
       starskip skipping create /lake/points --index mykind:lat,lng --module my_indexes
     """  # noqa: D301
-    load_modules(modules)
     given = dict(map(_option, options))
-    # What is mistyped is told before Spark has started.
-    for specification in indexes:
-        index_from_specification(specification)
-    _require_table(path)
-    from starskip.spark.command_session import command_session
-    from starskip.spark.skipping import lifecycle
+    with user_modules(modules):
+        # What is mistyped is told before Spark has started.
+        _require_indexes(indexes)
+        _require_table(path)
+        from starskip.spark.command_session import command_session
+        from starskip.spark.skipping import lifecycle
 
-    with command_session("collecting") as spark:
-        done = lifecycle.create(
-            spark, _full(path), indexes, file_format=file_format, options=given, metadata_root=root
-        )
+        with command_session("collecting") as spark:
+            done = lifecycle.create(
+                spark, _full(path), indexes, file_format=file_format, options=given, metadata_root=root
+            )
     _say(done)
 
 
@@ -123,13 +136,14 @@ def refresh(path: str, full: bool, root: str | None, modules: Sequence[str]) -> 
       starskip skipping refresh /lake/events
       starskip skipping refresh /lake/events --full
     """  # noqa: D301
-    load_modules(modules)
-    existing_metadata(_storage(path, root))
-    from starskip.spark.command_session import command_session
-    from starskip.spark.skipping import lifecycle
+    with user_modules(modules):
+        for specification in _existing(path, root).state.active:
+            index_from_specification(specification)
+        from starskip.spark.command_session import command_session
+        from starskip.spark.skipping import lifecycle
 
-    with command_session("collecting") as spark:
-        done = lifecycle.refresh(spark, _full(path), full=full, metadata_root=root)
+        with command_session("collecting") as spark:
+            done = lifecycle.refresh(spark, _full(path), full=full, metadata_root=root)
     _say(done)
 
 
@@ -143,7 +157,7 @@ def optimize(path: str, root: str | None) -> None:
     Example:
       starskip skipping optimize /lake/events
     """  # noqa: D301
-    version = optimize_metadata(_storage(path, root), _commit())
+    version = optimize_metadata(_existing(path, root).storage, _commit())
     click.echo("nothing to optimize: it is one piece already" if version is None else f"version {version}")
 
 
@@ -159,7 +173,7 @@ def delete(path: str, indexes: Sequence[str], root: str | None) -> None:
       starskip skipping delete /lake/events --index minmax:ts
       starskip skipping delete /lake/events
     """  # noqa: D301
-    manifest = change_indexes(_storage(path, root), indexes or None, _commit(), active=False)
+    manifest = change_indexes(_existing(path, root).storage, indexes or None, _commit(), active=False)
     click.echo(f"version {manifest.version}: {', '.join(indexes) or 'all indexes'} deleted")
 
 
@@ -174,7 +188,7 @@ def restore(path: str, indexes: Sequence[str], root: str | None) -> None:
     Example:
       starskip skipping restore /lake/events --index minmax:ts
     """  # noqa: D301
-    manifest = change_indexes(_storage(path, root), indexes or None, _commit(), active=True)
+    manifest = change_indexes(_existing(path, root).storage, indexes or None, _commit(), active=True)
     click.echo(f"version {manifest.version}: {', '.join(indexes) or 'all indexes'} restored")
 
 
@@ -196,6 +210,9 @@ def vacuum(path: str, grace_hours: float, root: str | None) -> None:
       starskip skipping vacuum /lake/events --grace-hours 48
     """  # noqa: D301
     storage = _storage(path, root)
+    # What a vacuum has left of the last index may still be vacuumed.
+    if not any(storage.objects_below("")):
+        _existing(path, root)
     report = vacuum_metadata(storage, _commit(), now=store_clock(storage), grace=timedelta(hours=grace_hours))
     for place, reason in report.left_alone:
         raise StorageError(f"left alone: {reason}", location=place)
@@ -214,9 +231,8 @@ def describe(path: str, output: str, root: str | None, modules: Sequence[str]) -
     Example:
       starskip skipping describe /lake/events --format json
     """  # noqa: D301
-    load_modules(modules)
-    storage = _storage(path, root)
-    document = describe_metadata(existing_metadata(storage), storage.place)
+    with user_modules(modules):
+        document = _description(path, root)
     click.echo(json.dumps(document) if output == "json" else description_text(document))
 
 
@@ -231,8 +247,7 @@ def list_indexes(path: str, output: str, root: str | None) -> None:
     Example:
       starskip skipping list /lake/events
     """  # noqa: D301
-    storage = _storage(path, root)
-    indexes = describe_metadata(existing_metadata(storage), storage.place)["indexes"]
+    indexes = _description(path, root)["indexes"]
     click.echo(json.dumps(indexes) if output == "json" else indexes_text(indexes))
 
 
@@ -246,16 +261,19 @@ def explain(path: str, condition: str, output: str, root: str | None, modules: S
     """Tell which files Spark would read for a condition, and what each index does for it.
 
     \b
-    Example:
+    Examples:
       starskip skipping explain /lake/events "ts >= '2026-11-01' AND country = 'fr'" --format json
+      starskip skipping explain /lake/logs "getAgentName(user_agent) = 'Firefox'"
     """  # noqa: D301
-    load_modules(modules)
-    source = existing_metadata(_storage(path, root)).source
-    from starskip.spark.command_session import command_session
-    from starskip.spark.skipping.explain_condition import explain_condition
+    with user_modules(modules):
+        source = _existing(path, root).source
+        from starskip.spark.command_session import command_session
+        from starskip.spark.skipping.explain_condition import explain_condition
 
-    with command_session("planning") as spark:
-        document = explain_condition(spark, _full(path), source, condition, metadata_root=root)
+        with command_session("planning") as spark:
+            document = explain_condition(
+                spark, _full(path), source, condition, metadata_root=root, modules=modules
+            )
     click.echo(json.dumps(document) if output == "json" else explained_text(document))
 
 
@@ -265,11 +283,21 @@ def _say(done: Refreshed) -> None:
         told.append(f"{done.gone_files:,} gone")
     if done.changed_meanwhile:
         told.append(f"{done.changed_meanwhile:,} changed meanwhile: refresh again for them")
+    if done.damaged_files:
+        told.append(f"{len(done.damaged_files):,} damaged files left out")
     click.echo(f"version {done.version}: {', '.join(told)}; in {printable(done.location)}")
 
 
 def _full(path: str) -> str:
     return path if "://" in path or path.startswith("file:") else os.path.normpath(Path(path).absolute())
+
+
+def _require_indexes(specifications: Sequence[str]) -> None:
+    for each in specifications:
+        try:
+            index_from_specification(each)
+        except ConfigError as error:
+            raise click.BadParameter(str(error), param_hint="--index") from error
 
 
 def _require_table(path: str) -> None:
@@ -281,6 +309,20 @@ def _storage(path: str, root: str | None) -> Storage:
     return storage_for(metadata_location(_full(path), root or default_metadata_root(os.environ)))
 
 
+def _existing(path: str, root: str | None) -> TableMetadata:
+    storage = _storage(path, root)
+    try:
+        return existing_metadata(storage)
+    except SourceError:
+        _require_table(path)
+        raise
+
+
+def _description(path: str, root: str | None) -> dict[str, Any]:
+    metadata = _existing(path, root)
+    return describe_metadata(metadata, metadata.storage.place)
+
+
 def _commit() -> Commit:
     return Commit(uuid4().hex, datetime.now(UTC), "starskip skipping")
 
@@ -288,5 +330,5 @@ def _commit() -> Commit:
 def _option(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise ConfigError(f"--option {text!r} is not KEY=VALUE, such as header=true", setting="option")
+        raise click.BadParameter(f"{text!r} is not KEY=VALUE, such as header=true", param_hint="--option")
     return name, value

@@ -2,11 +2,12 @@
 
 Only what is certain is told (Parquet format 2.12, "Statistics"): a bound is null where a footer has none, was
 written by other rules of order or calendar, or may have been cut short; so is all of a file that cannot be
-read.
+read. Of a file that nobody can read as Parquet it is told that it is damaged.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +32,9 @@ _WRITER = re.compile(r"(parquet-mr|parquet-cpp-arrow) version (\d+)\.(\d+)")
 _COMPARES_DECIMALS = {"parquet-mr": (1, 10), "parquet-cpp-arrow": (4, 0)}
 _NEVER_CUT = ("parquet-mr", "parquet-cpp")
 _REQUESTS = 8
+_MAGIC = (b"PAR1", b"PARE")
+_LEAST_BYTES = 12
+"""The magic number twice, and the length of the footer."""
 _SIGNED_BITS = {pa.int8(): 8, pa.int16(): 16, pa.int32(): 32, pa.int64(): 64}
 
 
@@ -53,10 +57,14 @@ class ColumnBounds:
 
 @dataclass(frozen=True, slots=True)
 class Footers:
-    """One row a file; ``rows`` is null of a file that cannot be read."""
+    """One row a file; ``rows`` is null of a file that cannot be read.
+
+    ``damaged``: whether it is no Parquet file, or not a whole one, so that nobody else can read it either.
+    """
 
     rows: pa.Array
     columns: tuple[ColumnBounds, ...]
+    damaged: pa.Array
 
 
 def read_footers(
@@ -68,7 +76,10 @@ def read_footers(
     """
     found = [_Lists() for _ in columns]
     rows: list[int | None] = []
-    for footer in _footers(paths):
+    damaged: list[bool] = []
+    for read in _footers(paths):
+        damaged.append(isinstance(read, _Damaged))
+        footer = None if isinstance(read, _Damaged) else read
         rows.append(None if footer is None else footer.num_rows)
         leaves = {} if footer is None else _leaves(footer, case_sensitive)
         for column, lists in zip(columns, found, strict=True):
@@ -76,6 +87,7 @@ def read_footers(
     return Footers(
         pa.array(rows, pa.int64()),
         tuple(lists.arrays(column) for column, lists in zip(columns, found, strict=True)),
+        pa.array(damaged, pa.bool_()),
     )
 
 
@@ -108,6 +120,10 @@ class _NoRows:
     num_rows = 0
 
 
+class _Damaged:
+    """Stands for the footer of a file that has none."""
+
+
 def _footers(paths: Sequence[str | None]) -> list[Any]:
     # Waiting for a store is what reading a footer is; of a disk it is work, which threads would not share.
     if any(path is not None and object_url(path) is not None for path in paths):
@@ -128,7 +144,25 @@ def _footer(path: str | None) -> Any:
     except SourceOutage:
         raise
     except (OSError, ValueError, SourceError, pa.ArrowException):
-        return None
+        return _Damaged() if _has_no_footer(path) else None
+
+
+def _has_no_footer(path: str) -> bool:
+    """Tell whether a file that cannot be read does not end as Parquet files do, encrypted ones too."""
+    try:
+        url = object_url(path)
+        with local_path(path).open("rb") if url is None else ObjectReader(url) as opened:
+            size = opened.seek(0, io.SEEK_END)
+            if size < _LEAST_BYTES:
+                return True
+            opened.seek(size - 8)
+            tail = opened.read(8)
+    except SourceOutage:
+        raise
+    except (OSError, SourceError):
+        return False
+    footer_bytes = int.from_bytes(tail[:4], "little")
+    return tail[4:] not in _MAGIC or footer_bytes > size - _LEAST_BYTES
 
 
 def _leaves(footer: Any, case_sensitive: bool) -> Mapping[str, int | None]:

@@ -1,7 +1,7 @@
 """ST_Contains and ST_Distance of a WKT geometry and a point, by shapely, and what they say of the point.
 
-The seed's queries (003, V-C). To be registered in Spark under those names; importing this module, or naming
-it among the modules of ``enable``, maps them: the names are claimed for these functions only then.
+The seed's queries (003, V-C). ``register_functions`` makes them known to Spark; importing this module, or
+naming it among the modules of ``enable``, maps them: the names are claimed for these functions only then.
 """
 
 from __future__ import annotations
@@ -40,6 +40,12 @@ def st_distance(geometry_wkt: str | None, lat: Any, lng: Any) -> float | None:
     if not (math.isfinite(lat) and math.isfinite(lng)):
         return math.nan if math.isnan(lat) or math.isnan(lng) else math.inf
     return float(shapely.distance(found, shapely.points(lng, lat)))
+
+
+def register_functions(spark: Any) -> None:
+    """Make both known to a session of Spark, by the names that are mapped below."""
+    spark.udf.register("ST_Contains", st_contains, "boolean")
+    spark.udf.register("ST_Distance", st_distance, "double")
 
 
 @lru_cache(maxsize=256)

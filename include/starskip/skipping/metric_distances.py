@@ -30,6 +30,12 @@ def manhattan_distance(*points: Any) -> float | None:
     return None if pair is None else float(sum(abs(a - b) for a, b in zip(*pair, strict=True)))
 
 
+def register_functions(spark: Any) -> None:
+    """Make both known to a session of Spark, by the names that indexes serve."""
+    spark.udf.register("euclidean_distance", euclidean_distance, "double")
+    spark.udf.register("manhattan_distance", manhattan_distance, "double")
+
+
 def _pair(points: Sequence[Any]) -> tuple[list[float], list[float]] | None:
     if any(each is None for each in points):
         return None

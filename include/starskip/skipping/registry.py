@@ -78,7 +78,8 @@ def index_from_specification(specification: str) -> SkippingIndex:
     index_type = _types.get(kind)
     if index_type is None:
         raise ConfigError(
-            f"index {specification!r}: no index type is called {kind}; known are {', '.join(sorted(_types))}",
+            f"index {specification!r}: no index type is called {kind}; known are {', '.join(sorted(_types))}"
+            "; for one of your own name its module with --module",
             setting="index",
         )
     names = [column_name(column_path(each)) for each in re.findall(_COLUMN, columns)]
@@ -91,7 +92,10 @@ def load_modules(names: Iterable[str]) -> None:
         try:
             importlib.import_module(name)
         except Exception as error:
+            why = f"{type(error).__name__}: {error}"
+            # Not one that this module imports in turn.
+            if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
+                why = "Python finds none of that name; put its folder on PYTHONPATH"
             raise ConfigError(
-                f"module {name!r} of index types cannot be imported: {type(error).__name__}: {error}",
-                setting="modules",
+                f"module {name!r} of index types cannot be imported: {why}", setting="modules"
             ) from error

@@ -1,12 +1,14 @@
 """Names of user agents (seed 003, V-F and appendix C), by the ua-parser library and the data that it brings.
 
-Register ``get_agent_name`` as ``getAgentName`` in Spark: ``formatted:c:user_agent`` indexes serve that name.
+``register_functions`` makes ``get_agent_name`` known to Spark as ``getAgentName``: ``formatted:c:user_agent``
+indexes serve that name.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 from importlib.metadata import version
+from typing import Any
 
 from ua_parser import parse_user_agent
 
@@ -22,6 +24,11 @@ def get_agent_name(user_agent: str | None) -> str | None:
         return None
     found = parse_user_agent(user_agent[:_LONGEST])
     return _OTHER if found is None else found.family
+
+
+def register_functions(spark: Any) -> None:
+    """Make the function known to a session of Spark, by the name that indexes serve."""
+    spark.udf.register("getAgentName", get_agent_name, "string")
 
 
 def agent_names_version() -> str:

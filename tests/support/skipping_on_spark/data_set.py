@@ -25,7 +25,15 @@ ROWS_OF_A_FILE = 10_000
 FORMATS = ("parquet", "orc", "json", "csv")
 SELF_DESCRIBING = ("parquet",)
 """Their values are the same in all time zones."""
-_OPTIONS = {"csv": {"nullValue": "\\N", "emptyValue": "", "escape": '"', "multiLine": "true"}}
+_OPTIONS = {
+    "csv": {
+        "nullValue": "\\N",
+        "emptyValue": "",
+        "escape": '"',
+        "columnPruning": "false",
+        "multiLine": "true",
+    }
+}
 Columns = Mapping[str, list[Any]]
 
 

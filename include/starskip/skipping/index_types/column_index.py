@@ -16,7 +16,8 @@ from starskip.skipping.skipping_index import SkippingIndex
 class ColumnIndex(SkippingIndex):
     """An index of exactly one column, of a type of ``families`` (see data_types)."""
 
-    families: ClassVar[frozenset[str]]
+    families: ClassVar[frozenset[str] | None] = None
+    """None takes all types but texts of a collation."""
 
     def __init__(self, columns: Sequence[str], arguments: Sequence[str] = ()) -> None:
         """Take one column and no arguments, unless a type knows better."""
@@ -45,16 +46,16 @@ class ColumnIndex(SkippingIndex):
 
 
 def check_family(
-    index: SkippingIndex, column: str, data_types: Mapping[str, str], families: frozenset[str]
+    index: SkippingIndex, column: str, data_types: Mapping[str, str], families: frozenset[str] | None
 ) -> None:
     """Raise ConfigError unless the table has ``column``, with a type of one of ``families``."""
     data_type = check_column(index, column, data_types)
     family = family_of(data_type)
-    if family in families:
+    if family != "collated" and (families is None or family in families):
         return
     why = (
         "another order than that of its bytes"
-        if family == "collated"
+        if families is None or family == "collated"
         else f"none of the types that {index.kind} takes: {', '.join(sorted(families))}"
     )
     raise ConfigError(f"{index.specification}: {column} is {data_type}, {why}", setting="index")

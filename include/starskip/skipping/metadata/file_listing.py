@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from starskip.errors import SourceError, printable
 from starskip.files.file_identity import RACY_NS
 
 RACY_MS = RACY_NS // 1_000_000
@@ -30,6 +33,16 @@ class FileListing:
         """Which files a later change of would show (files.file_identity.is_racy)."""
         return self.modified_ms <= self.observed_ms - RACY_MS
 
+    def without(self, paths: Collection[str]) -> FileListing:
+        """Return the listing of the other files."""
+        if not paths:
+            return self
+        kept = pc.invert(pc.is_in(self.paths, value_set=pa.array(list(paths), self.paths.type)))
+        mask = np.asarray(kept)
+        return FileListing(
+            self.paths.filter(kept), self.sizes[mask], self.modified_ms[mask], self.observed_ms
+        )
+
     def at(self, positions: npt.NDArray[np.int64]) -> pa.Table:
         """Return some of the files as the columns that metadata keeps, but for ``rows``."""
         return pa.table(
@@ -40,3 +53,14 @@ class FileListing:
                 "trusted": self.trusted[positions],
             }
         )
+
+
+class DamagedFiles(SourceError):
+    """Files of a listing that cannot be read while the store can; ``reasons`` by path."""
+
+    def __init__(self, reasons: Mapping[str, str]) -> None:
+        """Name the first of them, and tell how many there are."""
+        first = min(reasons)
+        others = f"; nor can {len(reasons) - 1:,} more" if len(reasons) > 1 else ""
+        super().__init__(f"{printable(first)}: cannot be read: {reasons[first]}{others}", source=first)
+        self.reasons = reasons

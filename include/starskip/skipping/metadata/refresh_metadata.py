@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -15,14 +16,15 @@ from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.aside import Aside
 from starskip.artefacts.storage import Storage
 from starskip.artefacts.store_clock import store_clock
+from starskip.errors import printable
 from starskip.skipping.file_metadata import Mask
 from starskip.skipping.metadata.collect_order import Collection, CollectOrder
 from starskip.skipping.metadata.commit_refresh import Commit, PlanOvertaken, commit_refresh
-from starskip.skipping.metadata.file_listing import RACY_MS, FileListing
+from starskip.skipping.metadata.file_listing import RACY_MS, DamagedFiles, FileListing
 from starskip.skipping.metadata.match_paths import match_paths
 from starskip.skipping.metadata.metadata_files import joined
 from starskip.skipping.metadata.open_metadata import read_metadata
-from starskip.skipping.metadata.refresh_plan import plan_refresh
+from starskip.skipping.metadata.refresh_plan import RefreshPlan, plan_refresh
 from starskip.skipping.metadata.table_metadata import TableMetadata
 from starskip.skipping.metadata.table_source import TableSource
 from starskip.skipping.metadata.table_state import ARTEFACT, CURRENT
@@ -31,6 +33,10 @@ from starskip.skipping.skipping_index import SkippingIndex
 
 ATTEMPTS = 5
 _TICK_MS = 20
+_MOST_DAMAGED = 20
+"""So often all is collected again without damaged files, of which an engine may find one at a time."""
+_DAMAGED_TOLD = 10
+log = logging.getLogger("starskip.skipping")
 
 
 class TableReader(Protocol):
@@ -49,7 +55,10 @@ class TableReader(Protocol):
         ...
 
     def collect(self, order: CollectOrder, aside: Aside) -> Collection:
-        """Collect of files of the last listing; PlanOvertaken if some are gone."""
+        """Collect of files of the last listing.
+
+        Raises PlanOvertaken if some are gone, DamagedFiles for as many as are found that cannot be read.
+        """
         ...
 
     def changed_files(self, chosen: Mask) -> pa.Array:
@@ -70,6 +79,8 @@ class Refreshed:
     """What a create or refresh did; ``location`` is that of the metadata, ``version`` the one there is now.
 
     ``changed_meanwhile``: files that changed while they were read, so that nothing is known of them yet.
+    ``damaged_files``: paths of those that cannot be read; nothing is known of them, and they are tried again
+    by the next refresh.
     """
 
     location: str
@@ -81,6 +92,7 @@ class Refreshed:
     changed_meanwhile: int
     in_full: bool
     indexes: tuple[str, ...]
+    damaged_files: tuple[str, ...] = ()
 
 
 def refresh_metadata(
@@ -95,7 +107,8 @@ def refresh_metadata(
     """Bring metadata up to date, with the indexes that are ``created`` beside those it has.
 
     Files that were written within the last two seconds are waited for, once: later they could not be told
-    from another version of themselves. Raises StarskipError; what was there before stays then.
+    from another version of themselves. A damaged file is warned of and left out, unless all are. Raises
+    StarskipError; what was there before stays then.
     """
     for attempt in range(ATTEMPTS):
         try:
@@ -125,30 +138,89 @@ def _attempt(
         clock.wait(wait_ms / 1000)
         listing = reader.list_files(anew=True, clock_behind_ms=behind_ms)
     names = [index.specification for index in created]
-    plan = plan_refresh(listing, metadata, reader.source, indexes, creates=names, in_full=in_full)
+
+    def plan_of(readable: FileListing) -> RefreshPlan:
+        return plan_refresh(readable, metadata, reader.source, indexes, creates=names, in_full=in_full)
+
+    found = _collect_readable(storage, reader, listing, plan_of, is_first=metadata is None)
+    plan, damaged = found.plan, found.damaged
     version, chosen, changed = 0, np.zeros(len(listing.paths), np.bool_), pa.array([], pa.string())
     if metadata is not None and plan.is_nothing:
         version = metadata.version
     else:
-        aside = ArtefactStore(storage).write_aside(ARTEFACT, CURRENT)
-        collections = [reader.collect(order, aside) for order in plan.orders]
         for order in plan.orders:
             at = match_paths(joined(order.files, "path"), listing.paths)
             chosen[at[at >= 0]] = True
         changed = reader.changed_files(chosen)
         commit = Commit(uuid4().hex, clock.now(), created_by)
-        version = commit_refresh(aside, plan, collections, commit, changed_meanwhile=changed).version
+        version = commit_refresh(
+            found.aside, plan, found.collections, commit, changed_meanwhile=changed
+        ).version
+    _warn(damaged)
     return Refreshed(
         storage.place,
         version,
         len(listing.paths),
         int(np.count_nonzero(chosen)),
         plan.unchanged_files,
-        plan.gone_files,
+        # Of what the plan left out it holds that it is not there any more.
+        max(plan.gone_files - _known_files(damaged, metadata), 0),
         len(changed),
         plan.in_full,
         tuple(index.specification for index in indexes),
+        tuple(sorted(damaged)),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Collected:
+    """``damaged``: why files were left out of the plan, by path."""
+
+    plan: RefreshPlan
+    aside: Aside
+    collections: Sequence[Collection]
+    damaged: Mapping[str, str]
+
+
+def _collect_readable(
+    storage: Storage,
+    reader: TableReader,
+    listing: FileListing,
+    plan_of: Callable[[FileListing], RefreshPlan],
+    *,
+    is_first: bool,
+) -> _Collected:
+    """Collect what is planned of the files that can be read; raises DamagedFiles if none can, or too few.
+
+    What an earlier pass has written stays aside, where a vacuum finds it.
+    """
+    damaged: dict[str, str] = {}
+    passes = 0
+    while True:
+        plan = plan_of(listing.without(damaged))
+        aside = ArtefactStore(storage).write_aside(ARTEFACT, CURRENT)
+        if plan.is_nothing and not is_first:
+            return _Collected(plan, aside, (), damaged)
+        try:
+            return _Collected(plan, aside, [reader.collect(order, aside) for order in plan.orders], damaged)
+        except DamagedFiles as error:
+            passes += 1
+            damaged |= error.reasons
+            if passes > _MOST_DAMAGED or len(damaged) >= len(listing.paths):
+                raise DamagedFiles(damaged) from error
+
+
+def _known_files(damaged: Mapping[str, str], metadata: TableMetadata | None) -> int:
+    if metadata is None or not damaged:
+        return 0
+    return int(np.count_nonzero(match_paths(pa.array(list(damaged), pa.string()), metadata.paths) >= 0))
+
+
+def _warn(damaged: Mapping[str, str]) -> None:
+    for path in sorted(damaged)[:_DAMAGED_TOLD]:
+        log.warning("%s: left out, cannot be read: %s", printable(path), damaged[path])
+    if len(damaged) > _DAMAGED_TOLD:
+        log.warning("%d more damaged files left out", len(damaged) - _DAMAGED_TOLD)
 
 
 def _until_settled_ms(listing: FileListing) -> int:

@@ -5,6 +5,7 @@ import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.ZoneId;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.IdentityHashMap;
 import java.util.Iterator;
@@ -17,18 +18,22 @@ import java.util.TimeZone;
 import java.util.zip.Deflater;
 import java.util.zip.DeflaterOutputStream;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.mapreduce.lib.input.LineRecordReader;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.util.DateTimeUtils;
+import org.apache.spark.sql.catalyst.util.ResolveDefaultColumns;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.PartitionPath;
 import org.apache.spark.sql.execution.datasources.PartitioningUtils;
+import org.apache.spark.sql.execution.datasources.TextBasedFileFormat;
 import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
 
 /** What Python asks of a plan's relations of files, in one answer each: a call takes 50 microseconds or more. */
 public final class RelationFacts {
@@ -83,7 +88,9 @@ public final class RelationFacts {
         facts.put("options", options(relation));
         facts.put("settings", settings(conf, settings));
         facts.put("asking", settings(asking == null ? SQLConf.get() : asking, settings));
-        facts.put("positional", positional(relation));
+        facts.put("positional", ofHadoop(relation, OrcFileFormat.class, "orc.force.positional.evolution"));
+        facts.put("longest_line", ofHadoop(relation, TextBasedFileFormat.class, LineRecordReader.MAX_LINE_LENGTH));
+        facts.put("defaults", defaults(relation.dataSchema()));
         facts.put("zone", conf.sessionLocalTimeZone());
         facts.put("zone_of_jvm", TimeZone.getDefault().getID());
         return packed(JSON.writeValueAsString(facts));
@@ -180,12 +187,22 @@ public final class RelationFacts {
         return found;
     }
 
-    /** What tells ORC's columns by their positions may stand where Hadoop looks for it. */
-    private static String positional(HadoopFsRelation relation) {
-        return relation.fileFormat() instanceof OrcFileFormat
+    /** What a format reads from Hadoop's configuration, where options are, too. */
+    private static String ofHadoop(HadoopFsRelation relation, Class format, String name) {
+        return format.isInstance(relation.fileFormat())
             ? ((org.apache.spark.sql.classic.SparkSession) relation.sparkSession()).sessionState()
-                .newHadoopConfWithOptions(relation.options()).get("orc.force.positional.evolution")
+                .newHadoopConfWithOptions(relation.options()).get(name)
             : null;
+    }
+
+    /** The values of columns in files that were written before these were added: what a session makes of them. */
+    private static String defaults(StructType schema) {
+        for (int at = 0; at < schema.length(); at++) {
+            if (schema.apply(at).metadata().contains("EXISTS_DEFAULT")) {
+                return Arrays.toString(ResolveDefaultColumns.existenceDefaultValues(schema));
+            }
+        }
+        return null;
     }
 
     private static Map settings(SQLConf conf, String names) {

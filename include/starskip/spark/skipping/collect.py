@@ -14,13 +14,15 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from starskip.artefacts.aside import Aside
 from starskip.errors import StarskipError
 from starskip.skipping.column_name import column_path
-from starskip.skipping.metadata.collect_order import Collection, CollectOrder
+from starskip.skipping.metadata.collect_order import FILES, Collection, CollectOrder
 from starskip.skipping.metadata.write_collected import Groups
 from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.collect_tasks import TaskFiles, groups_of, run_tasks, with_receipts, written
 from starskip.spark.skipping.list_files import file_path_of
+from starskip.spark.skipping.table_relation import MALFORMED
 
 _POSITION, _TASK, _PATH, _ROWS = "_position", "_task", "_file_path", "_rows"
+_MALFORMED = "_malformed"
 
 
 def collect(order: CollectOrder, encoded_paths: pa.Array, rows: DataFrame, aside: Aside) -> Collection:
@@ -31,6 +33,8 @@ def collect(order: CollectOrder, encoded_paths: pa.Array, rows: DataFrame, aside
 
     def frame_of(files: TaskFiles) -> DataFrame:
         aggregates = _aggregates(order.indexes)
+        if MALFORMED in rows.columns:
+            aggregates.append(sql.count(MALFORMED).alias(_MALFORMED))
         of_files = rows.groupBy(file_path_of(rows).alias(_PATH)).agg(*aggregates)
         # What the aggregates give for no rows at all: of files that have none there is no group.
         of_nothing = rows.where(sql.lit(False)).agg(*aggregates).toArrow()
@@ -111,7 +115,11 @@ class _Writer:
             names = [name for name in values.column_names if name.startswith(prefix)]
             return values.select(names).rename_columns([name.removeprefix(prefix) for name in names])
 
-        return groups_of(self._order, files, values[_ROWS], aggregates)
+        groups = groups_of(self._order, files, values[_ROWS], aggregates)
+        if _MALFORMED not in values.column_names:
+            return groups
+        sound = pa.array(np.arange(len(values)), mask=values[_MALFORMED].to_numpy() > 0)
+        return {name: group if name == FILES else group.take(sound) for name, group in groups.items()}
 
     def _with_nothing(self, values: pa.Table) -> pa.Table:
         """Return the aggregates, with those of no rows for the files of which there was no group."""

@@ -10,7 +10,7 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark import Accumulator
+from pyspark import Accumulator, AccumulatorParam
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import (
@@ -61,13 +61,25 @@ class FooterPlan:
     case_sensitive: bool
 
 
+@dataclass(frozen=True, slots=True)
+class FooterCollection:
+    """``unknown``: of how many files something is not known. The others are positions in the order.
+
+    ``damaged``: no Parquet files, whoever reads them; ``unread``: others of which a footer is not understood.
+    """
+
+    collection: Collection
+    unknown: int
+    damaged: frozenset[int]
+    unread: frozenset[int]
+
+
 def footer_plan(order: CollectOrder, relation: TableRelation) -> FooterPlan | None:
     """Return how footers give all that is ordered, None if they do not."""
     conf = relation.session.conf
     if (
-        relation.file_format != "parquet"
-        or not order.indexes
-        or not _REACHED.match(relation.path)
+        not order.indexes
+        or not _has_footers(relation)
         or conf.get("spark.sql.parquet.fieldId.read.enabled") == "true"
     ):
         return None
@@ -93,30 +105,81 @@ def footer_plan(order: CollectOrder, relation: TableRelation) -> FooterPlan | No
 
 def collect_footers(
     order: CollectOrder, plan: FooterPlan, encoded_paths: pa.Array, relation: TableRelation, aside: Aside
-) -> tuple[Collection, int]:
-    """Collect what is ordered; what a file's footer does not tell is null. Errors as of ``run_tasks``.
-
-    Beside it: of how many files something is not known.
-    """
-    unknown = relation.session.sparkContext.accumulator(0)
+) -> FooterCollection:
+    """Collect what is ordered; what a file's footer does not tell is null. Errors as of ``run_tasks``."""
+    context = relation.session.sparkContext
+    told = _Told(
+        context.accumulator(0),
+        context.accumulator(set(), _Positions()),
+        context.accumulator(set(), _Positions()),
+    )
 
     def frame_of(files: TaskFiles) -> DataFrame:
         numbers = relation.session.range(0, files.tasks, 1, files.tasks)
-        return with_receipts(numbers, _Reader(order, files, plan, unknown))
+        return with_receipts(numbers, _Reader(order, files, plan, told))
 
-    return run_tasks(relation.session, order, encoded_paths, aside, frame_of), unknown.value
+    collection = run_tasks(relation.session, order, encoded_paths, aside, frame_of)
+    return FooterCollection(
+        collection, told.unknown.value, frozenset(told.damaged.value), frozenset(told.unread.value)
+    )
+
+
+def damaged_by_footers(
+    order: CollectOrder, encoded_paths: pa.Array, relation: TableRelation, aside: Aside
+) -> frozenset[int]:
+    """Return the positions in the order of files that are no Parquet files; none of another format."""
+    if not _has_footers(relation):
+        return frozenset()
+    wanted = order.files["path"].is_valid()
+    files = order.files.filter(wanted)
+    # What it writes is published by nobody.
+    alone = CollectOrder((), files, (len(files),), with_files=True)
+    found = collect_footers(
+        alone, FooterPlan((), (), False), encoded_paths.filter(wanted.combine_chunks()), relation, aside
+    )
+    positions = np.flatnonzero(wanted)
+    return frozenset(int(positions[each]) for each in found.damaged)
+
+
+def _has_footers(relation: TableRelation) -> bool:
+    return relation.file_format == "parquet" and _REACHED.match(relation.path) is not None
+
+
+class _Positions(AccumulatorParam[set[int]]):
+    """Of a task that was run twice each position counts once."""
+
+    def zero(self, value: set[int]) -> set[int]:  # noqa: ARG002 - Spark's
+        return set()
+
+    def addInPlace(self, value1: set[int], value2: set[int]) -> set[int]:  # noqa: N802 - Spark's name
+        value1 |= value2
+        return value1
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What tasks tell beside what they write; see FooterCollection."""
+
+    unknown: Accumulator[int]
+    damaged: Accumulator[set[int]]
+    unread: Accumulator[set[int]]
+
+    def add(self, start: int, paths: pa.ChunkedArray, footers: Footers, unknown: int) -> None:
+        damaged = np.asarray(footers.damaged)
+        unread = np.asarray(footers.rows.is_null()) & ~damaged & np.asarray(paths.is_valid())
+        self.unknown.add(unknown)
+        self.damaged.add(set((start + np.flatnonzero(damaged)).tolist()))
+        self.unread.add(set((start + np.flatnonzero(unread)).tolist()))
 
 
 class _Reader:
     """What a task does: the footers of some files at a time."""
 
-    def __init__(
-        self, order: CollectOrder, files: TaskFiles, plan: FooterPlan, unknown: Accumulator[int]
-    ) -> None:
+    def __init__(self, order: CollectOrder, files: TaskFiles, plan: FooterPlan, told: _Told) -> None:
         self._order = order.without_files()
         self._files = files
         self._plan = plan
-        self._unknown = unknown
+        self._told = told
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         tasks = [task for batch in batches for task in batch.column(0).to_pylist()]
@@ -132,7 +195,8 @@ class _Reader:
                     self._plan.columns,
                     case_sensitive=self._plan.case_sensitive,
                 )
-                self._unknown += _unknown_files(some["path"], footers, self._plan.aggregates)
+                unknown = _unknown_files(some["path"], footers, self._plan.aggregates)
+                self._told.add(start + at, some["path"], footers, unknown)
                 yield start + at, self._groups(some, footers)
 
     def _groups(self, files: pa.Table, footers: Footers) -> Groups:

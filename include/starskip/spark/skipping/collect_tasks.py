@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -28,9 +30,11 @@ from starskip.skipping.metadata.collect_order import (
     collection_of,
 )
 from starskip.skipping.metadata.commit_refresh import PlanOvertaken
+from starskip.skipping.metadata.file_listing import DamagedFiles
 from starskip.skipping.metadata.metadata_files import FILES_SCHEMA
 from starskip.skipping.metadata.write_collected import Groups, write_collected
 from starskip.skipping.skipping_index import SkippingIndex
+from starskip.spark.skipping.list_files import one_slash
 from starskip.spark.understood_failure import understood_failure
 
 _RECEIPTS = pa.schema(
@@ -47,6 +51,22 @@ _FILES_PER_TASK = 50_000
 """So many rows of bounds are a file of some megabytes; with fewer files there is one a core."""
 _LEAST_FILES_PER_TASK = 64
 _GONE = ("FILE_NOT_EXIST", "FileNotFoundException", "READ_FILE_ERROR.FILE_NOT_EXIST")
+_DENIED = "(Permission denied)"
+"""Of a local file, which is told as one that is not there."""
+_CAUSE = re.compile(r"^Caused by: (?:([\w.$]+): )?(.+)$", re.MULTILINE)
+_OF_A_FILE = re.compile(r"\[FAILED_READ_FILE\.(\w+)\] Encountered error while reading file (.+)")
+_OF_CONTENT = ("NO_HINT", "CANNOT_READ_FILE_FOOTER")
+_NOT_OF_CONTENT = re.compile(
+    # What Spark itself says of files: types that the table has otherwise, dates of old calendars.
+    r"org\.apache\.spark\."
+    # Stores and networks.
+    r"|javax?\.(?:net|security|nio\.file)\.|(?:com|software)\.amazon|com\.(?:google|microsoft|azure)\."
+    r"|org\.apache\.(?:http|hadoop\.(?:fs\.(?!ChecksumException)|ipc|hdfs|security|net))"
+    # Machines and programs: OutOfMemoryError, a codec that is not there.
+    r"|java\.lang\.\w+Error$|\w*ClassNotFoundException$|.*BadConfigurationException$"
+    r"|.*(?:Interrupted|Timeout|AccessDenied|AccessControl|Crypto|Unsupported|ClassCast|AvroType"
+    r"|ConvertNotSupported|IllegalEvolution|IncompatibleSchema)\w*$"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +97,7 @@ def run_tasks(
 ) -> Collection:
     """Run the DataFrame of receipts that ``frame_of`` returns.
 
-    Raises PlanOvertaken if files were removed while they were read, else what has gone wrong in the tasks.
+    Raises what ``reading_failures`` does.
     """
     count = len(order.files)
     if not count or not (order.indexes or order.with_files):
@@ -91,31 +111,61 @@ def run_tasks(
     content = checked_parquet(table, row_group_size=rows_per_task).to_pybytes()
     name = aside.write_file("listing", "listing.parquet", content).name
     try:
-        receipts = frame_of(TaskFiles(aside, name, rows_per_task, -(-count // rows_per_task))).toArrow()
-    except (PySparkException, Py4JError) as error:
-        if any(sign in str(error) for sign in _GONE):
-            raise PlanOvertaken("files were removed while they were read; run this again") from error
-        raise _understood(error) from error
+        with reading_failures(order, encoded_paths):
+            receipts = frame_of(TaskFiles(aside, name, rows_per_task, -(-count // rows_per_task))).toArrow()
     finally:
         aside.storage.delete(name)
     return collection_of(order, [_receipt(row) for row in receipts.to_pylist()])
 
 
-def _understood(error: Exception) -> Exception:
+@contextmanager
+def reading_failures(order: CollectOrder, encoded_paths: pa.Array) -> Iterator[None]:
+    """Raise PlanOvertaken if files were removed while they were read, DamagedFiles if one cannot be read.
+
+    Else what has gone wrong in a task.
+    """
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        if any(sign in str(error) for sign in _GONE) and _DENIED not in str(error):
+            raise PlanOvertaken("files were removed while they were read; run this again") from error
+        raise _understood(error, order, encoded_paths) from error
+
+
+def _understood(error: Exception, order: CollectOrder, encoded_paths: pa.Array) -> Exception:
     """Return one line that says what has gone wrong in a task, of the many that Spark says."""
     found = understood_failure(error)
     if isinstance(found, StarskipError):
         return found
     text = str(error)
-    causes = re.findall(r"^Caused by: (?:[\w.$]+: )?(.+)$", text, re.MULTILINE)
+    causes = [message for _, message in _CAUSE.findall(text)]
     cause = printable(
         (causes or re.findall(r"^\w*(?:Error|Exception): .+$", text, re.MULTILINE) or [text])[-1]
     )
-    file = re.search(r"while reading file (.+?)\.\s+SQLSTATE", text)
-    if file:
-        name = unquote(file[1])
-        return SourceError(f"{printable(name)}: cannot be read: {cause}", source=name)
-    return StarskipError(f"collecting has failed: {cause}")
+    every = list(_OF_A_FILE.finditer(text))
+    if not every:
+        return StarskipError(f"collecting has failed: {cause}")
+    told = every[-1]
+    path = _listed_path(told[2], order, encoded_paths)
+    classes = [name or message for name, message in _CAUSE.findall(text, told.end())]
+    is_content = told[1] in _OF_CONTENT and classes and not any(map(_NOT_OF_CONTENT.match, classes))
+    if path is not None and (is_content or _DENIED in cause):
+        return DamagedFiles({path: cause})
+    name = path or unquote(re.split(r"\.(?:\s|$)", told[2])[0])
+    return SourceError(f"{printable(name)}: cannot be read: {cause}", source=name)
+
+
+def _listed_path(sentences: str, order: CollectOrder, encoded_paths: pa.Array) -> str | None:
+    """Return the path as it is listed of the file that ``sentences`` begin with, encoded or not."""
+    paths = order.files["path"]
+    for end in reversed([found.start() for found in re.finditer(r"\.(?=\s|$)", sentences)]):
+        told = one_slash(pa.array([sentences[:end]]))[0]
+        for names in (encoded_paths, paths):
+            at = pc.index(names, told).as_py()
+            if at >= 0:
+                path: str = paths[at].as_py()
+                return path
+    return None
 
 
 def written(

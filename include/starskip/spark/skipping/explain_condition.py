@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+from collections.abc import Iterable
 from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from starskip.errors import SourceError
+from starskip.skipping import metric_distances, user_agents
 from starskip.skipping.metadata.table_source import TableSource
 from starskip.spark.skipping.session import enable, explain
 from starskip.spark.skipping.table_relation import SCHEMA_OPTION
@@ -18,13 +21,25 @@ _WHERE = re.compile(r"\s*where\b", re.IGNORECASE)
 
 
 def explain_condition(
-    spark: SparkSession, path: str, source: TableSource, condition: str, *, metadata_root: str | None = None
+    spark: SparkSession,
+    path: str,
+    source: TableSource,
+    condition: str,
+    *,
+    metadata_root: str | None = None,
+    modules: Iterable[str] = (),
 ) -> dict[str, Any]:
     """Return what ``explain`` says of the table at ``path``, read as ``source`` tells; WHERE may be left out.
 
-    Raises SourceError where Spark shows no relation of files, or is not what skipping needs.
+    The condition may call the functions of Starskip and those that ``modules`` register. Raises SourceError
+    where Spark shows no relation of files, or is not what skipping needs.
     """
-    enable(spark, metadata_root)
+    enable(spark, metadata_root, modules)
+    for module in (user_agents, metric_distances, *(sys.modules[name] for name in modules)):
+        # A module of index types alone has none.
+        register = getattr(module, "register_functions", None)
+        if register is not None:
+            register(spark)
     options = dict(source.options)
     schema = options.pop(SCHEMA_OPTION, None)
     reader = spark.read.format(source.file_format).options(**options)

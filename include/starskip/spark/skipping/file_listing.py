@@ -46,9 +46,11 @@ class FileListing:
 
     @cached_property
     def digest(self) -> bytes:
-        """What the files' sizes and times are told from those of others by."""
+        """What the files, by path, size and time, are told from others by."""
         digest = hashlib.sha256(self.sizes.tobytes())
         digest.update(self.modified_ms.tobytes())
+        for buffer in pa.concat_arrays([self.paths]).buffers():
+            digest.update(buffer or b"")
         return digest.digest()
 
     def positions(self, metadata: TableMetadata) -> npt.NDArray[np.int64]:

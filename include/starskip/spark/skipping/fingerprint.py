@@ -33,8 +33,21 @@ _FILES_ONLY = frozenset(
 )
 """Options that say which files are read, how the schema is found or how files are written."""
 OWN_OPTIONS = "starskip."
+_FACTS = {
+    "columns by position": "positional",
+    "longest line": "longest_line",
+    "values of columns that were added": "defaults",
+}
+"""Names of what RelationFacts tells where there is something to tell."""
 PARTIAL_RESULTS = "spark.sql.json.enablePartialResults"
+CSV_PRUNING = "spark.sql.csv.parser.columnPruning.enabled"
+NULL_STRUCTS = "spark.sql.legacy.parquet.returnNullStructIfAllFieldsMissing"
 _OF_ALL = ("spark.sql.caseSensitive",)
+_OF_CHARS = (
+    "spark.sql.readSideCharPadding",
+    "spark.sql.legacy.charVarcharAsString",
+    "spark.sql.legacy.noCharPaddingInPredicate",
+)
 _OF_FORMAT = {
     "ParquetFileFormat": (
         "spark.sql.parquet.binaryAsString",
@@ -44,7 +57,7 @@ _OF_FORMAT = {
         "spark.sql.parquet.datetimeRebaseModeInRead",
         "spark.sql.parquet.fieldId.read.enabled",
         "spark.sql.parquet.inferTimestampNTZ.enabled",
-        "spark.sql.legacy.parquet.returnNullStructIfAllFieldsMissing",
+        NULL_STRUCTS,
     ),
     "OrcFileFormat": ("spark.sql.orc.impl",),
     "AvroFileFormat": ("spark.sql.avro.datetimeRebaseModeInRead",),
@@ -53,7 +66,7 @@ _OF_TEXT = (
     "spark.sql.session.timeZone",
     "spark.sql.legacy.timeParserPolicy",
     "spark.sql.columnNameOfCorruptRecord",
-    "spark.sql.csv.parser.columnPruning.enabled",
+    CSV_PRUNING,
     PARTIAL_RESULTS,
     "spark.sql.json.enableExactStringParsing",
     "spark.sql.legacy.json.enableDateTimeParsingFallback",
@@ -62,19 +75,38 @@ _OF_TEXT = (
     "spark.sql.legacy.javaCharsets",
     "spark.sql.legacy.codingErrorAction",
 )
-_PARTITION = "partition"
+PARTITION = "partition"
 OF_WHO_ASKS = " of the session that asks"
-CATALOGS_PARTITIONS = f"{_PARTITION} values of the catalog"
+CATALOGS_PARTITIONS = f"{PARTITION} values of the catalog"
 """In the fingerprint of what was collected where folders are not named after the partitions' values."""
 _OF_PARTITIONS = (
     "spark.sql.session.timeZone",
     "spark.sql.sources.partitionColumnTypeInference.enabled",
 )
-_ALL_SETTINGS = tuple(dict.fromkeys(chain(_OF_ALL, _OF_TEXT, _OF_PARTITIONS, *_OF_FORMAT.values())))
+USERS = "index types of users "
+ZONE_OF_USERS_TYPES = f"{USERS}spark.sql.session.timeZone"
+OF_USERS_TYPES = (
+    "spark.sql.session.timeZone",
+    "spark.sql.ansi.enabled",
+    "spark.sql.legacy.timeParserPolicy",
+)
+"""What an aggregate such as ``hour(ts)`` means is a matter of the session, of any format."""
+_ALL_SETTINGS = tuple(
+    dict.fromkeys(chain(OF_USERS_TYPES, _OF_ALL, _OF_CHARS, _OF_TEXT, _OF_PARTITIONS, *_OF_FORMAT.values()))
+)
 _ZONE_OF_JVM = frozenset({"OrcFileFormat"})
 """ORC keeps the wall clock's time of whoever wrote it, and gives it in the zone of whoever reads."""
 _ZONED_CONVERSION = "spark.sql.parquet.int96TimestampConversion"
-_NO_MATTER = frozenset({"comment", "__CHAR_VARCHAR_TYPE_STRING"})
+_CHAR = "__CHAR_VARCHAR_TYPE_STRING"
+_NO_MATTER = frozenset({"comment", _CHAR})
+_LEGACY_REBASE = {
+    "ParquetFileFormat": (
+        "spark.sql.parquet.datetimeRebaseModeInRead",
+        "spark.sql.parquet.int96RebaseModeInRead",
+    ),
+    "AvroFileFormat": ("spark.sql.avro.datetimeRebaseModeInRead",),
+}
+"""What LEGACY makes of old timestamps is a matter of the JVM's zone."""
 
 
 def fingerprint(relation: Any, asking: Any = None) -> dict[str, str]:
@@ -87,25 +119,30 @@ def fingerprint(relation: Any, asking: Any = None) -> dict[str, str]:
     name, settings, partitions = facts["format"], facts["settings"], facts["partitions"]
     told = _OF_FORMAT.get(name)
     found = {"format": name, "schema": _schema_text(facts["schema"], compact=True)}
-    for key in (*_OF_ALL, *(_OF_TEXT if told is None else told)):
+    of_chars = _OF_CHARS if _CHAR in facts["schema"] else ()
+    for key in (*_OF_ALL, *of_chars, *(_OF_TEXT if told is None else told)):
         found[key] = settings[key]
         if facts["asking"][key] != settings[key]:
             # Some are read from the one session, some from the other.
             found[f"{key}{OF_WHO_ASKS}"] = facts["asking"][key]
-    if facts["positional"] is not None:
-        found["columns by position"] = facts["positional"]
+    for key, fact in _FACTS.items():
+        if facts[fact] is not None:
+            found[key] = facts[fact]
     if found.get(_ZONED_CONVERSION) == "true":
         found["spark.sql.session.timeZone"] = facts["zone"]
     if partitions is not None:
         # Values of partition columns are texts of paths, which a session's settings give their meaning.
-        found[f"{_PARTITION} schema"] = _schema_text(partitions, compact=False)
+        found[f"{PARTITION} schema"] = _schema_text(partitions, compact=False)
         for key in _OF_PARTITIONS:
-            found[f"{_PARTITION} {key}"] = settings[key]
-    if told is None or name in _ZONE_OF_JVM:
+            found[f"{PARTITION} {key}"] = settings[key]
+    is_rebased = any(settings[key].upper() == "LEGACY" for key in _LEGACY_REBASE.get(name, ()))
+    if told is None or name in _ZONE_OF_JVM or is_rebased:
         found["zone of the JVM"] = facts["zone_of_jvm"]
     # A column of paths and of files, too, is that of the paths, but where a partition is read by itself.
     if facts["overlap"] is not None:
         found["columns of paths and files"] = facts["overlap"]
+    for key in OF_USERS_TYPES:
+        found[f"{USERS}{key}"] = facts["asking"][key]
     for key, value in small_names(facts["options"]).items():
         if key not in _FILES_ONLY and not key.startswith(OWN_OPTIONS):
             found[f"option {key}"] = value
@@ -115,18 +152,6 @@ def fingerprint(relation: Any, asking: Any = None) -> dict[str, str]:
 def options(relation: Any) -> Mapping[str, str]:
     """Return a relation's options by their names in small letters."""
     return small_names(fingerprint_facts(relation, ())["options"])
-
-
-def difference(then: Mapping[str, str], now: Mapping[str, str]) -> str | None:
-    """Return the names of what is another one now in the files, None if nothing is."""
-    keys = {key for key in then.keys() | now.keys() if not key.startswith(_PARTITION)}
-    return ", ".join(sorted(key for key in keys if then.get(key) != now.get(key))) or None
-
-
-def partitions_differ(then: Mapping[str, str], now: Mapping[str, str]) -> bool:
-    """Tell whether what paths say of partition columns is read in another way now."""
-    keys = {key for key in then.keys() | now.keys() if key.startswith(_PARTITION)}
-    return any(then.get(key) != now.get(key) for key in keys)
 
 
 @lru_cache(maxsize=256)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -14,7 +15,7 @@ from starskip.artefacts.storage import Storage
 from starskip.artefacts.storage_for import storage_for
 from starskip.artefacts.store_clock import store_clock
 from starskip.artefacts.vacuum import VacuumReport
-from starskip.errors import ConfigError
+from starskip.errors import ConfigError, SourceError
 from starskip.skipping.metadata.change_indexes import change_indexes
 from starskip.skipping.metadata.commit_refresh import Commit
 from starskip.skipping.metadata.describe_metadata import describe_metadata
@@ -25,10 +26,13 @@ from starskip.skipping.metadata.refresh_metadata import Clock, Refreshed, refres
 from starskip.skipping.metadata.vacuum_metadata import vacuum_metadata
 from starskip.skipping.registry import index_from_specification
 from starskip.skipping.skipping_index import SkippingIndex
+from starskip.spark.skipping.fingerprint_comparison import dependent_rows, without_users_types
 from starskip.spark.skipping.relation_facts import metadata_root as configured_root
+from starskip.spark.skipping.sent_modules import send_modules
 from starskip.spark.skipping.spark_reader import SparkReader
 from starskip.spark.skipping.table_finder import metadata_changed
 from starskip.spark.skipping.table_relation import TableRelation, table_relation
+from starskip.spark.skipping.trusted_indexes import has_users_type
 
 GRACE = timedelta(hours=24)
 CREATED_BY = "starskip skipping"
@@ -169,11 +173,17 @@ def refresh_relation(
 
     Raises ConfigError for one that the table cannot have any more.
     """
+    if (why := dependent_rows(relation.fingerprint)) is not None:
+        raise SourceError(f"{relation.path}: {why}", source=relation.path)
     storage = storage_for(location_of(spark, relation.path, metadata_root))
     existing = read_metadata(storage)
     for index in existing.indexes if existing else ():
         # A column may have gone, or got a collation, since then.
         resolved_index(index, relation)
+    indexes = [*created, *(existing.indexes if existing else ())]
+    send_modules(spark.sparkContext, indexes)
+    if not has_users_type(indexes):
+        relation = replace(relation, fingerprint=without_users_types(relation.fingerprint))
     reader = SparkReader(relation)
     made = refresh_metadata(storage, reader, created, CLOCK, created_by=CREATED_BY, in_full=in_full)
     metadata_changed()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +20,8 @@ from starskip.spark.skipping.relation_report import RelationReport
 log = logging.getLogger("starskip.skipping")
 
 _SCAN = "org.apache.spark.sql.execution.FileSourceScanExec"
+_SERVING = "serve"
+"""How names of threads begin in which Spark plans and runs what toPandas and toArrow ask in another one."""
 _QUERIES_KEPT = 1000
 _THREADS_KEPT = 1000
 _FILES_KEPT = 200_000_000
@@ -33,6 +37,11 @@ class _Query:
     scans: dict[tuple[str, str], list[tuple[int, int]]]
 
     @property
+    def marks(self) -> set[str]:
+        """Those of the relations that are read without some files."""
+        return {report.mark for report in self.reports if report.mark is not None}
+
+    @property
     def files(self) -> int:
         """How many files the listings have that it holds on to."""
         return sum(report.listing.files for report in self.reports if report.listing is not None)
@@ -42,67 +51,149 @@ class QueryReports:
     """Of one SparkContext. A query is known by its planning tracker, from its plan to its end."""
 
     def __init__(self, toolbox: JvmToolbox) -> None:
-        """Listen to no session yet."""
+        """Listen to no session yet; ``enabled``: whether queries are kept that skip() did not make."""
+        self.enabled = False
         self._toolbox = toolbox
         self._lock = threading.Lock()
+        self._callers: set[int] = set()
+        # Not Spark's local properties: those go into its logs of events, and from one of Python's threads
+        # to another.
+        self._caller = toolbox.jvm.java.lang.InheritableThreadLocal()
+        self._apart = threading.local()
         self._numbers = toolbox.jvm.com.google.common.collect.MapMaker().weakKeys().makeMap()
         self._queries: OrderedDict[int, _Query] = OrderedDict()
         self._finished: OrderedDict[int, _Query] = OrderedDict()
+        self._skipped: OrderedDict[int, _Query] = OrderedDict()
         self._sessions: set[str] = set()
         self._next = 0
         self._listener = _Listener(self)
 
     def planned(self, reports: list[RelationReport]) -> None:
         """Keep what was decided about a plan of the query that this thread optimises, a subquery's too."""
+        apart: list[RelationReport] | None = getattr(self._apart, "reports", None)
+        if apart is not None:
+            apart.extend(reports)
+            return
         tracker = self._toolbox.jvm.org.apache.spark.sql.catalyst.QueryPlanningTracker.get()
         if not tracker.isDefined():
             return
         self._listen()
-        number, thread = self._numbers.get(tracker.get()), self._thread()
+        number, thread = self._numbers.get(tracker.get()), self.calling_thread()
         with self._lock:
             query = self._queries.get(number) if number is not None else None
             if query is None:
-                self._next += 1
-                query = self._queries[self._next] = _Query(thread, [], {})
-                self._numbers.put(tracker.get(), self._next)
-                if len(self._queries) > _QUERIES_KEPT:
-                    self._queries.popitem(last=False)
+                query = self._kept(tracker.get(), _Query(thread, [], {}))
             query.reports.extend(reports)
+
+    @contextmanager
+    def apart(self) -> Iterator[list[RelationReport]]:
+        """Gather what is decided in this thread about a plan that Spark is not optimising."""
+        reports: list[RelationReport] = []
+        self._apart.reports = reports
+        try:
+            yield reports
+        finally:
+            del self._apart.reports
+
+    def skipped(self, execution: Any, reports: list[RelationReport]) -> None:
+        """Take what skip() decided about a query as the last one of this thread, before it is run, too."""
+        self._listen()
+        number, thread = self._numbers.get(execution.tracker()), self.calling_thread()
+        with self._lock:
+            planned = self._queries.get(number) if number is not None else None
+            # The rule was there first: skip() does not look at what it pruned.
+            before = [] if planned is None else [each for each in planned.reports if each.mark is not None]
+            query = _Query(thread, before + reports, {})
+            self._next += 1
+            self._skipped[self._next] = query
+            forget_oldest(self._skipped, _QUERIES_KEPT, _FILES_KEPT)
+            self._keep_finished(query)
 
     def finished(self, execution: Any) -> None:
         """Take the metrics of a query that ended, as the last one of the thread that planned it."""
         number = self._numbers.get(execution.tracker())
         with self._lock:
             query = self._queries.get(number) if number is not None else None
-        if query is None:
-            return
-        query.scans = scans_read(self._toolbox, execution.executedPlan())
+            if query is None and not self._skipped:
+                return
+        # A plan that is run again reads the same files, and Spark does not count them again.
+        before = {} if query is None else query.scans
+        scans = before or scans_read(self._toolbox, execution.executedPlan())
         with self._lock:
-            self._finished[query.thread] = query
-            self._finished.move_to_end(query.thread)
-            forget_oldest(self._finished, _THREADS_KEPT, _FILES_KEPT)
+            read = self._read(query if self.enabled else None, scans)
+            if query is not None:
+                query.scans = scans
+            elif read is not None:
+                self._kept(execution.tracker(), read)
+            if read is not None:
+                self._keep_finished(read)
             forget_oldest(self._queries, _QUERIES_KEPT, _FILES_KEPT)
+
+    def forget(self) -> None:
+        """Have no query be the last one of any thread."""
+        with self._lock:
+            self._finished.clear()
 
     def last_of_thread(self) -> list[dict[str, Any]]:
         """Return one dict for each relation of the last query of the calling thread that ended."""
-        thread = self._thread()
+        thread = self.calling_thread()
         with self._lock:
             query = self._finished.get(thread)
-        return [] if query is None else _stats(query.reports, query.scans)
+        return [] if query is None else _stats(query)
 
     def of_planned(self, execution: Any) -> list[dict[str, Any]]:
         """Return the same for a query that was planned and not run; files read are those that it would."""
-        plan = execution.executedPlan()
+        scans = scans_read(self._toolbox, execution.executedPlan(), planned_only=True)
         number = self._numbers.get(execution.tracker())
         with self._lock:
-            query = self._queries.get(number) if number is not None else None
-        return (
-            [] if query is None else _stats(query.reports, scans_read(self._toolbox, plan, planned_only=True))
-        )
+            query = self._read(self._queries.get(number) if number is not None else None, scans)
+        return [] if query is None else _stats(query)
 
-    def _thread(self) -> int:
+    def calling_thread(self) -> int:
+        """Return the JVM's id of the thread that asks, which those that serve it will know it by."""
         # A thread of Python has one of its own in the JVM; what is called back runs in another of Python's.
-        return int(self._toolbox.jvm.java.lang.Thread.currentThread().getId())
+        current = self._toolbox.jvm.java.lang.Thread.currentThread()
+        number = int(current.getId())
+        with self._lock:
+            if number in self._callers:
+                return number
+        if str(current.getName()).startswith(_SERVING):
+            caller = self._caller.get()
+            return number if caller is None else int(caller)
+        self._caller.set(number)
+        with self._lock:
+            if len(self._callers) >= _THREADS_KEPT:
+                self._callers.clear()
+            self._callers.add(number)
+        return number
+
+    def _read(
+        self, query: _Query | None, scans: dict[tuple[str, str], list[tuple[int, int]]]
+    ) -> _Query | None:
+        """Return the query with its scans, those with the mark of a skip() with what that decided."""
+        marks = {mark for mark, _ in scans}
+        made = [each for each in self._skipped.values() if marks & each.marks]
+        if query is None and not made:
+            return None
+        thread, reports = (made[-1].thread, []) if query is None else (query.thread, list(query.reports))
+        decided = {report.key: report for each in made for report in each.reports}
+        for key, found in scans.items():
+            if key in decided:
+                reports += [decided[key]] * (len(found) - sum(report.key == key for report in reports))
+        return _Query(thread, reports, scans)
+
+    def _kept(self, tracker: Any, query: _Query) -> _Query:
+        self._next += 1
+        self._queries[self._next] = query
+        self._numbers.put(tracker, self._next)
+        if len(self._queries) > _QUERIES_KEPT:
+            self._queries.popitem(last=False)
+        return query
+
+    def _keep_finished(self, query: _Query) -> None:
+        self._finished[query.thread] = query
+        self._finished.move_to_end(query.thread)
+        forget_oldest(self._finished, _THREADS_KEPT, _FILES_KEPT)
 
     def _listen(self) -> None:
         session = self._toolbox.jvm.org.apache.spark.sql.classic.SparkSession.active()
@@ -141,12 +232,10 @@ def scans_read(
     return found
 
 
-def _stats(
-    reports: list[RelationReport], scans: dict[tuple[str, str], list[tuple[int, int]]]
-) -> list[dict[str, Any]]:
-    left = {key: list(found) for key, found in scans.items()}
+def _stats(query: _Query) -> list[dict[str, Any]]:
+    left = {key: list(found) for key, found in query.scans.items()}
     made = []
-    for report in reports:
+    for report in query.reports:
         of_relation = left.get(report.key, [])
         # A scan that is used twice is run once.
         read = of_relation.pop(0) if len(of_relation) > 1 else next(iter(of_relation), (None, None))

@@ -25,11 +25,12 @@ class ExpressionReader:
     """Reads predicates of one relation; what has no meaning for its metadata becomes a call nobody labels.
 
     ``attributes``: the relation's columns, by identity, with their names as its schema spells them; ``plan``:
-    the root of the plan in the JVM.
+    the root of the plan in the JVM; ``zones``: the time zones that what was read was analysed in.
     """
 
     attributes: Mapping[tuple[int, str], str]
     plan: Any
+    zones: frozenset[str] = frozenset()
     _read: dict[int, tuple[Node, Expression]] = field(default_factory=dict)
 
     def read(self, node: Node) -> Expression:
@@ -41,6 +42,8 @@ class ExpressionReader:
         return found[1]
 
     def _made(self, node: Node) -> Expression:
+        if isinstance(zone := node.fields.get("timeZoneId"), str):
+            self.zones |= {zone}
         if node.name in ("And", "Or"):
             return Call(node.name, tuple(self.read(each) for each in _legs(node)))
         if node.name == "AttributeReference":

@@ -13,14 +13,16 @@ from starskip.skipping.clause_of import clause_of
 from starskip.skipping.expression import Expression
 from starskip.skipping.file_metadata import Mask
 from starskip.skipping.metadata.table_metadata import TableMetadata
+from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.file_listing import FileListing, may_hold
 
 
 @dataclass(frozen=True, slots=True)
 class TableReport:
-    """How files were judged by the metadata of one table; ``positions`` as FileListing has them."""
+    """How files were judged by indexes of one table; ``positions`` as FileListing has them."""
 
     metadata: TableMetadata
+    indexes: Sequence[SkippingIndex]
     predicates: Sequence[Expression]
     listing: FileListing
     positions: npt.NDArray[np.int64]
@@ -28,7 +30,7 @@ class TableReport:
     def skipped_by_each(self) -> dict[str, int]:
         """Return how many files each index would skip if it were the only one."""
         found = {}
-        for index in self.metadata.indexes:
+        for index in self.indexes:
             clause = clause_of((index,), self.predicates)
             if clause is not None:
                 kept = may_hold(self.listing, self.positions, clause.may_match(self.metadata))

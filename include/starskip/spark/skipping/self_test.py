@@ -60,7 +60,8 @@ def check_skip(spark: SparkSession, tables: TableFinder, skip: Callable[[DataFra
         whole = spark.read.schema("a bigint").json(Path(folder).as_uri())
         relation = whole._jdf.queryExecution().optimizedPlan().collectLeaves().apply(0).relation()
         path = str(relation.location().rootPaths().apply(0).toString())
-        tables.given[path] = _metadata(path, fingerprint(relation))
+        asking = spark._jsparkSession.sessionState().conf()
+        tables.given[path] = _metadata(path, fingerprint(relation, asking))
         try:
             chosen = skip(whole.where("a = 2 and a in (2, 7)"))
             files = list(chosen.inputFiles())

@@ -18,6 +18,7 @@ from starskip.skipping.registry import load_modules
 from starskip.spark.skipping.failures import told
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
 from starskip.spark.skipping.query_reports import QueryReports
+from starskip.spark.skipping.relation_report import RelationReport
 from starskip.spark.skipping.self_test import check_rule, check_skip
 from starskip.spark.skipping.skipping_rule import SkippingRule
 from starskip.spark.skipping.table_finder import TableFinder
@@ -37,8 +38,14 @@ class _Skipping:
         self.tables = TableFinder(time.monotonic)
         self.reports = QueryReports(self.toolbox)
         self.rule = SkippingRule(self.toolbox, self.tables, self.reports.planned)
-        self.rule.enabled = False
         self.registered = False
+        self.switch(enabled=False)
+
+    def switch(self, *, enabled: bool) -> None:
+        """Turn the rule on or off; what queries did until then is not told afterwards."""
+        self.rule.enabled = self.reports.enabled = enabled
+        if not enabled:
+            self.reports.forget()
 
     def register(self, spark: SparkSession) -> None:
         """Have Spark call the rule once for each query that is planned, in this session and new ones."""
@@ -69,18 +76,19 @@ def enable(spark: SparkSession, metadata_root: str | None = None, modules: Itera
             skipping.tables.forget()
             skipping.rule.metadata_root = metadata_root
             skipping.register(spark)
-            skipping.rule.enabled = True
+            skipping.switch(enabled=True)
+            skipping.reports.calling_thread()
             check_rule(spark, skipping.tables)
         except Exception as error:
             _give_up(spark, error)
 
 
 def disable(spark: SparkSession) -> None:
-    """Have queries read all files again."""
+    """Have queries read all files again, and forget what they did."""
     with _lock:
         skipping = _of_contexts.get(spark.sparkContext)
         if skipping is not None:
-            skipping.rule.enabled = False
+            skipping.switch(enabled=False)
 
 
 @contextmanager
@@ -95,7 +103,8 @@ def enabled_within(spark: SparkSession, metadata_root: str | None) -> Iterator[b
         with _lock:
             found = _of_contexts.get(spark.sparkContext)
             if found is not None:
-                found.rule.enabled, found.rule.metadata_root = before
+                found.switch(enabled=before[0])
+                found.rule.metadata_root = before[1]
 
 
 def is_enabled(spark: SparkSession) -> bool:
@@ -108,22 +117,31 @@ def skip(dataframe: DataFrame) -> DataFrame:
     """Return the same rows, read from the files alone that may hold them, without ``enable``.
 
     It plans the query twice, which a rule does not. If it fails, a warning says why and ``dataframe`` itself
-    is returned.
+    is returned. ``last_query_stats`` then tells of the returned one, and of queries that read it.
     """
     spark = dataframe.sparkSession
     try:
         with _lock:
             skipping = _of(spark)
-        plan = skipping.rule.pruned(dataframe._jdf.queryExecution().optimizedPlan())
-        datasets = skipping.toolbox.jvm.org.apache.spark.sql.classic.Dataset
-        return DataFrame(datasets.ofRows(spark._jsparkSession, plan), spark)
+        with _active(skipping, spark):
+            chosen, reports = _pruned(skipping, dataframe)
     except Exception as error:
         log.warning("not skipping, because %s", told(error))
         return dataframe
+    try:
+        with _active(skipping, spark):
+            skipping.reports.skipped(dataframe._jdf.queryExecution(), reports)
+    except Exception as error:
+        log.warning("no statistics of a query: %s", told(error))
+    return chosen
 
 
 def last_query_stats(spark: SparkSession) -> list[dict[str, Any]]:
     """Return what was read of each relation of files of the last query that ended in the calling thread.
+
+    While skipping is not enabled, that is the last query of what ``skip`` made. Threads of the JVM serve
+    ``toPandas`` and ``toArrow``, and know for whom once the calling thread has planned another query, or has
+    asked here.
 
     ``path``, ``files_total``, ``files_read``, ``bytes_total``, ``bytes_read``, ``rows_skipped`` (None where
     the metadata does not know), ``skipped_by`` (of each index that was used how many files it alone would
@@ -164,13 +182,39 @@ def _of(spark: SparkSession) -> _Skipping:
     return found
 
 
+def _pruned(skipping: _Skipping, dataframe: DataFrame) -> tuple[DataFrame, list[RelationReport]]:
+    spark = dataframe.sparkSession
+    plan = dataframe._jdf.queryExecution().optimizedPlan()
+    with skipping.reports.apart() as reports:
+        plan = skipping.rule.pruned(plan)
+    datasets = skipping.toolbox.jvm.org.apache.spark.sql.classic.Dataset
+    return DataFrame(datasets.ofRows(spark._jsparkSession, plan), spark), reports
+
+
+@contextmanager
+def _active(skipping: _Skipping, spark: SparkSession) -> Iterator[None]:
+    """Have what is not told a session take this one, as Spark does while it plans a query."""
+    sessions = skipping.toolbox.jvm.org.apache.spark.sql.classic.SparkSession
+    before = sessions.getActiveSession()
+    sessions.setActiveSession(spark._jsparkSession)
+    try:
+        yield
+    finally:
+        if before.isDefined():
+            sessions.setActiveSession(before.get())
+        else:
+            sessions.clearActiveSession()
+
+
 def _give_up(spark: SparkSession, error: Exception) -> None:
     """Turn the rule off and say what is left: skip(), or nothing."""
     found = _of_contexts.get(spark.sparkContext)
     if found is not None:
-        found.rule.enabled = False
+        found.switch(enabled=False)
     try:
-        check_skip(spark, _of(spark).tables, skip)
+        skipping = _of(spark)
+        with _active(skipping, spark):
+            check_skip(spark, skipping.tables, lambda dataframe: _pruned(skipping, dataframe)[0])
     except Exception:
         log.warning("not skipping, because %s", told(error))
     else:

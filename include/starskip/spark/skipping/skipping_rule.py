@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +17,15 @@ from starskip.skipping.column_name import column_name
 from starskip.skipping.expression import Expression
 from starskip.skipping.file_metadata import Mask
 from starskip.skipping.metadata.table_metadata import TableMetadata
+from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.failures import told
 from starskip.spark.skipping.file_listing import FileListings, may_hold
-from starskip.spark.skipping.fingerprint import difference, fingerprint, partitions_differ
+from starskip.spark.skipping.fingerprint import fingerprint
+from starskip.spark.skipping.fingerprint_comparison import (
+    dependent_rows,
+    partitions_differ,
+    unsure_partitions,
+)
 from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
 from starskip.spark.skipping.leaf_predicates import Predicates, attribute_identity, leaf_predicates
 from starskip.spark.skipping.plan_tree import Node, plan_tree
@@ -34,6 +40,7 @@ from starskip.spark.skipping.relation_facts import (
 )
 from starskip.spark.skipping.relation_report import RelationReport, TableReport
 from starskip.spark.skipping.table_finder import TableFinder
+from starskip.spark.skipping.trusted_indexes import TrustedIndexes, trusted_indexes
 
 log = logging.getLogger("starskip.skipping")
 
@@ -52,7 +59,7 @@ class _Leaf:
     logical: Any
     relation: Any
     report: RelationReport
-    tables: list[TableMetadata]
+    tables: list[tuple[TableMetadata, TrustedIndexes]]
     unknown: frozenset[str] = frozenset()
 
     def partition_columns(self) -> frozenset[str]:
@@ -62,7 +69,7 @@ class _Leaf:
     def partitions_are_indexed(self) -> bool:
         """Tell whether there is metadata of one of them."""
         named = {column_name((name,)).lower() for name in self.partition_columns()}
-        indexes = (index for table in self.tables for index in table.indexes)
+        indexes = (index for _, trusted in self.tables for index in trusted.indexes)
         return any(name.lower() in named for index in indexes for name in index.columns)
 
 
@@ -129,16 +136,18 @@ class SkippingRule:
                 report.not_skipped_because.append(f"there is no metadata for {report.path}")
                 return False
             now = fingerprint(leaf.relation)
+            if (why := dependent_rows(now)) is not None:
+                report.not_skipped_because.append(why)
+                return False
+            leaf.unknown = unsure_partitions(now)
             for table in found:
-                other = difference(table.source.fingerprint, now)
-                if other is None:
-                    leaf.tables.append(table)
-                    if partitions_differ(table.source.fingerprint, now):
-                        leaf.unknown = leaf.partition_columns()
-                else:
-                    report.not_skipped_because.append(
-                        f"the metadata of {table.source.path} was collected with another {other}: refresh it"
-                    )
+                trusted = trusted_indexes(table, now)
+                if trusted.why_not is not None:
+                    report.not_skipped_because.append(trusted.why_not)
+                if trusted.indexes:
+                    leaf.tables.append((table, trusted))
+                if partitions_differ(table.source.fingerprint, now):
+                    leaf.unknown = leaf.partition_columns()
         except Exception as error:
             report.not_skipped_because.append(self._warn(error, report.path))
             return False
@@ -169,12 +178,11 @@ class SkippingRule:
         started_s = time.perf_counter()
         report = leaf.report
         corrupt = leaf.facts.corrupt_record
-        is_catalogs = leaf.facts.kind == _CATALOG_INDEX
         index: Any = None
-        if is_catalogs and leaf.partitions_are_indexed():
-            index = self._toolbox.all_partitions(leaf.relation.location())
+        if leaf.partitions_are_indexed():
+            index = self._listed(leaf)
             if not folders_name_partitions(leaf.relation, index):
-                # A partition's value is what the catalog says today.
+                # A partition's value is what the catalog says today, or a zone said when a frame was made.
                 leaf.unknown = leaf.partition_columns()
         names = {
             attribute_identity(each): str(each.fields["name"])
@@ -183,21 +191,24 @@ class SkippingRule:
         }
         reader = ExpressionReader(names, plan)
         expressions = [reader.read(each) for each in predicates]
-        judged = ((table, _matching(table, expressions)) for table in leaf.tables)
-        matching = [(table, mask) for table, mask in judged if mask is not None]
-        if all(mask.all() for _, mask in matching):
+        matching = []
+        for table, trusted in leaf.tables:
+            asked = trusted.in_zones(reader.zones)
+            if asked.why_not not in (None, trusted.why_not):
+                report.not_skipped_because.append(asked.why_not)
+            mask = _matching(table, asked.indexes, expressions)
+            if mask is not None:
+                matching.append((table, asked.indexes, mask))
+        if all(mask.all() for _, _, mask in matching):
             if not report.not_skipped_because:
                 report.not_skipped_because.append(_why_nothing(expressions, bool(matching)))
             report.metadata_ms = (time.perf_counter() - started_s) * 1000
             return None
-        if index is None:
-            location = leaf.relation.location()
-            index = self._toolbox.all_partitions(location) if is_catalogs else location
-        listing = self._listings.of(index)
+        listing = self._listings.of(self._listed(leaf) if index is None else index)
         chosen = np.ones(listing.files, np.bool_)
-        for table, mask in matching:
+        for table, indexes, mask in matching:
             positions = listing.positions(table)
-            report.tables.append(TableReport(table, expressions, listing, positions))
+            report.tables.append(TableReport(table, indexes, expressions, listing, positions))
             chosen &= may_hold(listing, positions, mask)
         report.metadata_ms = (time.perf_counter() - started_s) * 1000
         report.take_listing(listing, chosen)
@@ -205,6 +216,11 @@ class SkippingRule:
             return None
         made, report.mark = pruned_relation(leaf.logical, listing, chosen)
         return made
+
+    def _listed(self, leaf: _Leaf) -> Any:
+        """Return the InMemoryFileIndex of all files that a relation has now."""
+        location = leaf.relation.location()
+        return self._toolbox.all_partitions(location) if leaf.facts.kind == _CATALOG_INDEX else location
 
     def _warn(self, error: Exception, what: str) -> str:
         """Say once of each kind of failure why nothing is skipped; return it."""
@@ -227,8 +243,10 @@ def _leaf(facts: FileRelation, logical: Any) -> _Leaf:
     return _Leaf(facts, logical, relation, RelationReport(facts.roots, relation.location()), [])
 
 
-def _matching(table: TableMetadata, predicates: list[Expression]) -> Mask | None:
-    clause = clause_of(table.indexes, predicates)
+def _matching(
+    table: TableMetadata, indexes: Sequence[SkippingIndex], predicates: list[Expression]
+) -> Mask | None:
+    clause = clause_of(indexes, predicates)
     if clause is None:
         return None
     mask = np.asarray(clause.may_match(table))

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Set
+from types import MappingProxyType
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+from pyspark.sql import functions as sql
 
 from starskip.artefacts.aside import Aside
 from starskip.skipping.file_metadata import Mask
 from starskip.skipping.metadata.collect_order import Collection, CollectOrder
-from starskip.skipping.metadata.file_listing import FileListing
+from starskip.skipping.metadata.file_listing import DamagedFiles, FileListing
 from starskip.skipping.metadata.match_paths import match_paths
 from starskip.skipping.metadata.metadata_files import joined
 from starskip.skipping.metadata.table_source import TableSource
 from starskip.spark.skipping.collect import collect
-from starskip.spark.skipping.collect_footers import collect_footers, footer_plan
+from starskip.spark.skipping.collect_footers import collect_footers, damaged_by_footers, footer_plan
+from starskip.spark.skipping.collect_tasks import reading_failures
 from starskip.spark.skipping.list_files import ListedTable, changed_since, list_files
 from starskip.spark.skipping.table_relation import SCHEMA_OPTION, TEXT_FORMATS, TableRelation
 
 _MOST_UNKNOWN_RATIO = 0.5
 """Of files of whose bounds the footers do not tell; with more of them the rows are read."""
+_NO_PARQUET = "it is no Parquet file, or not a whole one"
 
 
 class SparkReader:
@@ -58,15 +64,43 @@ class SparkReader:
         encoded = listed.encoded_paths(read).take(pa.array(place[at], mask=~wanted))
         plan = footer_plan(order, self._relation) if len(paths) else None
         if plan is not None:
-            collection, unknown = collect_footers(order, plan, encoded, self._relation, aside)
-            if unknown <= np.count_nonzero(wanted) * _MOST_UNKNOWN_RATIO:
-                return collection
-        return collect(order, encoded, self._relation.rows(listed.index_of(read)), aside)
+            found = collect_footers(order, plan, encoded, self._relation, aside)
+            _require_sound(paths, found.damaged)
+            if found.unknown <= np.count_nonzero(wanted) * _MOST_UNKNOWN_RATIO:
+                self._require_readable(order, encoded, at[sorted(found.unread)])
+                return found.collection
+        try:
+            return collect(order, encoded, self._relation.rows(listed.index_of(read)), aside)
+        except DamagedFiles as error:
+            # Spark stops at the first one that it meets: what else can be told of at once costs fewer passes.
+            _require_sound(paths, damaged_by_footers(order, encoded, self._relation, aside), error.reasons)
+            raise
 
     def changed_files(self, chosen: Mask) -> pa.Array:
         """See TableReader."""
         return changed_since(self._last(), chosen)
 
+    def _require_readable(
+        self, order: CollectOrder, encoded: pa.Array, positions: npt.NDArray[np.int64]
+    ) -> None:
+        """Have Spark open files of the listing of whose footers nothing is understood here."""
+        if not len(positions):
+            return
+        listed = self._last()
+        chosen = np.zeros(len(listed.files.paths), np.bool_)
+        chosen[positions] = True
+        with reading_failures(order, encoded):
+            # Unlike count() it tells what an error was caused by.
+            self._relation.rows(listed.index_of(chosen)).agg(sql.count(sql.lit(1))).toArrow()
+
     def _last(self) -> ListedTable:
         assert self._listed is not None
         return self._listed
+
+
+def _require_sound(
+    paths: pa.Array, damaged: Set[int], others: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    reasons = {paths[position].as_py(): _NO_PARQUET for position in damaged}
+    if reasons:
+        raise DamagedFiles({**reasons, **others})

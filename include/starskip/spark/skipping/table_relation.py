@@ -25,7 +25,7 @@ from starskip.spark.skipping.fingerprint import (
 )
 from starskip.spark.skipping.fingerprint import options as all_options
 from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
-from starskip.spark.skipping.relation_facts import folders_name_partitions
+from starskip.spark.skipping.relation_facts import folders_name_partitions, small_names
 
 _SURE_OF_ALL_ROWS = {
     # A file that is skipped now because it cannot be read may be read at the next query.
@@ -35,12 +35,18 @@ _SURE_OF_ALL_ROWS = {
     "mode": "PERMISSIVE",
 }
 _SESSION = {
+    # What the aggregates of indexes name is meant as it is written there.
+    "spark.sql.parser.quotedRegexColumnNames": "false",
+    "spark.sql.functionResolution.sessionOrder": "second",
     PARTIAL_RESULTS: "true",
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
 }
+MALFORMED = "_starskip_malformed"
+_CORRUPT = "columnnameofcorruptrecord"
 _THROUGH = frozenset({"SubqueryAlias", "View", "Project"})
 SCHEMA_OPTION = "starskip.schema"
+FORMATS = ("parquet", "orc", "avro", "json", "csv")
 TEXT_FORMATS = ("csv", "json")
 """A schema of theirs is told from values, which are others tomorrow."""
 
@@ -101,7 +107,11 @@ class TableRelation:
         return column_name(tuple(path))
 
     def rows(self, file_index: Any) -> DataFrame:
-        """Return the rows of the files of ``file_index``, all of them or an error."""
+        """Return the rows of the files of ``file_index``, all of them or an error.
+
+        Of JSON with a column ``MALFORMED``, null in rows of lines that are JSON: of others it depends on the
+        columns that are read what a row holds.
+        """
         jvm: Any = self.session._jvm
         old = self.relation
         given = dict(jvm.scala.jdk.javaapi.CollectionConverters.asJava(old.options()))
@@ -111,12 +121,17 @@ class TableRelation:
             if name != "mode" or self.file_format in TEXT_FORMATS
         }
         options = {name: value for name, value in given.items() if name.lower() not in sure} | sure
+        schema, malformed = old.dataSchema(), self._malformed_column(small_names(given))
+        if malformed == MALFORMED:
+            schema = schema.add(MALFORMED, "string")
+            options = {name: value for name, value in options.items() if name.lower() != _CORRUPT}
+            options[_CORRUPT] = MALFORMED
         session = self.session._jsparkSession
         package = getattr(jvm, DATASOURCES)
         relation = package.HadoopFsRelation(
             file_index,
             old.partitionSchema(),
-            old.dataSchema(),
+            schema,
             old.bucketSpec(),
             old.fileFormat(),
             jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(options),
@@ -124,7 +139,19 @@ class TableRelation:
         )
         plan = _object(package, "LogicalRelation").apply(relation, False)
         dataset = _object(jvm.org.apache.spark.sql.classic, "Dataset").ofRows(session, plan)
-        return DataFrame(dataset, self.session)
+        rows = DataFrame(dataset, self.session)
+        return (
+            rows
+            if malformed in (None, MALFORMED)
+            else rows.withColumn(MALFORMED, rows[column_name((malformed,))])
+        )
+
+    def _malformed_column(self, options: Mapping[str, str]) -> str | None:
+        """Return the column of lines that are no JSON, which is added if the table has none."""
+        if self.file_format != "json":
+            return None
+        own = options.get(_CORRUPT) or self.session.conf.get("spark.sql.columnNameOfCorruptRecord")
+        return own if own in self.relation.dataSchema().fieldNames() else MALFORMED
 
 
 def table_relation(
@@ -169,19 +196,25 @@ def table_relation(
         # Without them what a row holds depends on the columns that are read: such sessions trust no metadata.
         found[PARTIAL_RESULTS] = _SESSION[PARTIAL_RESULTS]
         found.pop(f"{PARTIAL_RESULTS}{OF_WHO_ASKS}", None)
-    location = relation.location()
-    if location.getClass().getSimpleName() == "CatalogFileIndex":
-        listed = JvmToolbox(session).all_partitions(location)
+    if relation.partitionSchema().length():
+        location = relation.location()
+        is_catalogs = location.getClass().getSimpleName() == "CatalogFileIndex"
+        listed = JvmToolbox(session).all_partitions(location) if is_catalogs else location
         if not folders_name_partitions(relation, listed):
             found[CATALOGS_PARTITIONS] = "true"
     for name, value in _SESSION.items():
         session.conf.set(name, value)
     path = str(roots.apply(0).toString())
+    name = _short_name(relation, file_format)
+    if name not in FORMATS:
+        raise SourceError(
+            f"{path}: files of {name} cannot be indexed, but of {', '.join(FORMATS)}", source=path
+        )
     return TableRelation(
         session,
         logical,
         path,
-        _short_name(relation, file_format),
+        name,
         kept,
         table.schema,
         found,

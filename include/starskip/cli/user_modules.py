@@ -1,0 +1,39 @@
+"""``--module NAME``: modules of users' own index types and functions, and what goes wrong in them."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from starskip.errors import StarskipError, first_line
+from starskip.skipping.registry import load_modules
+
+
+@contextmanager
+def user_modules(names: Sequence[str]) -> Iterator[None]:
+    """Import modules, from the current folder first as ``python -m`` does.
+
+    Raises ConfigError for one that cannot be imported, and StarskipError, which names module and line, for
+    what one of them raises in here.
+    """
+    if names:
+        sys.path.insert(0, str(Path.cwd()))
+    load_modules(names)
+    try:
+        yield
+    except StarskipError:
+        raise
+    except Exception as error:
+        frames = traceback.walk_tb(error.__traceback__)
+        places = [(str(frame.f_globals.get("__name__")), line) for frame, line in frames]
+        # Of a package that is named, its modules are meant, too.
+        of_users = [at for at in places if any(f"{at[0]}.".startswith(f"{each}.") for each in names)]
+        if not of_users:
+            raise
+        module, line = of_users[-1]
+        raise StarskipError(
+            f"module {module}, line {line}: raised {type(error).__name__}: {first_line(error)}"
+        ) from error
