@@ -12,10 +12,10 @@ from starskip.scoring.bound_filter import (
     BoundFilter,
     BoundLeaf,
     FilterBinder,
-    Fixed,
     filter_binder,
     is_served_by_sorting,
 )
+from starskip.scoring.leaf_masks import Fixed
 from starskip.sql.fingerprint import fingerprint
 from starskip.sql.predicate import Leaf, leaves
 from starskip.sql.query_shape import query_shape

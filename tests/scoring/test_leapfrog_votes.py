@@ -107,7 +107,7 @@ def test_an_and_with_an_index_reads_whole_segments_where_a_limit_had_ended_it(
     windows: list[RowWindow],
 ) -> None:
     # samples README, limit_check: 384 -> 10,799 entries with an index on one of the two.
-    found = savings(workload("select c from t where b = 3 and a = 1 limit 1", 2), windows[:1])
+    found = savings(workload("select c from t where b = 0 and a = 1 limit 1", 2), windows[:1])
     assert found["b"] < 0
     assert found["a+b"] == 2.0
 
@@ -154,7 +154,6 @@ def test_merge_is_associative_and_blind_to_order(
 def assert_close(found: pa.Table, expected: pa.Table) -> None:
     for one, other in zip(found.to_pylist(), expected.to_pylist(), strict=True):
         assert one.pop("entries") == pytest.approx(other.pop("entries"))
-        assert one.pop("eager") == pytest.approx(other.pop("eager"), nan_ok=True)
         assert one.pop("simulated_ratio") == pytest.approx(other.pop("simulated_ratio"))
         assert one == other
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from starskip.errors import UnsupportedQuery
 from starskip.sql.fingerprint import fingerprint, masked
-from starskip.sql.predicate import And, Bound, Constant, Leaf, Not, Or, Predicate, Slot
+from starskip.sql.predicate import And, Bound, Constant, Filtered, Leaf, Not, Or, Predicate, Slot
 from starskip.sql.query_shape import query_shape
 
 FOLDER = Path(__file__).parents[1] / "data" / "sql"
@@ -41,6 +41,8 @@ def rendered(tree: Predicate, literals: Literals) -> str:
             return "(" + " | ".join(rendered(child, literals) for child in children) + ")"
         case Not(child):
             return "!" + rendered(child, literals)
+        case Filtered(rows, child):
+            return f"{rendered(child, literals)} of the rows with {rendered(rows, literals)}"
         case Constant(value):
             return str(value).upper()
     return rendered_leaf(tree, literals)

@@ -125,8 +125,6 @@ ESTIMATES = pa.schema(
         ("leg", pa.int32()),
         ("instance", pa.int32()),
         ("entries", pa.list_(pa.float64())),
-        ("eager", pa.list_(pa.float64())),
-        ("live_segments", pa.int32()),
         ("simulated_ratio", pa.float64()),
     ]
 )

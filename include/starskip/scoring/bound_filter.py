@@ -7,61 +7,43 @@ column or an existing index answers without a scan.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from enum import Enum
-from zlib import crc32
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from starskip.pinot.index_rules import IndexRules
+from starskip.scoring.expression_masks import expression_mask
+from starskip.scoring.leaf_masks import (
+    NULL_TESTS,
+    Fixed,
+    Literals,
+    Mask,
+    leaf_mask,
+    scattered,
+    slots_of,
+)
 from starskip.sql.predicate import (
-    NEGATIONS,
     And,
-    Bound,
     Constant,
+    Filtered,
     Leaf,
     Not,
     Operator,
     Or,
     Predicate,
-    Slot,
 )
-from starskip.tables.row_window import ColumnWindow, RowWindow
-from starskip.tables.value_positions import Positions, ValuePositions
+from starskip.tables.row_window import RowWindow
 
-Mask = npt.NDArray[np.bool_]
-Literals = Sequence[Sequence[str]]
-
-_ASSUMED_RATIOS: Mapping[Operator, float] = {
-    Operator.EQUAL: 0.1,
-    Operator.IN: 0.2,
-    Operator.NOT_EQUAL: 0.9,
-    Operator.NOT_IN: 0.8,
-    Operator.RANGE: 1 / 3,
-}
-"""Share of rows that a predicate keeps where the column could not be read (design.md: 1/3 for ranges)."""
-
-_ASSUMED_OTHER_RATIO = 0.5
-
-LEAST_UNKNOWN_RATIO = 0.0005
-"""Least share of rows that a predicate is taken to keep, also where the log says that none passed."""
-
+Counts = npt.NDArray[np.int32]
 _MAX_KEPT_MASK_BYTES = 64 << 20
-_NULL_TESTS = (Operator.IS_NULL, Operator.IS_NOT_NULL)
-
-
-class Fixed(Enum):
-    """A part of the filter that the segment answers without rows."""
-
-    EMPTY = "empty"
-    EVERYTHING = "everything"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundLeaf:
-    """``mask``: rows that match. ``entries_per_row``: values that a scan reads a row, 1 if single-value.
+    """``mask``: rows that match. ``value_counts``: values that a scan reads a row, None for one each.
 
     ``is_free``: answered by a sorted column, or by the index that its function cannot do without.
     ``leaf``: what it asks.
@@ -69,7 +51,7 @@ class BoundLeaf:
 
     leaf: Leaf
     mask: Mask
-    entries_per_row: float
+    value_counts: Counts | None
     is_free: bool
 
 
@@ -109,7 +91,9 @@ class FilterBinder:
 
     window: RowWindow
     is_free: Callable[[Leaf], bool]
-    _masks: dict[tuple[Leaf, tuple[tuple[str, ...], ...]], tuple[Mask, float] | Fixed]
+    _masks: dict[tuple[tuple[Leaf, ...], tuple[tuple[str, ...], ...]], Mask | Fixed]
+    _counts: dict[str, Counts]
+    _expressions: dict[tuple[Leaf, tuple[tuple[str, ...], ...]], Mask | None]
 
     def bind(
         self, predicate: Predicate, literals: Literals, unknown_ratio: float | None = None
@@ -122,40 +106,97 @@ class FilterBinder:
             case Constant(value):
                 return Fixed.EVERYTHING if value else Fixed.EMPTY
             case And(children):
-                return _bound_and([self.bind(child, literals, unknown_ratio) for child in children])
+                return _bound_and(self._bind_all(children, literals, unknown_ratio))
             case Or(children):
                 return _bound_or([self.bind(child, literals, unknown_ratio) for child in children])
             case Not(child):
                 return _bound_not(self.bind(child, literals, unknown_ratio))
-        return self._bind_leaf(predicate, literals, unknown_ratio)
+            case Filtered(rows, child):
+                kept = self.bind(rows, literals, unknown_ratio)
+                return _bound_within(kept, self.bind(child, literals, unknown_ratio))
+        return self._bind_range(predicate, literals, unknown_ratio)
 
     def is_known(self, leaf: Leaf) -> bool:
         """Tell whether the rows that match ``leaf`` can be read off the window."""
-        return bool(leaf.column) and (leaf.column in self.window.columns or leaf.operator in _NULL_TESTS)
+        return bool(leaf.column) and (leaf.column in self.window.columns or leaf.operator in NULL_TESTS)
 
-    def _bind_leaf(self, leaf: Leaf, literals: Literals, unknown_ratio: float | None) -> BoundFilter:
-        is_free = leaf.operator is Operator.OWN_INDEX or self.is_free(leaf)
+    def _bind_all(
+        self, children: Sequence[Predicate], literals: Literals, unknown_ratio: float | None
+    ) -> list[BoundFilter]:
+        """Bind the children of an AND; ranges of one single-value column become one, as in the broker."""
+        ranges: dict[str, list[Leaf]] = {}
+        for child in children:
+            if self._is_mergeable(child):
+                assert isinstance(child, Leaf)
+                ranges.setdefault(child.column, []).append(child)
+        bound = []
+        for child in children:
+            if isinstance(child, Leaf) and self._is_mergeable(child):
+                of_column = ranges.pop(child.column, None)
+                if of_column:
+                    bound.append(self._bind_leaves(tuple(of_column), literals, unknown_ratio))
+            else:
+                bound.append(self.bind(child, literals, unknown_ratio))
+        return bound
+
+    def _is_mergeable(self, predicate: Predicate) -> bool:
+        return (
+            isinstance(predicate, Leaf)
+            and predicate.operator is Operator.RANGE
+            and not self._is_multi_value(predicate.column)
+        )
+
+    def _is_multi_value(self, column: str) -> bool:
+        return column in self.window.columns and self.window.columns[column].offsets is not None
+
+    def _bind_range(self, leaf: Leaf, literals: Literals, unknown_ratio: float | None) -> BoundFilter:
+        if leaf.is_merged and self._is_multi_value(leaf.column):
+            halves = (replace(leaf, high=None, is_merged=False), replace(leaf, low=None, is_merged=False))
+            return _bound_and([self._bind_leaves((half,), literals, unknown_ratio) for half in halves])
+        return self._bind_leaves((leaf,), literals, unknown_ratio)
+
+    def _bind_leaves(
+        self, leaves: tuple[Leaf, ...], literals: Literals, unknown_ratio: float | None
+    ) -> BoundFilter:
+        """Bind predicates of one column that hold together; there are several of ranges alone."""
+        leaf = leaves[0]
+        # Null tests read the null value vector, a bitmap.
+        is_free = leaf.operator in (Operator.OWN_INDEX, *NULL_TESTS) or self.is_free(leaf)
+        if leaf.operator is Operator.EXPRESSION:
+            computed = self._expression(leaf, literals)
+            if computed is not None:
+                return BoundLeaf(leaf, computed, None, is_free)
         if unknown_ratio is not None and not self.is_known(leaf):
-            return BoundLeaf(leaf, _scattered(unknown_ratio, self.window.rows, leaf), 1.0, is_free)
-        key = (leaf, tuple(tuple(literals[slot.position]) for slot in _slots(leaf)))
+            return BoundLeaf(leaf, scattered(unknown_ratio, self.window.rows, leaf), None, is_free)
+        key = (leaves, tuple(tuple(literals[slot.position]) for each in leaves for slot in slots_of(each)))
         if key not in self._masks:
             if len(self._masks) * self.window.rows > _MAX_KEPT_MASK_BYTES:
                 self._masks.clear()
-            self._masks[key] = _leaf_mask(leaf, literals, self.window)
+            self._masks[key] = leaf_mask(leaves, literals, self.window)
         found = self._masks[key]
         if isinstance(found, Fixed):
             return found
-        return BoundLeaf(leaf, found[0], found[1], is_free)
+        return BoundLeaf(leaf, found, self._value_counts(leaf.column), is_free)
+
+    def _expression(self, leaf: Leaf, literals: Literals) -> Mask | None:
+        key = (leaf, tuple(tuple(literals[position]) for position in _positions_in(leaf.expression)))
+        if key not in self._expressions:
+            self._expressions[key] = expression_mask(leaf, literals, self.window)
+        return self._expressions[key]
+
+    def _value_counts(self, column: str) -> Counts | None:
+        if not self._is_multi_value(column):
+            return None
+        if column not in self._counts:
+            offsets = self.window.columns[column].offsets
+            assert offsets is not None
+            self._counts[column] = np.diff(offsets)
+        return self._counts[column]
 
 
 def filter_binder(window: RowWindow, is_free: Callable[[Leaf], bool]) -> FilterBinder:
     """Return a binder for ``window`` with nothing kept yet."""
-    return FilterBinder(window, is_free, {})
-
-
-def assumed_ratio(operator: Operator) -> float:
-    """Return the share of rows that a predicate is taken to keep where nothing tells it."""
-    return _ASSUMED_RATIOS.get(operator, _ASSUMED_OTHER_RATIO)
+    return FilterBinder(window, is_free, {}, {}, {})
 
 
 def is_served_by_sorting(leaf: Leaf, sorted_columns: frozenset[str], rules: IndexRules) -> bool:
@@ -163,9 +204,8 @@ def is_served_by_sorting(leaf: Leaf, sorted_columns: frozenset[str], rules: Inde
     return leaf.column in sorted_columns and rules.serves("sorted", leaf)
 
 
-def _slots(leaf: Leaf) -> tuple[Slot, ...]:
-    bounds = tuple(b.slot for b in (leaf.low, leaf.high) if b is not None and b.slot is not None)
-    return leaf.slots + bounds
+def _positions_in(expression: str) -> list[int]:
+    return [int(found) for found in re.findall(r":p(\d+)", expression)]
 
 
 def _bound_and(children: list[BoundFilter]) -> BoundFilter:
@@ -177,6 +217,21 @@ def _bound_and(children: list[BoundFilter]) -> BoundFilter:
     if len(parts) == 1:
         return parts[0]
     return BoundAnd(tuple(parts), np.logical_and.reduce([part.mask for part in parts]))
+
+
+def _bound_within(rows: BoundFilter, asked: BoundFilter) -> BoundFilter:
+    """Return an AND of ``asked`` with rows that are known by then (CombinedFilterOperator).
+
+    ``toNonScanDocIdSet`` gathers the rows of a scan, an AND or an OR beforehand; those of a NOT are scanned
+    anew.
+    """
+    if isinstance(asked, Fixed) or rows is Fixed.EMPTY:
+        return Fixed.EMPTY
+    if isinstance(rows, BoundNot):
+        return BoundAnd((rows, asked), rows.mask & asked.mask)
+    mask = np.ones(len(asked.mask), dtype=bool) if isinstance(rows, Fixed) else rows.mask
+    known = BoundLeaf(Leaf(Operator.OWN_INDEX), mask, None, is_free=True)
+    return BoundAnd((known, asked), mask & asked.mask)
 
 
 def _bound_or(children: list[BoundFilter]) -> BoundFilter:
@@ -197,96 +252,3 @@ def _bound_not(child: BoundFilter) -> BoundFilter:
         case Fixed.EVERYTHING:
             return Fixed.EMPTY
     return BoundNot(child, ~child.mask)
-
-
-def _leaf_mask(leaf: Leaf, literals: Literals, window: RowWindow) -> tuple[Mask, float] | Fixed:
-    if leaf.operator is Operator.IS_NULL:
-        return Fixed.EMPTY
-    if leaf.operator is Operator.IS_NOT_NULL:
-        return Fixed.EVERYTHING
-    column = window.columns.get(leaf.column)
-    if column is None:
-        return _guessed(leaf, window.rows), 1.0
-    values = column.dictionary if column.dictionary is not None else column.values
-    positions = _positions(leaf, literals, ValuePositions(values))
-    if positions is None:
-        return _guessed(leaf, window.rows), _entries_per_row(column, window.rows)
-    distinct = len(values) if values is not None else 0
-    negated = leaf.operator in NEGATIONS
-    if column.dictionary is not None:
-        # The dictionary covers the segment: what it lacks, no row has.
-        if len(positions) == 0:
-            return Fixed.EVERYTHING if negated else Fixed.EMPTY
-        if len(positions) == distinct:
-            return Fixed.EMPTY if negated else Fixed.EVERYTHING
-    mask = _rows_with(column, positions, distinct)
-    if column.dictionary is not None and not mask.any():
-        # Present in the segment but not among these rows: as frequent as an average value.
-        mask = _scattered(len(positions) / distinct, window.rows, leaf)
-    return (~mask if negated else mask), _entries_per_row(column, window.rows)
-
-
-def _positions(leaf: Leaf, literals: Literals, values: ValuePositions) -> Positions | None:
-    texts = [_signed(text, slot) for slot in leaf.slots for text in literals[slot.position]]
-    texts.extend(leaf.constants)
-    match leaf.operator:
-        case Operator.EQUAL | Operator.NOT_EQUAL | Operator.IN | Operator.NOT_IN if texts:
-            return values.equal_to(texts)
-        case Operator.RANGE:
-            low, high = _bound_text(leaf.low, literals), _bound_text(leaf.high, literals)
-            if (leaf.low and low is None) or (leaf.high and high is None):
-                return None
-            return values.between(
-                low,
-                high,
-                low_inclusive=bool(leaf.low and leaf.low.inclusive),
-                high_inclusive=bool(leaf.high and leaf.high.inclusive),
-            )
-        case Operator.LIKE if texts:
-            return values.like(texts[0])
-        case Operator.REGEXP_LIKE if texts:
-            return values.regexp_like(texts[0])
-    return None
-
-
-def _bound_text(bound: Bound | None, literals: Literals) -> str | None:
-    if bound is None or bound.slot is None:
-        return None
-    return _signed(literals[bound.slot.position][0], bound.slot)
-
-
-def _signed(text: str, slot: Slot) -> str:
-    if not slot.negative:
-        return text
-    return text[1:] if text.startswith("-") else "-" + text
-
-
-def _rows_with(column: ColumnWindow, positions: Positions, values: int) -> Mask:
-    hits: Mask
-    if len(positions) == 1:
-        hits = column.codes == positions[0]
-    else:
-        wanted = np.zeros(values, dtype=bool)
-        wanted[positions] = True
-        hits = wanted[column.codes]
-    if column.offsets is None:
-        return hits
-    starts = column.offsets[:-1]
-    counts = np.add.reduceat(np.append(hits, False).astype(np.int32), starts)
-    # reduceat gives a row without values its neighbour's first entry.
-    counts[column.offsets[1:] == starts] = 0
-    return np.asarray(counts > 0)
-
-
-def _entries_per_row(column: ColumnWindow, rows: int) -> float:
-    return 1.0 if column.offsets is None or not rows else len(column.codes) / rows
-
-
-def _guessed(leaf: Leaf, rows: int) -> Mask:
-    return _scattered(assumed_ratio(leaf.operator), rows, leaf)
-
-
-def _scattered(ratio: float, rows: int, leaf: Leaf) -> Mask:
-    """Rows picked independently of all other columns, the same ones at every run."""
-    picked: Mask = np.random.default_rng(crc32(repr(leaf).encode())).random(rows) < ratio
-    return picked

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from starskip.scoring.filter_cost import Answers
 from starskip.scoring.leaf_estimates import LeafEstimate
-from starskip.sql.predicate import And, Constant, Leaf, Not, Or, Predicate
+from starskip.sql.predicate import And, Constant, Filtered, Leaf, Not, Or, Predicate
 
 Ratios = npt.NDArray[np.float64]
 _ALMOST_ALL = 1.0 - 1e-12
@@ -55,6 +55,10 @@ def filter_work(
             return Work(work.entries, 1.0 - work.surviving, work.is_answered)
         case Constant(value):
             return Work(np.zeros(()), np.array(float(value)), is_answered=True)
+        case Filtered(rows, child):
+            kept = filter_work(rows, estimates, answers, is_reordered=is_reordered).surviving
+            work = filter_work(child, estimates, answers, is_reordered=is_reordered)
+            return Work(work.entries * kept, work.surviving * kept, work.is_answered)
     children = [
         filter_work(child, estimates, answers, is_reordered=is_reordered) for child in predicate.children
     ]
@@ -76,6 +80,12 @@ def entries_by_column(
             return {predicate.column: filter_work(predicate, estimates, answers).entries}
         case Not(child):
             return entries_by_column(child, estimates, answers)
+        case Filtered(rows, child):
+            kept = filter_work(rows, estimates, answers).surviving
+            return {
+                column: entries * kept
+                for column, entries in entries_by_column(child, estimates, answers).items()
+            }
         case Constant():
             return {}
     reached: Sequence[Ratios | float] = [1.0] * len(predicate.children)

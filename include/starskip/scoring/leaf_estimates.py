@@ -16,13 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from starskip.pinot.index_rules import IndexRules
-from starskip.scoring.bound_filter import LEAST_UNKNOWN_RATIO, assumed_ratio
+from starskip.scoring.leaf_masks import LEAST_UNKNOWN_RATIO, assumed_ratio
 from starskip.scoring.parser_selectivity import distinct_literals, equality_ratio
 from starskip.sql.predicate import (
     EQUALITIES,
     NEGATIONS,
     And,
     Constant,
+    Filtered,
     Leaf,
     Not,
     Operator,
@@ -80,6 +81,8 @@ def surviving_ratios(predicate: Predicate, estimates: Mapping[Leaf, LeafEstimate
             return np.asarray(1.0 - prod(missed, start=np.ones(())))
         case Not(child):
             return 1.0 - surviving_ratios(child, estimates)
+        case Filtered(rows, child):
+            return surviving_ratios(rows, estimates) * surviving_ratios(child, estimates)
         case Constant(value):
             return np.array(float(value))
 

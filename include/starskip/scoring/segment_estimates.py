@@ -15,19 +15,19 @@ import pyarrow as pa
 
 from starskip.artefacts.schemas import ESTIMATES
 from starskip.pinot.index_rules import IndexRules
-from starskip.scoring.alternatives import Candidates, leg_alternatives
+from starskip.scoring.alternatives import Candidates, LegAlternatives, leg_alternatives
 from starskip.scoring.bound_filter import (
-    LEAST_UNKNOWN_RATIO,
     FilterBinder,
-    Fixed,
     filter_binder,
     is_served_by_sorting,
 )
-from starskip.scoring.filter_cost import Answers, filter_cost, survivors_of_indexes
+from starskip.scoring.filter_cost import Answers, filter_entries
+from starskip.scoring.leaf_masks import LEAST_UNKNOWN_RATIO, Fixed
 from starskip.scoring.structure import Structure, by_column
-from starskip.sql.predicate import And, Leaf, Or
-from starskip.sql.query_shape import QueryShape, query_shape
+from starskip.sql.predicate import And, Leaf, Slot, leaves
+from starskip.sql.query_shape import DEFAULT_LIMIT, QueryShape, query_shape
 from starskip.tables.row_window import RowWindow
+from starskip.tables.sorted_window import sorted_window
 from starskip.workload.shape_workload import Instance, Literals, ShapeWorkload
 
 
@@ -47,9 +47,9 @@ class SegmentState:
         """Tell whether the order of the rows answers ``leaf``."""
         return is_served_by_sorting(leaf, self.sorted_columns, self.rules)
 
-    def in_another_order(self) -> SegmentState:
-        """Return the state of the same rows sorted by another column."""
-        return replace(self, sorted_columns=self.sorted_columns & self.constant_columns)
+    def sorted_by(self, column: str) -> SegmentState:
+        """Return the state of the same rows once they are sorted by ``column``."""
+        return replace(self, sorted_columns=self.sorted_columns & self.constant_columns | {column})
 
     def answers(self, alternative: frozenset[Structure]) -> Answers:
         """Return what is answered once ``alternative`` is built and dropped, beside what is in force."""
@@ -96,9 +96,7 @@ def estimate_segment(
     if not window.rows:
         return pa.RecordBatch.from_pylist([], ESTIMATES)
     simulated_ratio = window.segment_rows / max(table_rows, window.segment_rows)
-    binder = filter_binder(window, state.is_free)
-    reordered = filter_binder(window, state.in_another_order().is_free)
-    answers: dict[frozenset[Structure], Answers] = {}
+    orders = _SortOrders(window, state)
     rows: list[tuple[object, ...]] = []
     for workload in shapes:
         shape = parsed_shape(workload.skeleton)
@@ -106,25 +104,61 @@ def estimate_segment(
             for position, (literals, instance) in enumerate(workload.instances.items()):
                 if share is not None and not share.includes(position):
                     continue
-                unknown = _unknown_ratio(binder, shape, literals, instance, table_rows)
-                bound = binder.bind(leg.leg, literals, unknown)
-                resorted = reordered.bind(leg.leg, literals, unknown) if leg.reorders else bound
-                entries: list[float] = []
-                eager: list[float] = []
-                for alternative in leg.alternatives:
-                    if alternative not in answers:
-                        answers[alternative] = state.answers(alternative)
-                    ask = answers[alternative]
-                    here = resorted if alternative else bound
-                    entries.append(filter_cost(here, ask) * window.segment_rows)
-                    # An OR never runs eagerly as a whole, though a leg without its sibling's literal may.
-                    if shape.stops_early and not isinstance(leg.leg, Or):
-                        cost = survivors_of_indexes(here, ask)
-                        eager.append(np.nan if cost is None else cost * window.segment_rows)
-                live = 0 if isinstance(bound, Fixed) else 1
-                key = (window.table, workload.shape_id, number, position)
-                rows.append((*key, entries, eager, live, simulated_ratio))
+                unknown = _unknown_ratio(orders.today, shape, literals, instance, table_rows)
+                limit = _early_limit(shape, literals)
+                entries = orders.entries(leg, literals, unknown, limit)
+                rows.append((window.table, workload.shape_id, number, position, entries, simulated_ratio))
     return _estimate_rows(rows).to_batches()[0] if rows else pa.RecordBatch.from_pylist([], ESTIMATES)
+
+
+class _SortOrders:
+    """A window in the order of its rows and in those that sorting by a column would give."""
+
+    def __init__(self, window: RowWindow, state: SegmentState) -> None:
+        self.today = filter_binder(window, state.is_free)
+        self._window = window
+        self._state = state
+        self._sorted: dict[str, FilterBinder] = {}
+        self._answers: dict[frozenset[Structure], Answers] = {}
+
+    def entries(
+        self, leg: LegAlternatives, literals: Literals, unknown: float | None, limit: int | None
+    ) -> list[float]:
+        """Return the entries of the whole segment under each alternative of ``leg``."""
+        known: dict[object, float] = {}
+        asked = tuple(dict.fromkeys(leaves(leg.leg)))
+        bound = self.today.bind(leg.leg, literals, unknown)
+        found = []
+        for alternative in leg.alternatives:
+            if alternative not in self._answers:
+                self._answers[alternative] = self._state.answers(alternative)
+            answers = self._answers[alternative]
+            order = next((item.column for item in alternative if item.kind == "sorted"), None)
+            # Sets of indexes that answer the same predicates read the same.
+            key = (order, *(answers(leaf) for leaf in asked))
+            if key not in known:
+                here = bound if order is None else self._binder(order).bind(leg.leg, literals, unknown)
+                read = filter_entries(here, answers, limit)
+                known[key] = read.of_segment(self._window.rows, self._window.segment_rows, limit)
+            found.append(known[key])
+        return found
+
+    def _binder(self, column: str) -> FilterBinder:
+        if column not in self._sorted:
+            state = self._state.sorted_by(column)
+            self._sorted[column] = filter_binder(sorted_window(self._window, column), state.is_free)
+        return self._sorted[column]
+
+
+def _early_limit(shape: QueryShape, literals: Literals) -> int | None:
+    """Return how many rows end the query; None where it reads all that match."""
+    if not shape.stops_early:
+        return None
+    limit = shape.limit
+    if isinstance(limit, Slot):
+        text = literals[limit.position][0]
+        limit = int(text) if text.isdigit() else None
+    return DEFAULT_LIMIT if limit is None else limit
 
 
 def _unknown_ratio(
@@ -148,19 +182,12 @@ def _unknown_ratio(
 
 def merge_estimates(batches: Iterable[pa.RecordBatch]) -> pa.Table:
     """Sum ESTIMATES rows of the same instance over segments; associative."""
-    sums: dict[tuple[str, str, int, int], tuple[np.ndarray, np.ndarray, int, float]] = {}
+    sums: dict[tuple[str, str, int, int], tuple[np.ndarray, float]] = {}
     for batch in batches:
         for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            key, entries, eager, live, ratio = row[:4], np.array(row[4]), np.array(row[5]), row[6], row[7]
-            if key in sums:
-                before = sums[key]
-                # NaN only says "no index in the AND here": such a segment reads nothing either way.
-                eager = np.where(
-                    np.isnan(eager), before[1], np.where(np.isnan(before[1]), eager, eager + before[1])
-                )
-                sums[key] = (before[0] + entries, eager, before[2] + live, before[3] + ratio)
-            else:
-                sums[key] = (entries, eager, live, ratio)
+            key, entries, ratio = row[:4], np.array(row[4]), row[5]
+            before = sums.get(key)
+            sums[key] = (entries, ratio) if before is None else (before[0] + entries, before[1] + ratio)
     return _estimate_rows([(*key, *value) for key, value in sorted(sums.items())])
 
 

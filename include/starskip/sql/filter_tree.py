@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from starskip.sql.pinot_dialect import PinotDialect, is_infix_not
 from starskip.sql.predicate import And, Bound, Constant, Leaf, Not, Operator, Or, Predicate, Slot
 
 _COMPARISONS: dict[type[exp.Expression], tuple[str, str]] = {
@@ -36,7 +37,7 @@ def filter_tree(expression: exp.Expression) -> Predicate:
             # Walked without recursion: machine-made filters chain thousands of ORs.
             return kind(tuple(filter_tree(child) for child in _chain(expression, type(expression))))
         case exp.Not():
-            return _negated(expression.this)
+            return _negated(expression.this, is_infix=is_infix_not(expression))
         case exp.Boolean():
             return Constant(bool(expression.this))
         case exp.Column():
@@ -45,7 +46,7 @@ def filter_tree(expression: exp.Expression) -> Predicate:
     if expression.args.get("negate"):
         positive = expression.copy()
         positive.set("negate", None)
-        return _negated(positive)
+        return _negated(positive, is_infix=True)
     return _leaf(expression)
 
 
@@ -59,13 +60,13 @@ def _chain(expression: exp.Expression, kind: type[exp.Expression]) -> list[exp.E
     return parts[::-1]
 
 
-def _negated(inner: exp.Expression) -> Predicate:
-    """``x NOT IN``, ``x IS NOT NULL`` come as Not(In), Not(Is): Pinot has predicates of its own for them.
+def _negated(inner: exp.Expression, *, is_infix: bool) -> Predicate:
+    """Return a predicate of its own for ``x NOT IN`` and ``x IS NOT NULL``.
 
-    Any other NOT, also NOT LIKE and NOT BETWEEN, Pinot runs as an operator around the scan.
+    Any other NOT, also ``NOT x IN``, NOT LIKE and NOT BETWEEN, Pinot runs as an operator around the scan.
     """
     child = filter_tree(inner)
-    if isinstance(child, Leaf) and child.operator in _NEGATED:
+    if is_infix and isinstance(child, Leaf) and child.operator in _NEGATED:
         return replace(child, operator=_NEGATED[child.operator])
     return Not(child)
 
@@ -118,7 +119,10 @@ def _comparison(expression: exp.Expression) -> Predicate:
 def _expression_leaf(expression: exp.Expression) -> Leaf:
     names = dict.fromkeys(column.name for column in expression.find_all(exp.Column))
     own_index = isinstance(expression, exp.Anonymous) and expression.name.upper() in _OWN_INDEX
-    return Leaf(Operator.OWN_INDEX if own_index else Operator.EXPRESSION, columns=tuple(names))
+    if own_index:
+        return Leaf(Operator.OWN_INDEX, columns=tuple(names))
+    text = expression.sql(dialect=PinotDialect, comments=False)
+    return Leaf(Operator.EXPRESSION, columns=tuple(names), expression=text)
 
 
 def _column(node: exp.Expression | None) -> str | None:

@@ -2,15 +2,19 @@
 
 Pinot parses with Calcite: double quotes and backticks name columns, ``$`` is part of a name
 (``$ts$DAY``). Nulls sort as if they were greater than any value. Its ``OPTION(…)`` suffix is cut off before
-parsing (fingerprint).
+parsing (fingerprint). ``c NOT IN (…)`` is a predicate of its own, which ``NOT c IN (…)`` is not: that one
+scans for IN and turns the answer round, at several times the entries.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from sqlglot import tokens
+from sqlglot import exp, generator, parser, tokens
 from sqlglot.dialects.dialect import Dialect
+
+_IS_INFIX = "is_infix"
+"""Argument of a Not that stood behind its column."""
 
 
 class PinotDialect(Dialect):
@@ -23,3 +27,39 @@ class PinotDialect(Dialect):
 
         IDENTIFIERS: ClassVar[list[str | tuple[str, str]]] = ['"', "`"]
         VAR_SINGLE_TOKENS: ClassVar[set[str]] = {"$"}
+
+    class Parser(parser.Parser):
+        """The parser, which keeps where a NOT stood."""
+
+        def _negate_range(self, this: exp.Expr | None = None) -> exp.Expr | None:
+            return _infix(super()._negate_range(this))
+
+        def _parse_is(self, this: exp.Expr | None) -> exp.Expr | None:
+            return _infix(super()._parse_is(this))
+
+    class Generator(generator.Generator):
+        """The generator, which puts a NOT where it stood."""
+
+        def not_sql(self, expression: exp.Not) -> str:
+            """Write ``c NOT IN (…)`` and ``c IS NOT NULL``, or NOT in front."""
+            negated = expression.this
+            if is_infix_not(expression) and isinstance(negated, exp.In | exp.Is):
+                column, whole = self.sql(negated, "this"), self.sql(negated)
+                rest = (
+                    whole.removeprefix(f"{column} IS ")
+                    if isinstance(negated, exp.Is)
+                    else whole[len(column) :]
+                )
+                return f"{column} IS NOT {rest}" if isinstance(negated, exp.Is) else f"{column} NOT{rest}"
+            return super().not_sql(expression)
+
+
+def is_infix_not(expression: exp.Not) -> bool:
+    """Tell whether the NOT stood behind its column, as in ``c NOT IN (1)``."""
+    return bool(expression.args.get(_IS_INFIX))
+
+
+def _infix(expression: exp.Expr | None) -> exp.Expr | None:
+    if isinstance(expression, exp.Not):
+        expression.set(_IS_INFIX, True)
+    return expression

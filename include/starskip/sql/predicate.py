@@ -53,6 +53,8 @@ class Leaf:
     columns are asked, it is empty and ``columns`` names all of them. ``slots``: literals of EQUAL … NOT_IN
     (several slots where an OR of equalities was merged), LIKE and REGEXP_LIKE. A bound whose value
     is not a plain literal has slot None. ``constants``: TRUE or FALSE, which are part of the text.
+    ``is_merged``: a range of two comparisons; in a multi-value column other values may satisfy each of them.
+    ``expression``: the text of an EXPRESSION, with ``:p0`` for slot 0 and so on.
     """
 
     operator: Operator
@@ -62,6 +64,8 @@ class Leaf:
     high: Bound | None = None
     columns: tuple[str, ...] = ()
     constants: tuple[str, ...] = ()
+    is_merged: bool = False
+    expression: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,15 @@ class Constant:
     value: bool
 
 
-Predicate = Leaf | And | Or | Not | Constant
+@dataclass(frozen=True, slots=True)
+class Filtered:
+    """An aggregation's FILTER: ``predicate``, asked of the rows that a finished scan of ``rows`` has kept."""
+
+    rows: Predicate
+    predicate: Predicate
+
+
+Predicate = Leaf | And | Or | Not | Constant | Filtered
 
 
 def leaves(predicate: Predicate) -> Iterator[Leaf]:
@@ -104,6 +116,9 @@ def leaves(predicate: Predicate) -> Iterator[Leaf]:
             for child in children:
                 yield from leaves(child)
         case Not(child):
+            yield from leaves(child)
+        case Filtered(rows, child):
+            yield from leaves(rows)
             yield from leaves(child)
 
 

@@ -15,7 +15,7 @@ from starskip.sql.filter_tree import filter_tree
 from starskip.sql.fingerprint import SLOT, masked
 from starskip.sql.nesting import MAX_NESTING, nesting
 from starskip.sql.pinot_dialect import PinotDialect
-from starskip.sql.predicate import Constant, Or, Predicate, Slot, columns_of, leaves
+from starskip.sql.predicate import Constant, Filtered, Or, Predicate, Slot, columns_of, leaves
 from starskip.sql.rewrite_filter import rewrite_filter
 
 MAX_SKELETON_CHARACTERS = 20_000
@@ -25,7 +25,8 @@ MAX_PREDICATES = 200
 _QUERY = re.compile(r"[( ]*(?:select|with)\b", re.IGNORECASE)
 _QUOTED_NAME = re.compile(r'"[^"]*+"|`[^`]*+`')
 _TYPED_LITERAL = re.compile(rf"\b(?:DATE|TIMESTAMP|TIME)\s+(?={SLOT})", re.IGNORECASE)
-_PINOT_DEFAULT_LIMIT = 10
+DEFAULT_LIMIT = 10
+"""Rows that Pinot returns where a query has no LIMIT."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +80,7 @@ def _shape(select: exp.Select) -> QueryShape:
     text = _normal_text(select)
     limit = _limit(select)
     _resolve_aliases(select)
-    where = select.args.get("where")
-    tree = rewrite_filter(filter_tree(where.this)) if where else _aggregation_filters(select)
+    tree = _filter(select)
     if sum(1 for _ in leaves(tree)) > MAX_PREDICATES:
         raise UnsupportedQuery("the filter has too many predicates", reason="too_many_predicates")
     return QueryShape(
@@ -106,11 +106,29 @@ def _resolve_aliases(select: exp.Select) -> None:
                 column.replace(aliases[column.name].copy())
 
 
-def _aggregation_filters(select: exp.Select) -> Predicate:
-    """``SUM(x) FILTER (WHERE p)`` without a WHERE scans once for each p, like the legs of an OR."""
-    filters = [item.expression.this for item in select.find_all(exp.Filter) if item.expression]
-    trees = tuple(rewrite_filter(filter_tree(predicate)) for predicate in filters)
-    return Or(trees) if len(trees) > 1 else trees[0] if trees else Constant(True)
+def _filter(select: exp.Select) -> Predicate:
+    """Return the WHERE with the aggregations' FILTERs as Pinot 0.11 runs them.
+
+    The WHERE is scanned once by itself. Each distinct FILTER is asked of the rows that it keeps, and so is
+    the WHERE once more for aggregations without one (AggregationPlanNode); they scan like legs of an OR.
+    """
+    where = select.args.get("where")
+    main = rewrite_filter(filter_tree(where.this)) if where else Constant(True)
+    clauses = [node for node in select.find_all(exp.Filter) if node.expression]
+    if not clauses:
+        return main
+    filters: list[Predicate] = []
+    for clause in clauses:
+        found = filter_tree(clause.expression.this)
+        if found not in filters:
+            filters.append(found)
+    # The broker's optimizers look at the WHERE alone.
+    parts: list[Predicate] = [Filtered(main, each) for each in filters]
+    if main != Constant(True):
+        if any(_aggregates(item) and not item.find(exp.Filter) for item in select.expressions):
+            parts.append(Filtered(main, main))
+        parts.insert(0, main)
+    return Or(tuple(parts)) if len(parts) > 1 else parts[0]
 
 
 def _parsed(skeleton: str) -> exp.Select:
@@ -143,7 +161,7 @@ def _normal_text(select: exp.Select) -> str:
 def _limit(select: exp.Select) -> Slot | int | None:
     limit = select.args.get("limit")
     if limit is None:
-        return _PINOT_DEFAULT_LIMIT
+        return DEFAULT_LIMIT
     value = limit.expression if isinstance(limit, exp.Limit) else None
     if isinstance(value, exp.Placeholder) and value.name.startswith("p"):
         return Slot(int(value.name[1:]))

@@ -9,7 +9,9 @@ once, not twice (samples README, model_check).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from starskip.sql.java_hash_order import java_hash_order
 from starskip.sql.predicate import And, Constant, Leaf, Not, Operator, Or, Predicate
 
 _EQUALITIES = (Operator.EQUAL, Operator.IN)
@@ -31,19 +33,35 @@ def rewrite_filter(predicate: Predicate) -> Predicate:
             parts = _merge_equalities([part for part in parts if part != Constant(False)])
             return _joined(Or, parts, empty=False)
         case Not(child):
-            # Below a NOT nothing is merged: NOT (a = 1 OR a = 2) was measured to scan twice.
-            return Constant(not child.value) if isinstance(child, Constant) else predicate
+            # Below a NOT no equalities are merged: NOT (a = 1 OR a = 2) was measured to scan twice.
+            return _negated(_below_not(child))
     return predicate
 
 
+def _below_not(predicate: Predicate) -> Predicate:
+    """Merge ranges alone: the other optimizers of the broker do not look below a NOT."""
+    match predicate:
+        case And(children):
+            return _joined(And, _merge_ranges([_below_not(child) for child in children]), empty=True)
+        case Or(children):
+            return Or(tuple(_below_not(child) for child in children))
+        case Not(child):
+            return _negated(_below_not(child))
+    return predicate
+
+
+def _negated(child: Predicate) -> Predicate:
+    return Constant(not child.value) if isinstance(child, Constant) else Not(child)
+
+
 def _flat(kind: type[And] | type[Or], children: Sequence[Predicate]) -> list[Predicate]:
+    """Return the children with those of nested ones in their places, before any of them is merged."""
     parts: list[Predicate] = []
     for child in children:
-        part = rewrite_filter(child)
-        if isinstance(part, kind):
-            parts.extend(part.children)
+        if isinstance(child, kind):
+            parts.extend(_flat(kind, child.children))
         else:
-            parts.append(part)
+            parts.append(rewrite_filter(child))
     return parts
 
 
@@ -74,21 +92,27 @@ def _merge_equalities(parts: list[Predicate]) -> list[Predicate]:
 
 
 def _merge_ranges(parts: list[Predicate]) -> list[Predicate]:
-    merged: list[Predicate] = []
-    place: dict[str, int] = {}
+    ranges: dict[str, list[Leaf]] = {}
+    others: list[Predicate] = []
     for part in parts:
         if isinstance(part, Leaf) and part.operator is Operator.RANGE:
-            at = place.get(part.column)
-            if at is not None:
-                first = merged[at]
-                assert isinstance(first, Leaf)
-                # Only complementary halves: which of two lower bounds is tighter depends on literals.
-                if (first.low is None or part.low is None) and (first.high is None or part.high is None):
-                    merged[at] = Leaf(
-                        Operator.RANGE, part.column, low=first.low or part.low, high=first.high or part.high
-                    )
-                    continue
-            else:
-                place[part.column] = len(merged)
-        merged.append(part)
+            ranges.setdefault(part.column, []).append(part)
+        else:
+            others.append(part)
+    if all(len(of_column) == 1 for of_column in ranges.values()):
+        return parts
+    # The broker gathers them in a HashMap, and puts them behind all other children in its order.
+    return others + [leaf for column in java_hash_order(ranges) for leaf in _merged_halves(ranges[column])]
+
+
+def _merged_halves(leaves: list[Leaf]) -> list[Leaf]:
+    """Merge a lower with an upper bound; which of two lower bounds is tighter depends on literals."""
+    merged = leaves[:1]
+    for leaf in leaves[1:]:
+        first = merged[-1]
+        if (first.low is None or leaf.low is None) and (first.high is None or leaf.high is None):
+            low, high = first.low or leaf.low, first.high or leaf.high
+            merged[-1] = replace(first, low=low, high=high, is_merged=True)
+        else:
+            merged.append(leaf)
     return merged

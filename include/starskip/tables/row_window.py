@@ -23,12 +23,14 @@ class ColumnWindow:
     ``codes``: positions in ``dictionary`` (or in ``values`` of a raw column), one an entry, int32.
     ``offsets``: for a multi-value column, rows + 1 positions into ``codes``; None for single-value.
     ``values``: for a raw column, the distinct values seen in the window; else None.
+    ``nulls``: which rows are null, which the values do not show; None where the segment does not tell.
     """
 
     codes: npt.NDArray[np.int32]
     dictionary: pa.Array | None = None
     offsets: npt.NDArray[np.int32] | None = None
     values: pa.Array | None = None
+    nulls: npt.NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True, slots=True)

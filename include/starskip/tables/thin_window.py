@@ -23,16 +23,22 @@ def thin_window(window: RowWindow, max_rows: int) -> RowWindow:
         return window
     starts = (np.arange(RUNS) * (window.rows - run_rows)) // (RUNS - 1)
     rows = (starts[:, None] + np.arange(run_rows)).ravel()
+    return rows_taken(window, rows)
+
+
+def rows_taken(window: RowWindow, rows: npt.NDArray[np.int64]) -> RowWindow:
+    """Return the given rows of ``window``, in their order."""
     columns = {name: _taken(column, rows) for name, column in window.columns.items()}
     return replace(window, rows=len(rows), columns=columns)
 
 
 def _taken(column: ColumnWindow, rows: npt.NDArray[np.int64]) -> ColumnWindow:
+    nulls = None if column.nulls is None else column.nulls[rows]
     if column.offsets is None:
-        return replace(column, codes=column.codes[rows])
+        return replace(column, codes=column.codes[rows], nulls=nulls)
     lengths = np.diff(column.offsets)[rows]
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
     # Entry i of row r lies at the row's old start plus i: repeat each start, add a count within the row.
     within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
     entries = np.repeat(column.offsets[:-1][rows], lengths) + within
-    return replace(column, codes=column.codes[entries], offsets=offsets)
+    return replace(column, codes=column.codes[entries], offsets=offsets, nulls=nulls)

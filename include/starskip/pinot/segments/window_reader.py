@@ -19,6 +19,7 @@ from starskip.pinot.segments.forward_index_decoding import (
     decode_sorted,
 )
 from starskip.pinot.segments.loose_indexes import IndexPlace
+from starskip.pinot.segments.null_vector_decoding import decode_null_vector
 from starskip.pinot.segments.raw_decoding import decode_raw, decode_raw_multi_value
 from starskip.pinot.segments.segment_files import SegmentFile
 from starskip.pinot.segments.segment_layout import SegmentLayout
@@ -26,6 +27,8 @@ from starskip.pinot.segments.tar_limits import TarLimits
 from starskip.pinot.segments.tar_stream import TarMember, tar_members
 from starskip.tables.row_window import ColumnWindow, RowWindow
 from starskip.tables.segment_facts import ColumnFacts
+
+_NULLS = "nullvalue_vector"
 
 _DECODING_ERRORS = (
     ArithmeticError,
@@ -116,6 +119,9 @@ class _Window:
                 facts.data_type, facts.cardinality or 0, place.size, self._layout.metadata.padding
             )
             parts.append(_Part(name, "dictionary", place, decoder))
+        if (name, _NULLS) in self._layout.places:
+            place = self._place(name, _NULLS)
+            parts.append(_Part(name, _NULLS, place, decode_null_vector(place.size, self._rows)))
         return parts
 
     def _place(self, name: str, index_id: str) -> IndexPlace:
@@ -188,11 +194,13 @@ class _Window:
         forward = self._decoded[name, "forward_index"]
         codes, offsets = forward if isinstance(forward, tuple) else (forward, None)
         dictionary = self._decoded.get((name, "dictionary"))
+        nulls = self._decoded.get((name, _NULLS))
         if dictionary is not None:
-            return ColumnWindow(codes=codes, dictionary=dictionary, offsets=offsets)
+            return ColumnWindow(codes=codes, dictionary=dictionary, offsets=offsets, nulls=nulls)
         encoded = codes.dictionary_encode()
         return ColumnWindow(
             codes=encoded.indices.to_numpy().astype(np.int32, copy=False),
             offsets=offsets,
             values=encoded.dictionary,
+            nulls=nulls,
         )
