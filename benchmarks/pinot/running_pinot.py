@@ -143,7 +143,7 @@ class RunningPinot:
         body = json.dumps(config).encode()
         self._controller(f"/tables/{table}", body, "application/json", "PUT")
         told = self._controller(f"/segments/{table}_OFFLINE/reload", b"", "application/json")
-        job = re.search(r'reloadJobId\W+([0-9a-f-]+)', told)
+        job = re.search(r"reloadJobId\W+([0-9a-f-]+)", told)
         if job is None:
             raise PinotFailed(f"{table}: no reload job in {told[:500]}")
         waited_until = time.monotonic() + LOAD_SECONDS
@@ -157,8 +157,12 @@ class RunningPinot:
 
     def index_maps(self, table: str) -> dict[str, bytes]:
         """Return the server's own tables of contents of its v3 segments, by segment."""
-        found = (self._folder / "data").glob(f"**/{table}_OFFLINE/*/v3/index_map")
-        return {file.parent.parent.name: file.read_bytes() for file in found}
+        folders = (self._folder / "data").glob(f"**/{table}_OFFLINE/*/v3")
+        # While a segment is loaded anew, copies of it lie beside it for a moment.
+        settled = [
+            each for each in folders if not each.parent.name.endswith((".segment.bak", ".segment.tmp"))
+        ]
+        return {each.parent.name: (each / "index_map").read_bytes() for each in settled}
 
     def ask(self, sql: str, *, use_star_tree: bool = True) -> PinotAnswer:
         """Ask the broker; raises PinotFailed for an answer with exceptions or of only some segments."""

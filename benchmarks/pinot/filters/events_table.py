@@ -66,7 +66,7 @@ def events_table(seed: int) -> GeneratedTable:
 def drawn(
     random: np.random.Generator, values: Any, rows: int, skew: float = 0.0, p: Any = None
 ) -> npt.NDArray[Any]:
-    """Return ``rows`` of ``values``, the first ones the most frequent: as 1 / rank ** skew, or as ``p`` says."""
+    """Return ``rows`` of ``values``, as frequent as ``p`` says, else as 1 / rank ** ``skew``."""
     weights = 1.0 / np.arange(1, len(values) + 1) ** skew if p is None else np.asarray(p, float)
     return np.asarray(values)[random.choice(len(values), rows, p=weights / weights.sum())]
 

@@ -62,7 +62,9 @@ class FilterTruth:
         """Return each query under each set of its table."""
         queries = {table: self.queries(table) for table in self.document["tables"]}
         for each in self.document["sets"]:
-            index_set = IndexSet(each["table"], each["variant"], tuple(each["inverted"]), tuple(each["ranges"]))
+            index_set = IndexSet(
+                each["table"], each["variant"], tuple(each["inverted"]), tuple(each["ranges"])
+            )
             for query, entries in zip(queries[each["table"]], each["entries_in_filter"], strict=True):
                 ends = entries if isinstance(entries, list) else [entries, entries]
                 yield Measured(query, index_set, *ends)
@@ -81,7 +83,9 @@ def read_truth(file: Path) -> FilterTruth:
 def write_truth(truth: FilterTruth, file: Path) -> None:
     """Write it, one line a query and a set."""
     document = dict(truth.document)
-    parts = [f'"{key}": {json.dumps(value)}' for key, value in document.items() if key not in ("queries", "sets")]
+    parts = [
+        f'"{key}": {json.dumps(value)}' for key, value in document.items() if key not in ("queries", "sets")
+    ]
     for key in ("queries", "sets"):
         lines = ",\n".join(json.dumps(each, separators=(",", ":")) for each in document[key])
         parts.append(f'"{key}": [\n{lines}\n]')

@@ -39,7 +39,7 @@ def generated_queries(table: GeneratedTable, count: int, seed: int) -> tuple[Gen
     """Return ``count`` different queries on ``table``, and before them those of one known shape."""
     columns = filtered_columns(table)
     random = Random(f"{seed} {table.name}")
-    found = {query.sql: query for query in _negated_in(table, random)}
+    found = {query.sql: query for query in _negated_in(table)}
     while len(found) < count:
         (depth,) = random.choices(list(_DEPTHS), list(_DEPTHS.values()))
         node = _filter(random, columns, depth)
@@ -59,7 +59,7 @@ class _Node:
 def _filter(random: Random, columns: Sequence[FilteredColumn], depth: int) -> _Node:
     """Return a filter whose longest path has ``depth`` connectives."""
     if depth == 0:
-        return _negated(random, _of_predicate(_predicate(random, columns)), columns)
+        return _negated(random, _of_predicate(_predicate(random, columns)))
     word = random.choices(("AND", "OR"), (64, 36))[0]
     return _connected(random, columns, depth, word)
 
@@ -72,9 +72,9 @@ def _connected(random: Random, columns: Sequence[FilteredColumn], depth: int, wo
     for position in range(length):
         if position == deep and depth > 1:
             inner = random.choices((_other(word), word), (90, 10))[0]
-            children.append(_negated(random, _connected(random, columns, depth - 1, inner), columns))
+            children.append(_negated(random, _connected(random, columns, depth - 1, inner)))
         elif depth > 2 and random.random() < 0.2:
-            children.append(_negated(random, _connected(random, columns, 1, _other(word)), columns))
+            children.append(_negated(random, _connected(random, columns, 1, _other(word))))
         else:
             again = bool(used) and random.random() < _REPEATED_RATIO
             column = random.choice(used) if again else _column(random, columns)
@@ -82,7 +82,7 @@ def _connected(random: Random, columns: Sequence[FilteredColumn], depth: int, wo
             node = _of_predicate(generated_predicate(random, column, tuple(columns)))
             if again:
                 node = _Node(node.sql, node.kinds | {"repeated column"})
-            children.append(_negated(random, node, columns))
+            children.append(_negated(random, node))
     kinds = frozenset({word.lower()}).union(*(child.kinds for child in children))
     for child in children:
         if child.word == "OR" and word == "AND":
@@ -100,7 +100,7 @@ def _in_brackets(node: _Node) -> str:
     return f"({node.sql})" if node.word in ("AND", "OR") else node.sql
 
 
-def _negated(random: Random, node: _Node, columns: Sequence[FilteredColumn]) -> _Node:
+def _negated(random: Random, node: _Node) -> _Node:
     if random.random() >= _NOT_RATIO:
         return node
     is_bare = not node.word and random.random() < 0.5
@@ -119,8 +119,8 @@ def _of_predicate(predicate: GeneratedPredicate) -> _Node:
     return _Node(predicate.sql, predicate.kinds)
 
 
-def _negated_in(table: GeneratedTable, random: Random) -> list[GeneratedQuery]:
-    """Return the shape that a model once got wrong, NOT IN of half of the rows beside a rare value, varied."""
+def _negated_in(table: GeneratedTable) -> list[GeneratedQuery]:
+    """Return a shape that the model once got wrong, varied: NOT IN of half of the rows, and a rare value."""
     if table.name == "orders":
         many, few = "category IN (3, 7, 11)", "warehouse = 1"
         lone, date = "category = 3", "orderDate >= '2023-03-01'"

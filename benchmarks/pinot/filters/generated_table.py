@@ -17,7 +17,7 @@ Field = Literal["dimension", "metric", "time"]
 
 @dataclass(frozen=True, slots=True)
 class GeneratedColumn:
-    """``data_type`` is Pinot's; ``time_format`` that of a DATE_TIME column; ``is_raw``: without dictionary."""
+    """``data_type`` is Pinot's; ``time_format``: of a DATE_TIME column; ``is_raw``: without dictionary."""
 
     name: str
     data_type: str

@@ -34,8 +34,8 @@ class IndexSet:
     def name(self) -> str:
         """Short text."""
         parts = [f"sorted by {RESORTED_COLUMN}"] if self.variant != self.table else []
-        parts += [f"inverted {', '.join(self.inverted)}"] if self.inverted else []
-        parts += [f"range {', '.join(self.ranges)}"] if self.ranges else []
+        parts += [f"inverted {_columns(self.inverted)}"] if self.inverted else []
+        parts += [f"range {_columns(self.ranges)}"] if self.ranges else []
         return "; ".join(parts) or "no index"
 
 
@@ -78,13 +78,17 @@ _RESORTED: Mapping[str, tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]] = {
 }
 
 
+def _columns(names: tuple[str, ...]) -> str:
+    return ", ".join(names) if len(names) < 10 else f"{len(names)} columns"
+
+
 def resorted_name(table: str) -> str:
     """Return the name of the table with the same rows sorted by another column."""
     return f"{table}_by_{RESORTED_COLUMN}"
 
 
 def index_sets(table: GeneratedTable) -> tuple[IndexSet, ...]:
-    """Return the sets of ``table``; the first has no index, the last but the resorted ones all that can be."""
+    """Return the sets of ``table``: the first has no index, those before the resorted ones have all."""
     name = table.name
     inverted = tuple(column.name for column in table.columns if not column.is_raw)
     every = (inverted, ()), (inverted, _ALL_RANGES[name])

@@ -47,7 +47,10 @@ _LIMITS = {1: 10, 10: 45, 100: 22, 1_000: 13, 5_000: 10}
 def query_text(
     random: Random, table: str, condition: str, another: Callable[[], str]
 ) -> tuple[str, frozenset[str]]:
-    """Return a query with ``condition`` in its WHERE, and words for its kind; ``another`` makes conditions."""
+    """Return a query with ``condition`` in its WHERE, and words for its kind.
+
+    ``another`` makes conditions of an aggregate's own FILTER.
+    """
     names = _NAMES[table]
     (form,) = random.choices(list(_FORMS), list(_FORMS.values()))
     (limit,) = random.choices(list(_LIMITS), list(_LIMITS.values()))
