@@ -74,7 +74,10 @@ def read_truth(file: Path) -> FilterTruth:
     """Read a file that ``write_truth`` wrote; raises ValueError for another one."""
     opened = gzip.open if file.suffix == ".gz" else open
     with opened(file, "rt", encoding="utf-8") as text:
-        document = json.load(text)
+        try:
+            document = json.load(text)
+        except ValueError as error:
+            raise ValueError(f"{file}: no JSON: {error}") from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ValueError(f"{file}: no measured filters of format {FORMAT}")
     return FilterTruth(document)
