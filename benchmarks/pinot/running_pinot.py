@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -40,10 +41,15 @@ class PinotFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PinotAnswer:
-    """Rows of one query, and how many documents passed its filter."""
+    """Rows of one query, how many documents passed its filter, and what was read for it."""
 
     rows: list[list[Any]]
     documents_scanned: int
+    entries_in_filter: int
+    entries_post_filter: int
+    segments_queried: int
+    segments_processed: int
+    segments_matched: int
 
 
 class RunningPinot:
@@ -131,6 +137,33 @@ class RunningPinot:
             found: bytes = response.read()
         return found
 
+    def change_table(self, config: Mapping[str, Any]) -> None:
+        """Give a table another configuration, and wait until all of its segments are as it says."""
+        table = config["tableName"]
+        body = json.dumps(config).encode()
+        self._controller(f"/tables/{table}", body, "application/json", "PUT")
+        told = self._controller(f"/segments/{table}_OFFLINE/reload", b"", "application/json")
+        job = re.search(r"reloadJobId\W+([0-9a-f-]+)", told)
+        if job is None:
+            raise PinotFailed(f"{table}: no reload job in {told[:500]}")
+        waited_until = time.monotonic() + LOAD_SECONDS
+        while time.monotonic() < waited_until:
+            time.sleep(0.2)
+            with urllib.request.urlopen(f"{CONTROLLER}/segments/segmentReloadStatus/{job[1]}") as response:
+                status = json.load(response)
+            if status["totalSegmentCount"] and status["successCount"] == status["totalSegmentCount"]:
+                return
+        raise PinotFailed(f"{table}: not reloaded after {LOAD_SECONDS} s{self._log_end()}")
+
+    def index_maps(self, table: str) -> dict[str, bytes]:
+        """Return the server's own tables of contents of its v3 segments, by segment."""
+        folders = (self._folder / "data").glob(f"**/{table}_OFFLINE/*/v3")
+        # While a segment is loaded anew, copies of it lie beside it for a moment.
+        settled = [
+            each for each in folders if not each.parent.name.endswith((".segment.bak", ".segment.tmp"))
+        ]
+        return {each.parent.name: (each / "index_map").read_bytes() for each in settled}
+
     def ask(self, sql: str, *, use_star_tree: bool = True) -> PinotAnswer:
         """Ask the broker; raises PinotFailed for an answer with exceptions or of only some segments."""
         asked = {"sql": sql, "queryOptions": f"useStarTree={str(use_star_tree).lower()};timeoutMs=60000"}
@@ -140,15 +173,23 @@ class RunningPinot:
         if told.get("numGroupsLimitReached"):
             raise PinotFailed(f"{sql}: too many groups for Pinot")
         rows = told.get("resultTable", {}).get("rows", [])
-        return PinotAnswer(rows, told["numDocsScanned"])
+        return PinotAnswer(
+            rows,
+            documents_scanned=told["numDocsScanned"],
+            entries_in_filter=told["numEntriesScannedInFilter"],
+            entries_post_filter=told["numEntriesScannedPostFilter"],
+            segments_queried=told["numSegmentsQueried"],
+            segments_processed=told["numSegmentsProcessed"],
+            segments_matched=told["numSegmentsMatched"],
+        )
 
-    def _controller(self, path: str, body: bytes, content_type: str) -> str:
+    def _controller(self, path: str, body: bytes, content_type: str, method: str = "POST") -> str:
         try:
-            return _post(f"{CONTROLLER}{path}", body, content_type)
+            return _post(f"{CONTROLLER}{path}", body, content_type, method)
         except urllib.error.HTTPError as error:
             detail = error.read().decode(errors="replace")[:1000]
             raise PinotFailed(
-                f"POST {path.partition('?')[0]}: {error.code} {detail}{self._log_end()}"
+                f"{method} {path.partition('?')[0]}: {error.code} {detail}{self._log_end()}"
             ) from error
 
     def _wait_until_healthy(self) -> None:
@@ -221,8 +262,8 @@ def _is_healthy(place: str) -> bool:
         return False
 
 
-def _post(url: str, body: bytes, content_type: str) -> str:
-    asked = urllib.request.Request(url, body, {"Content-Type": content_type})
+def _post(url: str, body: bytes, content_type: str, method: str = "POST") -> str:
+    asked = urllib.request.Request(url, body, {"Content-Type": content_type}, method=method)
     with urllib.request.urlopen(asked, timeout=600) as response:
         found: str = response.read().decode()
     return found

@@ -1,0 +1,154 @@
+"""Predicted beside measured entries: how near they are, over all pairs of query and set, and by kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from pinot.filters.filter_truth import Measured
+from pinot.filters.index_sets import IndexSet
+
+NEAR_RATIO = 0.05
+NEAR_ENTRIES = 100
+"""A pair is near where the prediction is within the greater of both."""
+
+OFF_FACTOR = 2.0
+WANTED_NEAR = 0.95
+WANTED_SUM_ERROR = 0.01
+
+SET_KINDS = ("none", "inverted", "range", "both", "sorted")
+FILTER_KINDS = (
+    *("depth 0", "depth 1", "depth 2", "depth 3", "depth 4"),
+    *("and", "or", "not", "or in and", "and in or", "repeated column", "negated in"),
+    *("=", "in", "<>", "not in", "range", "between", "like", "regexp", "function", "null test"),
+    *("multi-value", "raw", "literal absent", "literal in some segments"),
+    *("aggregate", "group by", "filter clause", "distinct", "limit", "ordered"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A measured pair and its prediction, None where the query is not understood.
+
+    ``is_changed``: the pair read otherwise than without index, so that the set matters to the query.
+    """
+
+    measured: Measured
+    predicted: float | None
+    is_changed: bool
+
+    @property
+    def error(self) -> float:
+        """Entries by which the prediction lies outside of what the runs read; signed."""
+        predicted = self.predicted or 0.0
+        nearest = min(max(predicted, self.measured.entries_least), self.measured.entries_greatest)
+        return predicted - nearest
+
+    @property
+    def is_near(self) -> bool:
+        """Whether the prediction is within 5 % or 100 entries."""
+        if self.predicted is None:
+            return False
+        return abs(self.error) <= max(NEAR_RATIO * self.measured.entries_greatest, NEAR_ENTRIES)
+
+    @property
+    def is_off(self) -> bool:
+        """Whether the prediction is off by more than a factor of 2, however few entries that are."""
+        if self.predicted is None:
+            return True
+        least, greatest = self.measured.entries_least, self.measured.entries_greatest
+        return self.predicted * OFF_FACTOR < least or self.predicted > greatest * OFF_FACTOR
+
+    @property
+    def is_small(self) -> bool:
+        """Whether so few entries are at stake that a factor says nothing."""
+        return self.predicted is not None and abs(self.error) <= NEAR_ENTRIES
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Figures of some pairs; ``off_small``: off by the factor, but by 100 entries at most."""
+
+    label: str
+    pairs: int
+    near: int
+    off: int
+    off_small: int
+    measured: int
+    predicted: float
+
+    @property
+    def near_ratio(self) -> float:
+        """Share of pairs within 5 % or 100 entries."""
+        return self.near / max(self.pairs, 1)
+
+    @property
+    def sum_ratio(self) -> float:
+        """Sum of predictions by sum of measurements."""
+        return self.predicted / max(self.measured, 1)
+
+    @property
+    def is_as_wanted(self) -> bool:
+        """Whether near pairs, pairs off by the factor and the sum are as they are aimed to be."""
+        is_sum_near = abs(self.sum_ratio - 1) <= WANTED_SUM_ERROR
+        return self.near_ratio >= WANTED_NEAR and not self.off and is_sum_near
+
+
+def compared(
+    pairs: Iterable[Measured], predict: Callable[[str, IndexSet], float | None]
+) -> tuple[Compared, ...]:
+    """Return the pairs with their predictions; the first set of a table has no index."""
+    without: dict[str, Measured] = {}
+    found = []
+    for pair in pairs:
+        before = without.setdefault(pair.query.sql, pair)
+        is_changed = (pair.entries_least, pair.entries_greatest) != (
+            before.entries_least,
+            before.entries_greatest,
+        )
+        found.append(Compared(pair, predict(pair.query.sql, pair.index_set), is_changed))
+    return tuple(found)
+
+
+def summary(label: str, pairs: Iterable[Compared]) -> Summary:
+    """Return the figures of ``pairs``."""
+    these = list(pairs)
+    return Summary(
+        label,
+        len(these),
+        near=sum(pair.is_near for pair in these),
+        off=sum(pair.is_off and not pair.is_small for pair in these),
+        off_small=sum(pair.is_off and pair.is_small for pair in these),
+        measured=sum(pair.measured.entries_least for pair in these),
+        predicted=sum(pair.predicted or 0.0 for pair in these),
+    )
+
+
+def summaries(pairs: Sequence[Compared]) -> list[Summary]:
+    """Return all stable pairs, then those of each table, kind of set and kind of filter."""
+    stable = [pair for pair in pairs if pair.measured.is_stable]
+    tables = sorted({pair.measured.query.table for pair in stable})
+    parts = [
+        ("all", stable),
+        ("the set changes what is read", [pair for pair in stable if pair.is_changed]),
+        *((f"table {each}", [p for p in stable if p.measured.query.table == each]) for each in tables),
+        *((f"set: {each}", [p for p in stable if p.measured.index_set.kind == each]) for each in SET_KINDS),
+        *(
+            (f"filter: {each}", [p for p in stable if each in p.measured.query.kinds])
+            for each in FILTER_KINDS
+        ),
+    ]
+    return [summary(label, those) for label, those in parts if those]
+
+
+def worst(pairs: Iterable[Compared], count: int) -> list[tuple[float, Compared]]:
+    """Return the queries with the greatest error over all sets, in entries, each with its worst pair."""
+    by_query: dict[str, list[Compared]] = {}
+    for pair in pairs:
+        if not pair.is_near:
+            by_query.setdefault(pair.measured.query.sql, []).append(pair)
+    totals = [
+        (sum(abs(pair.error) for pair in those), max(those, key=lambda pair: abs(pair.error)))
+        for those in by_query.values()
+    ]
+    return sorted(totals, key=lambda each: -each[0])[:count]
