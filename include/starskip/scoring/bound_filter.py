@@ -28,6 +28,7 @@ from starskip.sql.predicate import (
     Predicate,
     Slot,
 )
+from starskip.sql.redacted_text import is_redacted
 from starskip.tables.row_window import ColumnWindow, RowWindow
 from starskip.tables.value_positions import Positions, ValuePositions
 
@@ -129,15 +130,17 @@ class FilterBinder:
                 return _bound_not(self.bind(child, literals, unknown_ratio))
         return self._bind_leaf(predicate, literals, unknown_ratio)
 
-    def is_known(self, leaf: Leaf) -> bool:
+    def is_known(self, leaf: Leaf, literals: Literals) -> bool:
         """Tell whether the rows that match ``leaf`` can be read off the window."""
+        if any(is_redacted(literals[slot.position]) for slot in slots_of(leaf)):
+            return False
         return bool(leaf.column) and (leaf.column in self.window.columns or leaf.operator in _NULL_TESTS)
 
     def _bind_leaf(self, leaf: Leaf, literals: Literals, unknown_ratio: float | None) -> BoundFilter:
         is_free = leaf.operator is Operator.OWN_INDEX or self.is_free(leaf)
-        if unknown_ratio is not None and not self.is_known(leaf):
+        if unknown_ratio is not None and not self.is_known(leaf, literals):
             return BoundLeaf(leaf, _scattered(unknown_ratio, self.window.rows, leaf), 1.0, is_free)
-        key = (leaf, tuple(tuple(literals[slot.position]) for slot in _slots(leaf)))
+        key = (leaf, tuple(tuple(literals[slot.position]) for slot in slots_of(leaf)))
         if key not in self._masks:
             if len(self._masks) * self.window.rows > _MAX_KEPT_MASK_BYTES:
                 self._masks.clear()
@@ -163,7 +166,8 @@ def is_served_by_sorting(leaf: Leaf, sorted_columns: frozenset[str], rules: Inde
     return leaf.column in sorted_columns and rules.serves("sorted", leaf)
 
 
-def _slots(leaf: Leaf) -> tuple[Slot, ...]:
+def slots_of(leaf: Leaf) -> tuple[Slot, ...]:
+    """Return all slots of a leaf: of its values, or of its bounds."""
     bounds = tuple(b.slot for b in (leaf.low, leaf.high) if b is not None and b.slot is not None)
     return leaf.slots + bounds
 
@@ -227,14 +231,20 @@ def _leaf_mask(leaf: Leaf, literals: Literals, window: RowWindow) -> tuple[Mask,
 
 
 def _positions(leaf: Leaf, literals: Literals, values: ValuePositions) -> Positions | None:
-    texts = [_signed(text, slot) for slot in leaf.slots for text in literals[slot.position]]
+    texts = [signed(text, slot) for slot in leaf.slots for text in literals[slot.position]]
     texts.extend(leaf.constants)
+    if is_redacted(texts):
+        return None
     match leaf.operator:
         case Operator.EQUAL | Operator.NOT_EQUAL | Operator.IN | Operator.NOT_IN if texts:
             return values.equal_to(texts)
         case Operator.RANGE:
             low, high = _bound_text(leaf.low, literals), _bound_text(leaf.high, literals)
-            if (leaf.low and low is None) or (leaf.high and high is None):
+            if (
+                (leaf.low and low is None)
+                or (leaf.high and high is None)
+                or is_redacted(filter(None, (low, high)))
+            ):
                 return None
             return values.between(
                 low,
@@ -252,10 +262,11 @@ def _positions(leaf: Leaf, literals: Literals, values: ValuePositions) -> Positi
 def _bound_text(bound: Bound | None, literals: Literals) -> str | None:
     if bound is None or bound.slot is None:
         return None
-    return _signed(literals[bound.slot.position][0], bound.slot)
+    return signed(literals[bound.slot.position][0], bound.slot)
 
 
-def _signed(text: str, slot: Slot) -> str:
+def signed(text: str, slot: Slot) -> str:
+    """Return a literal as the minus before its slot, if there is one, makes it; twice is as never."""
     if not slot.negative:
         return text
     return text[1:] if text.startswith("-") else "-" + text

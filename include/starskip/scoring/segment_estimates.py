@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +24,7 @@ from starskip.scoring.bound_filter import (
     filter_binder,
     is_served_by_sorting,
 )
+from starskip.scoring.drawn_literals import LiteralDrawer, lacks_literals, observed_passing_ratio
 from starskip.scoring.filter_cost import Answers, filter_cost, survivors_of_indexes
 from starskip.scoring.structure import Structure, by_column
 from starskip.sql.predicate import And, Leaf, Or
@@ -98,14 +100,17 @@ def estimate_segment(
     simulated_ratio = window.segment_rows / max(table_rows, window.segment_rows)
     binder = filter_binder(window, state.is_free)
     reordered = filter_binder(window, state.in_another_order().is_free)
+    drawer = LiteralDrawer(binder)
     answers: dict[frozenset[Structure], Answers] = {}
     rows: list[tuple[object, ...]] = []
     for workload in shapes:
         shape = parsed_shape(workload.skeleton)
+        drawn = _drawn(drawer, shape, workload, table_rows, share)
         for number, leg in enumerate(leg_alternatives(shape, candidates, state.rules)):
             for position, (literals, instance) in enumerate(workload.instances.items()):
                 if share is not None and not share.includes(position):
                     continue
+                literals = drawn.get(position, literals)
                 unknown = _unknown_ratio(binder, shape, literals, instance, table_rows)
                 bound = binder.bind(leg.leg, literals, unknown)
                 resorted = reordered.bind(leg.leg, literals, unknown) if leg.reorders else bound
@@ -127,6 +132,27 @@ def estimate_segment(
     return _estimate_rows(rows).to_batches()[0] if rows else pa.RecordBatch.from_pylist([], ESTIMATES)
 
 
+def _drawn(
+    drawer: LiteralDrawer,
+    shape: QueryShape,
+    workload: ShapeWorkload,
+    table_rows: int,
+    share: InstanceShare | None,
+) -> dict[int, Literals]:
+    """Return literals of this segment for the instances that are simulated on it and were logged without."""
+    window = drawer.binder.window
+    return {
+        position: drawer.drawn(
+            shape.filter,
+            literals,
+            observed_passing_ratio(instance, window.segment_rows, table_rows, stops_early=shape.stops_early),
+            seed=crc32(f"{window.segment} {workload.shape_id} {literals}".encode("utf-8", "surrogatepass")),
+        )
+        for position, (literals, instance) in enumerate(workload.instances.items())
+        if (share is None or share.includes(position)) and lacks_literals(shape.filter, literals)
+    }
+
+
 def _unknown_ratio(
     binder: FilterBinder, shape: QueryShape, literals: Literals, instance: Instance, table_rows: int
 ) -> float | None:
@@ -135,7 +161,7 @@ def _unknown_ratio(
     ``rows_scanned`` counts the rows that passed the whole filter, unless a LIMIT ended the query.
     """
     parts = shape.filter.children if isinstance(shape.filter, And) else (shape.filter,)
-    unknown = [part for part in parts if isinstance(part, Leaf) and not binder.is_known(part)]
+    unknown = [part for part in parts if isinstance(part, Leaf) and not binder.is_known(part, literals)]
     if len(unknown) != 1 or shape.stops_early or not table_rows or not instance.queries:
         return None
     known = binder.bind(And(tuple(part for part in parts if part is not unknown[0])), literals)

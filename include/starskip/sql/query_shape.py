@@ -144,7 +144,8 @@ def _limit(select: exp.Select) -> Slot | int | None:
     limit = select.args.get("limit")
     if limit is None:
         return _PINOT_DEFAULT_LIMIT
-    value = limit.expression if isinstance(limit, exp.Limit) else None
+    # Calcite, and so a redacted text, writes LIMIT as FETCH NEXT … ROWS ONLY.
+    value = limit.expression if isinstance(limit, exp.Limit) else limit.args.get("count")
     if isinstance(value, exp.Placeholder) and value.name.startswith("p"):
         return Slot(int(value.name[1:]))
     return None
@@ -168,6 +169,6 @@ _AGGREGATE_NAME = re.compile(
 
 
 def _aggregates(item: exp.Expression) -> bool:
-    if item.find(exp.AggFunc):
+    if item.find(exp.AggFunc, exp.Window):
         return True
     return any(_AGGREGATE_NAME.fullmatch(call.name) for call in item.find_all(exp.Anonymous))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from starskip.sql.fingerprint import SLOT
+from starskip.sql.redacted_text import REDACTED
 
 
 def logged_query(skeleton: str, literals: Sequence[Sequence[str]]) -> str:
@@ -15,4 +16,6 @@ def logged_query(skeleton: str, literals: Sequence[Sequence[str]]) -> str:
 
 
 def _sql_literal(text: str) -> str:
+    if text.startswith(REDACTED):
+        return REDACTED
     return "'" + text[1:].replace("'", "''") + "'" if text.startswith("'") else text
