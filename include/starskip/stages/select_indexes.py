@@ -172,7 +172,8 @@ def _properties(advice: TableAdvice) -> Mapping[str, Any]:
             name: getattr(advice, name)
             for name in ("queries", "failed", "unparsed", "shapes", "entries", "nights")
         },
-        **{name: getattr(advice, name) for name in ("unlogged_queries", "unlogged_entries")},
+        **{name: getattr(advice, name) for name in ("unlogged_queries", "unlogged_entries", "leaves")},
+        "unlogged_texts": advice.unlogged_texts.to_json(),
         **star_tree_properties(advice.star_trees, advice.tree_offer),
     }
 

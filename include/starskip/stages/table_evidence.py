@@ -35,6 +35,7 @@ from starskip.reports.masking import mask_literals
 from starskip.scoring.structure import Structure as Candidate
 from starskip.selection.vote_list import StructureSet, VoteList, building_lists, vote_lists
 from starskip.settings import Settings
+from starskip.sql.query_text import query_text
 from starskip.stages.advice_evidence import (
     chosen_index,
     column_label,
@@ -45,7 +46,6 @@ from starskip.stages.advice_evidence import (
 )
 from starskip.stages.gate_verdicts import read_verdicts
 from starskip.stages.lake_only import lake_only_tables
-from starskip.stages.logged_query import logged_query
 from starskip.stages.night import Night
 from starskip.stages.skipping_report import skipping_report
 from starskip.stages.star_tree_report import star_tree_report
@@ -161,7 +161,7 @@ def _shape(
         predicted_saving_ratio=saved / entries if entries else 0.0,
         columns=tuple(sorted(map(column_label, built))),
         latency_ms=shape.latency_ms_mean,
-        full_text=logged_query(shape.skeleton, example) if show and example is not None else None,
+        full_text=query_text(shape.skeleton, example) if show and example is not None else None,
     )
 
 

@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from starskip.errors import UnsupportedQuery
 from starskip.sql.fingerprint import Fingerprint, fingerprint
-from starskip.sql.query_shape import MAX_SKELETON_CHARACTERS, QueryShape, query_shape
+from starskip.sql.parsed_query import MAX_SKELETON_CHARACTERS
+from starskip.sql.query_shape import QueryShape, query_shape
 from starskip.sql.redacted_text import is_wholly_redacted, told_apart
 from starskip.workload.shape_workload import (
     UNPARSED,

@@ -8,7 +8,7 @@ from starskip.sql.fingerprint import SLOT
 from starskip.sql.redacted_text import REDACTED
 
 
-def logged_query(skeleton: str, literals: Sequence[Sequence[str]]) -> str:
+def query_text(skeleton: str, literals: Sequence[Sequence[str]]) -> str:
     """Return a query text as it was logged, but for its comments, options and white space."""
     pieces = skeleton.split(SLOT)
     shown = (", ".join(map(_sql_literal, values)) for values in literals)
