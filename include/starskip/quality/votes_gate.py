@@ -175,7 +175,7 @@ def _workload_expectations(settings: Settings) -> Sequence[Expectation]:
         between(
             "workload",
             "unparsed_ratio",
-            "queries of {table}: share that no shape was found for, or of entries if that is less",
+            "queries of {table}: share that no shape was found for",
             0,
             settings.max_unparsed_ratio,
         ),

@@ -50,6 +50,7 @@ from starskip.stages.night import Night
 from starskip.stages.skipping_report import skipping_report
 from starskip.stages.star_tree_report import star_tree_report
 from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
+from starskip.workload.unlogged_texts import UnloggedTexts
 
 _UNITS = {"_ratio": "share", "_bytes": "bytes", "_indexes": "indexes", "_hours": "hours", "_rows": "rows"}
 
@@ -96,7 +97,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
         latency=latency,
         refused=tuple(reasoned_structure(row) for row in rows if row["verdict"] == "refused"),
         drops=tuple(reasoned_structure(row) for row in rows if row["verdict"] == "drop"),
-        data_quality=_data_quality(night, table),
+        data_quality=_data_quality(night, table, properties),
         show_literals=night.settings.show_literals,
         typical_entries=TypicalEntries(**typical) if (typical := properties.get("typical_entries")) else None,
         sort_order=sort_order(properties),
@@ -206,7 +207,7 @@ def _bins(night: Night, table: str, model: Mapping[str, Any]) -> tuple[LatencyBi
     return tuple(LatencyBin(*row) for row in columns)
 
 
-def _data_quality(night: Night, table: str) -> DataQuality:
+def _data_quality(night: Night, table: str, advice: Mapping[str, Any]) -> DataQuality:
     log = _properties(night, "queries", table).get("log", {})
     sampling = log.get("sampling", {})
     facts = night.store.snapshot("table_facts", night.date_text)
@@ -226,6 +227,8 @@ def _data_quality(night: Night, table: str) -> DataQuality:
         unlogged_queries=sampling.get("unlogged_queries", 0.0),
         segments=segments,
         damaged_segments=_damaged_segments(night, table),
+        unlogged_texts=UnloggedTexts(**advice.get("unlogged_texts", {})),
+        leaf_queries=advice.get("leaves", 0),
         gates=tuple(
             GateCheck(verdict.stage, check.check, check.success, check.observed, check.expected)
             for verdict in read_verdicts(night)
