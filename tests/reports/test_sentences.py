@@ -29,7 +29,8 @@ def sentence(evidence: Evidence) -> str:
         (
             "milliseconds",
             "Add inverted indexes on l_suppkey, l_shipmode, l_partkey, l_shipinstruct: "
-            "filter scanning falls by 72 % (90 % interval 69–76 %), about 4.31 s of query time a night; "
+            "filter scanning falls by 72 % (90 % interval 69–76 %), "
+            "by the latency model about 4.31 s of query time a night; "
             "drop the inverted index on l_comment that no query needs. "
             "2 star-trees save 14 % of all entries scanned, in filters and behind them. "
             "4 skipping indexes let Spark queries read 62 % fewer bytes.",

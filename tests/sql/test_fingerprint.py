@@ -56,11 +56,11 @@ def test_lists_of_any_length_are_one_skeleton(values: list[str], other: str) -> 
     assert list(map(quoted, cut.literals[1])) == values
 
 
-@given(text=st.text(alphabet="'\"`-/*() \n\x00ain,1.e+;$", max_size=200))
+@given(text=st.text(alphabet="'\"`-/*() \n\x00ain,1.e+;$?", max_size=200))
 def test_any_text_is_cut(text: str) -> None:
     cut = fingerprint(text)
     assert cut.skeleton.count(SLOT) == len(cut.literals)
-    assert fingerprint(masked(cut.skeleton)).skeleton == masked(cut.skeleton), "nothing is left to cut"
+    assert fingerprint(masked(cut.skeleton)).skeleton == cut.skeleton, "nothing else is left to cut"
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.storage_for import storage_for
+from starskip.quality.check_stage import check_stage
 from starskip.settings import Settings
 from starskip.stages.gate_verdicts import STAGES
 from starskip.stages.local_engine import LocalEngine
@@ -70,6 +71,18 @@ class Lab:
             self.results[name] = stage(LocalEngine(), night)
         return night
 
+    def run_with_gates(self, night: Night | None = None) -> dict[str, list[str]]:
+        """Run the stages and the gate behind each; return the checks that failed, by table."""
+        night = night or self.night()
+        failed: dict[str, list[str]] = {}
+        for stage in STAGES:
+            self.run(night, [stage])
+            for verdict in check_stage(night, stage):
+                checks = [check.check for check in verdict.checks if not check.success]
+                if checks:
+                    failed.setdefault(verdict.table, []).extend(checks)
+        return failed
+
     @property
     def warnings(self) -> str:
         return "\n".join(text for result in self.results.values() for text in result.warnings)
@@ -89,11 +102,18 @@ class Lab:
         return seen
 
     def report(self, table: str) -> dict[str, Any]:
+        document: dict[str, Any] = json.loads(self._report_file(table, "report.json"))
+        return document
+
+    def markdown(self, table: str) -> str:
+        return self._report_file(table, "report.md").decode()
+
+    def _report_file(self, table: str, name: str) -> bytes:
         snapshot = self.night().store.snapshot("reports", "2026-11-20")
         assert snapshot is not None
         named = {file.name.rpartition("-")[2]: file for file in snapshot.parts()[table].files}
-        document: dict[str, Any] = json.loads(snapshot.read_file(named["report.json"]))
-        return document
+        content: bytes = snapshot.read_file(named[name])
+        return content
 
     def log(self, *lines: str, name: str = "more.log") -> Path:
         path = self.logs / name

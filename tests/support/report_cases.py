@@ -41,6 +41,7 @@ from starskip.reports.evidence import (
 from starskip.reports.evidence_bounds import top_shapes
 from starskip.reports.skipping_evidence import SkippingIndexes
 from starskip.reports.star_tree_evidence import StarTrees
+from starskip.workload.unlogged_texts import UnloggedTexts
 
 
 def lineitem() -> Evidence:
@@ -250,6 +251,33 @@ def lake_only() -> Evidence:
     )
 
 
+def redacted() -> Evidence:
+    """The broker redacts its log, and half of the queries are multi-stage."""
+    evidence = lineitem()
+    texts = UnloggedTexts(880, 0.97, 12, 0.012)
+    return replace(
+        evidence, data_quality=replace(evidence.data_quality, unlogged_texts=texts, leaf_queries=460)
+    )
+
+
+def without_text() -> Evidence:
+    """The broker logs no text of any query of the table."""
+    evidence = nothing_to_recommend()
+    texts = UnloggedTexts(texts_queries=900, texts_entries_ratio=1.0, is_everything=True)
+    return replace(
+        evidence,
+        summary=replace(evidence.summary, unparsed=900, shapes=0),
+        star_trees=None,
+        skipping=None,
+        sort_order=None,
+        typical_entries=None,
+        k_curve=KCurve((), 0, "nothing_to_save"),
+        shapes=top_shapes(()),
+        refused=(),
+        data_quality=replace(evidence.data_quality, unlogged_texts=texts, leaf_queries=1),
+    )
+
+
 def long_names() -> Evidence:
     """Names of 10,000 characters, and of characters that break lines, tables and tags."""
     evidence = lineitem()
@@ -272,6 +300,6 @@ CASES = {
     each.__name__: each
     for each in (
         lineitem, milliseconds, nothing_to_recommend, stopped_by_gate, empty_log, without_log, lake_only,
-        long_names,
+        redacted, without_text, long_names,
     )
 }  # fmt: skip

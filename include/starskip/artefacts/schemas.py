@@ -60,11 +60,12 @@ LOG_RECORDS = pa.schema(
 """One row a record of a broker log.
 
 ``kind`` is "query", "other" (known to carry no counters) or "rejected"; ``reason`` is null for
-queries. ``table`` has no type suffix. ``logged_at`` is wall-clock time in the log's time zone. A counter
-that the record's format does not carry is null. ``weight``: how many queries the record stands for, 1
-unless the broker dropped log lines around it (pinot.logs.sampling_weights). ``query_text`` of a rejected
-record holds the record's first 2,000 characters. ``source_position`` is the byte in the decompressed file
-where the record starts, ``source_lines`` the physical lines that it spans.
+queries. ``table`` has no type suffix; a multi-stage query has the names of its tables, ", " between them,
+until its counters are shared out in QUERIES (workload.leaf_records). ``logged_at`` is wall-clock time in the
+log's time zone. A counter that the record's format does not carry is null. ``weight``: how many queries the
+record stands for, 1 unless the broker dropped log lines around it (pinot.logs.sampling_weights).
+``query_text`` of a rejected record holds the record's first 2,000 characters. ``source_position`` is the byte
+in the decompressed file where the record starts, ``source_lines`` the physical lines that it spans.
 """
 
 QUERIES = pa.schema([f for f in LOG_RECORDS if f.name not in ("kind", "reason")])

@@ -114,6 +114,7 @@ def _model_lines(report: LatencyReport) -> list[str]:
     if model.no_fit is not None:
         why = NO_FIT_SENTENCES[model.no_fit]
         lines.append(f"unable to predict the optimization boundary of this table: {why}")
+        lines.append("entries scanned are not time: one may cost ten times another, by the kind of predicate")
     return lines
 
 

@@ -44,4 +44,15 @@ def tune_document(advice: TableAdvice, index_kind: str) -> dict[str, Any]:
             for drop in advice.drops
         ],
         "size_bytes": {str(structure): size for structure, size in sizes if size is not None},
+        **_of_log(advice),
+    }
+
+
+def _of_log(advice: TableAdvice) -> dict[str, Any]:
+    """Return what the log did not tell; a log that told all has no such keys."""
+    texts = advice.unlogged_texts
+    is_redacted = texts.literals_queries or texts.texts_queries
+    return {
+        **({"redacted": texts.to_json()} if is_redacted else {}),
+        **({"leaf_queries": advice.leaves} if advice.leaves else {}),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from starskip.errors import printable
+from starskip.reports.log_words import leaf_words, redaction_words
 from starskip.reports.number_text import size
 from starskip.scoring.structure import Structure
 from starskip.selection.recommendation import Refusal
@@ -12,6 +13,7 @@ from starskip.stages.advise_table import TableAdvice
 def tune_text(advice: TableAdvice, index_kind: str, *, is_guess: bool) -> str:
     """Return the lines of one table; ``is_guess``: without a log."""
     saving = advice.recommendation.saving
+    not_understood = advice.unparsed - advice.unlogged_texts.texts_queries
     columns = [_named(item.structure, index_kind) for item in advice.recommendation.chosen]
     lines = [
         f"{printable(advice.table, 200)}: "
@@ -20,13 +22,15 @@ def tune_text(advice: TableAdvice, index_kind: str, *, is_guess: bool) -> str:
             if is_guess
             else f"{advice.queries:,} queries scanned {advice.entries:,} entries in filters"
         )
-        + (f" ({advice.unparsed:,} not understood)" if advice.unparsed else "")
+        + (f" ({not_understood:,} not understood)" if not_understood else "")
     ]
     if advice.unlogged_queries:
         lines.append(
             f"  with those that the broker did not log, about {advice.queries + advice.unlogged_queries:,.0f}"
             f" queries scanned {advice.entries + advice.unlogged_entries:,.0f} entries"
         )
+    of_log = (*redaction_words(advice.unlogged_texts), leaf_words(advice.leaves))
+    lines.extend(f"  {words}" for words in of_log if words)
     if columns:
         what = {"sorted": "sort by", "all": "indexes on"}.get(index_kind, f"{index_kind} indexes on")
         lines.append(
@@ -41,7 +45,7 @@ def tune_text(advice: TableAdvice, index_kind: str, *, is_guess: bool) -> str:
         )
     elif advice.refused and advice.refused[0].reason is Refusal.NOT_ENOUGH_QUERIES:
         return "\n".join([*lines, f"  {printable(advice.refused[0].detail.partition(';')[0])}"])
-    else:
+    elif not advice.unlogged_texts.is_everything:
         lines.append("  nothing to recommend: no index saves enough")
     lines.extend(
         f"  refused {_named(item.structure, index_kind)}: {item.reason.value} ({printable(item.detail)})"

@@ -19,7 +19,7 @@ from starskip.latency.quantiles import RANKS
 
 NO_FIT_SENTENCES: Mapping[NoFit, str] = {
     NoFit.TOO_FEW_BINS: "too few different queries to fit a model on",
-    NoFit.NO_VARIATION: "all queries took the same time or scanned the same entries",
+    NoFit.NO_VARIATION: "all queries took equally long or scanned the same entries",
     NoFit.POOR_FIT: "entries scanned explain too little of the latency of queries that the fit had not seen",
 }
 

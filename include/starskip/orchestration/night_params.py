@@ -187,7 +187,7 @@ def night_params() -> dict[str, Param]:
         ),
         "latency_r2_threshold": _share(
             "Least R² of the latency model",
-            "Centred, out of sample; below it the advice counts entries scanned, not milliseconds.",
+            "Centred, out of sample; below it savings are entries scanned, which are not time.",
             section=_ESTIMATED,
         ),
         "build_indexes": _yes_or_no(

@@ -52,7 +52,7 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
         "has_facts": table in published(night, "table_facts").tables,
         "rejected_ratio": None if records is None else is_rejected / max(records, 1),
         "duplicates": duplicate_rows(queries, table, ["source_file", "source_position"]),
-        "unaccounted": _unaccounted(night, queries, table, row["queries"], number_of(log.get("queries"))),
+        "unaccounted": _unaccounted(night, queries, table, row["queries"], _kept_in_log(log)),
     }
     sums = [{"counter": name, "bits": sum_of(row, name).bit_length()} for name in _COUNTERS]
     return {"queries": View([view]), "counters": View(sums, "counter")}
@@ -68,6 +68,11 @@ def _unaccounted(night: Night, queries: Snapshot, table: str, of_table: int, in_
     others = queries.parts().keys() - {table}
     kept = of_table + sum(f.rows or 0 for other in others for f in queries.parts()[other].files)
     return abs(kept - (in_log or 0))
+
+
+def _kept_in_log(log: Mapping[str, object]) -> float:
+    """Return the log's queries, those of several tables as often as they were shared out."""
+    return (number_of(log.get("queries")) or 0) + (number_of(log.get("shares")) or 0)
 
 
 def _measures(table: str, run_date: date) -> dict[str, Measure]:

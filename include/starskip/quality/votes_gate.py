@@ -26,7 +26,7 @@ from starskip.scoring.structure import parse_structure
 from starskip.settings import Settings
 from starskip.stages.night import Night
 from starskip.workload.fold_shapes import FOLDED
-from starskip.workload.shape_workload import UNPARSED
+from starskip.workload.shape_workload import UNPARSED, WHOLLY_REDACTED
 
 _KINDS = ("inverted", "range", "sorted", "without_inverted", "without_range")
 _TOLERANCE_RATIO = 1e-6
@@ -78,20 +78,26 @@ def _workload(night: Night, table: str, shapes: Sequence[Mapping[str, Any]]) -> 
     measures = {"queries": Measure(pc.scalar(1), "sum"), **exact_sum(_ENTRIES)}
     logged = reduce_rows(published(night, "queries"), table, measures)[0]
     queries = sum(row["queries"] or 0 for row in shapes)
-    # Shapes beyond the cap were understood all the same.
-    unparsed = sum(
-        row["queries"] or 0
-        for row in shapes
-        if (row["shape_id"] or "").startswith(UNPARSED) and row["shape_id"] != FOLDED
+    entries = sum(row[_ENTRIES] or 0 for row in shapes)
+    unparsed = [row for row in shapes if _is_not_understood(row["shape_id"] or "")]
+    ratios = (
+        sum(row["queries"] or 0 for row in unparsed) / max(queries, 1),
+        sum(row[_ENTRIES] or 0 for row in unparsed) / entries if entries else 1.0,
     )
     return {
         "queries": queries,
         "logged_queries": logged["queries"],
-        "entries": sum(row[_ENTRIES] or 0 for row in shapes),
+        "entries": entries,
         "logged_entries": sum_of(logged, _ENTRIES),
-        "unparsed_ratio": unparsed / max(queries, 1),
+        # Many queries that scan little, as joins of small tables, lead no advice astray.
+        "unparsed_ratio": min(ratios),
         "shapes": len(shapes),
     }
+
+
+def _is_not_understood(shape_id: str) -> bool:
+    """Leave out shapes beyond the cap, which were understood all the same, and texts that were not logged."""
+    return shape_id.startswith(UNPARSED) and shape_id not in (FOLDED, UNPARSED + WHOLLY_REDACTED)
 
 
 def _weighted_entries(shape: Mapping[str, Any]) -> float:

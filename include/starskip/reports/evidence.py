@@ -13,6 +13,7 @@ from typing import Literal
 
 from starskip.reports.skipping_evidence import SkippingIndexes
 from starskip.reports.star_tree_evidence import StarTrees
+from starskip.workload.unlogged_texts import NOTHING_REDACTED, UnloggedTexts
 
 SCHEMA_VERSION = 1
 """Counts up when a field changes its meaning or goes; an added field with a default is no new version."""
@@ -280,7 +281,8 @@ class DataQuality:
     """What was read and what was set aside; ``other`` and ``rejected`` count records by reason code.
 
     ``dropped_log_lines``: those that the broker says it did not write. ``sampled_queries`` of the log stand
-    for ``unlogged_queries`` beside themselves.
+    for ``unlogged_queries`` beside themselves. ``unlogged_texts``: what the broker redacted of this table's;
+    ``leaf_queries``: those of it that were leaves of multi-stage queries.
     """
 
     lines: int
@@ -296,6 +298,8 @@ class DataQuality:
     dropped_log_lines: int = 0
     sampled_queries: int = 0
     unlogged_queries: float = 0.0
+    unlogged_texts: UnloggedTexts = NOTHING_REDACTED
+    leaf_queries: int = 0
 
     def __post_init__(self) -> None:
         if len(self.rejected_examples) > MAX_REJECTED_EXAMPLES:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from starskip.errors import printable
-from starskip.reports.evidence import DataQuality, Evidence, Structure
-from starskip.reports.number_text import milliseconds, percent, percent_range
+from starskip.reports.evidence import DataQuality, Evidence, LatencyEvidence, Structure
+from starskip.reports.log_words import NO_TEXT_AT_ALL, leaf_words, redaction_words
+from starskip.reports.number_text import decimal, milliseconds, percent, percent_range
 from starskip.reports.skipping_evidence import SkippingIndexes
 
 MAX_NAMES_IN_HEADLINE = 6
@@ -74,7 +75,8 @@ def headline(evidence: Evidence) -> tuple[Piece, ...]:
         pieces += Piece("Add "), *_structures("", add)
         pieces.append(Piece(f": filter scanning falls by {_saving(evidence)}"))
         if evidence.summary.saving_ms is not None:
-            pieces.append(Piece(f", about {milliseconds(evidence.summary.saving_ms)} of query time a night"))
+            saved = milliseconds(evidence.summary.saving_ms)
+            pieces.append(Piece(f", by the latency model about {saved} of query time a night"))
         if evidence.summary.workload != "log":
             pieces.append(Piece(f", assuming {_WORKLOADS[evidence.summary.workload]}, for want of a log"))
     if drop:
@@ -100,6 +102,31 @@ def sampling_words(quality: DataQuality) -> str:
         return f"{told}: no query was logged that could stand for them."
     weight = 1.0 + quality.unlogged_queries / quality.sampled_queries
     return f"{told}: {quality.sampled_queries:,} queries of at most 1 s have weight {weight:.1f} on average."
+
+
+def log_words(quality: DataQuality) -> tuple[str, ...]:
+    """Return sentences on what the log does not tell: dropped lines, redacted texts, shares of leaves."""
+    told = (
+        sampling_words(quality),
+        *redaction_words(quality.unlogged_texts),
+        leaf_words(quality.leaf_queries),
+    )
+    return tuple(filter(None, told))
+
+
+def unit_words(latency: LatencyEvidence) -> str:
+    """Return what the entries of the report mean for time, which is nothing where no model is trusted."""
+    if latency.accepted:
+        return (
+            "Indexes are chosen by the entries that they save; milliseconds are these entries times what the"
+            " model says of one."
+        )
+    r2 = "not known" if latency.r2_out_of_sample is None else decimal(latency.r2_out_of_sample)
+    judged = f"centred R² out of sample is {r2}, at least {decimal(latency.r2_threshold)} is asked for"
+    return (
+        "Savings in this report are entries scanned in filter, and entries scanned are not time: one entry"
+        f" may cost ten times what another does, by the kind of predicate ({judged})."
+    )
 
 
 class Reasoned(Protocol):
@@ -216,6 +243,8 @@ def _why_nothing(evidence: Evidence) -> str:
         return "a quality gate stopped it this night, so its last advice stands"
     if not evidence.summary.queries and evidence.summary.workload == "log":
         return f"the log of {evidence.run_date.isoformat()} holds no query of it"
+    if evidence.data_quality.unlogged_texts.is_everything:
+        return NO_TEXT_AT_ALL
     if not evidence.refused:
         return "no query filters on a column that an index would serve"
     return "no index would save enough to be worth its upkeep"

@@ -35,6 +35,7 @@ from starskip.sql.predicate import (
     Or,
     Predicate,
 )
+from starskip.sql.redacted_text import is_redacted
 from starskip.tables.row_window import RowWindow
 
 Counts = npt.NDArray[np.int32]
@@ -116,8 +117,10 @@ class FilterBinder:
                 return _bound_within(kept, self.bind(child, literals, unknown_ratio))
         return self._bind_range(predicate, literals, unknown_ratio)
 
-    def is_known(self, leaf: Leaf) -> bool:
+    def is_known(self, leaf: Leaf, literals: Literals) -> bool:
         """Tell whether the rows that match ``leaf`` can be read off the window."""
+        if any(is_redacted(literals[slot.position]) for slot in slots_of(leaf)):
+            return False
         return bool(leaf.column) and (leaf.column in self.window.columns or leaf.operator in NULL_TESTS)
 
     def _bind_all(
@@ -166,7 +169,7 @@ class FilterBinder:
             computed = self._expression(leaf, literals)
             if computed is not None:
                 return BoundLeaf(leaf, computed, None, is_free)
-        if unknown_ratio is not None and not self.is_known(leaf):
+        if unknown_ratio is not None and not self.is_known(leaf, literals):
             return BoundLeaf(leaf, scattered(unknown_ratio, self.window.rows, leaf), None, is_free)
         key = (leaves, tuple(tuple(literals[slot.position]) for each in leaves for slot in slots_of(each)))
         if key not in self._masks:

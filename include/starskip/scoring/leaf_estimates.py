@@ -8,7 +8,7 @@ independent predicates and, as the seed, values of equal frequency.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -32,6 +32,7 @@ from starskip.sql.predicate import (
     leaves,
 )
 from starskip.sql.query_shape import QueryShape
+from starskip.sql.redacted_text import is_redacted
 from starskip.tables.table_overview import ColumnOverview, TableOverview
 from starskip.workload.shape_workload import Instance, Literals
 
@@ -92,7 +93,7 @@ def _estimate(
 ) -> LeafEstimate:
     column = table.columns.get(leaf.column)
     entries = 0.0 if leaf.operator in _WITHOUT_SCAN else column.entries_per_row if column else 1.0
-    if column is None or not _is_known(leaf, column):
+    if column is None or not _is_known(leaf, column, literals):
         is_everything = leaf.operator is Operator.IS_NOT_NULL
         ratios = np.full(len(literals), 1.0 if is_everything else assumed_ratio(leaf.operator))
     else:
@@ -105,8 +106,12 @@ def _estimate(
     return LeafEstimate(entries, ratios, column.sorted_ratio, is_constant)
 
 
-def _is_known(leaf: Leaf, column: ColumnOverview | None) -> bool:
-    return leaf.operator in EQUALITIES and column is not None and column.cardinality is not None
+def _is_known(leaf: Leaf, column: ColumnOverview | None, literals: Iterable[Literals]) -> bool:
+    """Tell whether cardinalities say what passes; of a list that was not logged nobody knows the length."""
+    if leaf.operator not in EQUALITIES or column is None or column.cardinality is None:
+        return False
+    is_list = leaf.operator in (Operator.IN, Operator.NOT_IN) and len(leaf.slots) == 1
+    return not (is_list and any(is_redacted(each[leaf.slots[0].position]) for each in literals))
 
 
 def _observed_ratios(
@@ -125,7 +130,7 @@ def _observed_ratios(
         for part in parts
         if isinstance(part, Leaf)
         and part.operator not in _WITHOUT_SCAN
-        and not _is_known(part, table.columns.get(part.column))
+        and not _is_known(part, table.columns.get(part.column), instances)
     }
     if not unknown or shape.stops_early or not table.rows:
         return {}

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starskip.sql.predicate import NEGATIONS, Bound, Leaf, Operator, Slot
+from starskip.sql.redacted_text import is_redacted
 from starskip.tables.row_window import ColumnWindow, RowWindow
 from starskip.tables.value_positions import Positions, ValuePositions
 
@@ -89,14 +90,17 @@ def leaf_mask(leaves: tuple[Leaf, ...], literals: Literals, window: RowWindow) -
 
 
 def _positions(leaf: Leaf, literals: Literals, values: ValuePositions) -> Positions | None:
-    texts = [_signed(text, slot) for slot in leaf.slots for text in literals[slot.position]]
+    texts = [signed(text, slot) for slot in leaf.slots for text in literals[slot.position]]
     texts.extend(leaf.constants)
+    if is_redacted(texts):
+        return None
     match leaf.operator:
         case Operator.EQUAL | Operator.NOT_EQUAL | Operator.IN | Operator.NOT_IN if texts:
             return values.equal_to(texts)
         case Operator.RANGE:
             low, high = _bound_text(leaf.low, literals), _bound_text(leaf.high, literals)
-            if (leaf.low and low is None) or (leaf.high and high is None):
+            is_open = (leaf.low and low is None) or (leaf.high and high is None)
+            if is_open or is_redacted(filter(None, (low, high))):
                 return None
             return values.between(
                 low,
@@ -114,10 +118,11 @@ def _positions(leaf: Leaf, literals: Literals, values: ValuePositions) -> Positi
 def _bound_text(bound: Bound | None, literals: Literals) -> str | None:
     if bound is None or bound.slot is None:
         return None
-    return _signed(literals[bound.slot.position][0], bound.slot)
+    return signed(literals[bound.slot.position][0], bound.slot)
 
 
-def _signed(text: str, slot: Slot) -> str:
+def signed(text: str, slot: Slot) -> str:
+    """Return a literal as the minus before its slot, if there is one, makes it; twice is as never."""
     if not slot.negative:
         return text
     return text[1:] if text.startswith("-") else "-" + text

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +22,7 @@ from starskip.scoring.bound_filter import (
     filter_binder,
     is_served_by_sorting,
 )
+from starskip.scoring.drawn_literals import LiteralDrawer, lacks_literals, observed_passing_ratio
 from starskip.scoring.filter_cost import Answers, filter_entries
 from starskip.scoring.leaf_masks import LEAST_UNKNOWN_RATIO, Fixed
 from starskip.scoring.structure import Structure, by_column
@@ -97,15 +99,18 @@ def estimate_segment(
         return pa.RecordBatch.from_pylist([], ESTIMATES)
     simulated_ratio = window.segment_rows / max(table_rows, window.segment_rows)
     orders = _SortOrders(window, state)
+    drawer = LiteralDrawer(orders.today)
     rows: list[tuple[object, ...]] = []
     for workload in shapes:
         shape = parsed_shape(workload.skeleton)
+        drawn = _drawn(drawer, shape, workload, table_rows, share)
         for number, leg in enumerate(leg_alternatives(shape, candidates, state.rules)):
             for position, (literals, instance) in enumerate(workload.instances.items()):
                 if share is not None and not share.includes(position):
                     continue
+                literals = drawn.get(position, literals)
                 unknown = _unknown_ratio(orders.today, shape, literals, instance, table_rows)
-                limit = _early_limit(shape, literals)
+                limit = _early_limit(shape, literals, instance)
                 entries = orders.entries(leg, literals, unknown, limit)
                 rows.append((window.table, workload.shape_id, number, position, entries, simulated_ratio))
     return _estimate_rows(rows).to_batches()[0] if rows else pa.RecordBatch.from_pylist([], ESTIMATES)
@@ -150,15 +155,41 @@ class _SortOrders:
         return self._sorted[column]
 
 
-def _early_limit(shape: QueryShape, literals: Literals) -> int | None:
-    """Return how many rows end the query; None where it reads all that match."""
+def _early_limit(shape: QueryShape, literals: Literals, instance: Instance) -> int | None:
+    """Return how many rows end the query; None where it reads all that match.
+
+    A LIMIT whose number was not logged is what the log saw returned.
+    """
     if not shape.stops_early:
         return None
     limit = shape.limit
     if isinstance(limit, Slot):
         text = literals[limit.position][0]
         limit = int(text) if text.isdigit() else None
+    if limit is None and instance.queries:
+        limit = round(instance.rows_scanned / instance.queries)
     return DEFAULT_LIMIT if limit is None else limit
+
+
+def _drawn(
+    drawer: LiteralDrawer,
+    shape: QueryShape,
+    workload: ShapeWorkload,
+    table_rows: int,
+    share: InstanceShare | None,
+) -> dict[int, Literals]:
+    """Return literals of this segment for the instances that are simulated on it and were logged without."""
+    window = drawer.binder.window
+    return {
+        position: drawer.drawn(
+            shape.filter,
+            literals,
+            observed_passing_ratio(instance, window.segment_rows, table_rows, stops_early=shape.stops_early),
+            seed=crc32(f"{window.segment} {workload.shape_id} {literals}".encode("utf-8", "surrogatepass")),
+        )
+        for position, (literals, instance) in enumerate(workload.instances.items())
+        if (share is None or share.includes(position)) and lacks_literals(shape.filter, literals)
+    }
 
 
 def _unknown_ratio(
@@ -169,7 +200,7 @@ def _unknown_ratio(
     ``rows_scanned`` counts the rows that passed the whole filter, unless a LIMIT ended the query.
     """
     parts = shape.filter.children if isinstance(shape.filter, And) else (shape.filter,)
-    unknown = [part for part in parts if isinstance(part, Leaf) and not binder.is_known(part)]
+    unknown = [part for part in parts if isinstance(part, Leaf) and not binder.is_known(part, literals)]
     if len(unknown) != 1 or shape.stops_early or not table_rows or not instance.queries:
         return None
     known = binder.bind(And(tuple(part for part in parts if part is not unknown[0])), literals)

@@ -237,7 +237,7 @@ def _refused(task: _Task, chosen: StructureSet, *, is_enough: bool) -> tuple[Ref
 
 def _reason(alone: float, added: float, chosen: StructureSet, budget: Budget, *, fits: bool) -> Refusal:
     if alone < 0:
-        return Refusal.MAKES_QUERIES_SLOWER
+        return Refusal.READS_MORE_ENTRIES
     if alone == 0 and added <= 0:
         return Refusal.SAVES_NOTHING
     if added >= budget.min_gain_ratio and added > 0:

@@ -22,7 +22,7 @@ class Refusal(Enum):
     UNKNOWN_COLUMN = "unknown_column"
     PREDICATE_NOT_SERVED = "predicate_not_served"
     SAVES_NOTHING = "saves_nothing"
-    MAKES_QUERIES_SLOWER = "makes_queries_slower"
+    READS_MORE_ENTRIES = "reads_more_entries"
     BELOW_MIN_GAIN = "below_min_gain"
     ANSWERED_BY_STAR_TREE = "answered_by_star_tree"
     COVERED_BY_CHOSEN = "covered_by_chosen"

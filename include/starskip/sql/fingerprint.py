@@ -10,18 +10,25 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from starskip.sql.redacted_text import REDACTED
+
 SLOT = "\x00"
 """Stands in the skeleton for one literal, or for the whole literal list of an IN."""
 
 Literal = str
-"""A literal as text: strings begin with a quote and are unescaped (``'it's``), numbers do not (``42``)."""
+"""A literal as text: strings begin with a quote and are unescaped (``'it's``), numbers do not (``42``).
+
+One that the broker did not log is REDACTED (sql.redacted_text).
+"""
 
 # Possessive quantifiers keep hostile text linear: an unterminated quote or comment runs to the end once.
 _PIECE = re.compile(
     r"""
     (?P<comment> --[^\n]*+ | /\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z) )
   | (?P<string> '(?:[^']++|'')*+(?:'|\Z) )
+  | (?P<called> `\w++`(?=\s*+\() )
   | (?P<name> "(?:[^"]++|"")*+(?:"|\Z) | `[^`]*+(?:`|\Z) )
+  | (?P<redacted> \? )
   | (?P<number> (?<![\w$.]) (?:\d++(?:\.\d*+)?+|\.\d++) (?:[eE][+-]?\d++)?+ (?![\w$]) )
     """,
     re.VERBOSE,
@@ -69,8 +76,11 @@ def _cutter(literals: list[Literal]) -> Callable[[re.Match[str]], str]:
             case "string":
                 body = text[1:-1] if len(text) > 1 and text.endswith("'") else text[1:]
                 literals.append("'" + body.replace("''", "'"))
-            case "number":
+            case "number" | "redacted":
                 literals.append(text)
+            case "called":
+                # Redacted texts quote functions as they do columns; a parser knows them by their bare names.
+                return f" {text[1:-1]}"
             case _:
                 return text
         return SLOT
@@ -107,7 +117,9 @@ def _fold_lists(skeleton: str, literals: list[Literal]) -> Fingerprint:
         values = tuple(literals[taken : taken + count])
         if "-" in match[0]:
             signs = ["-" in part for part in match[0].split(",")]
-            values = tuple("-" + v if minus else v for v, minus in zip(values, signs, strict=True))
+            values = tuple(
+                "-" + v if minus and v != REDACTED else v for v, minus in zip(values, signs, strict=True)
+            )
         folded.append(values)
         taken += count
         pieces.append(before + f"({SLOT})")

@@ -6,25 +6,18 @@ import re
 from dataclasses import dataclass
 from hashlib import blake2b
 
-import sqlglot
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from starskip.errors import UnsupportedQuery
 from starskip.sql.filter_tree import filter_tree
-from starskip.sql.fingerprint import SLOT, masked
-from starskip.sql.nesting import MAX_NESTING, nesting
+from starskip.sql.parsed_query import parsed_query
 from starskip.sql.pinot_dialect import PinotDialect
 from starskip.sql.predicate import Constant, Filtered, Or, Predicate, Slot, columns_of, leaves
 from starskip.sql.rewrite_filter import rewrite_filter
 
-MAX_SKELETON_CHARACTERS = 20_000
 MAX_PREDICATES = 200
 """What an AND costs grows with the square of its scans; equalities of one column count once."""
 
-_QUERY = re.compile(r"[( ]*(?:select|with)\b", re.IGNORECASE)
-_QUOTED_NAME = re.compile(r'"[^"]*+"|`[^`]*+`')
-_TYPED_LITERAL = re.compile(rf"\b(?:DATE|TIMESTAMP|TIME)\s+(?={SLOT})", re.IGNORECASE)
 DEFAULT_LIMIT = 10
 """Rows that Pinot returns where a query has no LIMIT."""
 
@@ -54,24 +47,15 @@ class QueryShape:
 def query_shape(skeleton: str) -> QueryShape:
     """Parse ``skeleton`` (see fingerprint); raise UnsupportedQuery with a reason code.
 
-    Reasons: "too_long", "too_deep", "syntax", "not_a_select", "several_tables",
-    "too_many_predicates".
+    Reasons: those of parsed_query, and "several_tables", "too_many_predicates".
     """
-    if len(skeleton) > MAX_SKELETON_CHARACTERS:
-        raise UnsupportedQuery("the query text is too long to be parsed", reason="too_long")
-    if nesting(skeleton) > MAX_NESTING:
-        raise UnsupportedQuery("the query is nested too deeply to be parsed", reason="too_deep")
-    if not _QUERY.match(skeleton):
-        # sqlglot would take it for a command of its own and write a warning to the log.
+    query = parsed_query(skeleton)
+    if not isinstance(query, exp.Select):
         raise UnsupportedQuery("not a SELECT", reason="not_a_select")
-    if ":" in _QUOTED_NAME.sub("", skeleton):
-        # Pinot has no use for it, and ``:p7`` would pass for a slot (see _parsed).
-        raise UnsupportedQuery("a colon outside of quotes", reason="syntax")
     try:
-        return _shape(_parsed(_TYPED_LITERAL.sub("", skeleton)))
+        return _shape(query)
     except RecursionError as error:
-        # Not all nesting shows in brackets: ``a IN a IN a …``, casts of casts.
-        raise UnsupportedQuery("the query is nested too deeply to be parsed", reason="too_deep") from error
+        raise UnsupportedQuery("the query is nested too deeply to be read", reason="too_deep") from error
 
 
 def _shape(select: exp.Select) -> QueryShape:
@@ -125,30 +109,10 @@ def _filter(select: exp.Select) -> Predicate:
     # The broker's optimizers look at the WHERE alone.
     parts: list[Predicate] = [Filtered(main, each) for each in filters]
     if main != Constant(True):
-        if any(_aggregates(item) and not item.find(exp.Filter) for item in select.expressions):
+        if any(aggregates(item) and not item.find(exp.Filter) for item in select.expressions):
             parts.append(Filtered(main, main))
         parts.insert(0, main)
     return Or(tuple(parts)) if len(parts) > 1 else parts[0]
-
-
-def _parsed(skeleton: str) -> exp.Select:
-    pieces = skeleton.split(SLOT)
-    text = pieces[0] + "".join(f":p{number} {piece}" for number, piece in enumerate(pieces[1:]))
-    try:
-        statements = sqlglot.parse(text, dialect=PinotDialect)
-    except (SqlglotError, ValueError, TypeError, AttributeError) as error:
-        # sqlglot leaks the last three on text that no SQL parser was made for; the query is set aside.
-        raise UnsupportedQuery(f"not parsed: {_first_line(error)}", reason="syntax") from error
-    # "SET timeoutMs = 1; SELECT …": options come first, the query last.
-    last = next((s for s in reversed(statements) if s is not None), None)
-    if not isinstance(last, exp.Select):
-        raise UnsupportedQuery("not a SELECT", reason="not_a_select")
-    return last
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).splitlines()
-    return masked(lines[0][:200]) if lines else type(error).__name__
 
 
 def _normal_text(select: exp.Select) -> str:
@@ -162,7 +126,8 @@ def _limit(select: exp.Select) -> Slot | int | None:
     limit = select.args.get("limit")
     if limit is None:
         return DEFAULT_LIMIT
-    value = limit.expression if isinstance(limit, exp.Limit) else None
+    # Calcite, and so a redacted text, writes LIMIT as FETCH NEXT … ROWS ONLY.
+    value = limit.expression if isinstance(limit, exp.Limit) else limit.args.get("count")
     if isinstance(value, exp.Placeholder) and value.name.startswith("p"):
         return Slot(int(value.name[1:]))
     return None
@@ -173,7 +138,7 @@ def _stops_early(select: exp.Select) -> bool:
         return False
     if select.args.get("distinct"):
         return False
-    return not any(_aggregates(item) for item in select.expressions)
+    return not any(aggregates(item) for item in select.expressions)
 
 
 # Pinot has some eighty aggregation functions and sqlglot types only the standard ones.
@@ -185,7 +150,8 @@ _AGGREGATE_NAME = re.compile(
 )
 
 
-def _aggregates(item: exp.Expression) -> bool:
-    if item.find(exp.AggFunc):
+def aggregates(item: exp.Expression) -> bool:
+    """Tell whether an item of the select list needs all rows: it aggregates, or looks through a window."""
+    if item.find(exp.AggFunc, exp.Window):
         return True
     return any(_AGGREGATE_NAME.fullmatch(call.name) for call in item.find_all(exp.Anonymous))

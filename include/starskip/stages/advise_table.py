@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import ceil
+from math import ceil, hypot
 
 import pyarrow as pa
 
@@ -43,6 +43,12 @@ from starskip.stages.tree_choice import answered_by_trees, chosen_star_trees
 from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.tables.table_overview import TableOverview
 from starskip.workload.shape_workload import ShapeWorkload
+from starskip.workload.unlogged_texts import (
+    NOTHING_REDACTED,
+    REDACTED_ERROR_RATIO,
+    UnloggedTexts,
+    unlogged_texts,
+)
 
 TreeSource = Callable[[Mapping[str, ShapeEntries], Sequence[StarTreeConfig]], TreeOffer]
 """Gives candidate star-trees for what shapes scanned in filter, and for the trees of the last advice."""
@@ -65,7 +71,8 @@ class TableAdvice:
     ``drops_withheld``: why drops were not judged, empty if they were. ``asked``: the indexes in force that
     answer a query. ``nights``: how many nights voted. ``unlogged_``: what the broker dropped from its
     log, as estimated. ``star_trees``: those chosen beside the indexes, which the queries of other shapes
-    voted for; ``tree_offer``: what they were chosen from.
+    voted for; ``tree_offer``: what they were chosen from. ``unlogged_texts``: what the broker redacted;
+    ``leaves``: queries that were leaves of multi-stage queries.
     """
 
     table: str
@@ -88,6 +95,8 @@ class TableAdvice:
     unlogged_entries: float = 0.0
     star_trees: ChosenTrees = field(default_factory=ChosenTrees)
     tree_offer: TreeOffer = NO_TREES
+    unlogged_texts: UnloggedTexts = NOTHING_REDACTED
+    leaves: int = 0
 
 
 def advise_table(
@@ -101,6 +110,7 @@ def advise_table(
     past: PastNights = NO_PAST,
     size_bytes: Mapping[Structure, int] | None = None,
     tree_source: TreeSource | None = None,
+    leaves: int = 0,
 ) -> TableAdvice:
     """Return the advice for one table from its WORKLOAD shapes and VOTES.
 
@@ -122,7 +132,8 @@ def advise_table(
     window = _judged(look_back(tonight, earlier), overview, index_kind, settings)
     ranked = _baseline_ranking(settings, parsed if is_enough else (), overview, index_kind)
     is_order = index_kind == "sorted"
-    budget = _budget(settings, window)
+    texts = unlogged_texts(shapes)
+    budget = _budget(settings, window, texts)
     offer = tree_source(window.shapes, past.star_trees) if tree_source and is_enough else NO_TREES
     trees = chosen_star_trees(offer, window, budget, settings, size_bytes, past)
     unanswered = trees.unanswered(window.lists)
@@ -188,6 +199,8 @@ def advise_table(
         sorted_columns=tonight.order,
         star_trees=trees,
         tree_offer=offer,
+        unlogged_texts=texts,
+        leaves=leaves,
     )
 
 
@@ -212,12 +225,12 @@ def _typical(
     return TypicalEntries(ratio, today, entries_percentile(lists, chosen, advised, ratio))
 
 
-def _budget(settings: Settings, window: NightVotes) -> Budget:
+def _budget(settings: Settings, window: NightVotes, texts: UnloggedTexts) -> Budget:
     wanted = settings.desirable_entries_scanned_in_filter
     return Budget(
         settings.max_indexes,
         settings.min_gain_ratio,
-        settings.model_error_ratio,
+        hypot(settings.model_error_ratio, REDACTED_ERROR_RATIO * texts.voting_entries_ratio),
         storage_bytes=settings.index_budget_bytes,
         switch_gain_ratio=settings.switch_gain_ratio,
         desirable=None

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from starskip.selection.entries_percentile import ShapeEntries
 from starskip.settings import Settings
-from starskip.stages.logged_query import logged_query
+from starskip.sql.query_text import query_text
 from starskip.star_tree.recommend.asked_shape import AskedShape
 from starskip.workload.shape_workload import ShapeWorkload
 
@@ -37,7 +37,7 @@ def _asked(shape: ShapeWorkload, window: Mapping[str, ShapeEntries], settings: S
         queries=queries * nights,
         entries_scanned=entries * nights,
         examples=tuple(
-            (logged_query(shape.skeleton, literals), instance.estimated_queries)
+            (query_text(shape.skeleton, literals), instance.estimated_queries)
             for literals, instance in often[:_MOST_EXAMPLES]
         ),
     )

@@ -8,13 +8,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.artefacts.manifest import Part
-from starskip.artefacts.schemas import LATENCY_BINS, QUANTILE_SKETCHES, QUANTILES
+from starskip.artefacts.schemas import LATENCY_BINS, QUANTILE_SKETCHES, QUANTILES, QUERIES
 from starskip.latency.latency_report import latency_reports
 from starskip.latency.pooled_bins import merge_bins, pool_latencies
 from starskip.latency.quantiles import merge_sketches, read_sketches, sketch_queries
 from starskip.stages.engine import Engine
 from starskip.stages.gate_verdicts import usable_tables
 from starskip.stages.night import Night, StageResult
+from starskip.workload.leaf_records import LEAF
 
 _COLUMNS = (
     "table",
@@ -22,6 +23,7 @@ _COLUMNS = (
     "entries_scanned_in_filter",
     "entries_scanned_post_filter",
     "exceptions",
+    "line_format",
 )
 _MAX_BINS = 500_000
 
@@ -33,6 +35,8 @@ def fit_latency_model(engine: Engine, night: Night) -> StageResult:
     snapshot = night.store.snapshot("queries", night.date_text)
     assert snapshot is not None
     queries = engine.rows_of_snapshot(snapshot, tables, _COLUMNS)
+    schema = pa.schema([QUERIES.field(name) for name in _COLUMNS])
+    queries = queries.map(_of_one_table, schema)
     bins = queries.map(_pool, LATENCY_BINS).merge(["table"], _merge, LATENCY_BINS)
     pooled = bins.gather("latency bins", _MAX_BINS)
     sketches = queries.map(sketch_queries, QUANTILE_SKETCHES).merge(
@@ -47,6 +51,12 @@ def fit_latency_model(engine: Engine, night: Night) -> StageResult:
     night.publish("latency_bins", bin_parts)
     night.publish("latency_model", model_parts)
     return StageResult({"tables": len(tables), "models_that_fit": fitted, "latency_bins": len(pooled)})
+
+
+def _of_one_table(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Leave out leaves of multi-stage queries: the time is that of the whole query."""
+    for batch in batches:
+        yield batch.filter(pc.fill_null(pc.not_equal(batch.column("line_format"), LEAF), True))
 
 
 def _pool(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -10,6 +10,7 @@ night that reads it, unless the file was last changed before that day began.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from datetime import date, datetime, time, timedelta
@@ -34,6 +35,8 @@ from starskip.stages.lake_only import LAKE_ONLY, lake_only_tables
 from starskip.stages.night import Night, StageResult
 from starskip.stages.night_logs import night_logs
 from starskip.stages.receipts import MAX_RECEIPTS, RECEIPTS, TableWriter, note_receipt, notes_of, parts_of
+from starskip.stages.table_sizes import table_sizes
+from starskip.workload.leaf_records import LeafRecords, TableSize, leaves_by_table
 
 _QUERIES = "queries"
 _REJECTED = "rejected_records"
@@ -59,11 +62,17 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
         night.store.write_aside(_REJECTED, night.date_text),
     )
     wanted = night.tables if in_pinot is None else in_pinot
-    map_splits = partial(_write_records, asides, night.run_date, night.settings.log_time_zone, wanted)
+    sizes = table_sizes(engine, night) if splits else {}
+    map_splits = partial(_write_records, asides, night.run_date, night.settings.log_time_zone, wanted, sizes)
     receipts = engine.rows_of_items(splits, map_splits, RECEIPTS).gather("log receipts", MAX_RECEIPTS)
     summary, sampling, strangers = LogSummary(), SamplingSummary(), set[str]()
-    outside = untimed = 0
+    outside = untimed = left_out = 0
+    leaves: Counter[str] = Counter()
+    shares = 0
     for note in map(json.loads, notes_of(receipts, _QUERIES)):
+        left_out += note.pop("left_out")
+        shares += note.pop("shares")
+        leaves.update(note.pop("leaves"))
         outside += note.pop("outside_run_date")
         untimed += note.pop("untimed_queries")
         strangers.update(note.pop("strangers"))
@@ -78,16 +87,18 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
         )
     # A table that nobody asked that night has an empty part, which the stages behind can tell from no run.
     parts = {table: Part(()) for table in expected or ()} | parts_of(receipts, _QUERIES)
-    left_out = summary.queries - sum(file.rows or 0 for part in parts.values() for file in part.files)
     if night.tables is None and left_out:
         summary += LogSummary(queries=-left_out, other={"table_without_segments": left_out})
-    log: dict[str, Any] = {**summary.to_json(), "outside_run_date": outside}
+    log: dict[str, Any] = {**summary.to_json(), "outside_run_date": outside, "shares": shares}
     if sampling.dropped_lines:
         log["sampling"] = asdict(sampling)
     lake = publish_lake_queries(engine, night, asides[1])
     rejected = _together(parts_of(receipts, _REJECTED), lake.rejected)
     night.publish(_REJECTED, _rejected_parts(night, rejected))
-    told = {table: {LAKE_ONLY: True} if table in lake_only else {"log": log} for table in parts}
+    told = {
+        table: {LAKE_ONLY: True} if table in lake_only else {"log": {**log, "leaves": leaves[table]}}
+        for table in parts
+    }
     night.publish(_QUERIES, {table: Part(part.files, told[table]) for table, part in parts.items()})
     counts = {name: value for name, value in log.items() if isinstance(value, int)}
     warnings = [*logs.warnings, *([sampling.words] if sampling.dropped_lines else [])]
@@ -129,12 +140,15 @@ def _write_records(
     run_date: date,
     log_time_zone: str,
     tables: frozenset[str] | None,
+    sizes: Mapping[str, TableSize],
     splits: Iterable[LogSplit],
 ) -> Iterator[pa.RecordBatch]:
     queries, rejected = TableWriter(asides[0]), TableWriter(asides[1])
+    leaf_records = LeafRecords(sizes.get)
     for split in splits:
         summary, sampling, strangers = LogSummary(), SamplingSummary(), set[str]()
-        outside = untimed = 0
+        outside = untimed = left_out = shares = 0
+        leaves: Counter[str] = Counter()
         may_be_tonight = may_be_of_day(split.path, run_date, log_time_zone)
         for batch in parse_split(split, log_time_zone):
             tonight = batch.filter(_is_tonight(batch, run_date, untimed=may_be_tonight))
@@ -144,8 +158,16 @@ def _write_records(
             is_query = pc.equal(tonight.column("kind"), "query")
             asked = tonight.filter(is_query)
             untimed += asked.column("logged_at").null_count
+            records = asked.num_rows
+            asked = leaf_records.shared(asked)
             is_wanted = _is_wanted(asked, tables)
-            yield from queries.add(asked.filter(is_wanted).select(QUERIES.names))
+            kept = asked.filter(is_wanted)
+            yield from queries.add(kept.select(QUERIES.names))
+            # A multi-stage query is kept where one of its tables is, and once for each of those.
+            kept_records = len(pc.unique(kept.column("source_position")))
+            left_out += records - kept_records
+            shares += kept.num_rows - kept_records
+            leaves.update(leaves_by_table(kept))
             others = pc.unique(asked.filter(pc.invert(is_wanted)).column("table")).to_pylist()
             strangers = set(
                 sorted({*strangers, *(printable(name, 100) for name in others)})[:_NAMED_STRANGERS]
@@ -156,6 +178,9 @@ def _write_records(
             **asdict(summary),
             "outside_run_date": outside,
             "untimed_queries": untimed,
+            "left_out": left_out,
+            "shares": shares,
+            "leaves": leaves,
             "strangers": sorted(strangers),
             "sampling": asdict(sampling),
         }

@@ -60,6 +60,7 @@ def select_indexes(engine: Engine, night: Night) -> StageResult:
             past=past,
             size_bytes=sizes,
             tree_source=_tree_source(engine, night, table, shapes, overview),
+            leaves=_leaves(night, table),
         )
         chosen_trees += len(advice.star_trees.trees)
         chosen += len(advice.recommendation.chosen)
@@ -153,6 +154,13 @@ def _recommendation_rows(advice: TableAdvice, sizes: Mapping[Structure, int]) ->
     return pa.Table.from_pylist([{"table": advice.table, **row} for row in rows], schema=RECOMMENDATIONS)
 
 
+def _leaves(night: Night, table: str) -> int:
+    """Return how many of the table's queries were leaves of multi-stage queries."""
+    snapshot = night.store.snapshot("queries", night.date_text)
+    part = snapshot.parts([table]).get(table) if snapshot else None
+    return part.properties.get("log", {}).get("leaves", 0) if part else 0
+
+
 def _properties(advice: TableAdvice) -> Mapping[str, Any]:
     recommendation = advice.recommendation
     return {
@@ -172,7 +180,8 @@ def _properties(advice: TableAdvice) -> Mapping[str, Any]:
             name: getattr(advice, name)
             for name in ("queries", "failed", "unparsed", "shapes", "entries", "nights")
         },
-        **{name: getattr(advice, name) for name in ("unlogged_queries", "unlogged_entries")},
+        **{name: getattr(advice, name) for name in ("unlogged_queries", "unlogged_entries", "leaves")},
+        "unlogged_texts": advice.unlogged_texts.to_json(),
         **star_tree_properties(advice.star_trees, advice.tree_offer),
     }
 

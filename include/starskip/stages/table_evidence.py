@@ -35,6 +35,7 @@ from starskip.reports.masking import mask_literals
 from starskip.scoring.structure import Structure as Candidate
 from starskip.selection.vote_list import StructureSet, VoteList, building_lists, vote_lists
 from starskip.settings import Settings
+from starskip.sql.query_text import query_text
 from starskip.stages.advice_evidence import (
     chosen_index,
     column_label,
@@ -45,11 +46,11 @@ from starskip.stages.advice_evidence import (
 )
 from starskip.stages.gate_verdicts import read_verdicts
 from starskip.stages.lake_only import lake_only_tables
-from starskip.stages.logged_query import logged_query
 from starskip.stages.night import Night
 from starskip.stages.skipping_report import skipping_report
 from starskip.stages.star_tree_report import star_tree_report
 from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
+from starskip.workload.unlogged_texts import UnloggedTexts
 
 _UNITS = {"_ratio": "share", "_bytes": "bytes", "_indexes": "indexes", "_hours": "hours", "_rows": "rows"}
 
@@ -96,7 +97,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
         latency=latency,
         refused=tuple(reasoned_structure(row) for row in rows if row["verdict"] == "refused"),
         drops=tuple(reasoned_structure(row) for row in rows if row["verdict"] == "drop"),
-        data_quality=_data_quality(night, table),
+        data_quality=_data_quality(night, table, properties),
         show_literals=night.settings.show_literals,
         typical_entries=TypicalEntries(**typical) if (typical := properties.get("typical_entries")) else None,
         sort_order=sort_order(properties),
@@ -161,7 +162,7 @@ def _shape(
         predicted_saving_ratio=saved / entries if entries else 0.0,
         columns=tuple(sorted(map(column_label, built))),
         latency_ms=shape.latency_ms_mean,
-        full_text=logged_query(shape.skeleton, example) if show and example is not None else None,
+        full_text=query_text(shape.skeleton, example) if show and example is not None else None,
     )
 
 
@@ -206,7 +207,7 @@ def _bins(night: Night, table: str, model: Mapping[str, Any]) -> tuple[LatencyBi
     return tuple(LatencyBin(*row) for row in columns)
 
 
-def _data_quality(night: Night, table: str) -> DataQuality:
+def _data_quality(night: Night, table: str, advice: Mapping[str, Any]) -> DataQuality:
     log = _properties(night, "queries", table).get("log", {})
     sampling = log.get("sampling", {})
     facts = night.store.snapshot("table_facts", night.date_text)
@@ -226,6 +227,8 @@ def _data_quality(night: Night, table: str) -> DataQuality:
         unlogged_queries=sampling.get("unlogged_queries", 0.0),
         segments=segments,
         damaged_segments=_damaged_segments(night, table),
+        unlogged_texts=UnloggedTexts(**advice.get("unlogged_texts", {})),
+        leaf_queries=advice.get("leaves", 0),
         gates=tuple(
             GateCheck(verdict.stage, check.check, check.success, check.observed, check.expected)
             for verdict in read_verdicts(night)

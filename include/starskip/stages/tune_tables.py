@@ -5,6 +5,7 @@ The functions are those of the night's stages; all records of the log count, wha
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,11 +26,13 @@ from starskip.stages.local_engine import LocalEngine
 from starskip.stages.planned_votes import TablePlan, planned_votes, table_plans
 from starskip.stages.progress import Progress
 from starskip.stages.sampled_index_sizes import sampled_index_sizes
+from starskip.stages.table_sizes import FoundSizes
 from starskip.stages.table_source import FoundFacts, TableSource
 from starskip.tables.table_overview import IndexColumns, TableOverview
 from starskip.tables.untracked_indexes import untracked_indexes
 from starskip.workload.count_shapes import QUERY_COLUMNS, count_shapes
 from starskip.workload.fold_shapes import fold_shapes
+from starskip.workload.leaf_records import LeafRecords, leaves_by_table
 from starskip.workload.query_weights import query_weights, weighted_shapes
 from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
 
@@ -69,7 +72,10 @@ class TuneAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ScoredTables:
-    """What is known before anything is chosen: shapes and overviews by table, votes and sizes of all."""
+    """What is known before anything is chosen: shapes and overviews by table, votes and sizes of all.
+
+    ``leaves``: by table, how many of its queries were leaves of multi-stage queries.
+    """
 
     tables: tuple[str, ...]
     workload: Mapping[str, Sequence[ShapeWorkload]]
@@ -77,6 +83,7 @@ class ScoredTables:
     votes: pa.Table
     index_sizes: pa.Table
     warnings: tuple[str, ...]
+    leaves: Mapping[str, int]
 
 
 def tune_tables(request: TuneRequest, progress: Progress) -> TuneAnswer:
@@ -94,6 +101,7 @@ def tune_tables(request: TuneRequest, progress: Progress) -> TuneAnswer:
             request.settings,
             request.index_kind,
             size_bytes=sizes_of(sizes.filter(pc.equal(sizes["table"], table))),
+            leaves=scored.leaves.get(table, 0),
         )
         for table in scored.tables
     )
@@ -103,7 +111,7 @@ def tune_tables(request: TuneRequest, progress: Progress) -> TuneAnswer:
 def scored_tables(request: TuneRequest, progress: Progress) -> ScoredTables:
     """Return shapes, overviews and votes; raises SourceError for a table asked for without segments."""
     untracked_indexes(request.settings.untracked_inverted_index)
-    workload, warnings = _workload(request, progress)
+    workload, leaves, warnings = _workload(request, progress)
     tables = tuple(request.tables or sorted(workload))
     found = request.source.facts(request.tables, tables, progress)
     warnings.extend(found.warnings)
@@ -114,7 +122,7 @@ def scored_tables(request: TuneRequest, progress: Progress) -> ScoredTables:
     rows = planned_votes(engine, plans, request.segments_root, request.settings)
     votes = rows.gather("votes", _MAX_VOTES)
     sizes = _index_sizes(request, found, plans, progress)
-    return ScoredTables(tables, workload, overviews, votes, sizes, tuple(warnings))
+    return ScoredTables(tables, workload, overviews, votes, sizes, tuple(warnings), leaves)
 
 
 def _guessed(request: TuneRequest, progress: Progress) -> TuneAnswer:
@@ -152,12 +160,18 @@ def _shapes_of(workload: Mapping[str, Sequence[ShapeWorkload]], table: str) -> S
     return workload.get(table, ())
 
 
-def _workload(request: TuneRequest, progress: Progress) -> tuple[dict[str, list[ShapeWorkload]], list[str]]:
+def _workload(
+    request: TuneRequest, progress: Progress
+) -> tuple[dict[str, list[ShapeWorkload]], Mapping[str, int], list[str]]:
     settings = request.settings
     splits = log_splits(log_files(request.log_paths), settings.log_split_bytes)
     rejected = RejectedRecords()
     sampling: list[SamplingSummary] = []
-    queries = _queries(progress("reading the log", splits), request.tables, rejected, sampling)
+    leaf_records = LeafRecords(FoundSizes(request.source, lambda _, items: items).get)
+    leaves: Counter[str] = Counter()
+    queries = _queries(
+        progress("reading the log", splits), request.tables, rejected, sampling, leaf_records, leaves
+    )
     counted = count_shapes(queries, instances_per_shape=settings.instances_per_shape)
     workload: dict[str, list[ShapeWorkload]] = {}
     folded = fold_shapes(counted, max_shapes=settings.max_shapes_per_table)
@@ -166,7 +180,7 @@ def _workload(request: TuneRequest, progress: Progress) -> tuple[dict[str, list[
             workload.setdefault(shape.table, []).append(shape)
     sampled = sum(sampling, start=SamplingSummary())
     warnings = [sampled.words] if sampled.dropped_lines else []
-    return workload, warnings + rejected.warnings()
+    return workload, leaves, warnings + rejected.warnings()
 
 
 def _queries(
@@ -174,13 +188,16 @@ def _queries(
     tables: Sequence[str],
     rejected: RejectedRecords,
     sampling: list[SamplingSummary],
+    leaf_records: LeafRecords,
+    leaves: Counter[str],
 ) -> Iterator[pa.RecordBatch]:
     """Yield the queries of the tables, and count what was rejected and what the broker dropped."""
     for split in splits:
         for batch in parse_split(split):
             rejected.add(split.path, batch)
             sampling[:] = [sum(sampling, start=sampling_summary(batch))]
-            queries = batch.filter(pc.equal(batch.column("kind"), "query")).select(QUERY_COLUMNS)
+            queries = leaf_records.shared(batch.filter(pc.equal(batch.column("kind"), "query")))
             if tables:
                 queries = queries.filter(pc.is_in(queries.column("table"), value_set=pa.array(tables)))
-            yield queries
+            leaves.update(leaves_by_table(queries))
+            yield queries.select(QUERY_COLUMNS)

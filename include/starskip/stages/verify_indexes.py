@@ -19,12 +19,12 @@ from starskip.artefacts.schemas import VERDICTS
 from starskip.artefacts.snapshot import Snapshot
 from starskip.errors import StarskipError, TransientError, UnsupportedQuery, printable
 from starskip.sql.fingerprint import masked
+from starskip.sql.query_text import query_text
 from starskip.stages.build_star_trees import BUILT
 from starskip.stages.chosen_trees import chosen_trees
 from starskip.stages.engine import Engine
 from starskip.stages.engine_tasks import EngineTasks
 from starskip.stages.gate_verdicts import usable_tables
-from starskip.stages.logged_query import logged_query
 from starskip.stages.night import Night, StageResult
 from starskip.stages.past_nights import SnapshotSource
 from starskip.stages.verify_skipping import publish_skipping_verdicts
@@ -100,7 +100,7 @@ def _asked(night: Night, table: str, snapshot_of: SnapshotSource) -> Iterator[As
     for shape in claimed[:MAX_SHAPES]:
         literals = sorted(shape.instances, key=partial(_most_scanned, shape))
         asked = literals[: night.settings.verified_instances]
-        queries = tuple(logged_query(shape.skeleton, each) for each in asked)
+        queries = tuple(query_text(shape.skeleton, each) for each in asked)
         yield Asked(table, shape.shape_id, queries, built)
 
 

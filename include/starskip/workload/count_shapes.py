@@ -10,9 +10,12 @@ import pyarrow as pa
 
 from starskip.errors import UnsupportedQuery
 from starskip.sql.fingerprint import Fingerprint, fingerprint
-from starskip.sql.query_shape import MAX_SKELETON_CHARACTERS, QueryShape, query_shape
+from starskip.sql.parsed_query import MAX_SKELETON_CHARACTERS
+from starskip.sql.query_shape import QueryShape, query_shape
+from starskip.sql.redacted_text import is_wholly_redacted, told_apart
 from starskip.workload.shape_workload import (
     UNPARSED,
+    WHOLLY_REDACTED,
     Instance,
     ShapeWorkload,
     workload_shapes,
@@ -100,7 +103,8 @@ def _count(workload: Workload, record: tuple[Any, ...], cap: int) -> None:
     ):
         squared = float(entries) * entries
         instance = Instance(1, entries, squared, rows_scanned or 0, segments_matched or 0, *unlogged)
-        counts.add_instance(cut.literals, instance, cap)
+        literals = told_apart(cut.literals, f"{rows_scanned or 0}/{entries}/{segments_matched or 0}")
+        counts.add_instance(literals, instance, cap)
 
 
 def _unlogged(weight: float, entries: int) -> tuple[float, float, float]:
@@ -111,6 +115,8 @@ def _unlogged(weight: float, entries: int) -> tuple[float, float, float]:
 
 
 def _recognised(text: str, line_format: str | None) -> tuple[Fingerprint, QueryShape | str]:
+    if is_wholly_redacted(text):
+        return Fingerprint(text.strip(), ()), UNPARSED + WHOLLY_REDACTED
     cut = fingerprint(sql_text(text, line_format))
     if len(cut.skeleton) > MAX_SKELETON_CHARACTERS:
         # Refused before it is kept: thousands of them in the cache would fill the memory.

@@ -17,6 +17,9 @@ _MAX_SUM = 1 << 62
 UNPARSED = "unparsed:"
 """Begins the shape_id of queries that no shape was found for; the reason code follows."""
 
+WHOLLY_REDACTED = "redacted"
+"""The reason code of queries of which the broker logged the counters and no text."""
+
 
 class _EstimatedSums:
     """What ran: what was logged, and ``unlogged_…``, which its records stand for beside themselves."""

@@ -121,7 +121,7 @@ def test_time_of_an_event(time, zone, logged_at):
         ({**EVENT, "scannedEntriesInFilterCount": "300"}, ("query", None)),
         ({**EVENT, "scannedEntriesInFilterCount": 3e2}, ("query", None)),
         ({"host": "a", "message": "requestId=7,table=t"}, ("other", "not_a_query")),
-        ({**EVENT, "query": "SELECT a FROM t JOIN u ON t.a = u.a"}, ("other", "multi_stage")),
+        ({**EVENT, "query": "SELECT a FROM t JOIN u ON t.a = u.a"}, ("query", None)),
         ({k: v for k, v in EVENT.items() if k != "query"}, ("rejected", "incomplete_event")),
         (
             {k: v for k, v in EVENT.items() if k != "queryProcessingDuration"},

@@ -48,7 +48,12 @@ def verdict(text: bytes) -> tuple[str, str | None]:
         (TIME + line(), ("query", None)),
         (line(), ("query", None)),
         (TIME + line(b"requestId=7,table=[t],timeMs=1,docs=2/3,entries=4/5,"), ("query", None)),
-        (TIME + line(b"requestId=7,table=[a, b],timeMs=1,docs=2/3,entries=4/5,"), ("other", "multi_stage")),
+        (TIME + line(b"requestId=7,table=[a, b],timeMs=1,docs=2/3,entries=4/5,"), ("query", None)),
+        (TIME + line(b"requestId=7,table=[a, b],timeMs=1,docs=2/3,"), ("other", "multi_stage")),
+        (
+            TIME + line(b"requestId=7,table=[a, b],timeMs=1,docs=2/3,", sql=b"SELECT ',entries=4/5,'"),
+            ("other", "multi_stage"),
+        ),
         (TIME + line(b"requestId=7,table=[],timeMs=1,docs=2/3,entries=4/5,"), ("other", "multi_stage")),
         (
             TIME + line(b"requestId=-9223372036854775808,table=t,timeMs=1,docs=0/0,entries=0/0,"),

@@ -14,7 +14,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from starskip.pinot.logs.line_formats.line_format import COUNTERS
-from starskip.pinot.logs.record_columns import CAPTURED, ROW, Row
+from starskip.pinot.logs.record_columns import CAPTURED, ROW, TABLE_SEPARATOR, Row
 from starskip.pinot.logs.record_reader import LogRecord
 from starskip.sql.table_names import table_names
 
@@ -67,10 +67,9 @@ def event_rows(record: LogRecord, day: date | None) -> list[Row]:
     """Return the row of a record that begins like a JSON object; ``day`` is that of events without a time.
 
     Lines behind the object that belong to no event are a row of their own ("rejected", "no_record_start").
-    "other" is an object with none of the four fields ("not_a_query") and a query of several tables
-    ("multi_stage"), whose counters are nobody's alone. "rejected": "bad_json", "several_events" (on one
-    line), "incomplete_event" (a field is missing), "repeated_field" (told twice, and not the same),
-    "bad_counter" (no whole number of 64 bits), "no_table".
+    "other" is an object with none of the four fields ("not_a_query"). "rejected": "bad_json",
+    "several_events" (on one line), "incomplete_event" (a field is missing), "repeated_field" (told twice, and
+    not the same), "bad_counter" (no whole number of 64 bits), "no_table".
     """
     event, rest = _without_rest(record)
     rows = [_row(event, day)]
@@ -109,15 +108,13 @@ def _row(record: LogRecord, day: date | None) -> Row:
         if not isinstance(query, str) or not query.strip() or None in (values[name] for name in _REQUIRED):
             raise _Fault("incomplete_event")
         tables = _tables(event, query)
-        if len(tables) > 1:
-            return _set_aside(record, "other", "multi_stage")
     except _Fault as fault:
         return _set_aside(record, "rejected", str(fault))
     values["request_id"] = _request_id(_first(event, _REQUEST_ID))
     logged_at, utc_offset = _time(_first(event, _TIME), day)
     captured: dict[str, Any] = {
         **{name: None if values[name] is None else str(values[name]).encode() for name in COUNTERS},
-        "table": _bytes(tables[0]),
+        "table": _bytes(TABLE_SEPARATOR.join(tables)),
         "group_limit_reached": b"true" if event.get("numGroupsLimitReached") is True else None,
         "query_text": _bytes(query),
     }

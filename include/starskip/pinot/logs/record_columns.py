@@ -25,7 +25,10 @@ ROW = (
 
 Row = tuple[Any, ...]
 
-_TABLE_TYPE = r"(?s)(.)_(OFFLINE|REALTIME|HYBRID)$"
+TABLE_SEPARATOR = ", "
+"""Between the tables of a multi-stage query, as the broker writes their set."""
+
+_TABLE_TYPE = r"(?s)(.)_(?:OFFLINE|REALTIME|HYBRID)(, |$)"
 _INT64 = range(-(1 << 63), 1 << 63)
 _COUNTS = range((1 << 53) + 1)
 """What a broker can have counted: nine quadrillion, which a float still holds exactly."""
@@ -47,7 +50,7 @@ def record_batch(rows: Sequence[Row], source_file: str, log_time_zone: str = "UT
     arrays: dict[str, Any] = {
         **{name: pa.array(columns[name], pa.string()) for name in ("kind", "reason", "line_format")},
         **counters,
-        "table": pc.replace_substring_regex(_strings(columns["table"]), _TABLE_TYPE, r"\1"),
+        "table": pc.replace_substring_regex(_strings(columns["table"]), _TABLE_TYPE, r"\1\2"),
         "logged_at": _in_zone(_times(_strings(columns["logged_at"])), columns["utc_offset"], log_time_zone),
         "group_limit_reached": pc.equal(_strings(columns["group_limit_reached"]), "true"),
         "weight": pa.repeat(pa.scalar(1.0), len(rows)),

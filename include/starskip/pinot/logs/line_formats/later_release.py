@@ -8,7 +8,7 @@ of commits between 0.12.0 and 1.4.0. Tried last, after all exact shapes.
 
 from __future__ import annotations
 
-from starskip.pinot.logs.line_formats.line_format import FREE_TEXT, LineFormat, message_pattern
+from starskip.pinot.logs.line_formats.line_format import FREE_TEXT, TABLE, LineFormat, message_pattern
 
 _OTHER_FIELDS = rb"(?:(?!query[=:])[A-Za-z]++(?:\([A-Za-z/]*+\))?+[=:]" + FREE_TEXT + rb",)*?"
 
@@ -30,7 +30,9 @@ FORMAT = LineFormat(
     pattern=message_pattern(
         b"requestId="
         + _integer("request_id")
-        + rb",table=(?:\[(?=[^,\[\]\n]++\]))?+(?P<table>[^,\[\]\n]++)\]?+,"
+        + b",table="
+        + TABLE
+        + b","
         + _skip_to(b"timeMs=")
         + _integer("latency_ms")
         + b","

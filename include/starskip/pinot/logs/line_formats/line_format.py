@@ -28,10 +28,12 @@ COUNTERS = (
 # `,name=`, `, name:` or `,name(part/part):`.
 FREE_TEXT = rb"[^,]*+(?:,(?!\s?[A-Za-z]++(?:\([A-Za-z/]*+\))?+[=:])[^,]*+)*+"
 
+TABLE = rb"\[?+(?P<table>(?<=\[)[^\[\]\n]++(?=\])|(?<!\[)[^,\[\]\n]++)\]?+"
+"""One table, or in brackets the set of those that a multi-stage query reads: `[a]`, `[a, b]`."""
+
 _FIELDS: dict[str, bytes] = {
     **{name: b"(?P<%s>-?\\d{1,19}+)" % name.encode() for name in COUNTERS},
-    # `[a]` is a multi-stage query of one table: its counters are that table's.
-    "table": rb"(?:\[(?=[^,\[\]\n]++\]))?+(?P<table>[^,\[\]\n]++)\]?+",
+    "table": TABLE,
     "group_limit_reached": rb"(?P<group_limit_reached>\w*+)",
     "number": rb"-?\d{1,40}+",
     "word": rb"\w*+",

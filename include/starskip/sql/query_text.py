@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from starskip.sql.fingerprint import SLOT
+from starskip.sql.redacted_text import REDACTED
 
 
-def logged_query(skeleton: str, literals: Sequence[Sequence[str]]) -> str:
+def query_text(skeleton: str, literals: Sequence[Sequence[str]]) -> str:
     """Return a query text as it was logged, but for its comments, options and white space."""
     pieces = skeleton.split(SLOT)
     shown = (", ".join(map(_sql_literal, values)) for values in literals)
@@ -15,4 +16,6 @@ def logged_query(skeleton: str, literals: Sequence[Sequence[str]]) -> str:
 
 
 def _sql_literal(text: str) -> str:
+    if text.startswith(REDACTED):
+        return REDACTED
     return "'" + text[1:].replace("'", "''") + "'" if text.startswith("'") else text

@@ -1,0 +1,53 @@
+"""What the advice lost to the log: dropped lines, redacted texts, and queries told together with others."""
+
+from __future__ import annotations
+
+from starskip.reports.number_text import percent
+from starskip.workload.unlogged_texts import UnloggedTexts
+
+SETTING = "pinot.broker.query.log.sqlRedaction"
+"""The broker's setting that takes literals or whole texts out of its log."""
+
+NO_TEXT_AT_ALL = (
+    "the broker logs the queries of this table without their text, so no advice is possible: set"
+    f" {SETTING} to none, or to literal_values"
+)
+
+
+def redaction_words(texts: UnloggedTexts) -> tuple[str, ...]:
+    """Return a sentence for each thing that the broker redacted, none where it logged all."""
+    told = []
+    if texts.literals_queries:
+        told.append(
+            _begun(texts.literals_queries, texts.literals_entries_ratio)
+            + f" logged without literals ({SETTING}): what indexes save them rests on cardinalities and on"
+            " literals drawn from the rows by the counters of the log, and intervals are wider for it."
+        )
+    if texts.is_everything:
+        told.append(f"{NO_TEXT_AT_ALL[:1].upper()}{NO_TEXT_AT_ALL[1:]}.")
+    elif texts.texts_queries:
+        told.append(
+            _begun(texts.texts_queries, texts.texts_entries_ratio)
+            + f" logged without any text ({SETTING}): they vote for nothing and count as never saved."
+        )
+    return tuple(told)
+
+
+def leaf_words(leaves: int) -> str:
+    """Return how many queries were leaves of multi-stage ones, empty where none was."""
+    if not leaves:
+        return ""
+    what = "was a leaf of a multi-stage query" if leaves == 1 else "were leaves of multi-stage queries"
+    return (
+        f"{_queries(leaves)} {what}, whose entries are shared out among the tables that"
+        " they filter by the rows of these."
+    )
+
+
+def _queries(number: int) -> str:
+    return "1 query" if number == 1 else f"{number:,} queries"
+
+
+def _begun(queries: int, entries_ratio: float) -> str:
+    was = "was" if queries == 1 else "were"
+    return f"{_queries(queries)} with {percent(entries_ratio, 0)} of the entries {was}"

@@ -1,0 +1,260 @@
+"""Literals for queries whose own were not logged, drawn from the rows of a segment.
+
+A literal that many rows hold is drawn as often as it lies in the rows, and those of one AND from one row, so
+that they occur together. How many values a list has and how wide a range is is chosen so that as many rows
+pass the filter as the log says; of several draws without a list or range the one that comes nearest
+is taken. Patterns are not drawn: what they let through is what the log leaves over (segment_estimates).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from math import log
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from starskip.scoring.bound_filter import FilterBinder
+from starskip.scoring.leaf_masks import Fixed, signed, slots_of
+from starskip.sql.predicate import EQUALITIES, And, Filtered, Leaf, Not, Operator, Or, Predicate, Slot, leaves
+from starskip.sql.redacted_text import is_redacted
+from starskip.tables.row_window import ColumnWindow
+from starskip.tables.value_order import ValueOrder, distinct_values, value_order
+from starskip.workload.shape_workload import Instance, Literals
+
+_DRAWS = 3
+_HALVINGS = 5
+"""Steps towards the width that lets through what the log says: more are lost in the noise of a window."""
+_LIST_ROWS = 512
+"""Rows that the values of a list are taken from, hence its greatest length."""
+
+_WIDE = (Operator.RANGE, Operator.IN, Operator.NOT_IN)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+Drawn = dict[int, tuple[str, ...]]
+
+
+def lacks_literals(filter_tree: Predicate, literals: Literals) -> bool:
+    """Tell whether a literal of the filter was not logged."""
+    return any(
+        is_redacted(literals[slot.position]) for leaf in leaves(filter_tree) for slot in slots_of(leaf)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LiteralDrawer:
+    """Draws literals from one window; keeps the order of its columns' values."""
+
+    binder: FilterBinder
+    _orders: dict[str, ValueOrder] = field(default_factory=dict)
+
+    def order_of(self, column: str) -> ValueOrder:
+        """Return the order of a column of the window."""
+        if column not in self._orders:
+            self._orders[column] = value_order(self.binder.window.columns[column])
+        return self._orders[column]
+
+    def drawn(
+        self, filter_tree: Predicate, literals: Literals, passing_ratio: float | None, seed: int
+    ) -> Literals:
+        """Return ``literals`` with values of the window for those of the filter that were not logged.
+
+        ``passing_ratio``: share of the segment's rows that passed the whole filter; None where nothing tells
+        it. The same ``seed`` draws the same.
+        """
+        return _best_draw(self, filter_tree, literals, passing_ratio, seed)
+
+
+def _best_draw(
+    drawer: LiteralDrawer, filter_tree: Predicate, literals: Literals, passing_ratio: float | None, seed: int
+) -> Literals:
+    binder = drawer.binder
+    rng = np.random.default_rng(seed)
+    asked = [leaf for leaf in leaves(filter_tree) if _is_drawn(leaf, literals, binder)]
+    if passing_ratio is None or not asked:
+        return _Draw(drawer, filter_tree, literals, rng).at(rng.random())
+    best: tuple[float, Literals] | None = None
+    is_wide = any(_is_wide(leaf) for leaf in asked)
+    for _ in range(_DRAWS):
+        draw = _Draw(drawer, filter_tree, literals, rng)
+        for found in _nearing(draw, passing_ratio, is_wide=is_wide):
+            if best is None or found[0] < best[0]:
+                best = found
+        if best is not None and best[0] < log(1.25):
+            break
+    assert best is not None
+    return best[1]
+
+
+def observed_passing_ratio(
+    instance: Instance, segment_rows: int, table_rows: int, *, stops_early: bool
+) -> float | None:
+    """Return the share of rows that passed, in segments where any did; None if nothing tells it."""
+    if not instance.queries:
+        return None
+    passed = instance.rows_scanned / instance.queries
+    if stops_early:
+        # It scanned until LIMIT rows had passed, about one entry a row.
+        read = instance.entries_scanned_in_filter / instance.queries
+        return min(passed / read, 1.0) if read else None
+    matched_rows = instance.segments_matched / instance.queries * segment_rows
+    return min(passed / (matched_rows or max(table_rows, 1)), 1.0)
+
+
+def _nearing(draw: _Draw, wanted: float, *, is_wide: bool) -> Iterator[tuple[float, Literals]]:
+    """Yield (distance, literals), halving the interval of widths towards the wanted share of rows."""
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS if is_wide else 1):
+        width = (low + high) / 2
+        literals = draw.at(width)
+        passing = draw.passing_ratio(literals)
+        least = 0.5 / draw.drawer.binder.window.rows
+        yield abs(log(max(passing, least) / max(wanted, least))), literals
+        narrower = passing > wanted
+        if draw.is_negated:
+            narrower = not narrower
+        low, high = (low, width) if narrower else (width, high)
+
+
+def _is_drawn(leaf: Leaf, literals: Literals, binder: FilterBinder) -> bool:
+    column = binder.window.columns.get(leaf.column)
+    return (
+        (leaf.operator in EQUALITIES or leaf.operator is Operator.RANGE)
+        and column is not None
+        and bool(len(column.codes))
+        and any(is_redacted(literals[slot.position]) for slot in slots_of(leaf))
+    )
+
+
+def _is_wide(leaf: Leaf) -> bool:
+    # An OR of equalities has several slots, each with one value.
+    return leaf.operator is Operator.RANGE or (leaf.operator in _WIDE and len(leaf.slots) == 1)
+
+
+@dataclass(slots=True)
+class _Draw:
+    """One draw: the rows that the values come from stay, however wide lists and ranges become."""
+
+    drawer: LiteralDrawer
+    filter_tree: Predicate
+    literals: Literals
+    rng: np.random.Generator
+    is_negated: bool = False
+    _rows: dict[int, int] = field(default_factory=dict)
+    _orders: dict[int, npt.NDArray[np.int64]] = field(default_factory=dict)
+    _places: dict[int, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        negated = [leaf for leaf in leaves(self.filter_tree) if leaf.operator is Operator.NOT_IN]
+        others = [leaf for leaf in leaves(self.filter_tree) if _is_wide(leaf) and leaf not in negated]
+        self.is_negated = bool(negated) and not others
+        for number, (leaf, row) in enumerate(self._leaf_rows(self.filter_tree, self._any_row())):
+            self._rows[number] = row
+            self._places[number] = self.rng.random()
+            if _is_drawn(leaf, self.literals, self.drawer.binder):
+                self._orders[number] = self._values_in_order(leaf, row)
+
+    def at(self, width: float) -> Literals:
+        """Return the literals with lists and ranges of a ``width`` from 0, one value, to 1, all of them."""
+        found: Drawn = {}
+        for number, leaf in enumerate(leaves(self.filter_tree)):
+            if number in self._orders:
+                found.update(self._drawn(number, leaf, width))
+        return tuple(found.get(place, values) for place, values in enumerate(self.literals))
+
+    def passing_ratio(self, literals: Literals) -> float:
+        bound = self.drawer.binder.bind(self.filter_tree, literals)
+        if isinstance(bound, Fixed):
+            return 1.0 if bound is Fixed.EVERYTHING else 0.0
+        return float(bound.mask.mean())
+
+    def _any_row(self) -> int:
+        return int(self.rng.integers(self.drawer.binder.window.rows))
+
+    def _leaf_rows(self, tree: Predicate, row: int) -> Iterator[tuple[Leaf, int]]:
+        """Yield the leaves with the row that each takes its values from: one for all of an AND."""
+        match tree:
+            case Leaf():
+                # A row that passes an AND is none that a negation in it names.
+                is_negation = tree.operator in (Operator.NOT_EQUAL, Operator.NOT_IN)
+                yield tree, self._any_row() if is_negation else row
+            case And(children):
+                for child in children:
+                    yield from self._leaf_rows(child, row)
+            case Or(children):
+                for number, child in enumerate(children):
+                    yield from self._leaf_rows(child, row if number == 0 else self._any_row())
+            case Not(child):
+                yield from self._leaf_rows(child, self._any_row())
+            case Filtered(rows, child):
+                yield from self._leaf_rows(rows, row)
+                yield from self._leaf_rows(child, row)
+
+    def _column(self, leaf: Leaf) -> ColumnWindow:
+        return self.drawer.binder.window.columns[leaf.column]
+
+    def _values_in_order(self, leaf: Leaf, row: int) -> npt.NDArray[np.int64]:
+        """Return distinct codes: that of the row first, then others as often as rows hold them."""
+        column = self._column(leaf)
+        own = column.codes[row : row + 1]
+        if column.offsets is not None:
+            own = column.codes[column.offsets[row] : column.offsets[row + 1]]
+        own = self.rng.permutation(own)[:1]
+        others = self.rng.choice(column.codes, min(_LIST_ROWS, len(column.codes)))
+        codes = np.concatenate([own, others])
+        _, first = np.unique(codes, return_index=True)
+        return np.asarray(codes[np.sort(first)], dtype=np.int64)
+
+    def _drawn(self, number: int, leaf: Leaf, width: float) -> Iterator[tuple[int, tuple[str, ...]]]:
+        codes, column = self._orders[number], self._column(leaf)
+        values = distinct_values(column)
+        if leaf.operator is Operator.RANGE:
+            yield from self._bounds(number, leaf, values, width)
+            return
+        missing = [slot for slot in leaf.slots if is_redacted(self.literals[slot.position])]
+        if _is_wide(leaf):
+            length = round(len(codes) ** width)
+            yield missing[0].position, tuple(_text(values, code, missing[0]) for code in codes[:length])
+            return
+        for place, slot in enumerate(missing):
+            yield slot.position, (_text(values, codes[place % len(codes)], slot),)
+
+    def _bounds(
+        self, number: int, leaf: Leaf, values: pa.Array, width: float
+    ) -> Iterator[tuple[int, tuple[str, ...]]]:
+        order = self.drawer.order_of(leaf.column)
+        last = len(order.codes) - 1
+        reach = len(order.codes) ** (width - 1.0) * last
+        if leaf.low is not None and leaf.high is not None:
+            here = int(np.searchsorted(order.ranks, order.rank_of_code[self._orders[number][0]]))
+            start = np.clip(here - self._places[number] * reach, 0, last - reach)
+            ends = {leaf.low.slot: start, leaf.high.slot: start + reach}
+        elif leaf.low is not None:
+            ends = {leaf.low.slot: last - reach}
+        else:
+            assert leaf.high is not None
+            ends = {leaf.high.slot: reach}
+        for slot, rank in ends.items():
+            if slot is not None and is_redacted(self.literals[slot.position]):
+                yield slot.position, (_text(values, order.codes[round(float(rank))], slot),)
+
+
+def _text(values: pa.Array, code: int, slot: Slot) -> str:
+    """Return a value as a query would hold it in that slot (sql.fingerprint)."""
+    value = values[int(code)].as_py()
+    match value:
+        case str():
+            text = "'" + value
+        case bool():
+            text = str(value).lower()
+        case bytes():
+            text = "'" + value.hex()
+        case datetime():
+            moment = value if value.tzinfo else value.replace(tzinfo=UTC)
+            text = str(round((moment - _EPOCH).total_seconds() * 1000))
+        case _:
+            text = str(value)
+    return signed(text, slot)

@@ -1,0 +1,320 @@
+"""The scans of a query of Pinot's multi-stage engine, each with the predicates that reach it.
+
+A leaf stage scans one table. Of the query's predicates, Pinot's planner (Calcite's rules for filters, see
+PinotQueryRuleSets) moves down to a scan the conjuncts of WHERE and ON that ask columns of it alone: through
+inner joins, subqueries, CTEs, UNIONs and GROUP BYs of the same columns. Here they do not pass to the null
+side of an outer join, a LIMIT or a window function; HAVING, an OR over several tables and what a subquery
+decides stay above. A CTE is planned anew wherever it is named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from starskip.errors import UnsupportedQuery
+from starskip.sql.fingerprint import SLOT
+from starskip.sql.parsed_query import parsed_query
+from starskip.sql.pinot_dialect import PinotDialect
+from starskip.sql.query_shape import aggregates
+
+MAX_SCANS = 64
+"""CTEs that name CTEs twice double the scans with each."""
+
+_PLACEHOLDER = re.compile(r'"(?:[^"]++|"")*+"|:p(\d++)')
+
+ColumnSource = Callable[[str], frozenset[str] | None]
+"""Gives the columns of a table by its name, or None where they are not known."""
+
+_Filters = list[exp.Expr]
+_Ctes = Mapping[str, tuple[exp.CTE, "_Ctes"]]
+
+
+@dataclass(frozen=True, slots=True)
+class LeafQuery:
+    """The scans of one table, as one query of it alone.
+
+    ``skeleton`` has the filters of its scans as alternatives of an OR; ``slots``: for each of its slots, that
+    of the whole query. ``filtered_scans`` of the ``scans`` read entries in filter, be it for a subquery.
+    """
+
+    table: str
+    skeleton: str
+    slots: tuple[int, ...]
+    scans: int
+    filtered_scans: int
+
+
+def leaf_queries(skeleton: str, columns_of: ColumnSource) -> tuple[LeafQuery, ...]:
+    """Return the leaf queries of a skeleton (see fingerprint) by table, in the order of the text.
+
+    Raises UnsupportedQuery with a reason: those of parsed_query, "recursive", "nested_joins",
+    "too_many_leaves", "no_table".
+    """
+    plan = _Plan(columns_of)
+    try:
+        plan.query(parsed_query(skeleton), [], {})
+        leaves = tuple(_leaf_query(table, plan.scans) for table in dict.fromkeys(s.table for s in plan.scans))
+    except RecursionError as error:
+        raise UnsupportedQuery("the query is nested too deeply to be read", reason="too_deep") from error
+    except (ValueError, TypeError, AttributeError) as error:
+        raise UnsupportedQuery("the query has parts that cannot be written anew", reason="syntax") from error
+    if not leaves:
+        raise UnsupportedQuery("the query reads no table", reason="no_table")
+    return leaves
+
+
+@dataclass(slots=True)
+class _Scan:
+    table: str
+    filters: _Filters
+    is_filtered_by_subquery: bool
+
+
+@dataclass(slots=True)
+class _Source:
+    """Something in FROM; ``outputs``: its columns, None where nothing tells them."""
+
+    node: exp.Expr
+    outputs: frozenset[str] | None
+    filters: _Filters = field(default_factory=list)
+    is_filtered_by_subquery: bool = False
+
+
+@dataclass(slots=True)
+class _Plan:
+    """Gathers the scans of a query; filters that come from above name output columns, without a table."""
+
+    columns_of: ColumnSource
+    scans: list[_Scan] = field(default_factory=list)
+    steps: int = 0
+
+    def query(self, node: exp.Expr, above: _Filters, ctes: _Ctes) -> None:
+        self.steps += 1
+        if self.steps > 4 * MAX_SCANS or len(self.scans) > MAX_SCANS:
+            raise UnsupportedQuery("the query has too many scans", reason="too_many_leaves")
+        ctes = self._with_ctes(node, ctes)
+        match node:
+            case exp.Subquery() | exp.Paren():
+                self.query(node.this, [] if _ends_early(node) else above, ctes)
+            case exp.SetOperation():
+                above = [] if _ends_early(node) else above
+                names, others = _output_names(node.left), _output_names(node.right)
+                self.query(node.left, above, ctes)
+                self.query(node.right, _renamed(above, names, others), ctes)
+            case exp.Select():
+                self._select(node, above, ctes)
+            case exp.Table():
+                raise UnsupportedQuery("joins in brackets", reason="nested_joins")
+
+    def _with_ctes(self, node: exp.Expr, ctes: _Ctes) -> _Ctes:
+        with_ = node.args.get("with_")
+        if with_ is None:
+            return ctes
+        if with_.args.get("recursive"):
+            raise UnsupportedQuery("a recursive query", reason="recursive")
+        for cte in with_.expressions:
+            ctes = {**ctes, cte.alias: (cte, ctes)}
+        return ctes
+
+    def _select(self, select: exp.Select, above: _Filters, ctes: _Ctes) -> None:
+        sources: dict[str, _Source] = {}
+        null_side: set[str] = set()
+        from_ = select.args.get("from_")
+        if from_ is not None:
+            self._add_source(sources, from_.this, ctes)
+        asked: list[exp.Expr | None] = [*select.expressions]
+        for join in select.args.get("joins") or ():
+            before = sources.keys() - null_side
+            name = self._add_source(sources, join.this, ctes)
+            side, kind = (join.side or "").upper(), (join.kind or "").upper()
+            reached = {
+                "": before | {name} if kind in ("", "INNER", "CROSS") else {name},
+                "LEFT": {name},
+                "RIGHT": before,
+            }.get(side, set())
+            asked.append(join.args.get("on"))
+            for filter_ in _conjuncts(join.args.get("on")):
+                _assign(filter_, sources, reached)
+            if side in ("RIGHT", "FULL"):
+                null_side |= sources.keys() - {name}
+            if side in ("LEFT", "FULL"):
+                null_side.add(name)
+        where = select.args.get("where")
+        for filter_ in [*_conjuncts(where.this if where else None), *_inside(select, above)]:
+            _assign(filter_, sources, sources.keys() - null_side)
+        asked += [where, *(select.args.get(part) for part in ("having", "group", "order", "qualify"))]
+        for source in sources.values():
+            self._source(source, ctes)
+        for part in filter(None, asked):
+            for nested in _nested_queries(part):
+                self.query(nested, [], ctes)
+
+    def _add_source(self, sources: dict[str, _Source], node: exp.Expr, ctes: _Ctes) -> str:
+        if node.args.get("joins"):
+            raise UnsupportedQuery("joins in brackets", reason="nested_joins")
+        outputs: frozenset[str] | None = None
+        if isinstance(node, exp.Table):
+            cte = ctes.get(node.name) if not node.db else None
+            outputs = _known_outputs(cte[0]) if cte else self.columns_of(_full_name(node))
+        elif isinstance(node, exp.Subquery):
+            outputs = _known_outputs(node)
+        name = node.alias_or_name or f"source {len(sources)}"
+        sources[name] = _Source(node, outputs)
+        return name
+
+    def _source(self, source: _Source, ctes: _Ctes) -> None:
+        node, filters = source.node, source.filters
+        if node.alias_column_names:
+            filters = _renamed(filters, node.alias_column_names, _output_names(node.this))
+        match node:
+            case exp.Table() if not node.db and node.name in ctes:
+                cte, known = ctes[node.name]
+                if cte.alias_column_names:
+                    filters = _renamed(filters, cte.alias_column_names, _output_names(cte.this))
+                self.query(cte.this, filters, known)
+            case exp.Table(this=exp.Identifier()):
+                self.scans.append(_Scan(_full_name(node), filters, source.is_filtered_by_subquery))
+            case exp.Subquery():
+                self.query(node, filters, ctes)
+            case _:
+                for nested in _nested_queries(node):
+                    self.query(nested, [], ctes)
+
+
+def _conjuncts(condition: exp.Expr | None) -> Iterator[exp.Expr]:
+    waiting = [condition]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, exp.And):
+            waiting += [node.expression, node.this]
+        elif isinstance(node, exp.Paren):
+            waiting.append(node.this)
+        elif node is not None:
+            yield node
+
+
+def _assign(filter_: exp.Expr, sources: Mapping[str, _Source], reached: Sequence[str] | set[str]) -> None:
+    """Give a filter to the one source whose columns it asks, if it reaches that."""
+    is_subquery = filter_.find(exp.Query) is not None
+    asked = [filter_.this] if is_subquery and isinstance(filter_, exp.In) else [filter_]
+    columns = [column for part in asked for column in part.find_all(exp.Column)]
+    names = {_source_of(column, sources) for column in columns}
+    name = names.pop() if len(names) == 1 else None
+    if name is None or name not in reached:
+        return
+    if is_subquery:
+        # A semi-join: Pinot filters the scan by values that no text holds.
+        sources[name].is_filtered_by_subquery |= isinstance(filter_, exp.In)
+        return
+    sources[name].filters.append(filter_.copy().transform(_without_table))
+
+
+def _source_of(column: exp.Column, sources: Mapping[str, _Source]) -> str | None:
+    if column.table:
+        return column.table if column.table in sources else None
+    if len(sources) == 1:
+        return next(iter(sources))
+    having = [name for name, source in sources.items() if source.outputs and column.name in source.outputs]
+    unknown = [name for name, source in sources.items() if source.outputs is None]
+    found = having or unknown
+    # A table whose columns nothing tells might have it as well.
+    return found[0] if len(found) == 1 and not (having and unknown) else None
+
+
+def _without_table(node: exp.Expr) -> exp.Expr:
+    return exp.Column(this=node.this) if isinstance(node, exp.Column) else node
+
+
+def _inside(select: exp.Select, above: _Filters) -> Iterator[exp.Expr]:
+    """Yield the filters that hold inside ``select`` as well, of those on its output columns."""
+    if not above or _ends_early(select):
+        return
+    items = {item.alias_or_name: item.unalias() for item in select.expressions}
+    if any(item.find(exp.Window) for item in items.values()):
+        return
+    group = select.args.get("group")
+    is_grouped = group is not None or any(aggregates(item) for item in items.values())
+    keys = [key.sql() for key in group.expressions] if group is not None else []
+    has_star = any(item.is_star and not aggregates(item) for item in items.values())
+    for filter_ in above:
+        found = filter_.copy()
+        for column in list(found.find_all(exp.Column)):
+            inner = items.get(column.name) or (exp.column(column.name) if has_star else None)
+            is_key = inner is not None and (inner.sql() in keys or column.name in keys)
+            if inner is None or inner.find(exp.Query) or (is_grouped and not is_key):
+                break
+            if column is found:
+                found = inner.copy()
+            else:
+                column.replace(inner.copy())
+        else:
+            yield found
+
+
+def _renamed(filters: _Filters, names: Sequence[str] | None, others: Sequence[str] | None) -> _Filters:
+    """Return the filters with the columns ``names`` called ``others``; none where they do not match."""
+    if not filters or names is None or others is None or len(names) != len(others):
+        return []
+    other = dict(zip(names, others, strict=True))
+
+    def renamed(node: exp.Expr) -> exp.Expr:
+        return exp.column(other[node.name]) if isinstance(node, exp.Column) else node
+
+    return [
+        filter_.copy().transform(renamed)
+        for filter_ in filters
+        if all(column.name in other for column in filter_.find_all(exp.Column))
+    ]
+
+
+def _output_names(query: exp.Expr) -> list[str] | None:
+    if not isinstance(query, exp.Query):
+        return None
+    names = query.named_selects
+    return None if "*" in names or not all(names) else names
+
+
+def _known_outputs(node: exp.Subquery | exp.CTE) -> frozenset[str] | None:
+    names = node.alias_column_names or _output_names(node.this)
+    return None if names is None else frozenset(names)
+
+
+def _ends_early(query: exp.Expr) -> bool:
+    return bool(query.args.get("limit") or query.args.get("offset"))
+
+
+def _nested_queries(part: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the queries in an expression that are in no other query of it."""
+    for node in part.walk(prune=lambda inner: isinstance(inner, exp.Query)):
+        if isinstance(node, exp.Query):
+            yield node
+
+
+def _full_name(table: exp.Table) -> str:
+    return ".".join(part.name for part in table.parts)
+
+
+def _leaf_query(table: str, scans: Sequence[_Scan]) -> LeafQuery:
+    own = [scan for scan in scans if scan.table == table]
+    filters = dict.fromkeys(exp.and_(*scan.filters) for scan in own if scan.filters)
+    query = (
+        exp.select("*").from_(exp.Table(this=exp.to_identifier(table))).order_by("1", dialect=PinotDialect)
+    )
+    if filters:
+        # A table that is scanned twice is filtered by either filter, as by the legs of an OR.
+        query = query.where(exp.or_(*filters))
+    slots: list[int] = []
+
+    def cut(match: re.Match[str]) -> str:
+        if match[1] is None:
+            return match[0]
+        slots.append(int(match[1]))
+        return SLOT
+
+    skeleton = _PLACEHOLDER.sub(cut, query.sql(dialect=PinotDialect, comments=False))
+    filtered = sum(bool(scan.filters) or scan.is_filtered_by_subquery for scan in own)
+    return LeafQuery(table, skeleton, tuple(slots), len(own), filtered)
