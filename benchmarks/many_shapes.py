@@ -2,8 +2,8 @@
 
 Each query of the sample's two tables has its own columns in its own order, generated aliases, a comment of
 the program that wrote it, aggregations or a selection, and one to five predicates over the table's columns
-with literals from its rows. Each shape comes once; a fifth as many further records ask busy ones again. What a
-query scanned is drawn from a heavy tail: a few shapes scan most of the entries, as in logs of users.
+with literals from its rows. Each shape comes once; a fifth as many further records ask busy ones again. What
+a query scanned is drawn from a heavy tail: a few shapes scan most of the entries, as in logs of users.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +25,7 @@ from starskip.scoring.bound_filter import (
 from starskip.scoring.filter_cost import Answers, filter_cost, survivors_of_indexes
 from starskip.scoring.structure import Structure, by_column
 from starskip.sql.predicate import And, Leaf, Or
-from starskip.sql.query_shape import QueryShape, query_shape
+from starskip.sql.query_shape import QueryShape, parsed_shape
 from starskip.tables.row_window import RowWindow
 from starskip.workload.shape_workload import Instance, Literals, ShapeWorkload
 
@@ -168,9 +167,3 @@ def _estimate_rows(rows: Sequence[Sequence[object]]) -> pa.Table:
     columns = list(zip(*rows, strict=True)) or [()] * len(ESTIMATES)
     arrays = [pa.array(list(column), item.type) for column, item in zip(columns, ESTIMATES, strict=True)]
     return pa.table(arrays, schema=ESTIMATES)
-
-
-@lru_cache(maxsize=20_000)
-def parsed_shape(skeleton: str) -> QueryShape:
-    """Return the shape of a skeleton that is known to parse."""
-    return query_shape(skeleton)

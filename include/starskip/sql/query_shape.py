@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 
 import sqlglot
@@ -71,6 +72,12 @@ def query_shape(skeleton: str) -> QueryShape:
     except RecursionError as error:
         # Not all nesting shows in brackets: ``a IN a IN a …``, casts of casts.
         raise UnsupportedQuery("the query is nested too deeply to be parsed", reason="too_deep") from error
+
+
+@lru_cache(maxsize=20_000)
+def parsed_shape(skeleton: str) -> QueryShape:
+    """Return ``query_shape(skeleton)``, and do not parse again what was parsed a while ago."""
+    return query_shape(skeleton)
 
 
 def _shape(select: exp.Select) -> QueryShape:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from starskip.errors import UnsupportedQuery
 from starskip.sql.fingerprint import Fingerprint, fingerprint
-from starskip.sql.query_shape import MAX_SKELETON_CHARACTERS, QueryShape, query_shape
+from starskip.sql.query_shape import MAX_SKELETON_CHARACTERS, QueryShape, parsed_shape
 from starskip.workload.fold_shapes import FOLDED
 from starskip.workload.key_sums import BusyKeys, keys_of
 from starskip.workload.shape_workload import (
@@ -153,6 +153,6 @@ def _recognised(text: str, line_format: str | None) -> tuple[Fingerprint, QueryS
 def _shape(skeleton: str) -> QueryShape | str:
     """Parse once a distinct skeleton; return the unparsed shape_id where that fails."""
     try:
-        return query_shape(skeleton)
+        return parsed_shape(skeleton)
     except UnsupportedQuery as error:
         return UNPARSED + error.reason
