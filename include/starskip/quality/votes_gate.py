@@ -78,7 +78,8 @@ def _workload(night: Night, table: str, shapes: Sequence[Mapping[str, Any]]) -> 
     measures = {"queries": Measure(pc.scalar(1), "sum"), **exact_sum(_ENTRIES)}
     logged = reduce_rows(published(night, "queries"), table, measures)[0]
     queries = sum(row["queries"] or 0 for row in shapes)
-    # Shapes beyond the cap were understood all the same.
+    # Texts beyond the cap are not looked at: those that are tell for them.
+    folded = sum(row["queries"] or 0 for row in shapes if row["shape_id"] == FOLDED)
     unparsed = sum(
         row["queries"] or 0
         for row in shapes
@@ -89,7 +90,7 @@ def _workload(night: Night, table: str, shapes: Sequence[Mapping[str, Any]]) -> 
         "logged_queries": logged["queries"],
         "entries": sum(row[_ENTRIES] or 0 for row in shapes),
         "logged_entries": sum_of(logged, _ENTRIES),
-        "unparsed_ratio": unparsed / max(queries, 1),
+        "unparsed_ratio": unparsed / max(queries - folded, 1),
         "shapes": len(shapes),
     }
 
