@@ -144,7 +144,8 @@ def _normal_text(select: exp.Select) -> str:
     def anonymous(node: exp.Expression) -> exp.Expression:
         return exp.Placeholder() if isinstance(node, exp.Placeholder) else node
 
-    return select.copy().transform(anonymous).sql(dialect=PinotDialect, comments=False)
+    # One copy is enough: by default each of the two would take its own, the dearest part of a shape.
+    return select.copy().transform(anonymous, copy=False).sql(PinotDialect, copy=False, comments=False)
 
 
 def _limit(select: exp.Select) -> Slot | int | None:
