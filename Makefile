@@ -42,7 +42,7 @@ format: $(INSTALLED) ## Mend what can be mended of style and format
 bench-advice: $(INSTALLED) ## Print how good the advice is, against every index set that was measured (ARGS=)
 	@$(PYTHON) benchmarks/advice.py $(ARGS)
 
-bench-tuner: java $(INSTALLED) ## Print how fast a million log records become votes on Spark (ARGS=)
+bench-tuner: java $(INSTALLED) ## Print how fast a million log records, or a million shapes, become votes (ARGS=)
 	@$(PYTHON) benchmarks/tuner.py $(ARGS)
 
 bench-star-tree: java $(INSTALLED) ## Print what star-trees of lineitem cost and give, beside DuckDB and Spark (ARGS="--factors 8")

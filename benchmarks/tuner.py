@@ -6,7 +6,10 @@ parse_query_logs and score_votes run in one session (local[2], driver 1 GiB, res
 The peer, in the same session: Spark's own text reader and regexp_extract on the same file, which only
 cuts out table, entries and query and sums the entries by table, without parsing any SQL.
 
-    python benchmarks/tuner.py [--records 10000,100000,1000000]
+Then logs of 1,000 to 1 million distinct shapes (many_shapes.py): ``starskip tune``, in one process, with the
+same peer on the same file.
+
+    python benchmarks/tuner.py [--records 10000,100000,1000000] [--shapes 1000,10000,100000,1000000]
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import json
 import os
 import random
 import re
+import subprocess
 import sys
 import tempfile
 import threading
@@ -27,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from many_shapes import ManyShapes
 from pyspark.sql import SparkSession, functions
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.storage_for import storage_for
@@ -108,6 +113,61 @@ def write_log(path: Path, count: int, seed: int) -> int:
                 )
             )
     return len(shapes)
+
+
+def write_shapes(path: Path, count: int, seed: int) -> int:
+    """Write a log of ``count`` distinct shapes and return its records."""
+    records = 0
+    with path.open("w", encoding="utf-8") as log:
+        for query in ManyShapes(SAMPLE / "segments", seed).queries(count):
+            second = records * 86_399 // (2 * count)
+            log.write(
+                LINE.format(
+                    clock=f"{second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}",
+                    ms=records % 1000,
+                    id=records,
+                    table=query.table,
+                    latency=1 + query.entries // 50_000,
+                    docs=query.entries // 20,
+                    total=query.rows_total,
+                    entries=query.entries,
+                    post=query.entries // 20,
+                    matched=4,
+                    query=query.text,
+                )
+            )
+            records += 1
+    return records
+
+
+def tuned(path: Path) -> tuple[float, float, float]:
+    """Run ``starskip tune`` on a log; return its seconds, its processor seconds, its peak memory in MiB."""
+    command = [sys.executable, "-c", "from starskip.cli.main import main; main()", "tune", "--log", str(path)]
+    start = time.perf_counter()
+    # Nothing is read from it: a pipe that nobody empties would stop it.
+    process = subprocess.Popen(
+        [*command, "--segments", str(SAMPLE / "segments"), "--index", "all"], stdout=subprocess.DEVNULL
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        raise SystemExit(f"starskip tune ended with {os.waitstatus_to_exitcode(status)}")
+    return time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def many_shapes(session: SparkSession, folder: Path, sizes: list[int]) -> None:
+    for number, size in enumerate(sizes):
+        log = folder / f"shapes-{size}.log"
+        records = write_shapes(log, size, seed=number)
+        timed(lambda log=log: peer(session, log))
+        peer_s = timed(lambda log=log: peer(session, log))
+        seconds, processor_s, peak_mib = tuned(log)
+        print(
+            f"{size:>9,} shapes, {records:,} records, {log.stat().st_size / 1e6:.0f} MB: "
+            f"tune {seconds:.1f} s ({processor_s:.1f} s of processor), peak memory {peak_mib:.0f} MiB; "
+            f"peer {peer_s:.1f} s, ratio {seconds / peer_s:.1f}",
+            flush=True,
+        )
+        log.unlink()
 
 
 def other_values(values: tuple[str, ...], draw: random.Random) -> tuple[str, ...]:
@@ -196,7 +256,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--records", default="10000,100000,1000000")
-    sizes = [int(text) for text in parser.parse_args().records.split(",")]
+    parser.add_argument("--shapes", default="1000,10000,100000,1000000")
+    arguments = parser.parse_args()
+    sizes = [int(text) for text in arguments.records.split(",") if text]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         event_log = folder / "events"
@@ -239,6 +301,7 @@ def main() -> None:
                 + ", ".join(f"{k} {v / 2**20:.0f} MiB" for k, v in memory.peak.items())
             )
             log.unlink()
+        many_shapes(session, folder, [int(text) for text in arguments.shapes.split(",") if text])
         session.stop()
         print("tasks of each Spark stage:", tasks_by_stage(event_log))
 

@@ -78,16 +78,18 @@ def _workload(night: Night, table: str, shapes: Sequence[Mapping[str, Any]]) -> 
     measures = {"queries": Measure(pc.scalar(1), "sum"), **exact_sum(_ENTRIES)}
     logged = reduce_rows(published(night, "queries"), table, measures)[0]
     queries = sum(row["queries"] or 0 for row in shapes)
-    entries = sum(row[_ENTRIES] or 0 for row in shapes)
-    unparsed = [row for row in shapes if _is_not_understood(row["shape_id"] or "")]
+    # Texts beyond the cap are not looked at: those that are tell for them.
+    looked_at = [row for row in shapes if row["shape_id"] != FOLDED]
+    unparsed = [row for row in looked_at if _is_not_understood(row["shape_id"] or "")]
+    looked_at_entries = sum(row[_ENTRIES] or 0 for row in looked_at)
     ratios = (
-        sum(row["queries"] or 0 for row in unparsed) / max(queries, 1),
-        sum(row[_ENTRIES] or 0 for row in unparsed) / entries if entries else 1.0,
+        sum(row["queries"] or 0 for row in unparsed) / max(sum(row["queries"] or 0 for row in looked_at), 1),
+        sum(row[_ENTRIES] or 0 for row in unparsed) / looked_at_entries if looked_at_entries else 1.0,
     )
     return {
         "queries": queries,
         "logged_queries": logged["queries"],
-        "entries": entries,
+        "entries": sum(row[_ENTRIES] or 0 for row in shapes),
         "logged_entries": sum_of(logged, _ENTRIES),
         # Many queries that scan little, as joins of small tables, lead no advice astray.
         "unparsed_ratio": min(ratios),

@@ -13,8 +13,8 @@ from starskip.pinot.index_rules import IndexRules
 from starskip.scoring.filter_work import Ratios, entries_by_column
 from starskip.scoring.leaf_estimates import leaf_estimates
 from starskip.scoring.parser_selectivity import INVERTED_ORDER, best_keys, parser_keys, surviving_ratio
-from starskip.scoring.segment_estimates import parsed_shape
 from starskip.sql.predicate import EQUALITIES, Leaf, leaves
+from starskip.sql.query_shape import parsed_shape
 from starskip.tables.table_overview import TableOverview
 from starskip.workload.shape_workload import ShapeWorkload
 

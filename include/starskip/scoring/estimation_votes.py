@@ -19,10 +19,11 @@ from starskip.scoring.alternatives import SORTED_BY_ANOTHER, Candidates
 from starskip.scoring.filter_work import filter_work
 from starskip.scoring.leaf_estimates import LeafEstimate, leaf_estimates
 from starskip.scoring.proposed_sets import NO_STRUCTURES, StructureSet, VoteRules, proposed_sets
-from starskip.scoring.segment_estimates import SegmentState, parsed_shape
+from starskip.scoring.segment_estimates import SegmentState
 from starskip.scoring.structure import Structure
 from starskip.scoring.vote_rows import Saved, vote_rows, votes_table
 from starskip.sql.predicate import Leaf, Or, Predicate, leaves
+from starskip.sql.query_shape import parsed_shape
 from starskip.tables.table_overview import TableOverview
 from starskip.workload.shape_workload import ShapeWorkload
 

@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from starskip.pinot.index_rules import IndexRules
 from starskip.scoring.alternatives import Candidates, LegAlternatives, leg_alternatives
-from starskip.scoring.segment_estimates import parsed_shape
 from starskip.scoring.vote_rows import Saved, vote_rows, votes_table
+from starskip.sql.query_shape import parsed_shape
 from starskip.workload.shape_workload import Instance, ShapeWorkload
 
 _Estimate = tuple[int, int, list[float], float]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from zlib import crc32
 
 import numpy as np
@@ -27,7 +26,7 @@ from starskip.scoring.filter_cost import Answers, filter_entries
 from starskip.scoring.leaf_masks import LEAST_UNKNOWN_RATIO, Fixed
 from starskip.scoring.structure import Structure, by_column
 from starskip.sql.predicate import And, Leaf, Slot, leaves
-from starskip.sql.query_shape import DEFAULT_LIMIT, QueryShape, query_shape
+from starskip.sql.query_shape import DEFAULT_LIMIT, QueryShape, parsed_shape
 from starskip.tables.row_window import RowWindow
 from starskip.tables.sorted_window import sorted_window
 from starskip.workload.shape_workload import Instance, Literals, ShapeWorkload
@@ -226,9 +225,3 @@ def _estimate_rows(rows: Sequence[Sequence[object]]) -> pa.Table:
     columns = list(zip(*rows, strict=True)) or [()] * len(ESTIMATES)
     arrays = [pa.array(list(column), item.type) for column, item in zip(columns, ESTIMATES, strict=True)]
     return pa.table(arrays, schema=ESTIMATES)
-
-
-@lru_cache(maxsize=20_000)
-def parsed_shape(skeleton: str) -> QueryShape:
-    """Return the shape of a skeleton that is known to parse."""
-    return query_shape(skeleton)

@@ -3,7 +3,7 @@
 Seed 000, II.3 C asks for the K dimensions of the highest total vote, and enumerates them all; the
 tests do so too, as an oracle. Here, as in CoPhy, a 0/1 variable y_c a structure and x_qa an
 alternative of each vote list: maximise sum saving_qa * x_qa - sum upkeep * y_c subject to
-x_qa <= y_c for c in a, sum_a x_qa <= 1, sum y_c <= K, sum size_c * y_c <= budget. A list where a
+sum_{a with c} x_qa <= y_c, sum_a x_qa <= 1, sum y_c <= K, sum size_c * y_c <= budget. A list where a
 superset saves less than its subset (an index can make Pinot read more) is tied to the exact set
 that is chosen, since the engine uses an index whether it helps or not; where not all sets are
 listed, to the best listed one that is built.
@@ -14,7 +14,7 @@ Of structures that save the same in a set, the one of fewer bytes is taken.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ from scipy.sparse import csr_array
 
 from starskip.errors import StarskipError
 from starskip.scoring.structure import Structure
-from starskip.selection.vote_list import NOTHING, StructureSet, VoteList, total_saving
+from starskip.selection.vote_list import NOTHING, Saving, StructureSet, VoteList, total_saving
 
 _GAP_RATIO = 1e-9
 
@@ -52,22 +52,86 @@ def k_selection(
     structures = sorted(frozenset().union(*(votes.structures for votes in lists)) if lists else ())
     if not structures or max_structures <= 0:
         return Selection(frozenset(), 0.0)
-    programme = _Programme(structures)
-    for votes in sorted(lists, key=lambda item: (item.table, item.shape_id, item.leg)):
-        programme.add(votes)
-    scale = max(max(programme.gains, default=0.0), 1.0)
-    programme.at_most(dict.fromkeys(range(len(structures)), 1.0), float(max_structures))
+    lists = sorted(lists, key=lambda item: (item.table, item.shape_id, item.leg))
+    upkeep = upkeep_entries or {}
+    sizes: Mapping[Structure, float] | None = None
     if budget_bytes is not None and size_bytes is not None:
         # What is of unknown size cannot be promised to fit.
-        too_large = budget_bytes + 1
-        sizes = {rank: float(size_bytes.get(item, too_large)) for rank, item in enumerate(structures)}
-        programme.at_most(sizes, float(budget_bytes))
-    upkeep = upkeep_entries or {}
-    costs = np.array([upkeep.get(item, 0.0) / scale for item in structures])
-    values = programme.solve(costs, scale)
-    chosen = frozenset(item for item, value in zip(structures, values, strict=True) if value > 0.5)
+        sizes = {item: float(size_bytes.get(item, budget_bytes + 1)) for item in structures}
+    limits = _Limits(max_structures, sizes, float(budget_bytes or 0))
+    one = max_structures == 1
+    chosen = _best_one(lists, structures, limits, upkeep) if one else _best(lists, structures, limits, upkeep)
     chosen = _without_idle(lists, _smallest_twins(lists, chosen, upkeep, size_bytes or {}), upkeep)
     return Selection(chosen, total_saving(lists, chosen))
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """How many structures a set may have, and where their sizes count, how many bytes."""
+
+    max_structures: int
+    sizes: Mapping[Structure, float] | None
+    budget_bytes: float
+
+
+def _best(
+    lists: Sequence[VoteList],
+    structures: Sequence[Structure],
+    limits: _Limits,
+    upkeep: Mapping[Structure, float],
+) -> StructureSet:
+    programme = _Programme(structures)
+    for votes in _together(lists):
+        programme.add(votes)
+    scale = max(max(programme.gains, default=0.0), 1.0)
+    programme.at_most(dict.fromkeys(range(len(structures)), 1.0), float(limits.max_structures))
+    if limits.sizes is not None:
+        sizes = {rank: limits.sizes[item] for rank, item in enumerate(structures)}
+        programme.at_most(sizes, limits.budget_bytes)
+    costs = np.array([upkeep.get(item, 0.0) / scale for item in structures])
+    values = programme.solve(costs, scale)
+    return frozenset(item for item, value in zip(structures, values, strict=True) if value > 0.5)
+
+
+def _best_one(
+    lists: Sequence[VoteList],
+    structures: Sequence[Structure],
+    limits: _Limits,
+    upkeep: Mapping[Structure, float],
+) -> StructureSet:
+    """Try each structure: of one there is no need of a programme."""
+    saved = dict.fromkeys(structures, 0.0)
+    for votes in lists:
+        for item in votes.structures:
+            saved[item] += votes.saving(frozenset((item,))).entries
+    sizes = limits.sizes
+    fitting = [item for item in structures if sizes is None or sizes[item] <= limits.budget_bytes]
+    net = {item: saved[item] - upkeep.get(item, 0.0) for item in fitting}
+    best = max(fitting, key=net.__getitem__, default=None)
+    return frozenset() if best is None or net[best] <= 0 else frozenset((best,))
+
+
+def _together(lists: Sequence[VoteList]) -> list[VoteList]:
+    """Return lists that save the same whatever is chosen, one for all that count the same sets alike.
+
+    Of a complete list the set counts that is chosen; of others the best that is built, which is the same one
+    where their sets have the same order.
+    """
+    sums: dict[tuple[bool, Sequence[StructureSet]], dict[StructureSet, float]] = {}
+    first: dict[tuple[bool, Sequence[StructureSet]], VoteList] = {}
+    for votes in lists:
+        ranked = sorted(votes.alternatives, key=sorted)
+        if not votes.is_complete:
+            ranked.sort(key=lambda needed: votes.alternatives[needed].entries)
+        key = votes.is_complete, tuple(ranked)
+        first.setdefault(key, votes)
+        sum_of = sums.setdefault(key, dict.fromkeys(ranked, 0.0))
+        for needed, saving in votes.alternatives.items():
+            sum_of[needed] += saving.entries
+    return [
+        replace(votes, alternatives={needed: Saving(entries) for needed, entries in sums[key].items()})
+        for key, votes in first.items()
+    ]
 
 
 def _smallest_twins(
@@ -130,7 +194,7 @@ class _Programme:
             alternatives[frozenset()] = NOTHING
         variables = {}
         for needed, saving in alternatives.items():
-            if harmed or saving.entries > 0:
+            if harmed or not _is_idle(votes, needed):
                 variables[needed] = len(self._rank) + len(self.gains)
                 self.gains.append(saving.entries)
         if not variables:
@@ -138,13 +202,15 @@ class _Programme:
         self.at_most(dict.fromkeys(variables.values(), 1.0), 1.0)
         if exact:
             self.at_most(dict.fromkeys(variables.values(), -1.0), -1.0)
-        for needed, variable in variables.items():
-            for item in needed:
-                self.at_most({variable: 1.0, self._rank[item]: -1.0}, 0.0)
+        # One row a structure and not one a set: at most one set is taken, so their sum needs no more of y
+        # than each alone, and the relaxation is tighter.
+        for item in sorted(frozenset().union(*variables)):
+            with_item = dict.fromkeys((x for needed, x in variables.items() if item in needed), 1.0)
+            self.at_most({**with_item, self._rank[item]: -1.0}, 0.0)
             if exact:
-                for item in votes.structures - needed:
-                    self.at_most({variable: 1.0, self._rank[item]: 1.0}, 1.0)
-            elif harmed:
+                self.at_most({**dict.fromkeys(with_item, -1.0), self._rank[item]: 1.0}, 0.0)
+        if harmed and not exact:
+            for needed in variables:
                 # Once this set is built, nothing is no alternative any more.
                 built = dict.fromkeys((self._rank[item] for item in needed), 1.0)
                 self.at_most(built | dict.fromkeys(variables.values(), -1.0), len(needed) - 1.0)
@@ -169,6 +235,14 @@ class _Programme:
             raise StarskipError(f"the index selection could not be solved: {answer.message}")
         chosen: npt.NDArray[np.float64] = answer.x[:integral]
         return chosen
+
+
+def _is_idle(votes: VoteList, needed: StructureSet) -> bool:
+    """Tell whether a smaller set saves as much, in a list that no set harms."""
+    saving = votes.alternatives[needed].entries
+    return saving <= 0 or any(
+        saving <= votes.alternatives.get(needed - {item}, NOTHING).entries for item in needed
+    )
 
 
 def _is_harmed(votes: VoteList) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import isfinite
 
 import pyarrow as pa
@@ -32,6 +32,7 @@ class VoteList:
 
     ``is_complete``: every subset of its structures has a saving, so what a chosen set does to this
     leg is known exactly, harm included; otherwise the best listed subset of the chosen set counts.
+    ``structures``: all that this leg votes for or against.
     """
 
     table: str
@@ -39,11 +40,11 @@ class VoteList:
     leg: int
     alternatives: Mapping[StructureSet, Saving]
     is_complete: bool
+    structures: StructureSet = field(init=False, repr=False, compare=False)
 
-    @property
-    def structures(self) -> StructureSet:
-        """All structures that this leg votes for or against."""
-        return frozenset().union(*self.alternatives)
+    def __post_init__(self) -> None:
+        """Gather the structures once: selection asks for them a million times."""
+        object.__setattr__(self, "structures", frozenset().union(*self.alternatives))
 
     def saving(self, chosen: StructureSet) -> Saving:
         """Return what ``chosen`` saves on this leg."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 
 from sqlglot import exp
@@ -56,6 +57,12 @@ def query_shape(skeleton: str) -> QueryShape:
         return _shape(query)
     except RecursionError as error:
         raise UnsupportedQuery("the query is nested too deeply to be read", reason="too_deep") from error
+
+
+@lru_cache(maxsize=20_000)
+def parsed_shape(skeleton: str) -> QueryShape:
+    """Return ``query_shape(skeleton)``, and do not parse again what was parsed a while ago."""
+    return query_shape(skeleton)
 
 
 def _shape(select: exp.Select) -> QueryShape:
@@ -119,7 +126,8 @@ def _normal_text(select: exp.Select) -> str:
     def anonymous(node: exp.Expression) -> exp.Expression:
         return exp.Placeholder() if isinstance(node, exp.Placeholder) else node
 
-    return select.copy().transform(anonymous).sql(dialect=PinotDialect, comments=False)
+    # One copy is enough: by default each of the two would take its own, the dearest part of a shape.
+    return select.copy().transform(anonymous, copy=False).sql(PinotDialect, copy=False, comments=False)
 
 
 def _limit(select: exp.Select) -> Slot | int | None:

@@ -12,7 +12,6 @@ from starskip.pinot.index_rules import index_rules
 from starskip.scoring.alternatives import SORTED_BY_ANOTHER
 from starskip.scoring.baseline_scores import frequency_scores, parser_scores
 from starskip.scoring.parser_selectivity import INVERTED_ORDER, SORTED_ORDER
-from starskip.scoring.segment_estimates import parsed_shape
 from starskip.scoring.structure import Structure
 from starskip.scoring.voting_shapes import voting_queries, voting_shapes
 from starskip.selection.drop_evidence import drop_evidence
@@ -31,6 +30,7 @@ from starskip.selection.unneeded_indexes import Drop, unneeded_indexes
 from starskip.selection.vote_list import StructureSet, VoteList, building_lists, lists_of, order_lists
 from starskip.selection.with_star_trees import ChosenTrees
 from starskip.settings import Settings
+from starskip.sql.query_shape import parsed_shape
 from starskip.stages.past_nights import NO_PAST, PastNights, night_votes
 from starskip.stages.planned_votes import (
     candidate_columns,

@@ -24,12 +24,12 @@ from starskip.scoring.segment_estimates import (
     SegmentState,
     estimate_segment,
     merge_estimates,
-    parsed_shape,
 )
 from starskip.scoring.structure import Structure, by_column, removal
 from starskip.scoring.voting_shapes import is_selective, voting_shapes
 from starskip.settings import Settings
 from starskip.sql.predicate import Leaf, leaves
+from starskip.sql.query_shape import parsed_shape
 from starskip.stages.engine import Engine, Rows
 from starskip.tables.table_overview import ColumnOverview, TableOverview
 from starskip.tables.thin_window import thin_window

@@ -13,6 +13,7 @@ from starskip.artefacts.schemas import COLUMN_SUMS, INDEX_SIZES, WORKLOAD
 from starskip.artefacts.snapshot import Snapshot
 from starskip.pinot.index_sizes.index_format import IndexFormat, index_format
 from starskip.scoring.index_sizes import merge_index_sizes, metadata_sizes
+from starskip.stages.busy_keys import busy_keys, left_out_words
 from starskip.stages.engine import Engine, Rows
 from starskip.stages.gate_verdicts import usable_tables
 from starskip.stages.night import Night, StageResult
@@ -23,6 +24,7 @@ from starskip.tables.table_overview import TableOverview, column_sums, merge_col
 from starskip.tables.untracked_indexes import with_untracked_indexes
 from starskip.workload.count_shapes import QUERY_COLUMNS, count_shapes, merge_shapes
 from starskip.workload.fold_shapes import fold_shapes
+from starskip.workload.key_sums import KEYED_BY, BusyKeys
 from starskip.workload.query_weights import query_weights, weighted_shapes
 from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
 
@@ -37,7 +39,8 @@ def score_votes(engine: Engine, night: Night) -> StageResult:
     """
     facts = set(usable_tables(night, "table_facts", "score_votes"))
     tables = [table for table in usable_tables(night, "queries", "score_votes") if table in facts]
-    shapes = _publish_workload(engine, night, tables)
+    busy = _busy_keys(engine, night, tables)
+    shapes = _publish_workload(engine, night, tables, busy)
     overviews = read_overviews(engine, night, tables)
     workload = night.store.snapshot("workload", night.date_text)
     assert workload is not None
@@ -45,7 +48,8 @@ def score_votes(engine: Engine, night: Night) -> StageResult:
     _publish_index_sizes(engine, night, plans, tables)
     votes = planned_votes(engine, plans, night.segments_root, night.settings)
     written = _publish(night, "votes", votes, tables)
-    return StageResult({"tables": len(tables), "shapes": shapes, "votes": written})
+    counts = {"tables": len(tables), "shapes": shapes, "votes": written}
+    return StageResult(counts, tuple(left_out_words(busy)))
 
 
 def published_shapes(workload: Snapshot, table: str) -> tuple[ShapeWorkload, ...]:
@@ -63,11 +67,27 @@ def read_overviews(engine: Engine, night: Night, tables: Sequence[str]) -> dict[
     return with_untracked_indexes(overviews, night.settings.untracked_inverted_index)
 
 
-def _publish_workload(engine: Engine, night: Night, tables: Sequence[str]) -> int:
+def _busy_keys(engine: Engine, night: Night, tables: Sequence[str]) -> dict[str, BusyKeys]:
+    """Return the keys of tables with too many of them; a table with few queries has few."""
+    snapshot = night.store.snapshot("queries", night.date_text)
+    assert snapshot is not None
+    most = night.settings.max_shapes_per_table
+    queries = {
+        table: sum(file.rows or 0 for file in part.files) for table, part in snapshot.parts(tables).items()
+    }
+    large = [table for table, rows in queries.items() if rows > most]
+    if not large:
+        return {}
+    return busy_keys(engine.rows_of_snapshot(snapshot, large, KEYED_BY), most)
+
+
+def _publish_workload(
+    engine: Engine, night: Night, tables: Sequence[str], busy: Mapping[str, BusyKeys]
+) -> int:
     snapshot = night.store.snapshot("queries", night.date_text)
     assert snapshot is not None
     settings = night.settings
-    count = partial(count_shapes, instances_per_shape=settings.instances_per_shape)
+    count = partial(count_shapes, instances_per_shape=settings.instances_per_shape, busy=busy)
     merge = partial(_merge_and_fold, settings.instances_per_shape, settings.max_shapes_per_table)
     fold = partial(fold_shapes, max_shapes=settings.max_shapes_per_table)
     counted = engine.rows_of_snapshot(snapshot, tables, QUERY_COLUMNS).map(count, WORKLOAD)

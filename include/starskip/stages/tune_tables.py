@@ -13,7 +13,7 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.artefacts.schemas import INDEX_SIZES
+from starskip.artefacts.schemas import INDEX_SIZES, QUERIES
 from starskip.pinot.logs.log_files import LogSplit, log_files, log_splits
 from starskip.pinot.logs.parse_records import parse_split
 from starskip.pinot.logs.rejected_records import RejectedRecords
@@ -21,22 +21,26 @@ from starskip.pinot.logs.sampling_summary import SamplingSummary, sampling_summa
 from starskip.scoring.index_sizes import merge_index_sizes, sizes_of
 from starskip.settings import Settings
 from starskip.stages.advise_table import TableAdvice, advise_table
+from starskip.stages.busy_keys import busy_keys, left_out_words
 from starskip.stages.guessed_advice import ColumnWeights, guessed_advice, unknown_weights
-from starskip.stages.local_engine import LocalEngine
+from starskip.stages.local_engine import LocalEngine, LocalRows
 from starskip.stages.planned_votes import TablePlan, planned_votes, table_plans
 from starskip.stages.progress import Progress
 from starskip.stages.sampled_index_sizes import sampled_index_sizes
+from starskip.stages.spooled_batches import SpooledBatches
 from starskip.stages.table_sizes import FoundSizes
 from starskip.stages.table_source import FoundFacts, TableSource
 from starskip.tables.table_overview import IndexColumns, TableOverview
 from starskip.tables.untracked_indexes import untracked_indexes
 from starskip.workload.count_shapes import QUERY_COLUMNS, count_shapes
 from starskip.workload.fold_shapes import fold_shapes
+from starskip.workload.key_sums import KEY_FIELD, with_keys
 from starskip.workload.leaf_records import LeafRecords, leaves_by_table
 from starskip.workload.query_weights import query_weights, weighted_shapes
 from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
 
 _MAX_VOTES = 2_000_000
+_KEYED_QUERIES = pa.schema([*(QUERIES.field(name) for name in QUERY_COLUMNS), KEY_FIELD])
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,15 +176,18 @@ def _workload(
     queries = _queries(
         progress("reading the log", splits), request.tables, rejected, sampling, leaf_records, leaves
     )
-    counted = count_shapes(queries, instances_per_shape=settings.instances_per_shape)
     workload: dict[str, list[ShapeWorkload]] = {}
-    folded = fold_shapes(counted, max_shapes=settings.max_shapes_per_table)
-    for batch in weighted_shapes(folded, query_weights(settings.query_weights)):
-        for shape in workload_shapes(batch):
-            workload.setdefault(shape.table, []).append(shape)
+    with SpooledBatches(queries, _KEYED_QUERIES) as spooled:
+        rows = LocalRows(partial(iter, spooled), _KEYED_QUERIES)
+        busy = busy_keys(rows, settings.max_shapes_per_table)
+        counted = count_shapes(spooled, instances_per_shape=settings.instances_per_shape, busy=busy)
+        folded = fold_shapes(counted, max_shapes=settings.max_shapes_per_table)
+        for batch in weighted_shapes(folded, query_weights(settings.query_weights)):
+            for shape in workload_shapes(batch):
+                workload.setdefault(shape.table, []).append(shape)
     sampled = sum(sampling, start=SamplingSummary())
     warnings = [sampled.words] if sampled.dropped_lines else []
-    return workload, leaves, warnings + rejected.warnings()
+    return workload, leaves, warnings + left_out_words(busy) + rejected.warnings()
 
 
 def _queries(
@@ -191,7 +198,7 @@ def _queries(
     leaf_records: LeafRecords,
     leaves: Counter[str],
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the queries of the tables, and count what was rejected and what the broker dropped."""
+    """Yield the queries of the tables with their keys, and count what was rejected and what was dropped."""
     for split in splits:
         for batch in parse_split(split):
             rejected.add(split.path, batch)
@@ -200,4 +207,4 @@ def _queries(
             if tables:
                 queries = queries.filter(pc.is_in(queries.column("table"), value_set=pa.array(tables)))
             leaves.update(leaves_by_table(queries))
-            yield queries.select(QUERY_COLUMNS)
+            yield with_keys(queries.select(QUERY_COLUMNS))

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from starskip.errors import UnsupportedQuery
 from starskip.sql.fingerprint import Fingerprint, fingerprint
 from starskip.sql.parsed_query import MAX_SKELETON_CHARACTERS
-from starskip.sql.query_shape import QueryShape, query_shape
+from starskip.sql.query_shape import QueryShape, parsed_shape
 from starskip.sql.redacted_text import is_wholly_redacted, told_apart
+from starskip.workload.fold_shapes import FOLDED
+from starskip.workload.key_sums import BusyKeys, keys_of
 from starskip.workload.shape_workload import (
     UNPARSED,
     WHOLLY_REDACTED,
@@ -35,21 +40,32 @@ QUERY_COLUMNS = (
     "weight",
     "line_format",
 )
+_FOLDED = Fingerprint(FOLDED, ()), FOLDED
 _MAX_LITERAL_CHARACTERS = 100_000
 """Literals beyond this stay out of the sample: one IN list must not outgrow all other shapes."""
 
 Workload = dict[tuple[str, str], ShapeWorkload]
 
 
-def count_shapes(batches: Iterable[pa.RecordBatch], *, instances_per_shape: int) -> Iterator[pa.RecordBatch]:
+def count_shapes(
+    batches: Iterable[pa.RecordBatch],
+    *,
+    instances_per_shape: int,
+    busy: Mapping[str, BusyKeys] | None = None,
+) -> Iterator[pa.RecordBatch]:
     """Count query records (schema QUERIES) by table and shape; one WORKLOAD row each at the end.
 
-    Holds one entry a distinct shape, so memory does not grow with the number of records.
+    Holds one entry a distinct shape, so memory does not grow with the number of records. ``busy``: of the
+    tables in it only texts of these keys are parsed; all others count as one shape, FOLDED.
     """
     workload: Workload = {}
     for batch in batches:
-        for record in zip(*(batch.column(name).to_pylist() for name in QUERY_COLUMNS), strict=True):
-            _count(workload, record, instances_per_shape)
+        is_told_apart = _told_apart(batch, busy or {})
+        records = zip(*(batch.column(name).to_pylist() for name in QUERY_COLUMNS), strict=True)
+        for number, record in enumerate(records):
+            is_folded = is_told_apart is not None and not is_told_apart[number]
+            recognised = _FOLDED if is_folded else _recognised(record[1] or "", record[-1])
+            _count(workload, record, recognised, instances_per_shape)
     yield from _batches(workload, instances_per_shape)
 
 
@@ -71,9 +87,24 @@ def _batches(workload: Workload, instances_per_shape: int) -> Iterator[pa.Record
     yield from workload_table(ordered).to_batches()
 
 
-def _count(workload: Workload, record: tuple[Any, ...], cap: int) -> None:
-    table, text, latency_ms, rows_scanned, segments_matched, entries, post, exceptions, weight, form = record
-    cut, shape = _recognised(text or "", form)
+def _told_apart(batch: pa.RecordBatch, busy: Mapping[str, BusyKeys]) -> npt.NDArray[np.bool_] | None:
+    """Tell of each record whether its text is to be parsed; None if all are."""
+    tables = batch.column("table")
+    is_asked = pc.is_in(tables, value_set=pa.array(sorted(busy), pa.string())).to_numpy(zero_copy_only=False)
+    if not is_asked.any():
+        return None
+    keys = keys_of(batch)
+    told_apart: npt.NDArray[np.bool_] = ~is_asked
+    for table in pc.unique(tables.filter(pa.array(is_asked))).to_pylist():
+        told_apart |= pc.equal(tables, table).to_numpy(zero_copy_only=False) & busy[table].includes(keys)
+    return told_apart
+
+
+def _count(
+    workload: Workload, record: tuple[Any, ...], recognised: tuple[Fingerprint, QueryShape | str], cap: int
+) -> None:
+    table, _, latency_ms, rows_scanned, segments_matched, entries, post, exceptions, weight, _ = record
+    cut, shape = recognised
     shape_id = shape if isinstance(shape, str) else shape.shape_id
     counts = workload.get((table, shape_id))
     if counts is None:
@@ -128,6 +159,6 @@ def _recognised(text: str, line_format: str | None) -> tuple[Fingerprint, QueryS
 def _shape(skeleton: str) -> QueryShape | str:
     """Parse once a distinct skeleton; return the unparsed shape_id where that fails."""
     try:
-        return query_shape(skeleton)
+        return parsed_shape(skeleton)
     except UnsupportedQuery as error:
         return UNPARSED + error.reason
