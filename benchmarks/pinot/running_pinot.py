@@ -40,10 +40,15 @@ class PinotFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PinotAnswer:
-    """Rows of one query, and how many documents passed its filter."""
+    """Rows of one query, how many documents passed its filter, and what was read for it."""
 
     rows: list[list[Any]]
     documents_scanned: int
+    entries_in_filter: int
+    entries_post_filter: int
+    segments_queried: int
+    segments_processed: int
+    segments_matched: int
 
 
 class RunningPinot:
@@ -140,7 +145,15 @@ class RunningPinot:
         if told.get("numGroupsLimitReached"):
             raise PinotFailed(f"{sql}: too many groups for Pinot")
         rows = told.get("resultTable", {}).get("rows", [])
-        return PinotAnswer(rows, told["numDocsScanned"])
+        return PinotAnswer(
+            rows,
+            documents_scanned=told["numDocsScanned"],
+            entries_in_filter=told["numEntriesScannedInFilter"],
+            entries_post_filter=told["numEntriesScannedPostFilter"],
+            segments_queried=told["numSegmentsQueried"],
+            segments_processed=told["numSegmentsProcessed"],
+            segments_matched=told["numSegmentsMatched"],
+        )
 
     def _controller(self, path: str, body: bytes, content_type: str) -> str:
         try:

@@ -31,12 +31,14 @@ _DISTINCT = {"COUNT": "DISTINCTCOUNT", "SUM": "DISTINCTSUM", "AVG": "DISTINCTAVG
 class PinotQuery:
     """``aggregation`` is what the matcher looks at; ``where`` and ``conditions`` are its filters as SQL.
 
-    ``conditions``: of each FILTER, by the predicate that it has in ``aggregation``.
+    ``conditions``: of each FILTER, by the predicate that it has in ``aggregation``. ``literals``: those of
+    ``where``, which the slots of its predicate count.
     """
 
     aggregation: PinotAggregation
     where: exp.Expr | None
     conditions: Mapping[Predicate, exp.Expr]
+    literals: tuple[exp.Expr, ...] = ()
 
 
 @bounded_depth()
@@ -70,20 +72,25 @@ def pinot_query(
         ),
         where.this if where else None,
         conditions,
+        tuple(_literals(where.this)) if where else (),
     )
 
 
 def _predicate(expression: exp.Expr) -> Predicate:
     """Return the filter as the broker rewrites it, its literals numbered."""
     open_text = expression.copy()
-    literals = [open_text] if isinstance(open_text, exp.Literal) else list(open_text.find_all(exp.Literal))
-    for number, literal in enumerate([*literals, *open_text.find_all(exp.Placeholder)]):
+    for number, literal in enumerate(_literals(open_text)):
         slot = exp.Placeholder(this=f"p{number}")
         if literal is open_text:
             open_text = slot
         else:
             literal.replace(slot)
+    assert isinstance(open_text, exp.Expression)
     return rewrite_filter(filter_tree(open_text))
+
+
+def _literals(expression: exp.Expr) -> list[exp.Expr]:
+    return [*expression.find_all(exp.Literal), *expression.find_all(exp.Placeholder)]
 
 
 def _mark_negated_lists(select: exp.Select, tokens: Sequence[Token]) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from starskip.errors import ConfigError, UnsupportedQuery, printable
+from starskip.pinot.star_tree_matching import ColumnFacts
 from starskip.pinot.star_tree_rules import StarTreeRules
 from starskip.star_tree.aggregation_query import aggregation_query
 from starskip.star_tree.function_column_pair import AggregationFunction, FunctionColumnPair
@@ -84,8 +85,8 @@ class AnswerableShape:
 class UnanswerableShape:
     """A shape that no tree answers: ``reason`` is a code, ``detail`` says why.
 
-    ``entries_scanned``: by its queries today. ``by_starskip``: whether a tree of Starskip's own would all the
-    same, on the lake.
+    ``entries_scanned``: by its queries today. ``by_starskip``: what a tree of Starskip's own needs to answer
+    it all the same, on the lake; None where none does.
     """
 
     shape_id: str
@@ -93,7 +94,7 @@ class UnanswerableShape:
     reason: str
     detail: str
     entries_scanned: float = 0.0
-    by_starskip: bool = False
+    by_starskip: AnswerableShape | None = None
 
 
 def answerable_shape(
@@ -102,17 +103,21 @@ def answerable_shape(
     multi_value: Collection[str],
     table: str,
     rules: StarTreeRules | None = None,
+    *,
+    raw: Collection[str] = (),
 ) -> AnswerableShape | UnanswerableShape:
     """Return what ``asked`` needs of a tree, or why there is none; ``types`` has the table's columns.
 
-    With ``rules`` it is a Pinot of these that has to use the tree, without Starskip itself.
+    With ``rules`` it is a Pinot of these that has to use the tree, without them Starskip itself. ``raw``:
+    columns without a dictionary in Pinot.
     """
     ours = _of_starskip(asked, types, multi_value, table)
     if rules is None:
         return ours
-    by_starskip = isinstance(ours, AnswerableShape)
+    by_starskip = ours if isinstance(ours, AnswerableShape) else None
+    facts = ColumnFacts(raw=frozenset(raw), multi_value=frozenset(multi_value))
     try:
-        found = [(pinot_reads(sql, types, multi_value, rules), weight) for sql, weight in asked.examples]
+        found = [(pinot_reads(sql, types, facts, rules), weight) for sql, weight in asked.examples]
     except UnsupportedQuery as error:
         return _unanswerable(asked, error.reason, str(error), by_starskip)
     first = found[0][0]
@@ -139,7 +144,7 @@ def _of_starskip(
     try:
         parsed = [(aggregation_query(sql, "pinot", types), weight) for sql, weight in asked.examples]
     except UnsupportedQuery as error:
-        return _unanswerable(asked, error.reason, str(error), by_starskip=False)
+        return _unanswerable(asked, error.reason, str(error))
     query = parsed[0][0]
     demand = tree_demand(query)
     found = dict.fromkeys(FunctionColumnPair(call.function, call.column) for call in query.aggregates)
@@ -148,7 +153,7 @@ def _of_starskip(
     several = sorted(columns & set(multi_value))
     if several:
         detail = f"column {printable(several[0], 60)} is multi-value, which nothing of a star-tree can be"
-        return _unanswerable(asked, "multi_value", detail, by_starskip=False)
+        return _unanswerable(asked, "multi_value", detail)
     dimensions = (*dict.fromkeys((*demand.predicate_columns, *demand.group_by_columns)),)
     total = sum(weight for _, weight in parsed)
     examples = tuple(
@@ -184,7 +189,7 @@ def _answerable(
         # A tree needs some dimension; which one does not matter to what is checked here.
         validate_config(StarTreeConfig((*dimensions,) or (next(iter(types)),), pairs), types, table=table)
     except ConfigError as error:
-        return _unanswerable(asked, "config", str(error), by_starskip=False)
+        return _unanswerable(asked, "config", str(error))
     return AnswerableShape(
         shape_id=asked.shape_id,
         queries=asked.queries,
@@ -197,9 +202,11 @@ def _answerable(
     )
 
 
-def _unanswerable(asked: AskedShape, reason: str, detail: str, by_starskip: bool) -> UnanswerableShape:
+def _unanswerable(
+    asked: AskedShape, reason: str, detail: str, by_starskip: AnswerableShape | None = None
+) -> UnanswerableShape:
     return UnanswerableShape(
-        asked.shape_id, asked.queries, reason, detail, asked.entries_scanned, by_starskip=by_starskip
+        asked.shape_id, asked.queries, reason, detail, asked.entries_scanned, by_starskip
     )
 
 

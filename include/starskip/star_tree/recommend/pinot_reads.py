@@ -31,14 +31,14 @@ class PinotReads:
 
 
 def pinot_reads(
-    sql: str, columns: Collection[str], multi_value: Collection[str], rules: StarTreeRules
+    sql: str, columns: Collection[str], facts: ColumnFacts, rules: StarTreeRules
 ) -> PinotReads | NotServed:
     """Return what ``sql`` reads of a tree in a Pinot of ``rules``, or why it uses none.
 
     ``columns`` are those of the table. Raises UnsupportedQuery for what is no SELECT of one table.
     """
     query = pinot_query(sql, columns)
-    parts = tree_parts(query.aggregation, rules, ColumnFacts(multi_value=frozenset(multi_value)))
+    parts = tree_parts(query.aggregation, rules, facts)
     if isinstance(parts, NotServed):
         return parts
     pairs: dict[FunctionColumnPair, None] = {}

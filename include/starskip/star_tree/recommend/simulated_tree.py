@@ -14,7 +14,7 @@ whether a node is there depends on its own cuboid and on the stars of its path a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -112,20 +112,25 @@ class SimulatedTree:
 
     def reading(self, scan: TreeScan) -> TreeReading:
         """Return what ``scan`` reads; its entries in filter are those of Pinot's StarTreeFilterOperator."""
-        if self._as_pinot and scan.is_empty:
-            return TreeReading()
         aggregated, leaves = self._reached(scan.used, scan.masks)
         if not self._as_pinot:
             return TreeReading(aggregated, sum(each.documents for each in leaves))
         remaining = {name for each in leaves for name in each.below if name in scan.masks}
+        if scan.is_empty or self._has_no_value(scan.masks, remaining):
+            return TreeReading()
         documents = aggregated + sum(each.documents for each in leaves)
         passing, entries = sum(each.documents for each in leaves), 0.0
         for count, (name, _) in enumerate(scan.predicates.masks, start=1):
             if name in remaining:
-                entries += documents
+                # Each part of an OR is scanned beside the others.
+                entries += documents * scan.evaluators[count - 1]
                 passing = sum(self._passing(each, scan, count) for each in leaves)
                 documents = aggregated + passing
         return TreeReading(aggregated, sum(each.documents for each in leaves), passing, entries)
+
+    def _has_no_value(self, masks: Mapping[str, Flags], remaining: Collection[str]) -> bool:
+        """Tell whether predicates of a dimension that was reached exclude one another: Pinot ends there."""
+        return any(not mask.any() for name, mask in masks.items() if name not in remaining)
 
     def _passing(self, leaves: Leaves, scan: TreeScan, count: int) -> float:
         # What the path has met is no predicate any more, and does not change what passes.

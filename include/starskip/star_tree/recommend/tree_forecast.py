@@ -49,7 +49,10 @@ class Forecaster:
             try:
                 self._scans[shape.shape_id] = [
                     [
-                        (tree_scan(read, part.cuboids, number, expressions), share)
+                        (
+                            tree_scan(read, part.cuboids, number, expressions, as_pinot=self._as_pinot),
+                            share,
+                        )
                         for read, share in shape.examples
                     ]
                     for number, part in enumerate(sample.parts)

@@ -10,7 +10,6 @@ import numpy.typing as npt
 from sqlglot import exp
 
 from starskip.pinot.java_hash_order import java_hash_order
-from starskip.star_tree.query.conjuncts import Conjunct
 from starskip.star_tree.recommend.cuboids import Cuboids, Dimensions, Flags, Predicates
 from starskip.star_tree.recommend.tree_read import TreeRead
 from starskip.star_tree.scalar_expressions import ScalarExpressions
@@ -23,46 +22,84 @@ class TreeScan:
     """``used``: the dimensions that it filters or groups by. ``masks``: which of their codes pass.
 
     ``predicates``: a mask for each predicate that is evaluated by itself (ranges of one dimension are one),
-    in Pinot's order.
+    in Pinot's order; ``evaluators``: of how many each is the OR. ``is_empty``: one of them lets nothing pass.
     """
 
     used: Dimensions
     masks: dict[str, Flags]
     predicates: Predicates
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether no value of some dimension passes."""
-        return not all(mask.any() for mask in self.masks.values())
+    evaluators: tuple[int, ...]
+    is_empty: bool
 
 
-def tree_scan(read: TreeRead, cuboids: Cuboids, number: int, expressions: ScalarExpressions) -> TreeScan:
+@dataclass(slots=True)
+class _Predicate:
+    column: str
+    mask: Flags
+    evaluators: int
+    passes_all: bool
+
+
+def tree_scan(
+    read: TreeRead, cuboids: Cuboids, number: int, expressions: ScalarExpressions, *, as_pinot: bool = False
+) -> TreeScan:
     """Return ``read`` over part ``number`` of the table; raises UnsupportedQuery for what cannot be computed.
 
-    What all values that there are pass asks nothing: neither Pinot nor Starskip looks at it.
+    What all values that there are pass asks nothing: neither Pinot nor Starskip looks at it. ``as_pinot``: of
+    an OR Pinot looks at each part by itself.
     """
-    found: dict[tuple[str, object], Flags] = {}
+    found: dict[tuple[str, object], _Predicate] = {}
     for position, each in enumerate(read.conjuncts):
         if each.column is None:
             continue
-        values = cuboids.values[each.column]
-        mask = expressions.mask((number, each.column), each.column, values, each.expression)
-        key = (each.column, "range" if _is_range(each) else position)
-        found[key] = found[key] & mask if key in found else mask
-    kept = [(name, mask) for (name, _), mask in found.items() if not _passes_all(name, mask, cuboids)]
-    columns = java_hash_order(name for name, _ in kept)
-    kept.sort(key=lambda item: columns.index(item[0]))
-    masks = {
-        column: reduce(np.logical_and, [mask for name, mask in kept if name == column]) for column in columns
+        masks = [
+            expressions.mask((number, each.column), each.column, cuboids.values[each.column], part)
+            for part in (_evaluators(each.expression) if as_pinot else [each.expression])
+        ]
+        mask = reduce(np.logical_or, masks)
+        key = (each.column, "range" if isinstance(_bare(each.expression), _RANGES) else position)
+        if key in found:
+            found[key].mask = mask = found[key].mask & mask
+            found[key].passes_all = _passes_all(each.column, mask, cuboids)
+            continue
+        passes_all = any(_passes_all(each.column, part, cuboids) for part in masks)
+        found[key] = _Predicate(each.column, mask, len(masks), passes_all)
+    kept = [each for each in found.values() if not each.passes_all]
+    columns = java_hash_order(each.column for each in kept)
+    kept.sort(key=lambda each: columns.index(each.column))
+    masks_of = {
+        column: reduce(np.logical_and, [each.mask for each in kept if each.column == column])
+        for column in columns
     }
-    return TreeScan(frozenset(masks) | {*read.group_by_columns}, masks, Predicates(tuple(kept)))
+    return TreeScan(
+        frozenset(masks_of) | {*read.group_by_columns},
+        masks_of,
+        Predicates(tuple((each.column, each.mask) for each in kept)),
+        tuple(each.evaluators for each in kept),
+        is_empty=not all(each.mask.any() for each in kept),
+    )
 
 
-def _is_range(each: Conjunct) -> bool:
-    node: exp.Expr = each.expression
+def _evaluators(expression: exp.Expr) -> list[exp.Expr]:
+    """Return the parts of an OR; equalities among them are one, which MergeEqInFilterOptimizer makes so."""
+    parts: list[exp.Expr] = []
+    waiting = [expression]
+    while waiting:
+        node = _bare(waiting.pop())
+        if isinstance(node, exp.Or):
+            waiting += [node.expression, node.this]
+        else:
+            parts.append(node)
+    equal = [part for part in parts if isinstance(part, (exp.EQ, exp.In))]
+    if len(equal) < 2:
+        return parts
+    return [exp.or_(*equal), *(part for part in parts if not isinstance(part, (exp.EQ, exp.In)))]
+
+
+def _bare(node: exp.Expr) -> exp.Expr:
     while isinstance(node, exp.Paren):
         node = node.this
-    return isinstance(node, _RANGES)
+    return node
 
 
 def _passes_all(name: str, mask: npt.NDArray[np.bool_], cuboids: Cuboids) -> bool:
