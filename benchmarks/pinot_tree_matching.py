@@ -28,7 +28,7 @@ from pinot.tree_matching.compared import Compared, print_compared
 from pinot.tree_matching.measured import Measured, measured
 from pinot.tree_matching.predicted import TablePrediction
 from pinot.tree_matching.queries import QueryMaker
-from pinot.tree_matching.tables import TABLES, Table, rows_of, write_csv
+from pinot.tree_matching.tables import METRICS, TABLES, Table, rows_of, write_csv
 
 CACHE = "~/.cache/starskip/pinot-0.11.0"
 PINOT_VERSION = "0.11.0"
@@ -76,6 +76,7 @@ def _of_table(
         dimensions,
         [tree.config for tree in table.trees],
         PINOT_VERSION,
+        columns=segments[0].column_names,
         raw=table.raw,
         inverted=table.inverted,
     )
@@ -102,15 +103,17 @@ def _literals(table: Table, segments: list[pa.Table]) -> dict[str, list[str]]:
 def _write_truth(folder: Path, table: Table, dimensions: list[pa.Table], asked: dict[str, Measured]) -> None:
     """Write the rows' dimensions and what Pinot counted, for a test."""
     folder.mkdir(parents=True, exist_ok=True)
+    kind = table.name.partition("_")[0]
     for number, rows in enumerate(dimensions):
-        needed = sorted({name for tree in table.trees for name in tree.dimensions})
-        file = folder / f"{table.name}_{number}.parquet"
+        # Of other columns too it counts which values there are; tables of the same rows share them.
+        needed = [name for name in rows.column_names if name not in table.raw]
+        file = folder / f"{kind}_{number}.parquet"
         pq.write_table(rows.select(needed), file, compression="zstd", compression_level=19)
     document = {
         "table": table.name,
         "pinot_version": PINOT_VERSION,
-        "columns": list(table.dimensions),
-        "segments": len(dimensions),
+        "columns": [*table.dimensions, *METRICS],
+        "segments": [f"{kind}_{number}.parquet" for number in range(len(dimensions))],
         "raw": list(table.raw),
         "inverted": list(table.inverted),
         "trees": [tree.config.to_document() for tree in table.trees],

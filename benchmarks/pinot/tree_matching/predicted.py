@@ -13,7 +13,7 @@ from starskip.errors import UnsupportedQuery
 from starskip.pinot.star_tree_filter import Composite, NotServed
 from starskip.pinot.star_tree_matching import ColumnFacts, fitting_tree, tree_parts
 from starskip.pinot.star_tree_rules import StarTreeRules, star_tree_rules
-from starskip.sql.predicate import EQUALITIES, NEGATIONS, Bound, Leaf, Operator
+from starskip.sql.predicate import EQUALITIES, NEGATIONS, Bound, Leaf, Operator, leaves
 from starskip.star_tree.locked_database import locked_database
 from starskip.star_tree.query.conjuncts import Conjunct
 from starskip.star_tree.query.pinot_aggregation import PinotQuery, pinot_query
@@ -49,11 +49,15 @@ class TablePrediction:
         trees: Sequence[StarTreeConfig],
         pinot_version: str,
         *,
+        columns: Sequence[str],
         raw: Sequence[str] = (),
         inverted: Sequence[str] = (),
     ) -> None:
-        """Take the dimensions of each segment's rows, and the trees in the order of the configuration."""
-        self._columns = segments[0].column_names
+        """Take the trees in the order of the configuration, and the rows of each segment.
+
+        ``columns``: all of the table; of the rows only the dimensions of trees are needed.
+        """
+        self._columns = list(columns)
         self._rules: StarTreeRules = star_tree_rules(pinot_version)
         self._raw, self._inverted = frozenset(raw), frozenset(inverted)
         self._pairs = [
@@ -73,7 +77,7 @@ class TablePrediction:
     def predicted(self, sql: str) -> Predicted:
         """Return what ``sql`` reads; a query that Pinot's trees do not answer has no counters."""
         try:
-            query = pinot_query(sql, [*self._columns, "hits", "amount", "visitor"])
+            query = pinot_query(sql, self._columns)
         except UnsupportedQuery as error:
             return Predicted(error.reason)
         found = [self._of_segment(query, number) for number in range(len(self._cuboids))]
@@ -120,9 +124,9 @@ class TablePrediction:
 
 def _conjunct(composite: Composite, literals: Sequence[exp.Expr]) -> Conjunct:
     alternatives = []
-    for leaf, negated in zip(composite.leaves, composite.negated, strict=True):
-        expression = _expression(leaf, literals)
-        assert expression is not None
+    for predicate, negated in zip(composite.predicates, composite.negated, strict=True):
+        parts = [_expression(leaf, literals) for leaf in leaves(predicate)]
+        expression = exp.and_(*(part for part in parts if part is not None))
         alternatives.append(exp.Not(this=exp.paren(expression)) if negated else expression)
     joined = alternatives[0] if len(alternatives) == 1 else exp.or_(*alternatives)
     return Conjunct(composite.column, joined)

@@ -1,4 +1,4 @@
-"""The order in which Pinot goes through a HashSet of column names."""
+"""The order in which Pinot goes through a filter's columns, which are keys of a HashMap."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ _LOAD = 0.75
 
 
 def java_hash_order(names: Iterable[str]) -> list[str]:
-    """Return names as java.util.HashSet iterates them; those of one bucket keep their order."""
+    """Return names as a java.util.HashMap iterates keys that computeIfAbsent put there in this order.
+
+    It puts the newest in front of the others of its bucket.
+    """
     found = list(dict.fromkeys(names))
     buckets = _LEAST_BUCKETS
     while len(found) > _LOAD * buckets:
         buckets *= 2
+    found.reverse()
     return sorted(found, key=lambda name: _spread(name) & (buckets - 1))
 
 

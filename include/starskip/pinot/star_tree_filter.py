@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from starskip.errors import printable
 from starskip.pinot.star_tree_rules import StarTreeRules
-from starskip.sql.predicate import And, Constant, Leaf, Not, Operator, Or, Predicate
+from starskip.sql.predicate import And, Constant, Leaf, Not, Operator, Or, Predicate, columns_of, leaves
 
 Verdict = Callable[[Leaf], bool | None]
 """Tells of a leaf that a segment's dictionary makes always TRUE or always FALSE; None for any other."""
@@ -31,16 +31,37 @@ class NotServed:
 
 @dataclass(frozen=True, slots=True)
 class Composite:
-    """Predicates of one ``column``, of which one must hold; ``negated`` are those that must not."""
+    """Predicates of one ``column``, of which one must hold; ``negated`` are those that must not.
+
+    Each is a leaf, or ranges of the column, ANDed, that the broker makes one of.
+    """
 
     column: str
-    leaves: tuple[Leaf, ...]
+    predicates: tuple[Predicate, ...]
     negated: tuple[bool, ...]
 
 
 def open_verdict(_: Leaf) -> bool | None:
     """Tell nothing: no segment is looked at."""
     return None
+
+
+def told(node: Predicate, verdict: Verdict) -> bool | None:
+    """Return TRUE or FALSE where all rows of the segment meet ``node``, or none."""
+    match node:
+        case Constant(value):
+            return value
+        case Leaf():
+            return verdict(node)
+        case Not(child):
+            known = told(child, verdict)
+            return None if known is None else not known
+        case And(children) | Or(children):
+            ends = isinstance(node, Or)
+            known_of = [told(child, verdict) for child in children]
+            if ends in known_of:
+                return ends
+            return None if None in known_of else not ends
 
 
 def composites(
@@ -54,7 +75,7 @@ def composites(
     waiting = [predicate]
     while waiting:
         node = waiting.pop(0)
-        if isinstance(node, And) and not is_one_range(node):
+        if isinstance(node, And):
             waiting += node.children
             continue
         if isinstance(node, Constant):
@@ -84,35 +105,31 @@ def _composite(node: Predicate, rules: StarTreeRules, verdict: Verdict) -> Compo
     parts = _alternatives(node, rules)
     if isinstance(parts, NotServed):
         return parts
-    kept: list[tuple[Leaf, bool]] = []
-    for leaf, negated in parts:
-        lack = _lack(leaf, rules)
+    kept: list[tuple[Predicate, bool]] = []
+    for each, negated in parts:
+        lack = next((lack for leaf in leaves(each) if (lack := _lack(leaf, rules)) is not None), None)
         if lack is not None:
             return lack
-        told = verdict(leaf)
-        if told is not None and told != negated:
+        known = told(each, verdict)
+        if known is not None and known != negated:
             return None
-        if told is None:
-            kept.append((leaf, negated))
+        if known is None:
+            kept.append((each, negated))
     if not kept:
         return NotServed("always_false", "no row of the segment meets its filter")
-    columns = tuple(dict.fromkeys(leaf.column for leaf, _ in kept))
+    columns = tuple(dict.fromkeys(name for each, _ in kept for name in columns_of(each)))
     if len(columns) > 1:
         shown = ", ".join(printable(name, 60) for name in columns[:_SHOWN_COLUMNS])
         return NotServed("or_of_several_columns", f"its filter has an OR over several columns ({shown})")
-    return Composite(columns[0], tuple(leaf for leaf, _ in kept), tuple(negated for _, negated in kept))
+    return Composite(columns[0], tuple(each for each, _ in kept), tuple(negated for _, negated in kept))
 
 
-def _alternatives(node: Predicate, rules: StarTreeRules) -> list[tuple[Leaf, bool]] | NotServed:
-    """Return the leaves of ``node``, one or an OR of them, each with whether it is negated."""
-    if isinstance(node, And):
-        # Ranges of one column are one predicate by now; any of them tells the column.
-        (first, *_) = node.children
-        if is_one_range(node) and isinstance(first, Leaf):
-            return [(first, False)]
+def _alternatives(node: Predicate, rules: StarTreeRules) -> list[tuple[Predicate, bool]] | NotServed:
+    """Return the predicates of ``node``, one or an OR of them, each with whether it is negated."""
+    if isinstance(node, And) and not is_one_range(node):
         return NotServed("and_in_or", "its filter has an AND inside of an OR")
     if isinstance(node, Or):
-        found: list[tuple[Leaf, bool]] = []
+        found: list[tuple[Predicate, bool]] = []
         for child in node.children:
             parts = _alternatives(child, rules)
             if isinstance(parts, NotServed):
@@ -125,12 +142,10 @@ def _alternatives(node: Predicate, rules: StarTreeRules) -> list[tuple[Leaf, boo
             return NotServed("not", "its filter has a NOT, which star-trees take from Pinot 1.2 on")
         negated = not negated
         node = node.child
-    if isinstance(node, Leaf):
+    if isinstance(node, Leaf) or is_one_range(node):
         return [(node, negated)]
     if isinstance(node, Constant):
         return NotServed("constant", "its filter has a constant inside of an OR or a NOT")
-    if is_one_range(node) and isinstance(node, And) and isinstance(node.children[0], Leaf):
-        return [(node.children[0], negated)]
     return NotServed("not_of_several", "its filter has a NOT of an AND or an OR")
 
 

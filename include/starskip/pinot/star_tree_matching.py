@@ -11,7 +11,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from starskip.errors import printable
-from starskip.pinot.star_tree_filter import Composite, NotServed, Verdict, composites, open_verdict
+from starskip.pinot.star_tree_filter import (
+    Composite,
+    NotServed,
+    Verdict,
+    composites,
+    open_verdict,
+    told,
+)
 from starskip.pinot.star_tree_rules import DEFAULT_PARAMETERS, FROM_DICTIONARY, StarTreeRules
 from starskip.sql.predicate import And, Constant, Leaf, Not, Or, Predicate
 
@@ -213,7 +220,7 @@ def _without_scan(query: PinotAggregation, rules: StarTreeRules, facts: ColumnFa
     if query.options.get("enablenullhandling", "false").lower() == "true":
         return None
     functions = [each.function for each in query.aggregations]
-    matches_all = _told(query.filter, facts.verdict) is True
+    matches_all = told(query.filter, facts.verdict) is True
     if (
         rules.counts_from_bitmaps
         and functions == ["COUNT"]
@@ -230,27 +237,9 @@ def _without_scan(query: PinotAggregation, rules: StarTreeRules, facts: ColumnFa
     return NotServed("from_dictionary", "dictionaries and metadata answer it without reading any row")
 
 
-def _told(node: Predicate, verdict: Verdict) -> bool | None:
-    """Return TRUE or FALSE where all rows of the segment meet ``node``, or none."""
-    match node:
-        case Constant(value):
-            return value
-        case Leaf():
-            return verdict(node)
-        case Not(child):
-            told = _told(child, verdict)
-            return None if told is None else not told
-        case And(children) | Or(children):
-            ends = isinstance(node, Or)
-            tolds = [_told(child, verdict) for child in children]
-            if ends in tolds:
-                return ends
-            return None if None in tolds else not ends
-
-
 def _is_bitmap(node: Predicate, facts: ColumnFacts) -> bool:
     """Tell whether indexes answer all of ``node`` as bitmaps (canOptimizeCount)."""
-    if _told(node, facts.verdict) is not None:
+    if told(node, facts.verdict) is not None:
         return True
     match node:
         case Leaf():

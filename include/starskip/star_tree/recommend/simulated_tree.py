@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -118,12 +119,13 @@ class SimulatedTree:
         remaining = {name for each in leaves for name in each.below if name in scan.masks}
         if scan.is_empty or self._has_no_value(scan.masks, remaining):
             return TreeReading()
+        # Of documents that lie beside one another.
+        runs = aggregated + sum(each.scale * float(np.count_nonzero(each.flags)) for each in leaves)
         documents = aggregated + sum(each.documents for each in leaves)
         passing, entries = sum(each.documents for each in leaves), 0.0
         for count, (name, _) in enumerate(scan.predicates.masks, start=1):
             if name in remaining:
-                # Each part of an OR is scanned beside the others.
-                entries += documents * scan.evaluators[count - 1]
+                entries += self._scanned(name, scan.evaluators[count - 1], documents, runs)
                 passing = sum(self._passing(each, scan, count) for each in leaves)
                 documents = aggregated + passing
         return TreeReading(aggregated, sum(each.documents for each in leaves), passing, entries)
@@ -131,6 +133,24 @@ class SimulatedTree:
     def _has_no_value(self, masks: Mapping[str, Flags], remaining: Collection[str]) -> bool:
         """Tell whether predicates of a dimension that was reached exclude one another: Pinot ends there."""
         return any(not mask.any() for name, mask in masks.items() if name not in remaining)
+
+    def _scanned(self, name: str, evaluators: Sequence[Flags], documents: float, runs: float) -> float:
+        """Return the entries that it takes to evaluate a predicate of ``name`` on ``runs`` of documents.
+
+        The parts of an OR leap: each scans from the document that is asked for to the next that it matches,
+        beyond the end of a run too.
+        """
+        if len(evaluators) == 1 or not documents:
+            return documents
+        rows = self.cuboids.documents(self.layout.below(0), frozenset({name}))
+        codes = self.cuboids.combinations(frozenset({name})).codes[name]
+        total = max(self._documents, documents)
+        matching = [float(rows[mask[codes]].sum() / rows.sum()) for mask in evaluators]
+        return sum(min(total, documents + runs / max(ratio, 1 / total)) for ratio in matching)
+
+    @cached_property
+    def _documents(self) -> float:
+        return self.counts().documents
 
     def _passing(self, leaves: Leaves, scan: TreeScan, count: int) -> float:
         # What the path has met is no predicate any more, and does not change what passes.

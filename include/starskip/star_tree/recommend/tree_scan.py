@@ -22,13 +22,14 @@ class TreeScan:
     """``used``: the dimensions that it filters or groups by. ``masks``: which of their codes pass.
 
     ``predicates``: a mask for each predicate that is evaluated by itself (ranges of one dimension are one),
-    in Pinot's order; ``evaluators``: of how many each is the OR. ``is_empty``: one of them lets nothing pass.
+    in Pinot's order; ``evaluators``: the parts of which each is the OR. ``is_empty``: whether one of them
+    lets nothing pass.
     """
 
     used: Dimensions
     masks: dict[str, Flags]
     predicates: Predicates
-    evaluators: tuple[int, ...]
+    evaluators: tuple[tuple[Flags, ...], ...]
     is_empty: bool
 
 
@@ -36,7 +37,7 @@ class TreeScan:
 class _Predicate:
     column: str
     mask: Flags
-    evaluators: int
+    evaluators: tuple[Flags, ...]
     passes_all: bool
 
 
@@ -57,16 +58,17 @@ def tree_scan(
             for part in (_evaluators(each.expression) if as_pinot else [each.expression])
         ]
         mask = reduce(np.logical_or, masks)
-        key = (each.column, "range" if isinstance(_bare(each.expression), _RANGES) else position)
+        key = (each.column, "range" if _is_range(each.expression) else position)
         if key in found:
             found[key].mask = mask = found[key].mask & mask
             found[key].passes_all = _passes_all(each.column, mask, cuboids)
             continue
         passes_all = any(_passes_all(each.column, part, cuboids) for part in masks)
-        found[key] = _Predicate(each.column, mask, len(masks), passes_all)
+        found[key] = _Predicate(each.column, mask, tuple(masks), passes_all)
     kept = [each for each in found.values() if not each.passes_all]
     columns = java_hash_order(each.column for each in kept)
-    kept.sort(key=lambda each: columns.index(each.column))
+    # AndDocIdSet scans first, one column behind the other, and then leaps between what is left and the ORs.
+    kept.sort(key=lambda each: (len(each.evaluators) > 1, columns.index(each.column)))
     masks_of = {
         column: reduce(np.logical_and, [each.mask for each in kept if each.column == column])
         for column in columns
@@ -94,6 +96,13 @@ def _evaluators(expression: exp.Expr) -> list[exp.Expr]:
     if len(equal) < 2:
         return parts
     return [exp.or_(*equal), *(part for part in parts if not isinstance(part, (exp.EQ, exp.In)))]
+
+
+def _is_range(expression: exp.Expr) -> bool:
+    node = _bare(expression)
+    if isinstance(node, exp.And):
+        return _is_range(node.this) and _is_range(node.expression)
+    return isinstance(node, _RANGES)
 
 
 def _bare(node: exp.Expr) -> exp.Expr:
