@@ -13,7 +13,7 @@ PORT     ?= 8080
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup java night test test-fast lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-skipping bench-skipping-scale requirements ui clean
+.PHONY: help setup java night test test-fast lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-tree-matching bench-skipping bench-skipping-scale requirements ui clean
 
 help: ## Show what there is to call (this list)
 	@echo "Usage: make TARGET [NAME=VALUE ...]"
@@ -50,6 +50,9 @@ bench-star-tree: java $(INSTALLED) ## Print what star-trees of lineitem cost and
 
 bench-pinot-star-tree: java $(INSTALLED) ## Print our star-trees beside those of a real Pinot 0.11; needs Maven (ARGS="--factor 0.01")
 	@$(PYTHON) benchmarks/pinot_star_tree.py $(ARGS)
+
+bench-pinot-tree-matching: java $(INSTALLED) ## Print which queries a real Pinot 0.11 answers from star-trees, and what it reads; needs Maven (ARGS="--seed 2")
+	@$(PYTHON) benchmarks/pinot_tree_matching.py $(ARGS)
 
 bench-star-tree-sizes: $(INSTALLED) ## Print how well sizes of star-trees are known before they are built (ARGS="--configs 70")
 	@$(PYTHON) benchmarks/star_tree_sizes.py $(ARGS)

@@ -60,7 +60,9 @@ def _by_starskip_only(chosen: ChosenTrees, offer: TreeOffer) -> list[Unanswerabl
     found = [
         shape
         for shape in offer.unanswerable
-        if shape.by_starskip is not None and any(shape.by_starskip.fits(tree.config) for tree in chosen.trees)
+        if shape.by_starskip is not None
+        and shape.entries_scanned > 0
+        and any(shape.by_starskip.fits(tree.config) for tree in chosen.trees)
     ]
     return sorted(found, key=lambda shape: (-shape.entries_scanned, shape.shape_id))
 
