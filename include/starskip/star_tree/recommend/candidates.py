@@ -169,7 +169,7 @@ class _Search:
         read = forecast.documents_read
         entries = forecast.entries_read
         saved = {shape.shape_id: shape.saving_entries(entries[shape.shape_id]) for shape in shapes}
-        return CandidateTree(config, forecast.documents, size_bytes, read, saved)
+        return CandidateTree(config, weighed.documents, size_bytes, read, saved)
 
     def _refuse_large(self, scope: _Scope) -> None:
         sample = self._forecaster.sample

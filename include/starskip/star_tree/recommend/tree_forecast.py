@@ -89,15 +89,24 @@ class Forecaster:
         return self.sample.scale * sum(each.combinations(dimensions).total for each in cuboids)
 
     def weighed(self, forecast: TreeForecast, config: StarTreeConfig) -> TreeForecast:
-        """Return the forecast with the bytes of the tree."""
-        total = 0.0
+        """Return the forecast with the bytes of the tree, and its documents as it will be built.
+
+        Starskip builds over rows of the lake, Pinot over those of a segment.
+        """
+        found = []
         for tree, part in zip(self._trees(forecast.layout), self.sample.parts, strict=True):
             if part.rows is None:
-                total += pinot_size_estimate(tree, config.measures).size_bytes
+                found.append(pinot_size_estimate(tree, config.measures))
                 continue
             codes = {name: part.rows.codes[name] for name in config.dimensions_split_order}
-            total += size_estimate(tree, config, replace(part.rows, codes=codes)).size_bytes
-        return replace(forecast, size_bytes=self.sample.scale * total)
+            own = SimulatedTree(part.cuboids, forecast.layout)
+            found.append(size_estimate(own, config, replace(part.rows, codes=codes)))
+        scale = self.sample.scale
+        return replace(
+            forecast,
+            documents=scale * sum(each.documents for each in found),
+            size_bytes=scale * sum(each.size_bytes for each in found),
+        )
 
     def cardinality(self, dimension: str) -> int:
         """Return the distinct values of a dimension in the largest part."""
