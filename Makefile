@@ -13,7 +13,7 @@ PORT     ?= 8080
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup java night test test-fast lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-skipping bench-skipping-scale requirements ui clean
+.PHONY: help setup java night test test-fast lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-tree-matching bench-skipping bench-skipping-scale requirements ui clean
 
 help: ## Show what there is to call (this list)
 	@echo "Usage: make TARGET [NAME=VALUE ...]"
@@ -53,6 +53,9 @@ bench-pinot-star-tree: java $(INSTALLED) ## Print our star-trees beside those of
 
 bench-pinot-filters: java $(INSTALLED) ## Print predicted beside measured entries of generated filters in a real Pinot 0.11; needs Maven (ARGS="--seed 2")
 	@$(PYTHON) benchmarks/pinot_filters.py $(ARGS)
+
+bench-pinot-tree-matching: java $(INSTALLED) ## Print which queries a real Pinot 0.11 answers from star-trees, and what it reads; needs Maven (ARGS="--seed 2")
+	@$(PYTHON) benchmarks/pinot_tree_matching.py $(ARGS)
 
 bench-star-tree-sizes: $(INSTALLED) ## Print how well sizes of star-trees are known before they are built (ARGS="--configs 70")
 	@$(PYTHON) benchmarks/star_tree_sizes.py $(ARGS)

@@ -161,9 +161,7 @@ class _Judge:
             forecast = self._forecaster.weighed(self._forecaster.forecast(layout, fitting), config)
             size += forecast.size_bytes or 0.0
             for shape in fitting:
-                saved.setdefault(
-                    shape.shape_id, shape.saving_entries(forecast.documents_read[shape.shape_id])
-                )
+                saved.setdefault(shape.shape_id, shape.saving_entries(forecast.entries_read[shape.shape_id]))
         return sum(saved.values()) / self._total, size
 
     def best(self) -> float:
@@ -196,7 +194,7 @@ class _Judge:
                 forecast = self._forecaster.forecast(TreeLayout(order, threshold), fitting)
                 if forecast.documents > self._sample.rows:
                     break
-                read = forecast.documents_read
+                read = forecast.entries_read
                 savings = {shape.shape_id: shape.saving_entries(read[shape.shape_id]) for shape in fitting}
                 found[tuple(savings.values())] = savings
         best = [

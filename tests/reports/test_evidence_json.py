@@ -41,6 +41,7 @@ from starskip.reports.star_tree_evidence import (
     ChosenStarTree,
     ProvedShape,
     RefusedStarTree,
+    ShapeOfStarskipOnly,
     StarTrees,
 )
 
@@ -93,6 +94,7 @@ STAR_TREES = st.builds(
         scan_ms=st.none() | FINITE,
     ),
     note=st.none() | TEXT,
+    by_starskip_only=tuples(ShapeOfStarskipOnly),
     unanswerable=st.dictionaries(TEXT, WHOLE, max_size=3),
 )
 FACTORS = st.none() | st.builds(SkippingFactors, FINITE, FINITE, FINITE, FINITE)

@@ -133,6 +133,7 @@ def test_refusals_and_what_no_tree_answers_are_told_where_none_was_chosen(
             }
         ],
         "unanswerable_by_star_trees": {"not_an_aggregation": 7},
+        "answered_by_starskip_only": [{"shape_id": "gone", "reason": "not", "detail": "it has a NOT"}],
         "star_trees_note": "no rows could be read to estimate trees from",
         "table_bytes": 5_000,
     }
@@ -144,6 +145,8 @@ def test_refusals_and_what_no_tree_answers_are_told_where_none_was_chosen(
     assert (trees.chosen, trees.proved, trees.table_rows, trees.table_bytes) == ((), (), None, 5_000)
     assert trees.note == "no rows could be read to estimate trees from"
     assert trees.unanswerable == {"not_an_aggregation": 7}
+    # The workload of the night has no such shape any more.
+    assert trees.by_starskip_only == ()
     (refused,) = trees.refused
     assert (refused.dimensions, refused.reason, refused.size_bytes) == (("user",), "near_table_size", None)
 

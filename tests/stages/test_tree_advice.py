@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,7 +16,7 @@ from starskip.artefacts.storage_for import storage_for
 from starskip.lake.lake_table import LakeTable
 from starskip.selection.entries_percentile import ShapeEntries
 from starskip.selection.recommendation import Budget
-from starskip.selection.with_star_trees import TreeBudget, with_star_trees
+from starskip.selection.with_star_trees import ChosenTrees, TreeBudget, with_star_trees
 from starskip.settings import Settings
 from starskip.sql.fingerprint import fingerprint
 from starskip.sql.query_shape import query_shape
@@ -25,6 +26,7 @@ from starskip.stages.engine_tasks import EngineTasks
 from starskip.stages.local_engine import LocalEngine
 from starskip.stages.tree_advice import TableRows, TreeOffer, tree_offer
 from starskip.stages.tree_properties import star_tree_properties
+from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.tables.table_overview import ColumnOverview, TableOverview
 from starskip.workload.shape_workload import Instance, ShapeWorkload
 
@@ -108,8 +110,29 @@ def test_a_lake_table_is_read_once_for_all_candidates(lake: LakeTable) -> None:
 def test_shapes_that_no_tree_answers_are_told(lake: LakeTable) -> None:
     shapes = [logged("SELECT * FROM sales LIMIT 5"), logged("SELECT COUNT(*) FROM sales WHERE tags = 1")]
     found = offer(shapes, lake)
-    assert found.note == "no query asks for an aggregation that a star-tree keeps"
+    assert found.note == "no query asks for what Pinot answers from a star-tree"
     assert sorted(item.reason for item in found.unanswerable) == ["multi_value", "not_an_aggregation"]
+
+
+def test_a_tree_counts_for_what_pinot_answers_from_it(lake: LakeTable) -> None:
+    """Two shapes that a real Pinot 0.11 did not answer from the trees that Starskip answered them from."""
+    served = logged(BY_SHOP)
+    negated = logged("SELECT SUM(amount) FROM sales WHERE NOT (shop = 'shop 3' OR kind = 2)")
+    function = logged("SELECT SUM(amount) FROM sales WHERE SUBSTRING(shop, 0, 5) = 'shop ' AND kind = 1")
+    found = offer([served, negated, function], lake)
+    assert found.total_entries == 30 * ROWS
+    assert {shape for tree in found.candidates for shape in tree.saving_entries} == {served.shape_id}
+    reasons = {shape.shape_id: shape.reason for shape in found.unanswerable}
+    assert reasons == {negated.shape_id: "not", function.shape_id: "expression_in_filter"}
+    # A tree of both columns answers them on the lake; the one that is chosen has one.
+    both = StarTreeConfig.from_document(
+        {"dimensionsSplitOrder": ["kind", "shop"], "functionColumnPairs": ["SUM__amount"]}
+    )
+    assert [shape.by_starskip.fits(both) for shape in found.unanswerable if shape.by_starskip] == [True, True]
+    tree = replace(found.candidates[0], config=both)
+    told = star_tree_properties(ChosenTrees((tree,), {served.shape_id: 0}), found)
+    assert [each["shape_id"] for each in told["answered_by_starskip_only"]] == sorted(reasons)
+    assert star_tree_properties(ChosenTrees(), found)["answered_by_starskip_only"] == []
 
 
 def test_without_rows_there_is_no_tree_and_a_word_about_it() -> None:

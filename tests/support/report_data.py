@@ -23,6 +23,7 @@ from starskip.reports.star_tree_evidence import (
     ChosenStarTree,
     ProvedShape,
     RefusedStarTree,
+    ShapeOfStarskipOnly,
     StarTrees,
 )
 
@@ -182,7 +183,14 @@ def star_trees() -> StarTrees:
             ProvedShape("0000000000005eee", percentile[5], 1, 3, "within_bound", "ranks differ by 0.004, 0.013 are stated", 611.0, 299_814.0, 7.3, 31.2),
             ProvedShape("0000000000005ef2", by_date[5], None, 0, "not_answered", "no tree has l_suppkey", None, None, None, None),
         ),
-        unanswerable={"not_an_aggregation": 144, "several_columns": 79},
+        by_starskip_only=(
+            ShapeOfStarskipOnly(
+                AnsweredShape("0000000000005efd", "SELECT COUNT(*) FROM lineitem WHERE NOT l_returnflag = ?", 11, 6_595_908),
+                "not",
+                "its filter has a NOT, which star-trees take from Pinot 1.2 on",
+            ),
+        ),
+        unanswerable={"not_an_aggregation": 144, "not": 11, "or_of_several_columns": 79},
         table_rows=299_814,
         table_bytes=9_668_977,
     )  # fmt: skip

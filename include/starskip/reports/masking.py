@@ -104,7 +104,11 @@ def _masked_star_trees(trees: StarTrees) -> StarTrees:
         for tree in trees.chosen
     )
     proved = (replace(each, masked_text=_masked(each.masked_text)) for each in trees.proved)
-    return replace(trees, chosen=tuple(chosen), proved=tuple(proved))
+    only = (
+        replace(each, shape=replace(each.shape, masked_text=_masked(each.shape.masked_text)))
+        for each in trees.by_starskip_only
+    )
+    return replace(trees, chosen=tuple(chosen), proved=tuple(proved), by_starskip_only=tuple(only))
 
 
 def _masked_skipping(indexes: SkippingIndexes) -> SkippingIndexes:

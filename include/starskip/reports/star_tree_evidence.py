@@ -65,6 +65,18 @@ class RefusedStarTree:
 
 
 @dataclass(frozen=True, slots=True)
+class ShapeOfStarskipOnly:
+    """A shape that Starskip's tree answers on the lake, and Pinot of the version advised for does not.
+
+    ``reason`` is a code, ``detail`` the clause that says why. Its queries vote for indexes.
+    """
+
+    shape: AnsweredShape
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
 class ProvedShape:
     """One shape answered both ways, from a tree and by a scan, with the literals of ``instances`` queries.
 
@@ -95,7 +107,8 @@ class ProvedShape:
 class StarTrees:
     """The star-trees of one table; ``note`` says why none was looked for, null where some were.
 
-    ``unanswerable``: queries that no star-tree can answer, by reason code. ``table_rows`` are those of the
+    ``unanswerable``: queries that Pinot answers from no star-tree, by reason code. ``by_starskip_only``:
+    those of them that a chosen tree answers on the lake. ``table_rows`` are those of the
     lake table that trees are built from, null without one; ``table_bytes`` are its bytes, or the segments'.
     """
 
@@ -104,6 +117,7 @@ class StarTrees:
     proved: tuple[ProvedShape, ...] = ()
     note: str | None = None
     unanswerable: Mapping[str, int] = field(default_factory=dict)
+    by_starskip_only: tuple[ShapeOfStarskipOnly, ...] = ()
     table_rows: int | None = None
     table_bytes: int | None = None
 

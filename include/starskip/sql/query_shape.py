@@ -150,7 +150,7 @@ def _stops_early(select: exp.Select) -> bool:
 
 
 # Pinot has some eighty aggregation functions and sqlglot types only the standard ones.
-_AGGREGATE_NAME = re.compile(
+AGGREGATE_NAME = re.compile(
     r"(?:count|sum|min|max|avg|mode|percentile|distinct|minmaxrange|lastwithtime|firstwithtime|skewness|kurtosis"
     r"|var|stddev|stunion|segmentpartitioneddistinctcount|histogram|covar|corr|bool_|boolor|booland|idset|array_?agg"
     r"|list_?agg|funnel|fasthll|exprmin|exprmax|anyvalue|any_value)\w*",
@@ -162,4 +162,4 @@ def aggregates(item: exp.Expression) -> bool:
     """Tell whether an item of the select list needs all rows: it aggregates, or looks through a window."""
     if item.find(exp.AggFunc, exp.Window):
         return True
-    return any(_AGGREGATE_NAME.fullmatch(call.name) for call in item.find_all(exp.Anonymous))
+    return any(AGGREGATE_NAME.fullmatch(call.name) for call in item.find_all(exp.Anonymous))

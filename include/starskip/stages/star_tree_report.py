@@ -16,6 +16,7 @@ from starskip.reports.star_tree_evidence import (
     ChosenStarTree,
     ProvedShape,
     RefusedStarTree,
+    ShapeOfStarskipOnly,
     StarTrees,
 )
 from starskip.stages.chosen_trees import ChosenTree, chosen_trees
@@ -49,6 +50,7 @@ def star_tree_report(
         refused=tuple(map(_refused, advice.properties.get("refused_star_trees", ()))),
         proved=_proved(proofs, shapes),
         note=advice.properties.get("star_trees_note") or None,
+        by_starskip_only=_by_starskip_only(night, table, advice, shapes),
         unanswerable=advice.properties.get("unanswerable_by_star_trees", {}),
         table_rows=next((row["rows"] for row in builds if row["rows"] is not None), None),
         table_bytes=advice.properties.get("table_bytes") if lake_bytes is None else lake_bytes,
@@ -82,6 +84,20 @@ def _most_first(shape: ShapeWorkload) -> tuple[int, str]:
 def _answered(shape: ShapeWorkload) -> AnsweredShape:
     text = mask_literals(shape.text, quoted_names=True)
     return AnsweredShape(shape.shape_id, text, shape.queries, shape.entries_scanned)
+
+
+def _by_starskip_only(
+    night: Night, table: str, advice: Part, shapes: Shapes
+) -> tuple[ShapeOfStarskipOnly, ...]:
+    """Return the shapes that the lake's trees answer and Pinot's do not; none without a lake table."""
+    if table not in night.lake_tables:
+        return ()
+    listed = advice.properties.get("answered_by_starskip_only", ())
+    return tuple(
+        ShapeOfStarskipOnly(_answered(shapes[each["shape_id"]]), each["reason"], each["detail"])
+        for each in listed
+        if each["shape_id"] in shapes
+    )
 
 
 def _refused(document: Mapping[str, Any]) -> RefusedStarTree:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from starskip.artefacts.aside import Aside
 from starskip.errors import StarskipError, TransientError, printable
 from starskip.lake.lake_table import LakeTable
+from starskip.pinot.star_tree_rules import star_tree_rules
 from starskip.selection.entries_percentile import ShapeEntries
 from starskip.settings import Settings
 from starskip.stages.asked_shapes import asked_shapes
@@ -44,7 +45,7 @@ class TableRows:
 class TreeOffer:
     """Trees to choose from, those refused, the entries of all queries, and why there is no tree, if so.
 
-    ``unanswerable``: shapes that no star-tree answers.
+    ``unanswerable``: shapes that Pinot answers from no star-tree; some of them Starskip's own would.
     """
 
     candidates: tuple[CandidateTree, ...] = ()
@@ -86,7 +87,9 @@ def tree_offer(
         types, multi_value = _columns(rows, overview)
         if not types:
             return TreeOffer(total_entries=total, note="nothing is known of the table's columns")
-        parsed = [answerable_shape(each, types, multi_value, table) for each in asked]
+        # The queries are those of Pinot's log, so that its matcher decides, of the version advised for.
+        rules, raw = star_tree_rules(settings.pinot_version), _raw_columns(overview)
+        parsed = [answerable_shape(each, types, multi_value, table, rules, raw=raw) for each in asked]
         answerable = sorted(
             (each for each in parsed if isinstance(each, AnswerableShape)),
             key=lambda each: (-each.entries_scanned, each.shape_id),
@@ -94,7 +97,7 @@ def tree_offer(
         refused = tuple(each for each in parsed if isinstance(each, UnanswerableShape))
         if not answerable:
             return TreeOffer(
-                (), (), refused, total, 0.0, "no query asks for an aggregation that a star-tree keeps"
+                (), (), refused, total, 0.0, "no query asks for what Pinot answers from a star-tree"
             )
         if not any(each.dimensions for each in answerable):
             return TreeOffer((), (), refused, total, 0.0, "no query filters or groups by a column")
@@ -133,6 +136,11 @@ def _columns(
         return {}, frozenset()
     several = frozenset(name for name, column in overview.columns.items() if not column.is_single_value)
     return column_types(overview), several
+
+
+def _raw_columns(overview: TableOverview | None) -> frozenset[str]:
+    columns = overview.columns if overview else {}
+    return frozenset(name for name, column in columns.items() if not column.dictionary_ratio)
 
 
 def _sample(

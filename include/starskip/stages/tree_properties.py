@@ -8,9 +8,11 @@ from typing import Any
 
 from starskip.selection.with_star_trees import ChosenTrees
 from starskip.stages.tree_advice import TreeOffer
+from starskip.star_tree.recommend.asked_shape import UnanswerableShape
 from starskip.star_tree.recommend.candidates import RefusedTree
 
 _MOST_REFUSED = 20
+_MOST_BY_STARSKIP = 50
 
 
 def star_tree_properties(chosen: ChosenTrees, offer: TreeOffer) -> Mapping[str, Any]:
@@ -20,7 +22,9 @@ def star_tree_properties(chosen: ChosenTrees, offer: TreeOffer) -> Mapping[str, 
     estimated, ``saving_ratio`` of all entries in filter and post filter, and ``shapes``: the documents that a
     mean query of each shape reads, which it answers. ``refused_star_trees`` have ``config``, ``reason``,
     ``detail`` and ``size_bytes``; ``unanswerable_by_star_trees`` counts queries by the reason why no tree
-    answers them; ``star_trees_note`` says why there is no candidate.
+    answers them in Pinot; ``answered_by_starskip_only`` are those shapes of them that one of ``star_trees``
+    answers on the lake, with ``reason`` and ``detail`` why Pinot does not; ``star_trees_note`` says why there
+    is no candidate.
     """
     unanswerable: Counter[str] = Counter()
     for shape in offer.unanswerable:
@@ -43,8 +47,24 @@ def star_tree_properties(chosen: ChosenTrees, offer: TreeOffer) -> Mapping[str, 
         ],
         "refused_star_trees": [_refused(item) for item in (*chosen.refused, *offer.refused)[:_MOST_REFUSED]],
         "unanswerable_by_star_trees": dict(unanswerable.most_common()),
+        "answered_by_starskip_only": [
+            {"shape_id": shape.shape_id, "reason": shape.reason, "detail": shape.detail}
+            for shape in _by_starskip_only(chosen, offer)[:_MOST_BY_STARSKIP]
+        ],
         "star_trees_note": offer.note,
     }
+
+
+def _by_starskip_only(chosen: ChosenTrees, offer: TreeOffer) -> list[UnanswerableShape]:
+    """Return the shapes that a chosen tree answers on the lake and not in Pinot, the heaviest first."""
+    found = [
+        shape
+        for shape in offer.unanswerable
+        if shape.by_starskip is not None
+        and shape.entries_scanned > 0
+        and any(shape.by_starskip.fits(tree.config) for tree in chosen.trees)
+    ]
+    return sorted(found, key=lambda shape: (-shape.entries_scanned, shape.shape_id))
 
 
 def _refused(item: RefusedTree) -> Mapping[str, Any]:

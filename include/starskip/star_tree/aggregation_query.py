@@ -21,21 +21,8 @@ from starskip.star_tree.query.finishing import Finishing, finishing
 from starskip.star_tree.query.group_expressions import GroupExpression, group_expressions
 from starskip.star_tree.query.scalar_functions import known_functions
 from starskip.star_tree.query.select_aliases import resolve_aliases
+from starskip.star_tree.query.single_table import single_table
 from starskip.star_tree.query.sql_select import bounded_depth, select_tokens, sql_select
-
-_REFUSED = {
-    "with_": ("subquery", "WITH"),
-    "joins": ("several_tables", "a join"),
-    "laterals": ("function", "LATERAL"),
-    "windows": ("window", "WINDOW"),
-    "qualify": ("window", "QUALIFY"),
-    "pivots": ("function", "PIVOT"),
-    "sample": ("sample", "TABLESAMPLE"),
-    "connect": ("function", "CONNECT BY"),
-    "cluster": ("function", "CLUSTER BY"),
-    "distribute": ("function", "DISTRIBUTE BY"),
-    "sort": ("function", "SORT BY"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +54,7 @@ def aggregation_query(
     "aggregate_in_filter", "grouping", "not_grouped", "not_an_aggregation", "sample", "ordinal".
     """
     select = sql_select(sql, dialect)
-    table = _table(select)
+    table = single_table(select)
     known_functions(select)
     bound_columns(select, table, columns)
     names = answer_names(select, select_tokens(sql, dialect), sql, dialect)
@@ -88,20 +75,3 @@ def aggregation_query(
         finishing=finish,
         is_template=select.find(exp.Placeholder) is not None,
     )
-
-
-def _table(select: exp.Select) -> exp.Table:
-    """Return the one table; raise UnsupportedQuery for clauses that no star-tree answers."""
-    for key, (reason, clause) in _REFUSED.items():
-        if select.args.get(key):
-            raise UnsupportedQuery(f"no star-tree answers a query with {clause}", reason=reason)
-    source = select.args.get("from_")
-    table = source.this if source else None
-    inner = [found for found in select.find_all(exp.Select, exp.SetOperation) if found is not select]
-    if inner or isinstance(table, exp.Subquery):
-        raise UnsupportedQuery("no star-tree answers a query with a subquery", reason="subquery")
-    if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
-        raise UnsupportedQuery("the query names no table in FROM", reason="not_a_select")
-    if any(table.args.get(key) for key in ("pivots", "sample", "joins", "laterals")):
-        raise UnsupportedQuery("no star-tree answers a query with a sample, pivot or join", reason="sample")
-    return table

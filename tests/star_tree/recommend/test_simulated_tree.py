@@ -25,7 +25,12 @@ SEVEN_ROWS = [(0, 0, 0), (0, 1, 1), (1, 2, 2), (1, 2, 0), (2, 0, 0), (2, 1, 2), 
 
 
 def simulated(
-    rows: Sequence[Sequence[int]], order: Sequence[str], threshold: int, skipped: Any
+    rows: Sequence[Sequence[int]],
+    order: Sequence[str],
+    threshold: int,
+    skipped: Any,
+    *,
+    as_pinot: bool = False,
 ) -> SimulatedTree:
     """Return the tree of ``rows``, whose columns are d0, d1, …; the cuboids hold them in another order."""
     columns = {
@@ -35,7 +40,7 @@ def simulated(
     values = {name: pa.array(range(int(column.max()) + 1)) for name, column in columns.items()}
     whole = distinct_combinations(shuffled, np.ones(len(rows), np.int64))
     layout = TreeLayout(tuple(order), threshold, frozenset(skipped))
-    return SimulatedTree(Cuboids({frozenset(columns): whole}, values), layout)
+    return SimulatedTree(Cuboids({frozenset(columns): whole}, values), layout, as_pinot=as_pinot)
 
 
 @st.composite
@@ -133,3 +138,13 @@ def test_a_filter_and_nothing_else_reads_one_document_of_the_seeds_tree() -> Non
     assert tree.documents_read(frozenset({"d0"}), masks_of({"d0": [False, False, True, False]})) == 1
     assert tree.documents_read(frozenset({"d2"}), masks_of({"d2": [True, False, False, False]})) == 1
     assert tree.documents_read(frozenset({"d1"}), {}) == 3
+
+
+def test_pinot_splits_the_root_and_aggregates_an_only_child_once_more() -> None:
+    """The paper's seven rows have 27 documents, 28 in a real Pinot."""
+    order = ("d0", "d1", "d2")
+    own, of_pinot = (simulated(SEVEN_ROWS, order, 1, (), as_pinot=each) for each in (False, True))
+    assert (own.counts().documents, of_pinot.counts().documents) == (27, 28)
+    small, split = (simulated(SEVEN_ROWS, order, 100, (), as_pinot=each) for each in (False, True))
+    assert small.counts().nodes == 1
+    assert split.counts().nodes == 1 + 3 + 1

@@ -142,7 +142,7 @@ class _Search:
     def forecast_of(self, config: StarTreeConfig) -> CandidateTree | None:
         """Return what a configuration as it is would save now; None where it helps nothing."""
         dimensions = frozenset(config.dimensions_split_order)
-        shapes = [shape for shape in self._answered(dimensions) if {*_measures(shape)} <= {*config.measures}]
+        shapes = [shape for shape in self._shapes if shape.fits(config)]
         if not shapes or not dimensions <= self._forecaster.sample.dimensions:
             return None
         skipped = frozenset(config.skip_star_node_creation_for_dimensions)
@@ -167,8 +167,9 @@ class _Search:
             self.refused.append(RefusedTree(config, "near_table_size", detail, size_bytes))
             return None
         read = forecast.documents_read
-        saved = {shape.shape_id: shape.saving_entries(read[shape.shape_id]) for shape in shapes}
-        return CandidateTree(config, forecast.documents, size_bytes, read, saved)
+        entries = forecast.entries_read
+        saved = {shape.shape_id: shape.saving_entries(entries[shape.shape_id]) for shape in shapes}
+        return CandidateTree(config, weighed.documents, size_bytes, read, saved)
 
     def _refuse_large(self, scope: _Scope) -> None:
         sample = self._forecaster.sample
@@ -221,10 +222,6 @@ def _config(layout: TreeLayout, shapes: Sequence[AnswerableShape]) -> StarTreeCo
         max_leaf_records=layout.max_leaf_records,
         skip_star_node_creation_for_dimensions=tuple(name for name in order if name in layout.skipped),
     )
-
-
-def _measures(shape: AnswerableShape) -> list[object]:
-    return [measure for pair in shape.pairs for measure in pair.measures]
 
 
 def _undominated(found: Sequence[CandidateTree]) -> list[CandidateTree]:

@@ -8,7 +8,7 @@ of a tree depends on is how many combinations of one cuboid share those of a sma
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -27,10 +27,18 @@ from starskip.star_tree.recommend.combinations import (
 Dimensions = frozenset[str]
 Positions = npt.NDArray[np.int32]
 Counts = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 
 _CACHED = 256
 _MAX_TABLE = 1 << 22
 """Entries of a look-up table: beyond it a search takes less memory."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Predicates:
+    """Masks of codes by dimension, in the order in which they are applied; known by its identity."""
+
+    masks: tuple[tuple[str, Flags], ...]
 
 
 class Cuboids:
@@ -49,6 +57,7 @@ class Cuboids:
         self.projection = lru_cache(_CACHED)(self._projection)
         self.documents = lru_cache(_CACHED)(self._documents)
         self.is_single = lru_cache(_CACHED)(self._is_single)
+        self.passing = lru_cache(_CACHED)(self._passing)
 
     def joined(self, other: Cuboids) -> Cuboids:
         """Return the subsets that this or ``other`` knows; both are of the same rows."""
@@ -114,6 +123,16 @@ class Cuboids:
         counted = np.bincount(
             positions[positions >= 0] if (positions < 0).any() else positions, minlength=few
         )
+        return counted / many.kept_ratio
+
+    def _passing(self, larger: Dimensions, smaller: Dimensions, predicates: Predicates, count: int) -> Counts:
+        """Return what ``_documents`` does, of combinations that meet the first ``count`` predicates."""
+        many, positions = self.combinations(larger), self.projection(larger, smaller)
+        passes = positions >= 0
+        for name, mask in predicates.masks[:count]:
+            if name in many.codes:
+                passes &= mask[many.codes[name]]
+        counted = np.bincount(positions[passes], minlength=self.combinations(smaller).kept)
         return counted / many.kept_ratio
 
     def _is_single(self, larger: Dimensions, smaller: Dimensions, dimension: str) -> npt.NDArray[np.bool_]:

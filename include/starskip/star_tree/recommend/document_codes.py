@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from starskip.star_tree.recommend.combinations import Codes, Keys
-from starskip.star_tree.recommend.cuboids import Dimensions
-from starskip.star_tree.recommend.simulated_tree import Flags, SimulatedTree
+from starskip.star_tree.recommend.cuboids import Dimensions, Flags
+from starskip.star_tree.recommend.simulated_tree import SimulatedTree
 
 
 @dataclass(frozen=True, slots=True)

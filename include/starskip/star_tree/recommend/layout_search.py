@@ -25,7 +25,7 @@ _MOST_STEPS = 12
 
 def saving_of(forecast: TreeForecast, shapes: Sequence[AnswerableShape]) -> float:
     """Return the entries that the shapes' queries would not scan."""
-    return sum(shape.saving_entries(forecast.documents_read[shape.shape_id]) for shape in shapes)
+    return sum(shape.saving_entries(forecast.entries_read[shape.shape_id]) for shape in shapes)
 
 
 def best_layout(

@@ -14,15 +14,15 @@ whether a node is there depends on its own cuboid and on the stars of its path a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from starskip.star_tree.recommend.cuboids import Counts, Cuboids, Dimensions
-
-Flags = npt.NDArray[np.bool_]
+from starskip.star_tree.recommend.cuboids import Counts, Cuboids, Dimensions, Flags
+from starskip.star_tree.recommend.tree_reading import TreeReading
+from starskip.star_tree.recommend.tree_scan import TreeScan
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +68,32 @@ class NodeSet:
     has_own: Flags
 
 
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """Leaves of one level that a query reads: nodes of ``concrete``, of which ``flags`` are.
+
+    ``below``: the dimensions that they are not split by. ``documents``: ``scale`` times those counted.
+    """
+
+    concrete: Dimensions
+    below: Dimensions
+    flags: Flags
+    scale: float
+    documents: float
+
+
 class SimulatedTree:
     """The nodes of one tree over some cuboids."""
 
-    def __init__(self, cuboids: Cuboids, layout: TreeLayout) -> None:
-        """Keep what is given; the nodes are found when they are asked for."""
+    def __init__(self, cuboids: Cuboids, layout: TreeLayout, *, as_pinot: bool = False) -> None:
+        """Keep what is given; the nodes are found when they are asked for.
+
+        ``as_pinot``: Pinot's BaseSingleTreeBuilder splits the root always, and aggregates the document of an
+        only child once more.
+        """
         self.cuboids = cuboids
         self.layout = layout
+        self._as_pinot = as_pinot
         self._levels: list[list[NodeSet]] | None = None
 
     def counts(self) -> TreeCounts:
@@ -92,15 +111,68 @@ class SimulatedTree:
         base = self.cuboids.combinations(self.layout.below(0)).total
         return TreeCounts(base, star, aggregated, nodes)
 
+    def reading(self, scan: TreeScan) -> TreeReading:
+        """Return what ``scan`` reads; its entries in filter are those of Pinot's StarTreeFilterOperator."""
+        aggregated, leaves = self._reached(scan.used, scan.masks)
+        if not self._as_pinot:
+            return TreeReading(aggregated, sum(each.documents for each in leaves))
+        remaining = {name for each in leaves for name in each.below if name in scan.masks}
+        if scan.is_empty or self._has_no_value(scan.masks, remaining):
+            return TreeReading()
+        # Of documents that lie beside one another.
+        runs = aggregated + sum(each.scale * float(np.count_nonzero(each.flags)) for each in leaves)
+        documents = aggregated + sum(each.documents for each in leaves)
+        passing, entries = sum(each.documents for each in leaves), 0.0
+        for count, (name, _) in enumerate(scan.predicates.masks, start=1):
+            if name in remaining:
+                entries += self._scanned(name, scan.evaluators[count - 1], documents, runs)
+                passing = sum(self._passing(each, scan, count) for each in leaves)
+                documents = aggregated + passing
+        return TreeReading(aggregated, sum(each.documents for each in leaves), passing, entries)
+
+    def _has_no_value(self, masks: Mapping[str, Flags], remaining: Collection[str]) -> bool:
+        """Tell whether predicates of a dimension that was reached exclude one another: Pinot ends there."""
+        return any(not mask.any() for name, mask in masks.items() if name not in remaining)
+
+    def _scanned(self, name: str, evaluators: Sequence[Flags], documents: float, runs: float) -> float:
+        """Return the entries that it takes to evaluate a predicate of ``name`` on ``runs`` of documents.
+
+        The parts of an OR leap: each scans from the document that is asked for to the next that it matches,
+        beyond the end of a run too.
+        """
+        if len(evaluators) == 1 or not documents:
+            return documents
+        rows = self.cuboids.documents(self.layout.below(0), frozenset({name}))
+        codes = self.cuboids.combinations(frozenset({name})).codes[name]
+        total = max(self._documents, documents)
+        matching = [float(rows[mask[codes]].sum() / rows.sum()) for mask in evaluators]
+        return sum(min(total, documents + runs / max(ratio, 1 / total)) for ratio in matching)
+
+    @cached_property
+    def _documents(self) -> float:
+        return self.counts().documents
+
+    def _passing(self, leaves: Leaves, scan: TreeScan, count: int) -> float:
+        # What the path has met is no predicate any more, and does not change what passes.
+        larger = leaves.concrete | leaves.below
+        counts = self.cuboids.passing(larger, leaves.concrete, scan.predicates, count)
+        return leaves.scale * float(counts[leaves.flags].sum())
+
     def documents_read(self, used: Dimensions, masks: Mapping[str, Flags]) -> float:
-        """Return how many documents a query reads that filters or groups by ``used``.
+        """Return how many documents a query looks at that filters or groups by ``used``.
 
         ``masks``: by dimension, which codes its predicates let through; all of one that is not there.
         """
+        aggregated, leaves = self._reached(used, masks)
+        return aggregated + sum(each.documents for each in leaves)
+
+    def _reached(self, used: Dimensions, masks: Mapping[str, Flags]) -> tuple[float, list[Leaves]]:
+        """Return how many nodes' own documents are read, and the leaves whose documents are."""
         if not used:
-            return 1.0
+            return 1.0, []
         reached: dict[Dimensions, Flags] = {frozenset(): np.ones(1, bool)}
-        read = 0.0
+        aggregated = 0.0
+        leaves: list[Leaves] = []
         order = self.layout.dimensions_split_order
         for level, found in enumerate(self.levels()):
             below: dict[Dimensions, Flags] = {}
@@ -111,9 +183,14 @@ class SimulatedTree:
                     continue
                 scale = 1 / self.cuboids.combinations(item.concrete).kept_ratio
                 if is_done:
-                    read += scale * int(np.count_nonzero(flags))
+                    aggregated += scale * int(np.count_nonzero(flags))
                     continue
-                read += scale * float(item.documents[flags & ~item.is_split].sum())
+                of_leaves = flags & ~item.is_split
+                if of_leaves.any():
+                    documents = scale * float(item.documents[of_leaves].sum())
+                    leaves.append(
+                        Leaves(item.concrete, self.layout.below(level), of_leaves, scale, documents)
+                    )
                 dimension = order[level]
                 to_star = flags & item.has_star if dimension not in used else np.zeros_like(flags)
                 if to_star.any():
@@ -127,7 +204,7 @@ class SimulatedTree:
                         of_children &= masks[dimension][codes]
                     below[children] = of_children
             reached = below
-        return read
+        return aggregated, leaves
 
     def levels(self) -> Sequence[Sequence[NodeSet]]:
         """Return the nodes of each level, the root's first."""
@@ -153,12 +230,15 @@ class SimulatedTree:
         below = concrete | self.layout.below(level)
         documents = self.cuboids.documents(below, concrete)
         is_split = exists & (documents > self.layout.max_leaf_records)
+        if self._as_pinot and level == 0:
+            is_split = exists
         is_wide = has_star = np.zeros_like(is_split)
         if is_split.any():
             dimension = self.layout.dimensions_split_order[level]
             is_wide = is_split & ~self.cuboids.is_single(below, concrete, dimension)
             has_star = is_wide if dimension not in self.layout.skipped else has_star
-        has_own = (exists & ~is_split & (documents > 1)) | (is_wide & ~has_star)
+        merged = is_split if self._as_pinot else is_wide
+        has_own = (exists & ~is_split & (documents > 1)) | (merged & ~has_star)
         return NodeSet(concrete, exists, documents, is_split, has_star, has_own)
 
     def _of_children(self, parents: Flags, concrete: Dimensions, children: Dimensions) -> Flags:

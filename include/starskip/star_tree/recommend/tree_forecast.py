@@ -12,30 +12,27 @@ from starskip.errors import UnsupportedQuery
 from starskip.star_tree.locked_database import locked_database
 from starskip.star_tree.recommend.asked_shape import AnswerableShape
 from starskip.star_tree.recommend.cuboids import Dimensions
-from starskip.star_tree.recommend.simulated_tree import Flags, SimulatedTree, TreeLayout
+from starskip.star_tree.recommend.simulated_tree import SimulatedTree, TreeLayout
 from starskip.star_tree.recommend.size_estimate import pinot_size_estimate, size_estimate
-from starskip.star_tree.recommend.table_sample import TablePart, TableSample
+from starskip.star_tree.recommend.table_sample import TableSample
+from starskip.star_tree.recommend.tree_reading import TreeReading
+from starskip.star_tree.recommend.tree_scan import TreeScan, tree_scan
 from starskip.star_tree.scalar_expressions import ScalarExpressions
 from starskip.star_tree.star_tree_config import StarTreeConfig
 
 
 @dataclass(frozen=True, slots=True)
 class TreeForecast:
-    """``documents`` of the tree, and what a shape's query reads of them; ``size_bytes`` once weighed."""
+    """``documents`` of the tree, and what a shape's query reads of them; ``size_bytes`` once weighed.
+
+    ``entries_read``: what these documents cost a shape's query.
+    """
 
     layout: TreeLayout
     documents: float
     documents_read: Mapping[str, float]
+    entries_read: Mapping[str, float]
     size_bytes: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Scan:
-    """One example on one part: which dimensions it uses, and which of their codes pass."""
-
-    used: Dimensions
-    masks: Mapping[str, Flags]
-    share: float
 
 
 class Forecaster:
@@ -46,11 +43,19 @@ class Forecaster:
         self.sample = sample
         self.refused: dict[str, str] = {}
         expressions = ScalarExpressions(locked_database())
-        self._scans: dict[str, list[list[_Scan]]] = {}
+        self._as_pinot = any(shape.reads_as_pinot for shape in shapes)
+        self._scans: dict[str, list[list[tuple[TreeScan, float]]]] = {}
         for shape in shapes:
             try:
                 self._scans[shape.shape_id] = [
-                    _scans(shape, part, number, expressions) for number, part in enumerate(sample.parts)
+                    [
+                        (
+                            tree_scan(read, part.cuboids, number, expressions, as_pinot=self._as_pinot),
+                            share,
+                        )
+                        for read, share in shape.examples
+                    ]
+                    for number, part in enumerate(sample.parts)
                 ]
             except UnsupportedQuery as error:
                 self.refused[shape.shape_id] = str(error)
@@ -60,15 +65,21 @@ class Forecaster:
         trees = self._trees(layout)
         scale = self.sample.scale
         documents = scale * sum(tree.counts().documents for tree in trees)
-        read = {}
-        for shape in shapes:
-            on_parts = zip(trees, self._scans[shape.shape_id], strict=True)
-            read[shape.shape_id] = scale * sum(
-                scan.share * tree.documents_read(scan.used, scan.masks)
-                for tree, scans in on_parts
-                for scan in scans
-            )
-        return TreeForecast(layout, documents, read)
+        readings = {shape.shape_id: self._reading(trees, shape) for shape in shapes}
+        return TreeForecast(
+            layout,
+            documents,
+            {shape_id: reading.documents for shape_id, reading in readings.items()},
+            {shape.shape_id: shape.entries_read(readings[shape.shape_id]) for shape in shapes},
+        )
+
+    def _reading(self, trees: Sequence[SimulatedTree], shape: AnswerableShape) -> TreeReading:
+        """Return what a mean query of ``shape`` reads of all trees."""
+        found = TreeReading()
+        for tree, scans in zip(trees, self._scans[shape.shape_id], strict=True):
+            for scan, share in scans:
+                found = found.plus(tree.reading(scan).times(share * self.sample.scale))
+        return found
 
     def base_documents(self, dimensions: Dimensions) -> float:
         """Return the documents without a star of any tree of these dimensions; infinite where not known."""
@@ -78,15 +89,24 @@ class Forecaster:
         return self.sample.scale * sum(each.combinations(dimensions).total for each in cuboids)
 
     def weighed(self, forecast: TreeForecast, config: StarTreeConfig) -> TreeForecast:
-        """Return the forecast with the bytes of the tree."""
-        total = 0.0
+        """Return the forecast with the bytes of the tree, and its documents as it will be built.
+
+        Starskip builds over rows of the lake, Pinot over those of a segment.
+        """
+        found = []
         for tree, part in zip(self._trees(forecast.layout), self.sample.parts, strict=True):
             if part.rows is None:
-                total += pinot_size_estimate(tree, config.measures).size_bytes
+                found.append(pinot_size_estimate(tree, config.measures))
                 continue
             codes = {name: part.rows.codes[name] for name in config.dimensions_split_order}
-            total += size_estimate(tree, config, replace(part.rows, codes=codes)).size_bytes
-        return replace(forecast, size_bytes=self.sample.scale * total)
+            own = SimulatedTree(part.cuboids, forecast.layout)
+            found.append(size_estimate(own, config, replace(part.rows, codes=codes)))
+        scale = self.sample.scale
+        return replace(
+            forecast,
+            documents=scale * sum(each.documents for each in found),
+            size_bytes=scale * sum(each.size_bytes for each in found),
+        )
 
     def cardinality(self, dimension: str) -> int:
         """Return the distinct values of a dimension in the largest part."""
@@ -94,28 +114,10 @@ class Forecaster:
 
     def matching_ratio(self, shape: AnswerableShape, dimension: str) -> float:
         """Return the share of the values of ``dimension`` that the shape's predicates let through."""
-        scans = [scan for part in self._scans[shape.shape_id] for scan in part]
+        scans = [scan for part in self._scans[shape.shape_id] for scan, _ in part]
         return float(
             np.mean([scan.masks[dimension].mean() if dimension in scan.masks else 1.0 for scan in scans])
         )
 
     def _trees(self, layout: TreeLayout) -> list[SimulatedTree]:
-        return [SimulatedTree(part.cuboids, layout) for part in self.sample.parts]
-
-
-def _scans(
-    shape: AnswerableShape, part: TablePart, number: int, expressions: ScalarExpressions
-) -> list[_Scan]:
-    found = []
-    for query, share in shape.examples:
-        masks: dict[str, Flags] = {}
-        for each in query.conjuncts:
-            if each.column is not None:
-                values = part.cuboids.values[each.column]
-                mask = expressions.mask((number, each.column), each.column, values, each.expression)
-                masks[each.column] = masks[each.column] & mask if each.column in masks else mask
-        # As when it is answered: what everything passes asks nothing.
-        masks = {name: mask for name, mask in masks.items() if not mask.all()}
-        used = frozenset(masks) | {group.column for group in query.group_by}
-        found.append(_Scan(used, masks, share))
-    return found
+        return [SimulatedTree(part.cuboids, layout, as_pinot=self._as_pinot) for part in self.sample.parts]

@@ -1,0 +1,166 @@
+"""The part of a filter that each dimension of a star-tree has to meet, as Pinot takes the filter apart.
+
+StarTreeUtils.extractPredicateEvaluatorsMap: what is ANDed stands by itself, a composite predicate of one
+dimension each; what cannot be one rules all trees out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from starskip.errors import printable
+from starskip.pinot.star_tree_rules import StarTreeRules
+from starskip.sql.predicate import And, Constant, Leaf, Not, Operator, Or, Predicate, columns_of, leaves
+
+Verdict = Callable[[Leaf], bool | None]
+"""Tells of a leaf that a segment's dictionary makes always TRUE or always FALSE; None for any other."""
+
+_PATTERNS = (Operator.LIKE, Operator.REGEXP_LIKE)
+_NULLS = (Operator.IS_NULL, Operator.IS_NOT_NULL)
+_SHOWN_COLUMNS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class NotServed:
+    """Why no star-tree of the target version is used: ``reason`` is a code, ``detail`` a clause."""
+
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Composite:
+    """Predicates of one ``column``, of which one must hold; ``negated`` are those that must not.
+
+    Each is a leaf, or ranges of the column, ANDed, that the broker makes one of.
+    """
+
+    column: str
+    predicates: tuple[Predicate, ...]
+    negated: tuple[bool, ...]
+
+
+def open_verdict(_: Leaf) -> bool | None:
+    """Tell nothing: no segment is looked at."""
+    return None
+
+
+def told(node: Predicate, verdict: Verdict) -> bool | None:
+    """Return TRUE or FALSE where all rows of the segment meet ``node``, or none."""
+    match node:
+        case Constant(value):
+            return value
+        case Leaf():
+            return verdict(node)
+        case Not(child):
+            known = told(child, verdict)
+            return None if known is None else not known
+        case And(children) | Or(children):
+            ends = isinstance(node, Or)
+            known_of = [told(child, verdict) for child in children]
+            if ends in known_of:
+                return ends
+            return None if None in known_of else not ends
+
+
+def composites(
+    predicate: Predicate, rules: StarTreeRules, verdict: Verdict = open_verdict
+) -> tuple[Composite, ...] | NotServed:
+    """Return what has to hold, ANDed, or the first thing that rules star-trees out.
+
+    ``predicate`` is as the broker rewrites it (sql.rewrite_filter).
+    """
+    found: list[Composite] = []
+    waiting = [predicate]
+    while waiting:
+        node = waiting.pop(0)
+        if isinstance(node, And):
+            waiting += node.children
+            continue
+        if isinstance(node, Constant):
+            if not node.value:
+                return NotServed("always_false", "its filter is FALSE")
+            continue
+        part = _composite(node, rules, verdict)
+        if isinstance(part, NotServed):
+            return part
+        if part is not None:
+            found.append(part)
+    return tuple(found)
+
+
+def is_one_range(node: Predicate) -> bool:
+    """Tell whether MergeRangeFilterOptimizer makes one range of ``node``: ANDed ranges of one column."""
+    if not isinstance(node, And):
+        return False
+    ranges = [each for each in node.children if isinstance(each, Leaf) and each.operator is Operator.RANGE]
+    return len(ranges) == len(node.children) and len({each.column for each in ranges}) == 1
+
+
+def _composite(node: Predicate, rules: StarTreeRules, verdict: Verdict) -> Composite | NotServed | None:
+    """Return the composite that ``node`` is, None for one that all rows meet."""
+    if isinstance(node, Or) and not rules.or_of_one_dimension:
+        return NotServed("or", "its filter has an OR, which star-trees take from Pinot 0.9 on")
+    parts = _alternatives(node, rules)
+    if isinstance(parts, NotServed):
+        return parts
+    kept: list[tuple[Predicate, bool]] = []
+    for each, negated in parts:
+        lack = next((lack for leaf in leaves(each) if (lack := _lack(leaf, rules)) is not None), None)
+        if lack is not None:
+            return lack
+        known = told(each, verdict)
+        if known is not None and known != negated:
+            return None
+        if known is None:
+            kept.append((each, negated))
+    if not kept:
+        return NotServed("always_false", "no row of the segment meets its filter")
+    columns = tuple(dict.fromkeys(name for each, _ in kept for name in columns_of(each)))
+    if len(columns) > 1:
+        shown = ", ".join(printable(name, 60) for name in columns[:_SHOWN_COLUMNS])
+        return NotServed("or_of_several_columns", f"its filter has an OR over several columns ({shown})")
+    return Composite(columns[0], tuple(each for each, _ in kept), tuple(negated for _, negated in kept))
+
+
+def _alternatives(node: Predicate, rules: StarTreeRules) -> list[tuple[Predicate, bool]] | NotServed:
+    """Return the predicates of ``node``, one or an OR of them, each with whether it is negated."""
+    if isinstance(node, And) and not is_one_range(node):
+        return NotServed("and_in_or", "its filter has an AND inside of an OR")
+    if isinstance(node, Or):
+        found: list[tuple[Predicate, bool]] = []
+        for child in node.children:
+            parts = _alternatives(child, rules)
+            if isinstance(parts, NotServed):
+                return parts
+            found += parts
+        return found
+    negated = False
+    while isinstance(node, Not):
+        if not rules.not_of_predicate:
+            return NotServed("not", "its filter has a NOT, which star-trees take from Pinot 1.2 on")
+        negated = not negated
+        node = node.child
+    if isinstance(node, Leaf) or is_one_range(node):
+        return [(node, negated)]
+    if isinstance(node, Constant):
+        return NotServed("constant", "its filter has a constant inside of an OR or a NOT")
+    return NotServed("not_of_several", "its filter has a NOT of an AND or an OR")
+
+
+def _lack(leaf: Leaf, rules: StarTreeRules) -> NotServed | None:
+    """Return why a tree cannot evaluate ``leaf``, which StarTreeUtils.getPredicateEvaluator refuses."""
+    if leaf.operator is Operator.EXPRESSION or not leaf.column:
+        own = leaf.operator is Operator.OWN_INDEX
+        what = "asks an index of its own" if own else "is of an expression"
+        return NotServed(
+            "own_index" if own else "expression_in_filter",
+            f"a predicate of its filter {what}, not of a column",
+        )
+    column = printable(leaf.column, 60)
+    if leaf.operator in _PATTERNS and not rules.patterns:
+        return NotServed("pattern", f"its filter has LIKE or REGEXP_LIKE on {column}")
+    if leaf.operator in _NULLS:
+        return NotServed("is_null", f"its filter has IS NULL or IS NOT NULL on {column}")
+    return None

@@ -1,0 +1,251 @@
+"""Whether a version of Pinot answers an aggregation query from a star-tree, from which one, or why not.
+
+AggregationPlanNode and GroupByPlanNode look at a query once a segment: at its options and clauses, its
+functions (StarTreeUtils.extractAggregationFunctionPairs), its filter (extractPredicateEvaluatorsMap). Then
+they take the first tree of the configuration that has all columns and pairs (isFitForStarTree).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from starskip.errors import printable
+from starskip.pinot.star_tree_filter import (
+    Composite,
+    NotServed,
+    Verdict,
+    composites,
+    open_verdict,
+    told,
+)
+from starskip.pinot.star_tree_rules import DEFAULT_PARAMETERS, FROM_DICTIONARY, StarTreeRules
+from starskip.sql.predicate import And, Constant, Leaf, Not, Or, Predicate
+
+Pair = tuple[str, str]
+"""Function and column, as functionColumnPairs have them; the column of COUNT is always ``*``."""
+
+_SHOWN_TREES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """One aggregation: ``function`` in capitals without underscores and percentile.
+
+    ``column`` is None where the argument is an expression, or there are several. ``parameter``: log2m of an
+    HLL, or the compression of a t-digest, None where the query gives none. ``condition``: its FILTER.
+    """
+
+    function: str
+    column: str | None
+    parameter: float | None = None
+    condition: Predicate | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PinotAggregation:
+    """An aggregation query as Pinot plans it.
+
+    ``group_by_columns``: the columns of all expressions of GROUP BY. ``is_grouped``: whether there is one.
+    ``is_distinct``: SELECT DISTINCT, or a GROUP BY without any aggregation, which becomes one. ``options``:
+    its query options, names in lower case.
+    """
+
+    aggregations: tuple[Aggregation, ...]
+    filter: Predicate = Constant(True)  # noqa: RUF009 - an immutable value
+    group_by_columns: tuple[str, ...] = ()
+    is_grouped: bool = False
+    is_distinct: bool = False
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFacts:
+    """What a segment tells of columns: those without a dictionary, with several values a row, with nulls.
+
+    ``by_bitmap`` tells of a leaf that an index answers as a bitmap.
+    """
+
+    raw: frozenset[str] = frozenset()
+    multi_value: frozenset[str] = frozenset()
+    with_nulls: frozenset[str] = frozenset()
+    by_bitmap: Verdict = open_verdict
+    verdict: Verdict = open_verdict
+
+
+NO_FACTS = ColumnFacts()
+
+
+@dataclass(frozen=True, slots=True)
+class TreePart:
+    """What one plan asks of a tree: the pairs of its functions, and the predicates by dimension, ANDed.
+
+    ``condition``: the FILTER that the plan is for, None for what has none.
+    """
+
+    pairs: tuple[Pair, ...]
+    composites: tuple[Composite, ...]
+    group_by_columns: tuple[str, ...]
+    condition: Predicate | None = None
+
+    @property
+    def predicate_columns(self) -> tuple[str, ...]:
+        """The columns of its filter."""
+        return tuple(dict.fromkeys(each.column for each in self.composites))
+
+
+def tree_parts(
+    query: PinotAggregation, rules: StarTreeRules, facts: ColumnFacts = NO_FACTS
+) -> tuple[TreePart, ...] | NotServed:
+    """Return what the plans of ``query`` ask of trees, one for each FILTER, or why trees are not used."""
+    if query.options.get("usestartree", "true").lower() == "false":
+        return NotServed("option", "its option useStarTree is false")
+    if query.is_distinct:
+        return NotServed(
+            "distinct", "Pinot answers DISTINCT, and GROUP BY without aggregation, without trees"
+        )
+    if not query.aggregations:
+        return NotServed("not_an_aggregation", "it selects rows")
+    conditions = tuple(dict.fromkeys(each.condition for each in query.aggregations))
+    if conditions != (None,) and not rules.filtered_aggregations:
+        return NotServed("filter_clause", "it has FILTER, which star-trees take from Pinot 1.1 on")
+    if not rules.trees_first and conditions == (None,) and not query.is_grouped:
+        without = _without_scan(query, rules, facts)
+        if without is not None:
+            return without
+    found = []
+    for condition in conditions:
+        part = _part(query, condition, rules, facts)
+        if isinstance(part, NotServed):
+            return part
+        found.append(part)
+    return tuple(found)
+
+
+def fitting_tree(
+    parts: Sequence[TreePart],
+    trees: Sequence[tuple[Collection[str], Collection[Pair]]],
+    rules: StarTreeRules,
+) -> tuple[int, ...] | NotServed:
+    """Return for each part the position of the tree that Pinot takes, the first that fits.
+
+    ``trees``: dimensions and pairs of each, in the order of the configuration.
+    """
+    taken = []
+    for part in parts:
+        lacks = [_tree_lack(part, dimensions, pairs, rules) for dimensions, pairs in trees]
+        fits = [position for position, lack in enumerate(lacks) if lack is None]
+        if not fits:
+            shown = [lack.detail for lack in lacks if lack is not None]
+            return NotServed("no_tree_fits", "; ".join(list(dict.fromkeys(shown))[:_SHOWN_TREES]))
+        taken.append(fits[0])
+    return tuple(taken)
+
+
+def stored_pair(function: str, column: str, rules: StarTreeRules) -> Pair:
+    """Return the pair that Pinot looks for: COUNT of anything counts rows, some read another's state."""
+    if function == "COUNT":
+        return ("COUNT", "*")
+    return (rules.stored.get(function, function), column)
+
+
+def _part(
+    query: PinotAggregation, condition: Predicate | None, rules: StarTreeRules, facts: ColumnFacts
+) -> TreePart | NotServed:
+    pairs: dict[Pair, None] = {}
+    for each in query.aggregations:
+        if each.condition != condition:
+            continue
+        if each.column is None:
+            if each.function != "COUNT":
+                return NotServed("expression", f"{printable(each.function, 60)} is of an expression")
+            pairs[("COUNT", "*")] = None
+            continue
+        pair = stored_pair(each.function, each.column, rules)
+        pairs[pair] = None
+        kept = DEFAULT_PARAMETERS.get(pair[0])
+        if rules.same_parameters and kept is not None and each.parameter not in (None, kept):
+            return NotServed(
+                "parameter",
+                f"{pair[0]} is asked for with {each.parameter:g}, and trees keep {kept:g}: from Pinot 1.3 on "
+                "they must be the same",
+            )
+    combined = query.filter if condition is None else And((query.filter, condition))
+    found = composites(combined, rules, facts.verdict)
+    if isinstance(found, NotServed):
+        return found
+    part = TreePart(tuple(pairs), found, query.group_by_columns, condition)
+    return _columns_lack(part, query, rules, facts) or part
+
+
+def _columns_lack(
+    part: TreePart, query: PinotAggregation, rules: StarTreeRules, facts: ColumnFacts
+) -> NotServed | None:
+    dimensions = (*part.predicate_columns, *part.group_by_columns)
+    columns = (*dimensions, *(column for _, column in part.pairs if column != "*"))
+    for name in columns:
+        if name in facts.multi_value:
+            return NotServed("multi_value", f"column {printable(name, 60)} is multi-value")
+    for name in dimensions:
+        if name in facts.raw:
+            return NotServed("raw_column", f"column {printable(name, 60)} has no dictionary")
+    if query.options.get("enablenullhandling", "false").lower() == "true":
+        nulls = [name for name in columns if name in facts.with_nulls]
+        if not rules.nulls_where_there_are_none:
+            return NotServed("null_handling", "its option enableNullHandling is true")
+        if nulls:
+            return NotServed(
+                "null_handling", f"column {printable(nulls[0], 60)} has nulls and enableNullHandling is true"
+            )
+    return None
+
+
+def _tree_lack(
+    part: TreePart, dimensions: Collection[str], pairs: Collection[Pair], rules: StarTreeRules
+) -> NotServed | None:
+    """Return what isFitForStarTree misses in a tree."""
+    kept = {stored_pair(function, column, rules) for function, column in pairs}
+    for pair in part.pairs:
+        if pair not in kept:
+            return NotServed("pair", f"{pair[0]}({printable(pair[1], 60)}) is not pre-aggregated")
+    for clause, names in (("GROUP BY", part.group_by_columns), ("WHERE", part.predicate_columns)):
+        for name in names:
+            if name not in dimensions:
+                return NotServed("dimension", f"{printable(name, 60)} of {clause} is none of its dimensions")
+    return None
+
+
+def _without_scan(query: PinotAggregation, rules: StarTreeRules, facts: ColumnFacts) -> NotServed | None:
+    """Return that the answer comes from dictionaries, metadata or bitmaps before any tree is looked at."""
+    if query.options.get("enablenullhandling", "false").lower() == "true":
+        return None
+    functions = [each.function for each in query.aggregations]
+    matches_all = told(query.filter, facts.verdict) is True
+    if (
+        rules.counts_from_bitmaps
+        and functions == ["COUNT"]
+        and (matches_all or _is_bitmap(query.filter, facts))
+    ):
+        return NotServed("counted", "indexes count its rows without reading any")
+    if not matches_all:
+        return None
+    for each in query.aggregations:
+        if each.function == "COUNT":
+            continue
+        if each.column is None or each.function not in FROM_DICTIONARY or each.column in facts.raw:
+            return None
+    return NotServed("from_dictionary", "dictionaries and metadata answer it without reading any row")
+
+
+def _is_bitmap(node: Predicate, facts: ColumnFacts) -> bool:
+    """Tell whether indexes answer all of ``node`` as bitmaps (canOptimizeCount)."""
+    if told(node, facts.verdict) is not None:
+        return True
+    match node:
+        case Leaf():
+            return facts.by_bitmap(node) is True
+        case Not(child):
+            return _is_bitmap(child, facts)
+        case And(children) | Or(children):
+            return all(_is_bitmap(child, facts) for child in children)
+    return False

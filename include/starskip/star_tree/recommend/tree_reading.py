@@ -1,0 +1,46 @@
+"""How much one query reads of one tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class TreeReading:
+    """``aggregated``: documents of nodes. ``of_leaves``: those of leaves, on which predicates remain.
+
+    ``passing``: documents of leaves that meet these. ``entries_in_filter``: what Pinot scans to tell.
+    """
+
+    aggregated: float = 0.0
+    of_leaves: float = 0.0
+    passing: float = 0.0
+    entries_in_filter: float = 0.0
+
+    @property
+    def documents(self) -> float:
+        """All that are looked at."""
+        return self.aggregated + self.of_leaves
+
+    @property
+    def documents_scanned(self) -> float:
+        """What Pinot calls numDocsScanned: those that meet all predicates."""
+        return self.aggregated + self.passing
+
+    def times(self, factor: float) -> TreeReading:
+        """Return so many such readings together."""
+        return TreeReading(
+            factor * self.aggregated,
+            factor * self.of_leaves,
+            factor * self.passing,
+            factor * self.entries_in_filter,
+        )
+
+    def plus(self, other: TreeReading) -> TreeReading:
+        """Return both together."""
+        return TreeReading(
+            self.aggregated + other.aggregated,
+            self.of_leaves + other.of_leaves,
+            self.passing + other.passing,
+            self.entries_in_filter + other.entries_in_filter,
+        )

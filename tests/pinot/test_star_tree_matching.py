@@ -1,0 +1,144 @@
+"""Pinot's star-tree matcher by release: each rule on both sides of the release that brought it."""
+
+from __future__ import annotations
+
+import pytest
+from starskip.pinot.star_tree_filter import NotServed
+from starskip.pinot.star_tree_matching import (
+    Aggregation,
+    ColumnFacts,
+    PinotAggregation,
+    TreePart,
+    fitting_tree,
+    tree_parts,
+)
+from starskip.pinot.star_tree_rules import star_tree_rules
+from starskip.sql.predicate import Leaf, Operator
+from starskip.star_tree.query.pinot_aggregation import pinot_query
+
+USED = ""
+NOT_ONE = "SELECT SUM(x) FROM t WHERE NOT a = 1"
+EXPRESSION = "SELECT SUM(x) FROM t WHERE SUBSTRING(a, 0, 4) = '1995' AND b = 'c'"
+BY_RELEASE = (
+    ("SELECT SUM(x) FROM t WHERE a = 1 AND b IN (1, 2) AND c <> 3 AND d NOT IN (4, 5)", "0.3", USED),
+    # OR of one column, 0.9.
+    ("SELECT SUM(x) FROM t WHERE a < 1 OR a > 5", "0.8", "or"),
+    ("SELECT SUM(x) FROM t WHERE a < 1 OR a > 5", "0.9", USED),
+    ("SELECT SUM(x) FROM t WHERE a = 1 OR a = 5", "0.8", USED),
+    ("SELECT SUM(x) FROM t WHERE a < 1 OR b > 5", "1.5.1", "or_of_several_columns"),
+    ("SELECT SUM(x) FROM t WHERE (a > 1 AND a < 5) OR a = 9", "0.11", USED),
+    ("SELECT SUM(x) FROM t WHERE (a > 1 AND a <> 5) OR a = 9", "1.5.1", "and_in_or"),
+    # NOT of a predicate, 1.2.
+    (NOT_ONE, "1.1", "not"),
+    (NOT_ONE, "1.2", USED),
+    ("SELECT SUM(x) FROM t WHERE NOT a IN (1, 2)", "0.11", "not"),
+    ("SELECT SUM(x) FROM t WHERE a NOT IN (1, 2)", "0.11", USED),
+    ("SELECT SUM(x) FROM t WHERE NOT (a = 1 OR b = 2)", "1.5.1", "not_of_several"),
+    ("SELECT SUM(x) FROM t WHERE NOT (a = 1 AND a > 2)", "1.5.1", "not_of_several"),
+    ("SELECT SUM(x) FROM t WHERE NOT a = 1 OR a > 7", "1.2", USED),
+    # Leaves that no dictionary answers.
+    ("SELECT SUM(x) FROM t WHERE a LIKE 'b%'", "0.4", USED),
+    ("SELECT SUM(x) FROM t WHERE a LIKE 'b%'", "0.5", "pattern"),
+    ("SELECT SUM(x) FROM t WHERE a IS NOT NULL", "1.5.1", "is_null"),
+    (EXPRESSION, "1.5.1", "expression_in_filter"),
+    # Clauses.
+    ("SELECT SUM(x) FILTER (WHERE a = 1) FROM t", "1.0", "filter_clause"),
+    ("SELECT SUM(x) FILTER (WHERE a = 1) FROM t", "1.1", USED),
+    ("SELECT DISTINCT a FROM t", "1.5.1", "distinct"),
+    ("SELECT a FROM t GROUP BY a", "1.5.1", "distinct"),
+    ("SELECT CONCAT(a, b), SUM(x) FROM t GROUP BY CONCAT(a, b) HAVING SUM(x) > 3", "0.11", USED),
+    ("SELECT SUM(x + y) FROM t WHERE a = 1", "0.11", "expression"),
+    ("SELECT * FROM t", "0.11", "not_an_aggregation"),
+    # Answered before trees are looked at, until 1.3.
+    ("SELECT COUNT(*) FROM t", "0.11", "counted"),
+    ("SELECT MIN(x), COUNT(*) FROM t", "1.3", "from_dictionary"),
+    ("SELECT MIN(x), COUNT(*) FROM t", "1.4", USED),
+    ("SELECT SUM(x), COUNT(*) FROM t", "0.11", USED),
+    # Parameters of sketches, 1.3.
+    ("SELECT DISTINCTCOUNTHLL(x, 12) FROM t WHERE a = 1", "1.2", USED),
+    ("SELECT DISTINCTCOUNTHLL(x, 12) FROM t WHERE a = 1", "1.3", "parameter"),
+    ("SELECT PERCENTILETDIGEST(x, 95, 100), PERCENTILEEST50(x) FROM t WHERE a = 1", "1.3", USED),
+)
+
+
+@pytest.mark.parametrize(("sql", "version", "reason"), BY_RELEASE)
+def test_each_rule_begins_with_its_release(sql: str, version: str, reason: str) -> None:
+    found = tree_parts(pinot_query(sql).aggregation, star_tree_rules(version))
+    assert (found.reason if isinstance(found, NotServed) else USED) == reason
+
+
+def test_functions_look_for_their_own_pair() -> None:
+    def pairs(sql: str, version: str) -> tuple[tuple[str, str], ...]:
+        found = tree_parts(pinot_query(sql).aggregation, star_tree_rules(version))
+        assert isinstance(found, tuple)
+        return found[0].pairs
+
+    text = "SELECT AVG(x), COUNT(y), COUNT(*), DISTINCTCOUNTRAWHLL(z), SUMLONG(x) FROM t WHERE a = 1"
+    kept = (("AVG", "x"), ("COUNT", "*"))
+    assert pairs(text, "0.11") == (*kept, ("DISTINCTCOUNTRAWHLL", "z"), ("SUMLONG", "x"))
+    assert pairs(text, "1.1") == (*kept, ("DISTINCTCOUNTHLL", "z"), ("SUMLONG", "x"))
+    assert pairs(text, "1.5.1") == (*kept, ("DISTINCTCOUNTHLL", "z"), ("SUM", "x"))
+
+
+def test_each_filter_clause_is_a_plan_of_its_own() -> None:
+    sql = "SELECT SUM(x) FILTER (WHERE a = 1), MAX(y) FROM t WHERE b <> 2"
+    found = tree_parts(pinot_query(sql).aggregation, star_tree_rules("1.1"))
+    assert isinstance(found, tuple)
+    assert [(part.pairs, part.predicate_columns) for part in found] == [
+        ((("SUM", "x"),), ("b", "a")),
+        ((("MAX", "y"),), ("b",)),
+    ]
+
+
+def test_the_first_tree_of_the_configuration_that_fits_is_taken() -> None:
+    rules = star_tree_rules("0.11")
+    part = TreePart((("COUNT", "*"), ("SUM", "x")), (), ("a",))
+    small, other, large = [
+        (("a",), [("COUNT", "y")]),
+        (("b",), [("COUNT", "*"), ("SUM", "x")]),
+        (("c", "a"), [("COUNT", "*"), ("SUM", "x")]),
+    ]
+    assert fitting_tree([part], [small, other, large, large], rules) == (2,)
+    lacks = fitting_tree([part], [small, other], rules)
+    assert isinstance(lacks, NotServed)
+    assert lacks.detail == "SUM(x) is not pre-aggregated; a of GROUP BY is none of its dimensions"
+
+
+def test_facts_of_a_segment_decide() -> None:
+    rules, null_handling = star_tree_rules("1.3"), {"enableNullHandling": "true"}
+    query = pinot_query("SELECT SUM(x) FROM t WHERE a > 1 OR b = 2").aggregation
+
+    def reason(facts: ColumnFacts, asked: PinotAggregation = query) -> str:
+        found = tree_parts(asked, rules, facts)
+        return found.reason if isinstance(found, NotServed) else USED
+
+    def known(leaf: Leaf) -> bool | None:
+        return False if leaf.operator is Operator.RANGE else None
+
+    assert reason(ColumnFacts()) == "or_of_several_columns"
+    assert reason(ColumnFacts(verdict=known)) == USED
+    assert reason(ColumnFacts(verdict=known, raw=frozenset("b"))) == "raw_column"
+    assert reason(ColumnFacts(verdict=known, multi_value=frozenset("x"))) == "multi_value"
+    handled = pinot_query("SELECT SUM(x) FROM t WHERE a > 1", options=null_handling).aggregation
+    assert reason(ColumnFacts(), handled) == USED
+    assert reason(ColumnFacts(with_nulls=frozenset("x")), handled) == "null_handling"
+    before = tree_parts(handled, star_tree_rules("1.2"))
+    assert isinstance(before, NotServed) and before.reason == "null_handling"
+    off = pinot_query("SELECT SUM(x) FROM t", options={"useStarTree": "false"}).aggregation
+    assert reason(ColumnFacts(), off) == "option"
+
+
+def test_indexes_count_rows_before_trees_do() -> None:
+    count = pinot_query("SELECT COUNT(*) FROM t WHERE a = 1 AND b = 2").aggregation
+    facts = ColumnFacts(by_bitmap=lambda leaf: leaf.column in ("a", "b"))
+
+    def reason(version: str, asked: PinotAggregation) -> str:
+        found = tree_parts(asked, star_tree_rules(version), facts)
+        return found.reason if isinstance(found, NotServed) else USED
+
+    assert [reason(version, count) for version in ("0.10", "0.11", "1.3", "1.4")] == [
+        *(USED, "counted", "counted"),
+        USED,
+    ]
+    both = PinotAggregation((*count.aggregations, Aggregation("SUM", "x")), count.filter)
+    assert reason("0.11", both) == USED
