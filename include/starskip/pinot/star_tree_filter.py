@@ -11,7 +11,18 @@ from dataclasses import dataclass
 
 from starskip.errors import printable
 from starskip.pinot.star_tree_rules import StarTreeRules
-from starskip.sql.predicate import And, Constant, Leaf, Not, Operator, Or, Predicate, columns_of, leaves
+from starskip.sql.predicate import (
+    And,
+    Constant,
+    Filtered,
+    Leaf,
+    Not,
+    Operator,
+    Or,
+    Predicate,
+    columns_of,
+    leaves,
+)
 
 Verdict = Callable[[Leaf], bool | None]
 """Tells of a leaf that a segment's dictionary makes always TRUE or always FALSE; None for any other."""
@@ -62,6 +73,8 @@ def told(node: Predicate, verdict: Verdict) -> bool | None:
             if ends in known_of:
                 return ends
             return None if None in known_of else not ends
+        case Filtered(rows, child):
+            return told(And((rows, child)), verdict)
 
 
 def composites(

@@ -8,12 +8,17 @@ _LEAST_BUCKETS = 16
 _LOAD_RATIO = 0.75
 
 
-def java_hash_order(texts: Iterable[str]) -> list[str]:
-    """Return distinct ``texts`` in the order of a java.util.HashMap that they were put into in turn."""
+def java_hash_order(texts: Iterable[str], *, newest_first: bool = False) -> list[str]:
+    """Return distinct ``texts`` in the order of a java.util.HashMap that they were put into in turn.
+
+    ``newest_first``: computeIfAbsent put them there, which goes in front of the others of a bucket.
+    """
     distinct = list(dict.fromkeys(texts))
     buckets = _LEAST_BUCKETS
     while len(distinct) > buckets * _LOAD_RATIO:
         buckets *= 2
+    if newest_first:
+        distinct.reverse()
     return sorted(distinct, key=lambda text: _spread(text) & (buckets - 1))
 
 

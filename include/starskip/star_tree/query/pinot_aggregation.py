@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from sqlglot import exp
-from sqlglot.tokenizer_core import Token, TokenType
 
 from starskip.errors import UnsupportedQuery
 from starskip.pinot.star_tree_matching import Aggregation, PinotAggregation
@@ -20,7 +18,7 @@ from starskip.star_tree.query.aggregate_call import is_aggregate
 from starskip.star_tree.query.bound_columns import bound_columns
 from starskip.star_tree.query.select_aliases import resolve_aliases
 from starskip.star_tree.query.single_table import single_table
-from starskip.star_tree.query.sql_select import bounded_depth, select_tokens, sql_select
+from starskip.star_tree.query.sql_select import bounded_depth, sql_select
 
 _PERCENTILE = re.compile(r"(PERCENTILE[A-Z]*?)(\d{1,3})")
 _NAMES = {"COUNTDISTINCT": "DISTINCTCOUNT", "APPROXDISTINCT": "DISTINCTCOUNTHLL"}
@@ -52,7 +50,6 @@ def pinot_query(
     """
     select = sql_select(sql, "pinot")
     table = single_table(select)
-    _mark_negated_lists(select, select_tokens(sql, "pinot"))
     bound_columns(select, table, columns)
     resolve_aliases(select, columns)
     conditions: dict[Predicate, exp.Expr] = {}
@@ -91,28 +88,6 @@ def _predicate(expression: exp.Expr) -> Predicate:
 
 def _literals(expression: exp.Expr) -> list[exp.Expr]:
     return [*expression.find_all(exp.Literal), *expression.find_all(exp.Placeholder)]
-
-
-def _mark_negated_lists(select: exp.Select, tokens: Sequence[Token]) -> None:
-    """Write ``NOT a IN (1, 2)`` as ``NOT a = 1``, which a tree takes alike; in place.
-
-    To Pinot it is a NOT around a predicate, and ``a NOT IN (1, 2)`` is one predicate; sqlglot makes one of
-    the two.
-    """
-    written = [
-        before.token_type == TokenType.NOT
-        for before, token in pairwise(tokens)
-        if token.token_type == TokenType.IN
-    ]
-    lists = list(select.find_all(exp.In, bfs=False))
-    if len(written) != len(lists):
-        return
-    for is_negated_list, node in zip(written, lists, strict=True):
-        outer = node.parent
-        while isinstance(outer, exp.Paren):
-            outer = outer.parent
-        if isinstance(outer, exp.Not) and not is_negated_list and node.expressions:
-            node.replace(exp.EQ(this=node.this, expression=node.expressions[0]))
 
 
 def _aggregate_nodes(select: exp.Select) -> Iterator[exp.Expr]:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sqlglot import exp
 
-from starskip.pinot.java_hash_order import java_hash_order
+from starskip.sql.java_hash_order import java_hash_order
 from starskip.star_tree.recommend.cuboids import Cuboids, Dimensions, Flags, Predicates
 from starskip.star_tree.recommend.tree_read import TreeRead
 from starskip.star_tree.scalar_expressions import ScalarExpressions
@@ -66,7 +66,7 @@ def tree_scan(
         passes_all = any(_passes_all(each.column, part, cuboids) for part in masks)
         found[key] = _Predicate(each.column, mask, tuple(masks), passes_all)
     kept = [each for each in found.values() if not each.passes_all]
-    columns = java_hash_order(each.column for each in kept)
+    columns = java_hash_order((each.column for each in kept), newest_first=True)
     # AndDocIdSet scans first, one column behind the other, and then leaps between what is left and the ORs.
     kept.sort(key=lambda each: (len(each.evaluators) > 1, columns.index(each.column)))
     masks_of = {
