@@ -3,8 +3,9 @@
 Starts Pinot (fetched with Maven, once), loads two generated tables, asks generated queries under some 18
 sets of indexes each (none, inverted, range, both, another sort order), and prints how near the cost model
 comes to the entries that Pinot scanned in the filter, by kind of set and of filter, with the worst filters.
-Queries that may end early (rows, ordered rows, DISTINCT) are asked three times; pairs whose runs differ are
-told apart. Measuring takes some seven minutes for 320 queries a table, predicting one or two.
+Queries that may end early (rows, ordered rows, DISTINCT) are asked of three copies of the table, as what
+they read depends on which segments come first; pairs whose runs differ are told apart. Measuring takes some
+ten minutes for 320 queries a table, predicting one or two.
 
     python benchmarks/pinot_filters.py                                   # measure and compare
     python benchmarks/pinot_filters.py --seed 2 --keep measured          # keep truth.json and the segments

@@ -17,7 +17,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -137,23 +137,23 @@ class RunningPinot:
             found: bytes = response.read()
         return found
 
-    def change_table(self, config: Mapping[str, Any]) -> None:
-        """Give a table another configuration, and wait until all of its segments are as it says."""
-        table = config["tableName"]
-        body = json.dumps(config).encode()
-        self._controller(f"/tables/{table}", body, "application/json", "PUT")
-        told = self._controller(f"/segments/{table}_OFFLINE/reload", b"", "application/json")
-        job = re.search(r"reloadJobId\W+([0-9a-f-]+)", told)
-        if job is None:
-            raise PinotFailed(f"{table}: no reload job in {told[:500]}")
+    def change_tables(self, configs: Sequence[Mapping[str, Any]]) -> None:
+        """Give tables another configuration, and wait until all of their segments are as it says."""
+        jobs = {}
+        for config in configs:
+            table = config["tableName"]
+            self._controller(f"/tables/{table}", json.dumps(config).encode(), "application/json", "PUT")
+            told = self._controller(f"/segments/{table}_OFFLINE/reload", b"", "application/json")
+            job = re.search(r"reloadJobId\W+([0-9a-f-]+)", told)
+            if job is None:
+                raise PinotFailed(f"{table}: no reload job in {told[:500]}")
+            jobs[table] = job[1]
         waited_until = time.monotonic() + LOAD_SECONDS
-        while time.monotonic() < waited_until:
-            time.sleep(0.2)
-            with urllib.request.urlopen(f"{CONTROLLER}/segments/segmentReloadStatus/{job[1]}") as response:
-                status = json.load(response)
-            if status["totalSegmentCount"] and status["successCount"] == status["totalSegmentCount"]:
-                return
-        raise PinotFailed(f"{table}: not reloaded after {LOAD_SECONDS} s{self._log_end()}")
+        for table, job_id in jobs.items():
+            while not self._is_reloaded(job_id):
+                if time.monotonic() > waited_until:
+                    raise PinotFailed(f"{table}: not reloaded after {LOAD_SECONDS} s{self._log_end()}")
+                time.sleep(0.1)
 
     def index_maps(self, table: str) -> dict[str, bytes]:
         """Return the server's own tables of contents of its v3 segments, by segment."""
@@ -182,6 +182,11 @@ class RunningPinot:
             segments_processed=told["numSegmentsProcessed"],
             segments_matched=told["numSegmentsMatched"],
         )
+
+    def _is_reloaded(self, job: str) -> bool:
+        with urllib.request.urlopen(f"{CONTROLLER}/segments/segmentReloadStatus/{job}") as response:
+            status = json.load(response)
+        return 0 < status["totalSegmentCount"] == status["successCount"]
 
     def _controller(self, path: str, body: bytes, content_type: str, method: str = "POST") -> str:
         try:

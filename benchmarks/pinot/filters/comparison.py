@@ -74,7 +74,7 @@ class Summary:
     near: int
     off: int
     off_small: int
-    measured: int
+    measured: float
     predicted: float
 
     @property
@@ -119,7 +119,7 @@ def summary(label: str, pairs: Iterable[Compared]) -> Summary:
         near=sum(pair.is_near for pair in these),
         off=sum(pair.is_off and not pair.is_small for pair in these),
         off_small=sum(pair.is_off and pair.is_small for pair in these),
-        measured=sum(pair.measured.entries_least for pair in these),
+        measured=sum(pair.measured.entries_mean for pair in these),
         predicted=sum(pair.predicted or 0.0 for pair in these),
     )
 
@@ -142,10 +142,13 @@ def summaries(pairs: Sequence[Compared]) -> list[Summary]:
 
 
 def worst(pairs: Iterable[Compared], count: int) -> list[tuple[float, Compared]]:
-    """Return the queries with the greatest error over all sets, in entries, each with its worst pair."""
+    """Return the queries with the greatest error over all sets, in entries, each with its worst pair.
+
+    Pairs whose runs differ are left out.
+    """
     by_query: dict[str, list[Compared]] = {}
     for pair in pairs:
-        if not pair.is_near:
+        if pair.measured.is_stable and not pair.is_near:
             by_query.setdefault(pair.measured.query.sql, []).append(pair)
     totals = [
         (sum(abs(pair.error) for pair in those), max(those, key=lambda pair: abs(pair.error)))

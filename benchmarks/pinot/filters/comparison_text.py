@@ -29,20 +29,20 @@ def comparison_lines(pairs: Sequence[Compared], *, is_markdown: bool, worst_coun
     ]
     for total, pair in worst(pairs, worst_count):
         measured = pair.measured
-        at = f"{measured.entries_least:,}"
-        if not measured.is_stable:
-            at += f" to {measured.entries_greatest:,}"
         told = "not understood" if pair.predicted is None else f"predicted {pair.predicted:,.0f}"
-        text = f"{total:,.0f} in all; worst ({measured.index_set.name}): measured {at}, {told}"
+        text = f"{total:,.0f} in all; worst ({measured.index_set.name}): measured {measured.entries_least:,}, {told}"
         sql = measured.query.sql
         lines += [f"- {text}: `{sql}`"] if is_markdown else [text, f"    {sql}"]
     return lines
 
 
 def _of_unstable(found: Summary) -> str:
+    """Say how near the pairs are whose runs differ; a prediction is near that lies between the runs."""
+    if not found.pairs:
+        return "No pairs have runs that differ."
     return (
-        f"{found.pairs} pairs whose runs differ are not in these figures; "
-        f"of {found.near} the prediction lies between the runs or near to them."
+        f"{found.pairs:,} pairs whose runs differ are not in these figures: {found.near_ratio:.1%} of them "
+        f"are predicted between their runs or near to them; predicted / mean of runs {found.sum_ratio:.4f}."
     )
 
 
@@ -53,7 +53,7 @@ def _cells(found: Summary) -> tuple[str, ...]:
         f"{found.near_ratio:.1%}",
         f"{found.off / found.pairs:.2%}",
         f"{found.off_small / found.pairs:.2%}",
-        f"{found.measured:,}",
+        f"{found.measured:,.0f}",
         f"{found.sum_ratio:.4f}",
     )
 

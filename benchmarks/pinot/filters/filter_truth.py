@@ -3,7 +3,7 @@
 JSON, gzipped if the name ends with .gz. ``tables``: by name, the generator's seed, rows and checksum, the
 segments of each variant. ``queries``: ``table``, ``sql``, ``kinds``, ``ends_early``. ``sets``: ``table``,
 ``variant``, ``inverted``, ``ranges``, and by counter one item for each of the table's queries in their
-order: a number, or [least, greatest] where runs differ.
+order: a number, or all runs, in rising order, where they differ.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ COUNTERS = (
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Entries of one query under one set, the least and the greatest of all runs."""
+    """Entries of one query under one set: the least and the greatest of all runs, and the mean."""
 
     query: GeneratedQuery
     index_set: IndexSet
     entries_least: int
     entries_greatest: int
+    entries_mean: float
 
     @property
     def is_stable(self) -> bool:
@@ -66,8 +67,8 @@ class FilterTruth:
                 each["table"], each["variant"], tuple(each["inverted"]), tuple(each["ranges"])
             )
             for query, entries in zip(queries[each["table"]], each["entries_in_filter"], strict=True):
-                ends = entries if isinstance(entries, list) else [entries, entries]
-                yield Measured(query, index_set, *ends)
+                runs = entries if isinstance(entries, list) else [entries]
+                yield Measured(query, index_set, min(runs), max(runs), sum(runs) / len(runs))
 
 
 def read_truth(file: Path) -> FilterTruth:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,44 @@ from starskip.pinot.segments.index_map import parse_index_map
 from starskip.pinot.segments.segment_files import list_segments
 from starskip.pinot.segments.segment_reader import read_segment_facts
 
-RUNS = 3
-"""How often queries are asked that may end early."""
+COPIES = 3
+"""How often each table is loaded. A query that may end early is asked of every copy.
+
+Which segments it reaches follows from the segments' names (the broker keeps them hashed), and these differ.
+"""
 
 
-def load_table(pinot: RunningPinot, table: GeneratedTable, folder: Path, segments: Path) -> list[str]:
-    """Load ``table`` and keep its tarred segments in ``segments``/TABLE; return the segments' names.
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """``copies``: the same table under several names; ``sorted_columns`` by segment of all copies."""
 
-    ``folder`` is where the CSV files go.
-    """
+    table: GeneratedTable
+    copies: tuple[GeneratedTable, ...]
+    segments: tuple[str, ...]
+    sorted_columns: Mapping[str, frozenset[str]]
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """What the truth says of it."""
+        return {
+            "sorted_by": self.table.sorted_column,
+            "segments": self.segments,
+            "segment_rows": [rows_of(rows) for rows in self.table.segments],
+        }
+
+
+def _load(pinot: RunningPinot, table: GeneratedTable, folder: Path, segments: Path) -> _Loaded:
+    """Load all copies; the first one's tarred segments are kept in ``segments``/TABLE."""
+    copies = [replace(table, name=f"{table.name}_{number}") for number in range(2, COPIES + 1)]
+    names = _load_copy(pinot, table, folder, segments)
+    sorted_columns = dict(_sorted_columns(segments, table.name))
+    for copy in copies:
+        _load_copy(pinot, copy, folder, folder / "copies")
+        sorted_columns |= _sorted_columns(folder / "copies", copy.name)
+    return _Loaded(table, (table, *copies), tuple(names), sorted_columns)
+
+
+def _load_copy(pinot: RunningPinot, table: GeneratedTable, folder: Path, segments: Path) -> list[str]:
     print(f"loading {table.name}: {table.rows:,} rows", file=sys.stderr)
     pinot.create_table(table.schema, table.config())
     kept = segments / table.name
@@ -56,44 +86,16 @@ def measure_filters(
     kept: list[GeneratedQuery] = []
     for table, seed in tables:
         resorted = table.sorted_by(RESORTED_COLUMN, resorted_name(table.name))
-        variants = {each.name: each for each in (table, resorted)}
+        variants = {each.name: _load(pinot, each, folder, segments) for each in (table, resorted)}
+        asked = _accepted(pinot, [query for query in queries if query.table == table.name])
         described[table.name] = {
             "seed": seed,
             "rows": table.rows,
             "rows_sha256": table.checksum,
-            "variants": {
-                name: {
-                    "sorted_by": each.sorted_column,
-                    "segments": load_table(pinot, each, folder, segments),
-                    "segment_rows": [rows_of(rows) for rows in each.segments],
-                }
-                for name, each in variants.items()
-            },
+            "variants": {name: loaded.document for name, loaded in variants.items()},
         }
-        sorted_columns = _sorted_columns(segments, table.name) | _sorted_columns(segments, resorted.name)
-        asked = _accepted(pinot, [query for query in queries if query.table == table.name])
         kept += asked
-        known = index_sets(table)
-        measured: list[dict[str, list[list[int]]]] = []
-        for number, index_set in enumerate((*known, known[0])):
-            print(f"{table.name}: set {number + 1} of {len(known) + 1}: {index_set.name}", file=sys.stderr)
-            _apply(pinot, variants[index_set.variant], index_set, sorted_columns)
-            measured.append(_ask_all(pinot, asked, index_set))
-        again = measured.pop()
-        for counter in COUNTERS:
-            for runs, more in zip(measured[0][counter], again[counter], strict=True):
-                runs += more
-        sets += [
-            {
-                "table": each.table,
-                "variant": each.variant,
-                "kind": each.kind,
-                "inverted": each.inverted,
-                "ranges": each.ranges,
-                **{counter: [_ends(runs) for runs in counters[counter]] for counter in COUNTERS},
-            }
-            for each, counters in zip(known, measured, strict=True)
-        ]
+        sets += _measured_sets(pinot, asked, index_sets(table), variants)
     return FilterTruth(
         {
             "format": FORMAT,
@@ -105,6 +107,34 @@ def measure_filters(
             "sets": sets,
         }
     )
+
+
+def _measured_sets(
+    pinot: RunningPinot,
+    queries: Sequence[GeneratedQuery],
+    sets: Sequence[IndexSet],
+    variants: Mapping[str, _Loaded],
+) -> list[dict[str, Any]]:
+    measured: list[dict[str, list[list[int]]]] = []
+    for number, index_set in enumerate((*sets, sets[0]), 1):
+        print(f"{index_set.table}: set {number} of {len(sets) + 1}: {index_set.name}", file=sys.stderr)
+        _apply(pinot, variants[index_set.variant], index_set)
+        measured.append(_ask_all(pinot, queries, variants[index_set.variant]))
+    again = measured.pop()
+    for counter in COUNTERS:
+        for runs, more in zip(measured[0][counter], again[counter], strict=True):
+            runs += more
+    return [
+        {
+            "table": each.table,
+            "variant": each.variant,
+            "kind": each.kind,
+            "inverted": each.inverted,
+            "ranges": each.ranges,
+            **{counter: [_runs(runs) for runs in counters[counter]] for counter in COUNTERS},
+        }
+        for each, counters in zip(sets, measured, strict=True)
+    ]
 
 
 def _accepted(pinot: RunningPinot, queries: Sequence[GeneratedQuery]) -> list[GeneratedQuery]:
@@ -120,27 +150,23 @@ def _accepted(pinot: RunningPinot, queries: Sequence[GeneratedQuery]) -> list[Ge
     return accepted
 
 
-def _apply(
-    pinot: RunningPinot,
-    table: GeneratedTable,
-    index_set: IndexSet,
-    sorted_columns: Mapping[str, frozenset[str]],
-) -> None:
+def _apply(pinot: RunningPinot, loaded: _Loaded, index_set: IndexSet) -> None:
     """Build the set's indexes and drop other ones; check on the server's disk that it is so."""
-    pinot.change_table(table.config(index_set.inverted, index_set.ranges))
-    maps = pinot.index_maps(table.name)
-    if len(maps) != len(table.segments):
-        raise PinotFailed(f"{table.name}: {len(maps)} segments on the server's disk")
-    for segment, content in maps.items():
-        found = parse_index_map(content)
-        wanted = {
-            "inverted_index": set(index_set.inverted) - sorted_columns[segment],
-            "range_index": set(index_set.ranges),
-        }
-        for kind, columns in wanted.items():
-            built = {column for column, index in found if index == kind}
-            if built != columns:
-                raise PinotFailed(f"{segment}: {kind} on {sorted(built)} instead of {sorted(columns)}")
+    pinot.change_tables([copy.config(index_set.inverted, index_set.ranges) for copy in loaded.copies])
+    for copy in loaded.copies:
+        maps = pinot.index_maps(copy.name)
+        if len(maps) != len(copy.segments):
+            raise PinotFailed(f"{copy.name}: {len(maps)} segments on the server's disk")
+        for segment, content in maps.items():
+            found = parse_index_map(content)
+            wanted = {
+                "inverted_index": set(index_set.inverted) - loaded.sorted_columns[segment],
+                "range_index": set(index_set.ranges),
+            }
+            for kind, columns in wanted.items():
+                built = {column for column, index in found if index == kind}
+                if built != columns:
+                    raise PinotFailed(f"{segment}: {kind} on {sorted(built)} instead of {sorted(columns)}")
 
 
 def _sorted_columns(segments: Path, table: str) -> dict[str, frozenset[str]]:
@@ -153,16 +179,18 @@ def _sorted_columns(segments: Path, table: str) -> dict[str, frozenset[str]]:
 
 
 def _ask_all(
-    pinot: RunningPinot, queries: Sequence[GeneratedQuery], index_set: IndexSet
+    pinot: RunningPinot, queries: Sequence[GeneratedQuery], loaded: _Loaded
 ) -> dict[str, list[list[int]]]:
     found: dict[str, list[list[int]]] = {counter: [] for counter in COUNTERS}
     for query in queries:
-        sql = query.sql.replace(f" FROM {query.table} ", f" FROM {index_set.variant} ")
-        answers = [pinot.ask(sql) for _ in range(RUNS if query.ends_early else 1)]
+        copies = loaded.copies if query.ends_early else loaded.copies[:1]
+        answers = [
+            pinot.ask(query.sql.replace(f" FROM {query.table} ", f" FROM {copy.name} ")) for copy in copies
+        ]
         for counter in COUNTERS:
             found[counter].append([getattr(answer, counter) for answer in answers])
     return found
 
 
-def _ends(runs: Sequence[int]) -> int | list[int]:
-    return runs[0] if len(set(runs)) == 1 else [min(runs), max(runs)]
+def _runs(runs: Sequence[int]) -> int | list[int]:
+    return runs[0] if len(set(runs)) == 1 else sorted(runs)
