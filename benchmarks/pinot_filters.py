@@ -85,7 +85,7 @@ def _measured(arguments: argparse.Namespace, scratch: Path, folder: Path) -> Fil
 
 def _compare(truth: FilterTruth, segments: Path, arguments: argparse.Namespace) -> None:
     start = time.monotonic()
-    pairs = compared(truth.pairs(), lambda sql, index_set: predicted_entries(sql, segments, index_set))
+    pairs = compared(truth.pairs(), lambda query, index_set: predicted_entries(query, segments, index_set))
     print(f"predicted in {time.monotonic() - start:.0f} s", file=sys.stderr)
     queries = len(truth.document["queries"])
     print(

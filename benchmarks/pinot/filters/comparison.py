@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from pinot.filters.filter_truth import Measured
+from pinot.filters.generated_queries import GeneratedQuery
 from pinot.filters.index_sets import IndexSet
 
 NEAR_RATIO = 0.05
@@ -95,7 +96,7 @@ class Summary:
 
 
 def compared(
-    pairs: Iterable[Measured], predict: Callable[[str, IndexSet], float | None]
+    pairs: Iterable[Measured], predict: Callable[[GeneratedQuery, IndexSet], float | None]
 ) -> tuple[Compared, ...]:
     """Return the pairs with their predictions; the first set of a table has no index."""
     without: dict[str, Measured] = {}
@@ -106,7 +107,7 @@ def compared(
             before.entries_least,
             before.entries_greatest,
         )
-        found.append(Compared(pair, predict(pair.query.sql, pair.index_set), is_changed))
+        found.append(Compared(pair, predict(pair.query, pair.index_set), is_changed))
     return tuple(found)
 
 

@@ -146,6 +146,7 @@ class FilterBinder:
         return (
             isinstance(predicate, Leaf)
             and predicate.operator is Operator.RANGE
+            and not predicate.expression
             and not self._is_multi_value(predicate.column)
         )
 
@@ -165,10 +166,10 @@ class FilterBinder:
         leaf = leaves[0]
         # Null tests read the null value vector, a bitmap.
         is_free = leaf.operator in (Operator.OWN_INDEX, *NULL_TESTS) or self.is_free(leaf)
-        if leaf.operator is Operator.EXPRESSION:
+        if leaf.expression:
             computed = self._expression(leaf, literals)
             if computed is not None:
-                return BoundLeaf(leaf, computed, None, is_free)
+                return self._computed(leaf, computed, is_free=is_free)
         if unknown_ratio is not None and not self.is_known(leaf, literals):
             return BoundLeaf(leaf, scattered(unknown_ratio, self.window.rows, leaf), None, is_free)
         key = (leaves, tuple(tuple(literals[slot.position]) for each in leaves for slot in slots_of(each)))
@@ -180,6 +181,16 @@ class FilterBinder:
         if isinstance(found, Fixed):
             return found
         return BoundLeaf(leaf, found, self._value_counts(leaf.column), is_free)
+
+    def _computed(self, leaf: Leaf, mask: Mask, *, is_free: bool) -> BoundFilter:
+        """Return a computed predicate; what is asked of a column by itself may be known of the whole segment."""
+        is_whole = self.window.rows == self.window.segment_rows
+        if leaf.operator is not Operator.EXPRESSION and is_whole and leaf.column in self.window.columns:
+            if not mask.any():
+                return Fixed.EMPTY
+            if mask.all():
+                return Fixed.EVERYTHING
+        return BoundLeaf(leaf, mask, None, is_free)
 
     def _expression(self, leaf: Leaf, literals: Literals) -> Mask | None:
         key = (leaf, tuple(tuple(literals[position]) for position in _positions_in(leaf.expression)))

@@ -108,12 +108,15 @@ def _comparison(expression: exp.Expression) -> Predicate:
     if sign in ("=", "<>"):
         operator = Operator.EQUAL if sign == "=" else Operator.NOT_EQUAL
         side = right if column == _column(left) else left
-        constants = (str(bool(side.this)).lower(),) if isinstance(side, exp.Boolean) else ()
-        return Leaf(operator, column, (slot,) if slot else (), constants=constants)
-    bound = Bound(slot, sign.endswith("="))
-    if sign[0] == "<":
-        return Leaf(Operator.RANGE, column, high=bound)
-    return Leaf(Operator.RANGE, column, low=bound)
+        if isinstance(side, exp.Boolean):
+            return Leaf(operator, column, constants=(str(bool(side.this)).lower(),))
+        leaf = Leaf(operator, column, (slot,) if slot else ())
+    else:
+        bound = Bound(slot, sign.endswith("="))
+        is_upper = sign[0] == "<"
+        leaf = Leaf(Operator.RANGE, column, high=bound if is_upper else None, low=None if is_upper else bound)
+    # The broker computes ``7 * 24`` before it asks; here it is computed where the column's rows are.
+    return leaf if slot else replace(leaf, columns=(column,), expression=_text(expression))
 
 
 def _expression_leaf(expression: exp.Expression) -> Leaf:
@@ -121,8 +124,12 @@ def _expression_leaf(expression: exp.Expression) -> Leaf:
     own_index = isinstance(expression, exp.Anonymous) and expression.name.upper() in _OWN_INDEX
     if own_index:
         return Leaf(Operator.OWN_INDEX, columns=tuple(names))
-    text = expression.sql(dialect=PinotDialect, comments=False)
-    return Leaf(Operator.EXPRESSION, columns=tuple(names), expression=text)
+    return Leaf(Operator.EXPRESSION, columns=tuple(names), expression=_text(expression))
+
+
+def _text(expression: exp.Expression) -> str:
+    # Names are quoted throughout: a redacted text, which has them so, gives the same tree.
+    return expression.sql(dialect=PinotDialect, comments=False, identify=True)
 
 
 def _column(node: exp.Expression | None) -> str | None:

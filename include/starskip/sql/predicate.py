@@ -54,7 +54,7 @@ class Leaf:
     (several slots where an OR of equalities was merged), LIKE and REGEXP_LIKE. A bound whose value
     is not a plain literal has slot None. ``constants``: TRUE or FALSE, which are part of the text.
     ``is_merged``: a range of two comparisons; in a multi-value column other values may satisfy each of them.
-    ``expression``: the text of an EXPRESSION, with ``:p0`` for slot 0 and so on.
+    ``expression``: the text of an EXPRESSION, or of a comparison with ``7 * 24``, with ``:p0`` for slot 0.
     """
 
     operator: Operator
