@@ -183,7 +183,7 @@ class FilterBinder:
         return BoundLeaf(leaf, found, self._value_counts(leaf.column), is_free)
 
     def _computed(self, leaf: Leaf, mask: Mask, *, is_free: bool) -> BoundFilter:
-        """Return a computed predicate; what is asked of a column by itself may be known of the whole segment."""
+        """Return a computed predicate; one of a column by itself may hold for all of the segment, or none."""
         is_whole = self.window.rows == self.window.segment_rows
         if leaf.operator is not Operator.EXPRESSION and is_whole and leaf.column in self.window.columns:
             if not mask.any():
