@@ -31,6 +31,7 @@ PORTS = (2123, 9000, 8000, 7000, 7500)
 START_SECONDS = 240
 STOP_SECONDS = 60
 LOAD_SECONDS = 120
+COPY_ENDINGS = (".segment.bak", ".segment.tmp")
 # What Pinot's off-heap buffers reach into since Java 9 closed it.
 OPENED = ("java.nio", "sun.nio.ch", "java.lang", "java.util", "java.lang.reflect", "jdk.internal.misc")
 
@@ -157,12 +158,11 @@ class RunningPinot:
 
     def index_maps(self, table: str) -> dict[str, bytes]:
         """Return the server's own tables of contents of its v3 segments, by segment."""
-        folders = (self._folder / "data").glob(f"**/{table}_OFFLINE/*/v3")
-        # While a segment is loaded anew, copies of it lie beside it for a moment.
-        settled = [
-            each for each in folders if not each.parent.name.endswith((".segment.bak", ".segment.tmp"))
-        ]
-        return {each.parent.name: (each / "index_map").read_bytes() for each in settled}
+        (folder,) = (self._folder / "data").glob(f"*/quickstart/PinotServerDataDir0/{table}_OFFLINE")
+        # While a segment is loaded anew, copies of it lie beside it for a moment, and go.
+        settled = [each for each in folder.iterdir() if not each.name.endswith(COPY_ENDINGS)]
+        maps = {each.name: each / "v3" / "index_map" for each in settled}
+        return {name: file.read_bytes() for name, file in maps.items() if file.exists()}
 
     def ask(self, sql: str, *, use_star_tree: bool = True) -> PinotAnswer:
         """Ask the broker; raises PinotFailed for an answer with exceptions or of only some segments."""

@@ -30,7 +30,8 @@ def comparison_lines(pairs: Sequence[Compared], *, is_markdown: bool, worst_coun
     for total, pair in worst(pairs, worst_count):
         measured = pair.measured
         told = "not understood" if pair.predicted is None else f"predicted {pair.predicted:,.0f}"
-        text = f"{total:,.0f} in all; worst ({measured.index_set.name}): measured {measured.entries_least:,}, {told}"
+        told = f"measured {measured.entries_least:,}, {told}"
+        text = f"{total:,.0f} in all; worst ({measured.index_set.name}): {told}"
         sql = measured.query.sql
         lines += [f"- {text}: `{sql}`"] if is_markdown else [text, f"    {sql}"]
     return lines
