@@ -184,3 +184,19 @@ def test_of_structures_that_save_the_same_the_smallest_are_taken(sizes: list[int
     of = dict(zip(STRUCTURES, sizes, strict=True))
     chosen = k_selection(lists, limit, size_bytes=of).chosen
     assert sum(of[item] for item in chosen) == sum(range(1, limit + 1))
+
+
+def test_lists_of_the_same_sets_count_apart_where_their_best_sets_differ() -> None:
+    a, b, c = (frozenset([item]) for item in STRUCTURES[:3])
+    lists = [
+        VoteList("t", "s", 0, {a: Saving(100), b: Saving(10)}, is_complete=False),
+        VoteList("t", "u", 0, {a: Saving(10), b: Saving(100)}, is_complete=False),
+        VoteList("t", "v", 0, {c: Saving(50)}, is_complete=True),
+    ]
+    assert k_selection(lists, 2).chosen == a | b
+
+
+@settings(max_examples=200)
+@given(lists=st.lists(complete_lists(), min_size=8, max_size=16), k=st.integers(1, 4))
+def test_many_lists_of_few_structures_are_one_programme(lists: list[VoteList], k: int) -> None:
+    assert k_selection(lists, k).saving_entries == pytest.approx(enumerated_best(lists, k), **CLOSE)

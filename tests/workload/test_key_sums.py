@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -140,6 +141,25 @@ def test_many_more_keys_than_can_be_held_are_read_again(record: Callable[..., Re
     assert found.left_out_entries < 1_000_000
     (words,) = left_out_words({"lineitem": found})
     assert words.startswith("lineitem: its queries have more than ")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_key_left_out_at_any_reading_scanned_more_than_is_told(
+    record: Callable[..., Record], batch: Batch, seed: int
+) -> None:
+    draw = Random(seed)
+    records = [
+        record(
+            f"select a{seed} from t where c{n} = 1", entries_scanned_in_filter=int(draw.paretovariate(0.8))
+        )
+        for n in range(500)
+    ]
+    queries = with_keys(batch(records))
+    found = busy_keys(LocalRows(lambda: iter([queries]), queries.schema), 1, max_keys=32)["lineitem"]
+    left_out = Counter(scanned(records, "lineitem"))
+    for key in found.prefixes.tolist():
+        del left_out[key]
+    assert max(left_out.values()) <= found.left_out_entries
 
 
 def test_a_table_with_few_keys_is_left_alone(record: Callable[..., Record], batch: Batch) -> None:

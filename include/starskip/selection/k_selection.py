@@ -14,7 +14,7 @@ Of structures that save the same in a set, the one of fewer bytes is taken.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -112,26 +112,45 @@ def _best_one(
 
 
 def _together(lists: Sequence[VoteList]) -> list[VoteList]:
-    """Return lists that save the same whatever is chosen, one for all that count the same sets alike.
+    """Return fewer lists that save the same together, whatever is chosen.
 
-    Of a complete list the set counts that is chosen; of others the best that is built, which is the same one
-    where their sets have the same order.
+    Of a complete list the set counts that is chosen, so one goes into any other that has its structures. Of
+    others the best set counts that is built, which is the same one where their sets have the same order.
     """
-    sums: dict[tuple[bool, Sequence[StructureSet]], dict[StructureSet, float]] = {}
-    first: dict[tuple[bool, Sequence[StructureSet]], VoteList] = {}
+    sums: dict[tuple[StructureSet, ...], dict[StructureSet, float]] = {}
+    found: list[VoteList] = []
     for votes in lists:
-        ranked = sorted(votes.alternatives, key=sorted)
         if not votes.is_complete:
+            ranked = sorted(votes.alternatives, key=sorted)
             ranked.sort(key=lambda needed: votes.alternatives[needed].entries)
-        key = votes.is_complete, tuple(ranked)
-        first.setdefault(key, votes)
-        sum_of = sums.setdefault(key, dict.fromkeys(ranked, 0.0))
-        for needed, saving in votes.alternatives.items():
-            sum_of[needed] += saving.entries
-    return [
-        replace(votes, alternatives={needed: Saving(entries) for needed, entries in sums[key].items()})
-        for key, votes in first.items()
-    ]
+            _add_to(sums.setdefault(tuple(ranked), dict.fromkeys(ranked, 0.0)), votes)
+    for number, sum_of in enumerate(sums.values()):
+        found.append(_summed(sum_of, number, is_complete=False))
+    holders: dict[Structure, list[tuple[StructureSet, dict[StructureSet, float]]]] = {}
+    wide_first = sorted((v for v in lists if v.is_complete), key=lambda votes: -len(votes.structures))
+    whole: list[dict[StructureSet, float]] = []
+    for votes in wide_first:
+        known = holders.get(min(votes.structures), [])
+        holder = next((sum_of for held, sum_of in known if votes.structures <= held), None)
+        if holder is None:
+            holder = dict.fromkeys(votes.alternatives, 0.0)
+            whole.append(holder)
+            for item in votes.structures:
+                holders.setdefault(item, []).append((votes.structures, holder))
+        _add_to(holder, votes)
+    return found + [_summed(sum_of, number, is_complete=True) for number, sum_of in enumerate(whole)]
+
+
+def _add_to(sums: dict[StructureSet, float], votes: VoteList) -> None:
+    """Add what ``votes`` saves with each set of ``sums``, which are sets of its own or hold them."""
+    for needed in sums:
+        own = needed & votes.structures if votes.is_complete else needed
+        sums[needed] += votes.alternatives.get(own, NOTHING).entries
+
+
+def _summed(sums: Mapping[StructureSet, float], number: int, *, is_complete: bool) -> VoteList:
+    savings = {needed: Saving(entries) for needed, entries in sums.items()}
+    return VoteList("", "", number, savings, is_complete)
 
 
 def _smallest_twins(
