@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from zlib import crc32
 
 import numpy as np
@@ -24,8 +24,9 @@ from starskip.scoring.bound_filter import (
     filter_binder,
     is_served_by_sorting,
 )
-from starskip.scoring.drawn_literals import LiteralDrawer, lacks_literals, observed_passing_ratio
+from starskip.scoring.drawn_literals import LiteralDrawer, lacks_literals
 from starskip.scoring.filter_cost import Answers, filter_cost, survivors_of_indexes
+from starskip.scoring.observed_scan import observed_scan
 from starskip.scoring.structure import Structure, by_column
 from starskip.sql.predicate import And, Leaf, Or
 from starskip.sql.query_shape import QueryShape, query_shape
@@ -100,7 +101,7 @@ def estimate_segment(
     simulated_ratio = window.segment_rows / max(table_rows, window.segment_rows)
     binder = filter_binder(window, state.is_free)
     reordered = filter_binder(window, state.in_another_order().is_free)
-    drawer = LiteralDrawer(binder)
+    drawer = LiteralDrawer(binder, partial(filter_cost, answers=state.answers(frozenset())))
     answers: dict[frozenset[Structure], Answers] = {}
     rows: list[tuple[object, ...]] = []
     for workload in shapes:
@@ -145,7 +146,7 @@ def _drawn(
         position: drawer.drawn(
             shape.filter,
             literals,
-            observed_passing_ratio(instance, window.segment_rows, table_rows, stops_early=shape.stops_early),
+            observed_scan(instance, window.segment_rows, table_rows, stops_early=shape.stops_early),
             seed=crc32(f"{window.segment} {workload.shape_id} {literals}".encode("utf-8", "surrogatepass")),
         )
         for position, (literals, instance) in enumerate(workload.instances.items())
