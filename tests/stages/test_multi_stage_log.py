@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gate_checks import import_great_expectations
 from starskip.settings import Settings
 from starskip.stages.gate_verdicts import STAGES
 from starskip.stages.tune_tables import TuneAnswer, TuneRequest, tune_tables
+
+pytestmark = pytest.mark.quality
 
 JOIN = (
     "SET useMultistageEngine=true; SELECT COUNT(*) FROM lineitem l JOIN airlineStats a "
@@ -17,6 +20,11 @@ JOIN = (
     "AND (l_shipmode = 'AIR' OR Carrier = 'AA')"
 )
 BOTH = "[lineitem, airlineStats]"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _great_expectations() -> None:
+    import_great_expectations()
 
 
 def tuned(root: Path, log: Path, tables: tuple[str, ...] = ()) -> TuneAnswer:

@@ -6,13 +6,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gate_checks import import_great_expectations
 from redacted_log import redacted_log
 from starskip.settings import Settings
 from starskip.stages.tune_tables import TuneAnswer, TuneRequest, tune_tables
 
+pytestmark = pytest.mark.quality
+
 SAMPLE = Path(__file__).parents[2] / "include" / "sample"
 DAY = SAMPLE / "logs" / "broker-2026-11-20.log.gz"
 FULL = "pinot.broker.query.log.sqlRedaction to none"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _great_expectations() -> None:
+    import_great_expectations()
 
 
 def tuned(log: Path, **settings: Any) -> TuneAnswer:

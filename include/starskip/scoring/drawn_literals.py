@@ -8,24 +8,26 @@ is taken. Patterns are not drawn: what they let through is what the log leaves o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from math import log
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from starskip.scoring.bound_filter import FilterBinder
+from starskip.scoring.bound_filter import BoundFilter, FilterBinder
 from starskip.scoring.leaf_masks import Fixed, signed, slots_of
+from starskip.scoring.observed_scan import ObservedScan
 from starskip.sql.predicate import EQUALITIES, And, Filtered, Leaf, Not, Operator, Or, Predicate, Slot, leaves
 from starskip.sql.redacted_text import is_redacted
 from starskip.tables.row_window import ColumnWindow
 from starskip.tables.value_order import ValueOrder, distinct_values, value_order
-from starskip.workload.shape_workload import Instance, Literals
+from starskip.workload.shape_workload import Literals
 
-_DRAWS = 3
+_DRAWS = 8
+_NEAR = 0.25
+"""A draw so near to what was observed is taken."""
 _HALVINGS = 5
 """Steps towards the width that lets through what the log says: more are lost in the noise of a window."""
 _LIST_ROWS = 512
@@ -46,9 +48,13 @@ def lacks_literals(filter_tree: Predicate, literals: Literals) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class LiteralDrawer:
-    """Draws literals from one window; keeps the order of its columns' values."""
+    """Draws literals from one window; keeps the order of its columns' values.
+
+    ``entries_per_row``: what a filter scans there today.
+    """
 
     binder: FilterBinder
+    entries_per_row: Callable[[BoundFilter], float]
     _orders: dict[str, ValueOrder] = field(default_factory=dict)
 
     def order_of(self, column: str) -> ValueOrder:
@@ -58,65 +64,49 @@ class LiteralDrawer:
         return self._orders[column]
 
     def drawn(
-        self, filter_tree: Predicate, literals: Literals, passing_ratio: float | None, seed: int
+        self, filter_tree: Predicate, literals: Literals, observed: ObservedScan | None, seed: int
     ) -> Literals:
         """Return ``literals`` with values of the window for those of the filter that were not logged.
 
-        ``passing_ratio``: share of the segment's rows that passed the whole filter; None where nothing tells
-        it. The same ``seed`` draws the same.
+        ``observed``: what the log says of the query; None where it says nothing. The same ``seed`` draws the
+        same.
         """
-        return _best_draw(self, filter_tree, literals, passing_ratio, seed)
-
-
-def _best_draw(
-    drawer: LiteralDrawer, filter_tree: Predicate, literals: Literals, passing_ratio: float | None, seed: int
-) -> Literals:
-    binder = drawer.binder
-    rng = np.random.default_rng(seed)
-    asked = [leaf for leaf in leaves(filter_tree) if _is_drawn(leaf, literals, binder)]
-    if passing_ratio is None or not asked:
-        return _Draw(drawer, filter_tree, literals, rng).at(rng.random())
-    best: tuple[float, Literals] | None = None
-    is_wide = any(_is_wide(leaf) for leaf in asked)
-    for _ in range(_DRAWS):
-        draw = _Draw(drawer, filter_tree, literals, rng)
-        for found in _nearing(draw, passing_ratio, is_wide=is_wide):
+        rng = np.random.default_rng(seed)
+        asked = [leaf for leaf in leaves(filter_tree) if _is_drawn(leaf, literals, self.binder)]
+        if observed is None or not asked:
+            return _Draw(self, filter_tree, literals, rng).at(rng.random())
+        best: tuple[float, Literals] | None = None
+        is_wide = any(_is_wide(leaf) for leaf in asked)
+        for _ in range(_DRAWS):
+            found = self._nearest(_Draw(self, filter_tree, literals, rng), observed, is_wide=is_wide)
             if best is None or found[0] < best[0]:
                 best = found
-        if best is not None and best[0] < log(1.25):
-            break
-    assert best is not None
-    return best[1]
+            if best[0] < _NEAR:
+                break
+        assert best is not None
+        return best[1]
+
+    def _nearest(self, draw: _Draw, observed: ObservedScan, *, is_wide: bool) -> tuple[float, Literals]:
+        """Return (distance, literals), halving the interval of widths towards what was observed."""
+        low, high = 0.0, 1.0
+        found: list[tuple[float, Literals, BoundFilter]] = []
+        for _ in range(_HALVINGS if is_wide else 1):
+            width = (low + high) / 2
+            literals = draw.at(width)
+            bound = self.binder.bind(draw.filter_tree, literals)
+            passing = _passing_ratio(bound)
+            distance = observed.passing_distance(passing, 0.5 / self.binder.window.rows)
+            found.append((distance, literals, bound))
+            is_narrower = (passing > observed.passing_ratio) is not draw.is_negated
+            low, high = (low, width) if is_narrower else (width, high)
+        distance, literals, bound = min(found, key=lambda item: item[0])
+        return distance + observed.entries_distance(self.entries_per_row(bound)), literals
 
 
-def observed_passing_ratio(
-    instance: Instance, segment_rows: int, table_rows: int, *, stops_early: bool
-) -> float | None:
-    """Return the share of rows that passed, in segments where any did; None if nothing tells it."""
-    if not instance.queries:
-        return None
-    passed = instance.rows_scanned / instance.queries
-    if stops_early:
-        # It scanned until LIMIT rows had passed, about one entry a row.
-        read = instance.entries_scanned_in_filter / instance.queries
-        return min(passed / read, 1.0) if read else None
-    matched_rows = instance.segments_matched / instance.queries * segment_rows
-    return min(passed / (matched_rows or max(table_rows, 1)), 1.0)
-
-
-def _nearing(draw: _Draw, wanted: float, *, is_wide: bool) -> Iterator[tuple[float, Literals]]:
-    """Yield (distance, literals), halving the interval of widths towards the wanted share of rows."""
-    low, high = 0.0, 1.0
-    for _ in range(_HALVINGS if is_wide else 1):
-        width = (low + high) / 2
-        literals = draw.at(width)
-        passing = draw.passing_ratio(literals)
-        least = 0.5 / draw.drawer.binder.window.rows
-        yield abs(log(max(passing, least) / max(wanted, least))), literals
-        narrower = passing > wanted
-        if draw.is_negated:
-            narrower = not narrower
-        low, high = (low, width) if narrower else (width, high)
+def _passing_ratio(bound: BoundFilter) -> float:
+    if isinstance(bound, Fixed):
+        return 1.0 if bound is Fixed.EVERYTHING else 0.0
+    return float(bound.mask.mean())
 
 
 def _is_drawn(leaf: Leaf, literals: Literals, binder: FilterBinder) -> bool:
@@ -164,12 +154,6 @@ class _Draw:
             if number in self._orders:
                 found.update(self._drawn(number, leaf, width))
         return tuple(found.get(place, values) for place, values in enumerate(self.literals))
-
-    def passing_ratio(self, literals: Literals) -> float:
-        bound = self.drawer.binder.bind(self.filter_tree, literals)
-        if isinstance(bound, Fixed):
-            return 1.0 if bound is Fixed.EVERYTHING else 0.0
-        return float(bound.mask.mean())
 
     def _any_row(self) -> int:
         return int(self.rng.integers(self.drawer.binder.window.rows))

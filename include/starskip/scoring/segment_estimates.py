@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from zlib import crc32
 
 import numpy as np
@@ -21,9 +22,10 @@ from starskip.scoring.bound_filter import (
     filter_binder,
     is_served_by_sorting,
 )
-from starskip.scoring.drawn_literals import LiteralDrawer, lacks_literals, observed_passing_ratio
-from starskip.scoring.filter_cost import Answers, filter_entries
+from starskip.scoring.drawn_literals import LiteralDrawer, lacks_literals
+from starskip.scoring.filter_cost import Answers, filter_cost, filter_entries
 from starskip.scoring.leaf_masks import LEAST_UNKNOWN_RATIO, Fixed
+from starskip.scoring.observed_scan import observed_scan
 from starskip.scoring.structure import Structure, by_column
 from starskip.sql.predicate import And, Leaf, Slot, leaves
 from starskip.sql.query_shape import DEFAULT_LIMIT, QueryShape, parsed_shape
@@ -98,7 +100,7 @@ def estimate_segment(
         return pa.RecordBatch.from_pylist([], ESTIMATES)
     simulated_ratio = window.segment_rows / max(table_rows, window.segment_rows)
     orders = _SortOrders(window, state)
-    drawer = LiteralDrawer(orders.today)
+    drawer = LiteralDrawer(orders.today, partial(filter_cost, answers=state.answers(frozenset())))
     rows: list[tuple[object, ...]] = []
     for workload in shapes:
         shape = parsed_shape(workload.skeleton)
@@ -183,7 +185,7 @@ def _drawn(
         position: drawer.drawn(
             shape.filter,
             literals,
-            observed_passing_ratio(instance, window.segment_rows, table_rows, stops_early=shape.stops_early),
+            observed_scan(instance, window.segment_rows, table_rows, stops_early=shape.stops_early),
             seed=crc32(f"{window.segment} {workload.shape_id} {literals}".encode("utf-8", "surrogatepass")),
         )
         for position, (literals, instance) in enumerate(workload.instances.items())

@@ -18,6 +18,7 @@ from starskip.latency.pooled_bins import merge_bins, pool_latencies
 from starskip.latency.quantiles import merge_sketches, read_sketches, sketch_queries
 from starskip.pinot.logs.log_files import log_files, log_splits
 from starskip.pinot.logs.parse_records import parse_split
+from starskip.pinot.logs.record_columns import TABLE_SEPARATOR
 from starskip.pinot.logs.rejected_records import RejectedRecords
 from starskip.pinot.logs.sampling_summary import SamplingSummary, sampling_summary
 from starskip.settings import Settings
@@ -56,6 +57,9 @@ def quantile_report(
             rejected.add(split.path, batch)
             sampling += sampling_summary(batch)
             queries = batch.filter(pc.equal(batch.column("kind"), "query"))
+            # What a query of several tables scanned and took is no table's own.
+            several = pc.match_substring(queries.column("table"), TABLE_SEPARATOR)
+            queries = queries.filter(pc.invert(several))
             if tables:
                 if len(in_log) < _MOST_NAMED:
                     in_log.update(pc.unique(queries.column("table")).to_pylist())

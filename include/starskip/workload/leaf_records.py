@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.errors import UnsupportedQuery
+from starskip.pinot.logs.record_columns import TABLE_SEPARATOR
 from starskip.sql.fingerprint import Literal, fingerprint
 from starskip.sql.leaf_queries import LeafQuery, leaf_queries
 from starskip.sql.query_shape import query_shape
@@ -26,7 +27,6 @@ from starskip.workload.sql_text import sql_text
 LEAF = "multi_stage"
 """The ``line_format`` of a record that is a table's share of another."""
 
-_SEPARATOR = ", "
 _MANY_SCANS = r"(?i)\b(?:join|with|union|intersect|except|minus)\b|\(\s*select\b"
 _MOST_PLANS = 20_000
 _BY_SEGMENTS = ("segments_queried", "segments_processed", "segments_matched")
@@ -51,7 +51,8 @@ class LeafRecords:
         """Return query records (LOG_RECORDS, or columns of it) with those of several scans shared out."""
         text = batch.column("query_text")
         several = pc.or_kleene(
-            pc.match_substring(batch.column("table"), _SEPARATOR), pc.match_substring_regex(text, _MANY_SCANS)
+            pc.match_substring(batch.column("table"), TABLE_SEPARATOR),
+            pc.match_substring_regex(text, _MANY_SCANS),
         )
         several = pc.fill_null(several, False)
         if not pc.any(several).as_py():
@@ -62,7 +63,7 @@ class LeafRecords:
         return pa.concat_batches([alone, found])
 
     def _leaves(self, row: dict[str, Any]) -> list[dict[str, Any]]:
-        named = (row["table"] or "").split(_SEPARATOR)
+        named = (row["table"] or "").split(TABLE_SEPARATOR)
         cut = fingerprint(sql_text(row["query_text"] or "", row.get("line_format")))
         plan = self._plan(cut.skeleton, is_several=len(named) > 1)
         leaves = {table: leaf for leaf in plan if (table := _logged_name(leaf.table, named)) is not None}
