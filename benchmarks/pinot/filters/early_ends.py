@@ -1,9 +1,9 @@
-"""How far Pinot 0.11 goes into the segments of a table for a query that may end before it has seen all rows.
+"""Segments that Pinot 0.11 visits for a query that may end before it has seen all rows.
 
-A selection takes LIMIT rows of each segment and goes on to the next one until it has enough; one with ORDER BY
-skips segments whose least (or greatest) value lies behind the rows found; a DISTINCT looks after each 10,000
-matches whether it has LIMIT values. On two cores one thread goes through the segments, in an order that
-follows from a hash of their names, so that what is expected is the mean over all orders.
+A selection takes LIMIT rows of each segment and goes on to the next one until it has enough; one with ORDER
+BY skips segments whose least (or greatest) value lies behind the rows found; a DISTINCT looks after each
+10,000 matches whether it has LIMIT values. On two cores one thread goes through the segments, in an order
+that follows from a hash of their names, so that what is expected is the mean over all orders.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class EarlyEnd:
-    """``limits``: matches that end a segment's scan, None for all. ``visits``: sets of segments, by chance."""
+    """``limits``: matches that end a segment's scan, None for all. ``visits``: segments visited, by chance."""
 
     limits: tuple[int | None, ...]
     visits: tuple[tuple[frozenset[int], float], ...]
