@@ -28,7 +28,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class EarlyEnd:
-    """``limits``: matches that end a segment's scan, None for all. ``visits``: segments visited, by chance."""
+    """``limits``: matches that end a segment's scan, None for all. ``visits``: segments, by chance."""
 
     limits: tuple[int | None, ...]
     visits: tuple[tuple[frozenset[int], float], ...]
