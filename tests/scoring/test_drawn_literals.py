@@ -9,7 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from starskip.scoring.bound_filter import Fixed, filter_binder
-from starskip.scoring.drawn_literals import LiteralDrawer, lacks_literals, observed_passing_ratio
+from starskip.scoring.drawn_literals import LiteralDrawer, lacks_literals
+from starskip.scoring.filter_cost import filter_cost
+from starskip.scoring.observed_scan import ObservedScan, observed_scan
 from starskip.sql.fingerprint import fingerprint
 from starskip.sql.query_shape import query_shape
 from starskip.sql.redacted_text import is_redacted, told_apart
@@ -58,17 +60,18 @@ WINDOW = RowWindow(
     },
 )
 BINDER = filter_binder(WINDOW, lambda leaf: False)
-DRAWER = LiteralDrawer(BINDER)
+DRAWER = LiteralDrawer(BINDER, lambda bound: filter_cost(bound, lambda leaf: None))
 
 
-def drawn(where: str, wanted: float | None, seed: int = 1) -> tuple[float, Any]:
+def drawn(where: str, wanted: float | None, seed: int = 1, entries: Any = ()) -> tuple[float, Any]:
     """Return the share of rows that pass with drawn literals, and these."""
     cut = fingerprint(f"SELECT COUNT(*) FROM t WHERE {where}")
     shape = query_shape(cut.skeleton)
     literals = told_apart(cut.literals, "1/2/3")
     assert lacks_literals(shape.filter, literals)
-    found = DRAWER.drawn(shape.filter, literals, wanted, seed)
-    assert found == DRAWER.drawn(shape.filter, literals, wanted, seed), "the same seed draws the same"
+    observed = None if wanted is None else ObservedScan(wanted, *entries)
+    found = DRAWER.drawn(shape.filter, literals, observed, seed)
+    assert found == DRAWER.drawn(shape.filter, literals, observed, seed), "the same seed draws the same"
     bound = BINDER.bind(shape.filter, found)
     if isinstance(bound, Fixed):
         return float(bound is Fixed.EVERYTHING), found
@@ -143,15 +146,33 @@ def test_whatever_is_asked_something_comes_out(where: str) -> None:
     cut = fingerprint(f"SELECT COUNT(*) FROM t WHERE {where}")
     shape = query_shape(cut.skeleton)
     for wanted in (None, 0.0, 0.3, 1.0):
-        found = DRAWER.drawn(shape.filter, told_apart(cut.literals, "1/2/3"), wanted, 1)
+        observed = None if wanted is None else ObservedScan(wanted, 0.5, 1.5)
+        found = DRAWER.drawn(shape.filter, told_apart(cut.literals, "1/2/3"), observed, 1)
         assert len(found) == len(cut.literals)
         BINDER.bind(shape.filter, found)
 
 
-def test_what_the_log_says_of_passing_rows() -> None:
+def test_the_entries_tell_how_selective_either_predicate_is() -> None:
+    """One row in 100 passes; two scans read most where both predicates keep one row in 10."""
+    where = "skewed = ? AND many BETWEEN ? AND ?"
+
+    def unevenness(entries: float) -> float:
+        found = [drawn(where, 0.01, seed, (entries, entries))[1] for seed in range(40)]
+        kept = [np.mean(int(literals[0][0][2:]) == SKEWED) for literals in found]
+        return float(np.median(np.abs(np.log(np.array(kept) / 0.1))))
+
+    assert unevenness(1.10) + 0.2 < unevenness(1.02)
+
+
+def test_what_the_log_says_of_a_scan() -> None:
     instance = Instance(2, 8_000, 0.0, rows_scanned=100, segments_matched=4)
-    assert observed_passing_ratio(instance, 1_000, 9_000, stops_early=False) == 50 / 2_000
-    assert observed_passing_ratio(instance, 1_000, 9_000, stops_early=True) == 100 / 8_000
+    assert observed_scan(instance, 1_000, 9_000, stops_early=False) == ObservedScan(0.025, 4 / 9, 2.0)
+    assert observed_scan(instance, 1_000, 9_000, stops_early=True) == ObservedScan(100 / 8_000)
     of_none = Instance(2, 8_000, 0.0, rows_scanned=0, segments_matched=0)
-    assert observed_passing_ratio(of_none, 1_000, 9_000, stops_early=False) == 0
-    assert observed_passing_ratio(Instance(), 1_000, 9_000, stops_early=False) is None
+    assert observed_scan(of_none, 1_000, 9_000, stops_early=False) == ObservedScan(0.0, 4 / 9, 4 / 9)
+    assert observed_scan(Instance(), 1_000, 9_000, stops_early=False) is None
+    assert ObservedScan(0.1).entries_distance(7.0) == 0.0
+    observed = ObservedScan(0.1, 1.0, 2.0)
+    assert observed.entries_distance(1.5) == 0.0
+    assert observed.entries_distance(0.5) > observed.entries_distance(0.9) > 0
+    assert observed.passing_distance(0.1, 0.01) == 0.0 < observed.passing_distance(0.0, 0.01)

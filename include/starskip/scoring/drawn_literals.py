@@ -2,13 +2,14 @@
 
 A literal that many rows hold is drawn as often as it lies in the rows, and those of one AND from one row, so
 that they occur together. How many values a list has and how wide a range is is chosen so that as many rows
-pass the filter as the log says; of several draws without a list or range the one that comes nearest
-is taken. Patterns are not drawn: what they let through is what the log leaves over (segment_estimates).
+pass the filter as the log says; of several draws the one is taken that comes nearest to that and to the
+entries that the log observed. Patterns are not drawn: what they let through is what the log leaves over
+(segment_estimates).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -77,14 +78,26 @@ class LiteralDrawer:
             return _Draw(self, filter_tree, literals, rng).at(rng.random())
         best: tuple[float, Literals] | None = None
         is_wide = any(_is_wide(leaf) for leaf in asked)
-        for _ in range(_DRAWS):
-            found = self._nearest(_Draw(self, filter_tree, literals, rng), observed, is_wide=is_wide)
+        for number in range(_DRAWS):
+            # Few rows hold a rare value, which queries may well ask for: every other draw takes any value.
+            row = self._row_of_any_value(asked, rng) if number % 2 else None
+            found = self._nearest(_Draw(self, filter_tree, literals, rng, row), observed, is_wide=is_wide)
             if best is None or found[0] < best[0]:
                 best = found
             if best[0] < _NEAR:
                 break
         assert best is not None
         return best[1]
+
+    def _row_of_any_value(self, asked: Sequence[Leaf], rng: np.random.Generator) -> int | None:
+        """Return a row that holds a value of an equality's column, each value as likely as any other."""
+        equalities = [leaf for leaf in asked if not _is_wide(leaf)] or asked
+        column = self.binder.window.columns[equalities[int(rng.integers(len(equalities)))].column]
+        code = rng.choice(np.unique(column.codes))
+        entry = int(rng.choice(np.flatnonzero(column.codes == code)))
+        if column.offsets is None:
+            return entry
+        return int(np.searchsorted(column.offsets, entry, side="right")) - 1
 
     def _nearest(self, draw: _Draw, observed: ObservedScan, *, is_wide: bool) -> tuple[float, Literals]:
         """Return (distance, literals), halving the interval of widths towards what was observed."""
@@ -132,6 +145,7 @@ class _Draw:
     filter_tree: Predicate
     literals: Literals
     rng: np.random.Generator
+    row: int | None = None
     is_negated: bool = False
     _rows: dict[int, int] = field(default_factory=dict)
     _orders: dict[int, npt.NDArray[np.int64]] = field(default_factory=dict)
@@ -141,7 +155,8 @@ class _Draw:
         negated = [leaf for leaf in leaves(self.filter_tree) if leaf.operator is Operator.NOT_IN]
         others = [leaf for leaf in leaves(self.filter_tree) if _is_wide(leaf) and leaf not in negated]
         self.is_negated = bool(negated) and not others
-        for number, (leaf, row) in enumerate(self._leaf_rows(self.filter_tree, self._any_row())):
+        first = self._any_row() if self.row is None else self.row
+        for number, (leaf, row) in enumerate(self._leaf_rows(self.filter_tree, first)):
             self._rows[number] = row
             self._places[number] = self.rng.random()
             if _is_drawn(leaf, self.literals, self.drawer.binder):
