@@ -3,9 +3,10 @@
 Starts Pinot (fetched with Maven, once), loads two generated tables, asks generated queries under some 18
 sets of indexes each (none, inverted, range, both, another sort order), and prints how near the cost model
 comes to the entries that Pinot scanned in the filter, by kind of set and of filter, with the worst filters.
-Queries that may end early (rows, ordered rows, DISTINCT) are asked of three copies of the table, as what
-they read depends on which segments come first; pairs whose runs differ are told apart. Measuring takes some
-ten minutes for 320 queries a table, predicting one or two.
+Queries that may end early (rows, ordered rows, DISTINCT) are asked of two copies of the table, as what they
+read depends on which segments come first (which is asked too), and thrice each, as it may depend on which
+thread is faster; pairs whose runs differ in one copy are told apart. Measuring takes some ten minutes for 320
+queries a table, predicting one or two.
 
     python benchmarks/pinot_filters.py                                   # measure and compare
     python benchmarks/pinot_filters.py --seed 2 --keep measured          # keep truth.json and the segments
@@ -29,9 +30,10 @@ from pinot.filters.comparison_text import comparison_lines
 from pinot.filters.events_table import events_table
 from pinot.filters.filter_truth import FilterTruth, read_truth, write_truth
 from pinot.filters.generated_queries import generated_queries
-from pinot.filters.measured_filters import measure_filters
+from pinot.filters.measured_filters import PROCESSORS, measure_filters
+from pinot.filters.opened_segments import opened_segments
 from pinot.filters.orders_table import orders_table
-from pinot.filters.predicted_entries import predicted_entries
+from pinot.filters.predicted_entries import Predictor
 from pinot.filters.sampled_truth import sampled_truth
 from pinot.running_pinot import PinotFailed, RunningPinot, pinot_jars
 
@@ -73,7 +75,7 @@ def _measured(arguments: argparse.Namespace, scratch: Path, folder: Path) -> Fil
     queries = [q for table in tables for q in generated_queries(table, arguments.queries, arguments.seed)]
     (scratch / "pinot").mkdir()
     print("starting Pinot", file=sys.stderr)
-    with RunningPinot(jars, scratch / "pinot", arguments.heap) as pinot:
+    with RunningPinot(jars, scratch / "pinot", arguments.heap, PROCESSORS) as pinot:
         truth = measure_filters(
             pinot, [(table, table_seed) for table in tables], queries, scratch, folder / SEGMENTS
         )
@@ -85,7 +87,8 @@ def _measured(arguments: argparse.Namespace, scratch: Path, folder: Path) -> Fil
 
 def _compare(truth: FilterTruth, segments: Path, arguments: argparse.Namespace) -> None:
     start = time.monotonic()
-    pairs = compared(truth.pairs(), lambda query, index_set: predicted_entries(query, segments, index_set))
+    predictor = Predictor(lambda variant: opened_segments(segments, variant, truth.segments(variant)))
+    pairs = compared(truth.pairs(), predictor.entries)
     print(f"predicted in {time.monotonic() - start:.0f} s", file=sys.stderr)
     queries = len(truth.document["queries"])
     print(

@@ -56,11 +56,12 @@ class PinotAnswer:
 class RunningPinot:
     """Pinot as a context: it is started on entering and ended on leaving, whatever happens in between."""
 
-    def __init__(self, jars: Path, folder: Path, heap: str) -> None:
-        """Take the jars, a folder for data and log, and Java's heap, such as "2g"."""
+    def __init__(self, jars: Path, folder: Path, heap: str, processors: int | None = None) -> None:
+        """Take the jars, a folder for data and log, Java's heap, such as "2g", and the processors it sees."""
         self._jars = jars
         self._folder = folder
         self._heap = heap
+        self._pinned = [f"-XX:ActiveProcessorCount={processors}"] if processors else []
         self._log = folder / "pinot.log"
         self._output: IO[bytes] | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -73,7 +74,8 @@ class RunningPinot:
         self._output = (self._folder / "output.txt").open("wb")
         opens = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED]
         command = [
-            *(_java(), f"-Xmx{self._heap}", *opens, "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED"),
+            *(_java(), f"-Xmx{self._heap}", *self._pinned, *opens),
+            "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",
             *(f"-Dlog4j2.configurationFile={HERE / 'log4j2.xml'}", f"-Dpinot.log.file={self._log}"),
             *("-cp", f"{self._jars}/*", "org.apache.pinot.tools.admin.PinotAdministrator"),
             *("QuickStart", "-type", "EMPTY", "-dataDir", str(self._folder / "data")),

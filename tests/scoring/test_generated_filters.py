@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from pinot.filters.checked_segments import GENERATORS, generated_variants
 from pinot.filters.comparison import Compared, summaries, summary, worst
-from pinot.filters.filter_truth import FilterTruth, Measured, read_truth, write_truth
+from pinot.filters.filter_truth import COUNTERS, FilterTruth, Measured, read_truth, write_truth
 from pinot.filters.generated_queries import GeneratedQuery, generated_queries
 from pinot.filters.generated_windows import row_windows, sorted_columns
 from pinot.filters.index_sets import IndexSet, index_sets
@@ -86,8 +86,39 @@ def test_a_truth_is_read_as_it_was_written(truth: FilterTruth, tmp_path: Path) -
         write_truth(truth, tmp_path / name)
         assert list(read_truth(tmp_path / name).pairs()) == list(truth.pairs())
     (tmp_path / "truth.json").write_text("[]")
-    with pytest.raises(ValueError, match="no measured filters"):
+    with pytest.raises(ValueError, match=r"no measured filters of format 2$"):
         read_truth(tmp_path / "truth.json")
+    (tmp_path / "truth.json").write_text('{"format": 1}')
+    with pytest.raises(ValueError, match=r"format 2; those of format 1 do not tell .*: measure them anew"):
+        read_truth(tmp_path / "truth.json")
+
+
+def test_runs_are_told_by_copy_and_with_the_copys_order(tmp_path: Path) -> None:
+    variants = {"t": {"segments": ["a", "b"]}}
+    queries = [
+        {"table": "t", "sql": sql, "kinds": kinds}
+        for sql, kinds in (("q1", []), ("q2", ["limit"]), ("q3", ["limit"]), ("q4", ["limit"]), ("q5", []))
+    ]
+    counted = {counter: [7, 7, [7, 8], [7, [8, 9]], [[7, 8]]] for counter in COUNTERS}
+    index_set = {"table": "t", "variant": "t", "inverted": [], "ranges": [], "orders": [[0, 1], [1, 0]]}
+    truth = FilterTruth(
+        {
+            "format": 2,
+            "tables": {"t": {"variants": variants}},
+            "queries": queries,
+            "sets": [{**index_set, **counted}],
+        }
+    )
+    write_truth(truth, tmp_path / "truth.json")
+    read = list(read_truth(tmp_path / "truth.json").pairs())
+    assert [(pair.runs, pair.orders, pair.is_stable, pair.mean) for pair in read] == [
+        (((7,),), (), True, 7.0),
+        (((7,), (7,)), ((0, 1), (1, 0)), True, 7.0),
+        (((7,), (8,)), ((0, 1), (1, 0)), True, 7.5),
+        (((7,), (8, 9)), ((0, 1), (1, 0)), False, 7.75),
+        (((7, 8),), (), False, 7.5),
+    ]
+    assert truth.segments("t") == ["a", "b"]
 
 
 def test_a_sample_keeps_the_counters_of_its_queries(truth: FilterTruth) -> None:
@@ -102,41 +133,47 @@ def test_a_sample_keeps_the_counters_of_its_queries(truth: FilterTruth) -> None:
     assert {"limit", "negated in", "multi-value", "null test", "depth 4", "regexp", "raw"} <= kinds
 
 
-PAIR = Measured(GeneratedQuery("t", "SELECT 1", ("or",)), IndexSet("t", "t"), 1_000, 1_000, 1_000.0)
+PAIR = Measured(GeneratedQuery("t", "SELECT 1", ("or",)), IndexSet("t", "t"), ((1_000,),))
 
 
 @pytest.mark.parametrize(
-    ("measured", "predicted", "is_near", "is_off"),
+    ("runs", "predicted", "is_near", "is_off"),
     [
-        ((1_000, 1_000), 1_100, True, False),  # within 100 entries
-        ((1_000, 1_000), 1_101, False, False),
-        ((10_000, 10_000), 10_500, True, False),  # within 5 %
-        ((10_000, 10_000), 9_499, False, False),
-        ((10_000, 10_000), 20_001, False, True),
-        ((10_000, 10_000), 4_999, False, True),
-        ((0, 0), 100, True, True),  # off by any factor, but by few entries
-        ((0, 0), 101, False, True),
-        ((100, 10_000), 5_000, True, False),  # between the runs
-        ((100, 10_000), 11_000, False, False),
-        ((1_000, 1_000), None, False, True),
+        (((1_000,),), (1_100,), True, False),  # within 100 entries
+        (((1_000,),), (1_101,), False, False),
+        (((10_000,),), (10_500,), True, False),  # within 5 %
+        (((10_000,),), (9_499,), False, False),
+        (((10_000,),), (20_001,), False, True),
+        (((10_000,),), (4_999,), False, True),
+        (((0,),), (100,), True, True),  # off by any factor, but by few entries
+        (((0,),), (101,), False, True),
+        (((100, 10_000),), (5_000,), True, False),  # between the runs
+        (((100, 10_000),), (11_000,), False, False),
+        (((100,), (10_000,)), (100, 10_000), True, False),  # copies differ, as predicted
+        (((100,), (10_000,)), (5_000, 5_000), False, True),
+        (((100,), (10_000,)), (10_000, 100), False, True),
+        (((1_000,),), None, False, True),
     ],
 )
 def test_near_and_off(
-    measured: tuple[int, int], predicted: float | None, is_near: bool, is_off: bool
+    runs: tuple[tuple[int, ...], ...], predicted: tuple[float, ...] | None, is_near: bool, is_off: bool
 ) -> None:
-    pair = Compared(
-        replace(PAIR, entries_least=measured[0], entries_greatest=measured[1]), predicted, is_changed=False
-    )
+    pair = Compared(replace(PAIR, runs=runs), predicted, is_changed=False)
     assert (pair.is_near, pair.is_off) == (is_near, is_off)
+
+
+def _as_measured(pair: Measured, factor: float) -> Compared:
+    means = tuple(factor * sum(runs) / len(runs) for runs in pair.runs)
+    return Compared(pair, means, is_changed=False)
 
 
 def test_the_aim_is_met_by_the_measurements_and_missed_by_a_model_that_is_ten_percent_off() -> None:
     pairs = list(read_truth(SAMPLE).pairs())
-    exact = [Compared(pair, pair.entries_mean, is_changed=False) for pair in pairs]
+    exact = [_as_measured(pair, 1.0) for pair in pairs]
     assert summary("all", exact).is_as_wanted
     assert summary("all", exact).near == len(pairs)
     assert worst(exact, 15) == []
-    above = [Compared(pair, pair.entries_mean * 1.1, is_changed=False) for pair in pairs]
+    above = [_as_measured(pair, 1.1) for pair in pairs]
     whole, *parts = summaries(above)
     assert not whole.is_as_wanted
     assert whole.sum_ratio == pytest.approx(1.1)

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from pinot.filters.filter_truth import Measured
-from pinot.filters.generated_queries import GeneratedQuery
-from pinot.filters.index_sets import IndexSet
 
 NEAR_RATIO = 0.05
 NEAR_ENTRIES = 100
@@ -29,41 +27,56 @@ FILTER_KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A measured pair and its prediction, None where the query is not understood.
+    """A measured pair and its prediction for each copy asked, None where the query is not understood.
+
+    A pair is judged by its worst copy.
 
     ``is_changed``: the pair read otherwise than without index, so that the set matters to the query.
     """
 
     measured: Measured
-    predicted: float | None
+    predicted: tuple[float, ...] | None
     is_changed: bool
 
     @property
+    def predicted_mean(self) -> float:
+        """Mean over the copies; 0 where the query is not understood."""
+        return sum(self.predicted) / len(self.predicted) if self.predicted else 0.0
+
+    @property
     def error(self) -> float:
-        """Entries by which the prediction lies outside of what the runs read; signed."""
-        predicted = self.predicted or 0.0
-        nearest = min(max(predicted, self.measured.entries_least), self.measured.entries_greatest)
-        return predicted - nearest
+        """Entries by which the prediction lies outside of what the runs of a copy read; signed."""
+        predicted = self.predicted or (0.0,) * len(self.measured.runs)
+        errors = (
+            entries - min(max(entries, min(runs)), max(runs))
+            for entries, runs in zip(predicted, self.measured.runs, strict=True)
+        )
+        return max(errors, key=abs)
 
     @property
     def is_near(self) -> bool:
         """Whether the prediction is within 5 % or 100 entries."""
-        if self.predicted is None:
-            return False
-        return abs(self.error) <= max(NEAR_RATIO * self.measured.entries_greatest, NEAR_ENTRIES)
+        return self.predicted is not None and all(
+            min(runs) - _tolerance(runs) <= entries <= max(runs) + _tolerance(runs)
+            for entries, runs in zip(self.predicted, self.measured.runs, strict=True)
+        )
 
     @property
     def is_off(self) -> bool:
         """Whether the prediction is off by more than a factor of 2, however few entries that are."""
-        if self.predicted is None:
-            return True
-        least, greatest = self.measured.entries_least, self.measured.entries_greatest
-        return self.predicted * OFF_FACTOR < least or self.predicted > greatest * OFF_FACTOR
+        return self.predicted is None or any(
+            entries * OFF_FACTOR < min(runs) or entries > max(runs) * OFF_FACTOR
+            for entries, runs in zip(self.predicted, self.measured.runs, strict=True)
+        )
 
     @property
     def is_small(self) -> bool:
         """Whether so few entries are at stake that a factor says nothing."""
         return self.predicted is not None and abs(self.error) <= NEAR_ENTRIES
+
+
+def _tolerance(runs: Sequence[int]) -> float:
+    return max(NEAR_RATIO * max(runs), NEAR_ENTRIES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,18 +109,14 @@ class Summary:
 
 
 def compared(
-    pairs: Iterable[Measured], predict: Callable[[GeneratedQuery, IndexSet], float | None]
+    pairs: Iterable[Measured], predict: Callable[[Measured], tuple[float, ...] | None]
 ) -> tuple[Compared, ...]:
     """Return the pairs with their predictions; the first set of a table has no index."""
     without: dict[str, Measured] = {}
     found = []
     for pair in pairs:
         before = without.setdefault(pair.query.sql, pair)
-        is_changed = (pair.entries_least, pair.entries_greatest) != (
-            before.entries_least,
-            before.entries_greatest,
-        )
-        found.append(Compared(pair, predict(pair.query, pair.index_set), is_changed))
+        found.append(Compared(pair, predict(pair), is_changed=pair.runs != before.runs))
     return tuple(found)
 
 
@@ -120,8 +129,8 @@ def summary(label: str, pairs: Iterable[Compared]) -> Summary:
         near=sum(pair.is_near for pair in these),
         off=sum(pair.is_off and not pair.is_small for pair in these),
         off_small=sum(pair.is_off and pair.is_small for pair in these),
-        measured=sum(pair.measured.entries_mean for pair in these),
-        predicted=sum(pair.predicted or 0.0 for pair in these),
+        measured=sum(pair.measured.mean for pair in these),
+        predicted=sum(pair.predicted_mean for pair in these),
     )
 
 

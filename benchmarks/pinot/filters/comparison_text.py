@@ -29,12 +29,17 @@ def comparison_lines(pairs: Sequence[Compared], *, is_markdown: bool, worst_coun
     ]
     for total, pair in worst(pairs, worst_count):
         measured = pair.measured
-        told = "not understood" if pair.predicted is None else f"predicted {pair.predicted:,.0f}"
-        told = f"measured {measured.entries_least:,}, {told}"
-        text = f"{total:,.0f} in all; worst ({measured.index_set.name}): {told}"
+        told = "not understood" if pair.predicted is None else f"predicted {_numbers(pair.predicted)}"
+        found = _numbers([sum(runs) / len(runs) for runs in measured.runs])
+        text = f"{total:,.0f} in all; worst ({measured.index_set.name}): measured {found}, {told}"
         sql = measured.query.sql
         lines += [f"- {text}: `{sql}`"] if is_markdown else [text, f"    {sql}"]
     return lines
+
+
+def _numbers(copies: Sequence[float]) -> str:
+    """Return one number if the copies agree."""
+    return " and ".join(dict.fromkeys(f"{each:,.0f}" for each in copies))
 
 
 def _of_unstable(found: Summary) -> str:
@@ -42,7 +47,8 @@ def _of_unstable(found: Summary) -> str:
     if not found.pairs:
         return "No pairs have runs that differ."
     return (
-        f"{found.pairs:,} pairs whose runs differ are not in these figures: {found.near_ratio:.1%} of them "
+        f"{found.pairs:,} pairs whose runs differ in the same copy of a table are not in these figures: "
+        f"{found.near_ratio:.1%} of them "
         f"are predicted between their runs or near to them; predicted / mean of runs {found.sum_ratio:.4f}."
     )
 

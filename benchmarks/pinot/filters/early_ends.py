@@ -1,17 +1,16 @@
-"""Segments that Pinot 0.11 visits for a query that may end before it has seen all rows.
+"""How far Pinot 0.11 goes into the segments for a query that may end before it has seen all rows.
 
 A selection takes LIMIT rows of each segment and goes on to the next one until it has enough; one with ORDER
-BY skips segments whose least (or greatest) value lies behind the rows found; a DISTINCT looks after each
-10,000 matches whether it has LIMIT values. On two cores one thread goes through the segments, in an order
-that follows from a hash of their names, so that what is expected is the mean over all orders.
+BY takes the segments by their least (or greatest) values, and leaves out those that lie behind the rows
+found; a DISTINCT looks after each 10,000 matches whether it has LIMIT values. One thread goes through the
+segments in an order that is told.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby, permutations, product
 from typing import Any
 
 import numpy as np
@@ -24,19 +23,22 @@ from starskip.tables.row_window import RowWindow
 
 BLOCK_ROWS = 10_000
 Mask = npt.NDArray[np.bool_]
+Order = Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
 class EarlyEnd:
-    """``limits``: matches that end a segment's scan, None for all. ``visits``: segments, by chance."""
+    """``limits``: by segment, matches that end its scan, None for all.
+
+    ``visited``: an order of the segments -> those that are read.
+    """
 
     limits: tuple[int | None, ...]
-    visits: tuple[tuple[frozenset[int], float], ...]
+    visited: Callable[[Order], Order]
 
-    def expected(self, entries: Callable[[int, int | None], float]) -> float:
-        """Return the mean of the entries that the visited segments read; ``entries(segment, limit)``."""
-        read = [entries(segment, limit) for segment, limit in enumerate(self.limits)]
-        return sum(chance * sum(read[segment] for segment in visited) for visited, chance in self.visits)
+    def entries(self, order: Order, read: Callable[[int, int | None], float]) -> float:
+        """Return the entries that the visited segments read; ``read(segment, limit)``."""
+        return sum(read(number, self.limits[number]) for number in self.visited(order))
 
 
 class Segment:
@@ -103,15 +105,24 @@ def early_end(sql: str, segments: Sequence[Segment]) -> EarlyEnd:
     query = _Query(sql)
     everything: tuple[int | None, ...] = (None,) * len(segments)
     if query.limit == 0:
-        return EarlyEnd(everything, ((frozenset(), 1.0),))
+        return EarlyEnd(everything, lambda _: ())
     if query.is_distinct:
-        if query.order:
-            return EarlyEnd(everything, ((frozenset(range(len(segments))), 1.0),))
-        return _distinct(query, segments)
+        return EarlyEnd(everything, lambda order: order) if query.order else _distinct(query, segments)
     if not query.order:
-        found = [min(len(segment.rows), query.limit) for segment in segments]
-        return EarlyEnd((query.limit,) * len(segments), _until(found, query.limit))
+        return _unordered(query, segments)
     return _ordered(query, segments)
+
+
+def _unordered(query: _Query, segments: Sequence[Segment]) -> EarlyEnd:
+    def visited(order: Order) -> Order:
+        rows = 0
+        for position, number in enumerate(order, 1):
+            rows += len(segments[number].rows)
+            if rows >= query.limit:
+                return order[:position]
+        return order
+
+    return EarlyEnd((query.limit,) * len(segments), visited)
 
 
 def _distinct(query: _Query, segments: Sequence[Segment]) -> EarlyEnd:
@@ -128,17 +139,16 @@ def _distinct(query: _Query, segments: Sequence[Segment]) -> EarlyEnd:
                 break
         limits.append(limit)
         values.append(seen)
-    visits = []
-    for order in _orders([range(len(segments))]):
+
+    def visited(order: Order) -> Order:
         merged: set[Any] = set()
-        visited = []
-        for number in order:
-            visited.append(number)
+        for position, number in enumerate(order, 1):
             merged |= values[number]
             if len(merged) >= query.limit:
-                break
-        visits.append(frozenset(visited))
-    return EarlyEnd(tuple(limits), _chances(visits))
+                return order[:position]
+        return order
+
+    return EarlyEnd(tuple(limits), visited)
 
 
 def _ordered(query: _Query, segments: Sequence[Segment]) -> EarlyEnd:
@@ -151,50 +161,26 @@ def _ordered(query: _Query, segments: Sequence[Segment]) -> EarlyEnd:
     )
     first, descends = query.order[0]
     if first is None or any(segment.window.columns[first].offsets is not None for segment in segments):
-        return EarlyEnd(limits, ((frozenset(range(len(segments))), 1.0),))
+        return EarlyEnd(limits, lambda order: order)
     ends = [segment.ends(first)[1 if descends else 0] for segment in segments]
     boundaries = []
     for segment in segments:
         values = sorted(segment.values(first, segment.rows), reverse=descends)
         boundaries.append(values[kept - 1] if len(values) >= kept else None)
-    ranked = sorted(range(len(segments)), key=lambda number: ends[number], reverse=descends)
-    ties = [list(those) for _, those in groupby(ranked, key=lambda number: ends[number])]
-    visits = []
-    for order in _orders(ties):
+
+    def visited(order: Order) -> Order:
         boundary = None
-        visited = []
-        for number in order:
+        # Segments of the same least (or greatest) value stay in the order that is told.
+        ranked = sorted(order, key=ends.__getitem__, reverse=descends)
+        for position, number in enumerate(ranked):
             if boundary is not None:
                 is_behind = ends[number] < boundary if descends else ends[number] > boundary
                 if is_behind or (ends[number] == boundary and len(query.order) == 1):
-                    break
-            visited.append(number)
+                    return ranked[:position]
             found = boundaries[number]
             if found is not None:
                 nearer = max if descends else min
                 boundary = found if boundary is None else nearer(boundary, found)
-        visits.append(frozenset(visited))
-    return EarlyEnd(limits, _chances(visits))
+        return ranked
 
-
-def _until(found: Sequence[int], limit: int) -> tuple[tuple[frozenset[int], float], ...]:
-    visits = []
-    for order in _orders([range(len(found))]):
-        rows = 0
-        visited = []
-        for number in order:
-            visited.append(number)
-            rows += found[number]
-            if rows >= limit:
-                break
-        visits.append(frozenset(visited))
-    return _chances(visits)
-
-
-def _orders(ties: Iterable[Iterable[int]]) -> Iterator[list[int]]:
-    for parts in product(*(permutations(tie) for tie in ties)):
-        yield [number for part in parts for number in part]
-
-
-def _chances(visits: Sequence[frozenset[int]]) -> tuple[tuple[frozenset[int], float], ...]:
-    return tuple((each, visits.count(each) / len(visits)) for each in dict.fromkeys(visits))
+    return EarlyEnd(limits, visited)

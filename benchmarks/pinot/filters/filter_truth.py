@@ -2,8 +2,9 @@
 
 JSON, gzipped if the name ends with .gz. ``tables``: by name, the generator's seed, rows and checksum, the
 segments of each variant. ``queries``: ``table``, ``sql``, ``kinds``, ``ends_early``. ``sets``: ``table``,
-``variant``, ``inverted``, ``ranges``, and by counter one item for each of the table's queries in their
-order: a number, or all runs, in rising order, where they differ.
+``variant``, ``inverted``, ``ranges``, ``orders`` (for each loaded copy of the variant the numbers of its
+segments in the order in which Pinot read them), and by counter one item for each of the table's queries in
+their order: a number, or where runs differ an item for each copy: a number, or all runs, in rising order.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 from pinot.filters.generated_queries import GeneratedQuery
 from pinot.filters.index_sets import IndexSet
 
-FORMAT = 1
+FORMAT = 2
 COUNTERS = (
     "entries_in_filter",
     "entries_post_filter",
@@ -31,18 +32,26 @@ COUNTERS = (
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Entries of one query under one set: the least and the greatest of all runs, and the mean."""
+    """Entries of one query under one set.
+
+    ``runs``: of each copy of the table that was asked. ``orders``: for each, the segments' numbers in the
+    order in which Pinot read them; empty for a query that always reads all of them.
+    """
 
     query: GeneratedQuery
     index_set: IndexSet
-    entries_least: int
-    entries_greatest: int
-    entries_mean: float
+    runs: tuple[tuple[int, ...], ...]
+    orders: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def mean(self) -> float:
+        """Mean of the copies' means."""
+        return sum(sum(each) / len(each) for each in self.runs) / len(self.runs)
 
     @property
     def is_stable(self) -> bool:
-        """Whether every run read as much."""
-        return self.entries_least == self.entries_greatest
+        """Whether every run of a copy read as much; copies may differ, as their orders do."""
+        return all(len(set(each)) == 1 for each in self.runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +68,12 @@ class FilterTruth:
             if each["table"] == table
         ]
 
+    def segments(self, variant: str) -> list[str]:
+        """Return the names of a variant's segments, by number."""
+        tables = self.document["tables"].values()
+        (found,) = (each["variants"][variant]["segments"] for each in tables if variant in each["variants"])
+        return list(found)
+
     def pairs(self) -> Iterator[Measured]:
         """Return each query under each set of its table."""
         queries = {table: self.queries(table) for table in self.document["tables"]}
@@ -66,9 +81,12 @@ class FilterTruth:
             index_set = IndexSet(
                 each["table"], each["variant"], tuple(each["inverted"]), tuple(each["ranges"])
             )
+            orders = tuple(tuple(order) for order in each["orders"])
             for query, entries in zip(queries[each["table"]], each["entries_in_filter"], strict=True):
-                runs = entries if isinstance(entries, list) else [entries]
-                yield Measured(query, index_set, min(runs), max(runs), sum(runs) / len(runs))
+                copies = len(orders) if query.ends_early else 1
+                by_copy = entries if isinstance(entries, list) else [entries] * copies
+                runs = tuple(tuple(item) if isinstance(item, list) else (item,) for item in by_copy)
+                yield Measured(query, index_set, runs, orders if query.ends_early else ())
 
 
 def read_truth(file: Path) -> FilterTruth:
@@ -79,8 +97,10 @@ def read_truth(file: Path) -> FilterTruth:
             document = json.load(text)
         except ValueError as error:
             raise ValueError(f"{file}: no JSON: {error}") from error
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise ValueError(f"{file}: no measured filters of format {FORMAT}")
+    found = document.get("format") if isinstance(document, dict) else None
+    if found != FORMAT:
+        older = f"; those of format {found} do not tell what this one does: measure them anew"
+        raise ValueError(f"{file}: no measured filters of format {FORMAT}{older if found else ''}")
     return FilterTruth(document)
 
 

@@ -17,44 +17,66 @@ from starskip.pinot.segments.index_map import parse_index_map
 from starskip.pinot.segments.segment_files import list_segments
 from starskip.pinot.segments.segment_reader import read_segment_facts
 
-COPIES = 3
+COPIES = 2
 """How often each table is loaded. A query that may end early is asked of every copy.
 
 Which segments it reaches follows from the segments' names (the broker keeps them hashed), and these differ.
 """
 
+RUNS = 3
+"""How often a query that may end early is asked of a copy.
+
+Where no segment alone has enough rows, how far Pinot goes depends on when its threads hear of each other.
+"""
+
+PROCESSORS = 2
+"""Pinot 0.11 gives a query half of them, ten at most; one thread reads the segments one after another."""
+
+# Row 0 of each segment; a query without WHERE would be answered of the first segments alone.
+_ORDER_SQL = "SELECT $segmentName FROM {table} WHERE $docId = 0 LIMIT 1000"
+
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """``copies``: the same table under several names; ``sorted_columns`` by segment of all copies."""
+    """``copies``: the same table under several names, the first with its own; ``segments`` of each copy.
 
-    table: GeneratedTable
+    ``sorted_columns``: by segment of all copies.
+    """
+
     copies: tuple[GeneratedTable, ...]
-    segments: tuple[str, ...]
+    segments: tuple[tuple[str, ...], ...]
     sorted_columns: Mapping[str, frozenset[str]]
 
     @property
     def document(self) -> dict[str, Any]:
         """What the truth says of it."""
         return {
-            "sorted_by": self.table.sorted_column,
-            "segments": self.segments,
-            "segment_rows": [rows_of(rows) for rows in self.table.segments],
+            "sorted_by": self.copies[0].sorted_column,
+            "segments": self.segments[0],
+            "segment_rows": [rows_of(rows) for rows in self.copies[0].segments],
         }
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """``orders``: by copy; ``counters``: by name, query and copy, of each run."""
+
+    orders: list[list[int]]
+    counters: dict[str, list[list[list[int]]]]
 
 
 def _load(pinot: RunningPinot, table: GeneratedTable, folder: Path, segments: Path) -> _Loaded:
     """Load all copies; the first one's tarred segments are kept in ``segments``/TABLE."""
     copies = [replace(table, name=f"{table.name}_{number}") for number in range(2, COPIES + 1)]
-    names = _load_copy(pinot, table, folder, segments)
+    names = [_load_copy(pinot, table, folder, segments)]
     sorted_columns = dict(_sorted_columns(segments, table.name))
     for copy in copies:
-        _load_copy(pinot, copy, folder, folder / "copies")
+        names.append(_load_copy(pinot, copy, folder, folder / "copies"))
         sorted_columns |= _sorted_columns(folder / "copies", copy.name)
-    return _Loaded(table, (table, *copies), tuple(names), sorted_columns)
+    return _Loaded((table, *copies), tuple(names), sorted_columns)
 
 
-def _load_copy(pinot: RunningPinot, table: GeneratedTable, folder: Path, segments: Path) -> list[str]:
+def _load_copy(pinot: RunningPinot, table: GeneratedTable, folder: Path, segments: Path) -> tuple[str, ...]:
     print(f"loading {table.name}: {table.rows:,} rows", file=sys.stderr)
     pinot.create_table(table.schema, table.config())
     kept = segments / table.name
@@ -67,7 +89,7 @@ def _load_copy(pinot: RunningPinot, table: GeneratedTable, folder: Path, segment
         file.unlink()
         (kept / f"{names[-1]}.tar.gz").write_bytes(pinot.segment_tar(table.name, names[-1]))
     pinot.wait_for_rows(table.name, table.rows)
-    return names
+    return tuple(names)
 
 
 def measure_filters(
@@ -79,7 +101,7 @@ def measure_filters(
 ) -> FilterTruth:
     """Measure all sets of ``tables`` (each with its generator's seed); without index twice, first and last.
 
-    Queries that Pinot refuses are left out, and told.
+    ``pinot`` must see PROCESSORS processors. Queries that it refuses are left out, and told.
     """
     described: dict[str, Any] = {}
     sets: list[dict[str, Any]] = []
@@ -115,15 +137,16 @@ def _measured_sets(
     sets: Sequence[IndexSet],
     variants: Mapping[str, _Loaded],
 ) -> list[dict[str, Any]]:
-    measured: list[dict[str, list[list[int]]]] = []
+    measured: list[_Asked] = []
     for number, index_set in enumerate((*sets, sets[0]), 1):
         print(f"{index_set.table}: set {number} of {len(sets) + 1}: {index_set.name}", file=sys.stderr)
         _apply(pinot, variants[index_set.variant], index_set)
         measured.append(_ask_all(pinot, queries, variants[index_set.variant]))
     again = measured.pop()
     for counter in COUNTERS:
-        for runs, more in zip(measured[0][counter], again[counter], strict=True):
-            runs += more
+        for copies, more in zip(measured[0].counters[counter], again.counters[counter], strict=True):
+            for runs, later in zip(copies, more, strict=True):
+                runs += later
     return [
         {
             "table": each.table,
@@ -131,9 +154,10 @@ def _measured_sets(
             "kind": each.kind,
             "inverted": each.inverted,
             "ranges": each.ranges,
-            **{counter: [_runs(runs) for runs in counters[counter]] for counter in COUNTERS},
+            "orders": asked.orders,
+            **{counter: [_item(copies) for copies in asked.counters[counter]] for counter in COUNTERS},
         }
-        for each, counters in zip(sets, measured, strict=True)
+        for each, asked in zip(sets, measured, strict=True)
     ]
 
 
@@ -153,9 +177,9 @@ def _accepted(pinot: RunningPinot, queries: Sequence[GeneratedQuery]) -> list[Ge
 def _apply(pinot: RunningPinot, loaded: _Loaded, index_set: IndexSet) -> None:
     """Build the set's indexes and drop other ones; check on the server's disk that it is so."""
     pinot.change_tables([copy.config(index_set.inverted, index_set.ranges) for copy in loaded.copies])
-    for copy in loaded.copies:
+    for copy, names in zip(loaded.copies, loaded.segments, strict=True):
         maps = pinot.index_maps(copy.name)
-        if len(maps) != len(copy.segments):
+        if set(maps) != set(names):
             raise PinotFailed(f"{copy.name}: {len(maps)} segments on the server's disk")
         for segment, content in maps.items():
             found = parse_index_map(content)
@@ -178,19 +202,33 @@ def _sorted_columns(segments: Path, table: str) -> dict[str, frozenset[str]]:
     return found
 
 
-def _ask_all(
-    pinot: RunningPinot, queries: Sequence[GeneratedQuery], loaded: _Loaded
-) -> dict[str, list[list[int]]]:
-    found: dict[str, list[list[int]]] = {counter: [] for counter in COUNTERS}
+def _ask_all(pinot: RunningPinot, queries: Sequence[GeneratedQuery], loaded: _Loaded) -> _Asked:
+    orders = _orders(pinot, loaded)
+    found: dict[str, list[list[list[int]]]] = {counter: [] for counter in COUNTERS}
     for query in queries:
-        copies = loaded.copies if query.ends_early else loaded.copies[:1]
-        answers = [
-            pinot.ask(query.sql.replace(f" FROM {query.table} ", f" FROM {copy.name} ")) for copy in copies
-        ]
+        copies, runs = (loaded.copies, RUNS) if query.ends_early else (loaded.copies[:1], 1)
+        texts = [query.sql.replace(f" FROM {query.table} ", f" FROM {copy.name} ") for copy in copies]
+        answers = [[pinot.ask(text) for _ in range(runs)] for text in texts]
         for counter in COUNTERS:
-            found[counter].append([getattr(answer, counter) for answer in answers])
+            found[counter].append([[getattr(answer, counter) for answer in each] for each in answers])
+    if _orders(pinot, loaded) != orders:
+        raise PinotFailed(f"{loaded.copies[0].name}: Pinot read the segments in another order later")
+    return _Asked(orders, found)
+
+
+def _orders(pinot: RunningPinot, loaded: _Loaded) -> list[list[int]]:
+    """Return for each copy the numbers of its segments in the order in which Pinot reads them."""
+    found = []
+    for copy, names in zip(loaded.copies, loaded.segments, strict=True):
+        rows = pinot.ask(_ORDER_SQL.format(table=copy.name)).rows
+        found.append([names.index(name) for (name,) in rows])
+        if sorted(found[-1]) != list(range(len(names))):
+            raise PinotFailed(f"{copy.name}: asked for one row of each segment, Pinot answers {rows}")
     return found
 
 
-def _runs(runs: Sequence[int]) -> int | list[int]:
-    return runs[0] if len(set(runs)) == 1 else sorted(runs)
+def _item(copies: Sequence[Sequence[int]]) -> int | list[int | list[int]]:
+    """Return what the truth keeps of the runs of each copy: as little as tells them."""
+    kept = [runs[0] if len(set(runs)) == 1 else sorted(runs) for runs in copies]
+    first = kept[0]
+    return first if isinstance(first, int) and all(each == first for each in kept) else kept
