@@ -53,11 +53,11 @@ class Settings:
     max_drop_loss_ratio: float = 0.001  # share of all entries that dropping an index may cost
     min_drop_queries: int = 100  # queries of all nights that vote, before an index is called unneeded
     max_drop_unparsed_ratio: float = 0.01  # share of queries not understood, up to which drops are judged
-    model_error_ratio: float = 0.015  # standard deviation; calibrated by benchmarks/advice.py
+    model_error_ratio: float = 0.0125  # standard deviation; calibrated by benchmarks/advice.py
     latency_r2_threshold: float = 0.7  # centred, out of sample; the seed's tool uses 0.7 too
     instances_per_shape: int = 64  # literals kept a shape; more change no advice on the samples
     max_shapes_per_table: int = 2_000  # the busiest ones; the rest counts in the denominator only
-    window_rows_per_table: int = 65_536  # rows that filters are simulated on
+    window_rows_per_table: int = 131_072  # rows that filters are simulated on
     max_sampled_segments: int = 32  # segments a table that rows are taken from
     max_simulations_per_table: int = 20_000  # instances times segments
     log_split_bytes: int = 32 * 1024 * 1024  # bytes of a plain log file a task

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import ceil, hypot
+from math import ceil
 
 import pyarrow as pa
 
@@ -24,6 +24,7 @@ from starskip.selection.filtered_columns import (
     without_segments,
 )
 from starskip.selection.look_back import NightVotes, look_back
+from starskip.selection.model_error import model_error_ratio
 from starskip.selection.recommend import recommend
 from starskip.selection.recommendation import Budget, Recommendation, Refused
 from starskip.selection.unneeded_indexes import Drop, unneeded_indexes
@@ -45,7 +46,6 @@ from starskip.tables.table_overview import TableOverview
 from starskip.workload.shape_workload import ShapeWorkload
 from starskip.workload.unlogged_texts import (
     NOTHING_REDACTED,
-    REDACTED_ERROR_RATIO,
     UnloggedTexts,
     unlogged_texts,
 )
@@ -133,7 +133,7 @@ def advise_table(
     ranked = _baseline_ranking(settings, parsed if is_enough else (), overview, index_kind)
     is_order = index_kind == "sorted"
     texts = unlogged_texts(shapes)
-    budget = _budget(settings, window, texts)
+    budget = _budget(settings, window, shapes, texts)
     offer = tree_source(window.shapes, past.star_trees) if tree_source and is_enough else NO_TREES
     trees = chosen_star_trees(offer, window, budget, settings, size_bytes, past)
     unanswered = trees.unanswered(window.lists)
@@ -225,12 +225,14 @@ def _typical(
     return TypicalEntries(ratio, today, entries_percentile(lists, chosen, advised, ratio))
 
 
-def _budget(settings: Settings, window: NightVotes, texts: UnloggedTexts) -> Budget:
+def _budget(
+    settings: Settings, window: NightVotes, shapes: Sequence[ShapeWorkload], texts: UnloggedTexts
+) -> Budget:
     wanted = settings.desirable_entries_scanned_in_filter
     return Budget(
         settings.max_indexes,
         settings.min_gain_ratio,
-        hypot(settings.model_error_ratio, REDACTED_ERROR_RATIO * texts.voting_entries_ratio),
+        model_error_ratio(shapes, texts, settings.model_error_ratio),
         storage_bytes=settings.index_budget_bytes,
         switch_gain_ratio=settings.switch_gain_ratio,
         desirable=None
