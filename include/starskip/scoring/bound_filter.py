@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starskip.pinot.index_rules import IndexRules
+from starskip.scoring.bucketed_range_index import rescanned_rows
 from starskip.scoring.expression_masks import expression_mask
 from starskip.scoring.leaf_masks import (
     NULL_TESTS,
@@ -22,6 +23,7 @@ from starskip.scoring.leaf_masks import (
     Literals,
     Mask,
     leaf_mask,
+    leaf_positions,
     scattered,
     slots_of,
 )
@@ -47,13 +49,14 @@ class BoundLeaf:
     """``mask``: rows that match. ``value_counts``: values that a scan reads a row, None for one each.
 
     ``is_free``: answered by a sorted column, or by the index that its function cannot do without.
-    ``leaf``: what it asks.
+    ``leaf``: what it asks. ``rescanned``: rows that a range index on it reads all the same, None for none.
     """
 
     leaf: Leaf
     mask: Mask
     value_counts: Counts | None
     is_free: bool
+    rescanned: Mask | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,7 +183,9 @@ class FilterBinder:
         found = self._masks[key]
         if isinstance(found, Fixed):
             return found
-        return BoundLeaf(leaf, found, self._value_counts(leaf.column), is_free)
+        return BoundLeaf(
+            leaf, found, self._value_counts(leaf.column), is_free, self._rescanned(leaf, literals)
+        )
 
     def _computed(self, leaf: Leaf, mask: Mask, *, is_free: bool) -> BoundFilter:
         """Return a computed predicate; one of a column by itself may hold for all of the segment, or none."""
@@ -197,6 +202,15 @@ class FilterBinder:
         if key not in self._expressions:
             self._expressions[key] = expression_mask(leaf, literals, self.window)
         return self._expressions[key]
+
+    def _rescanned(self, leaf: Leaf, literals: Literals) -> Mask | None:
+        column = self.window.columns.get(leaf.column)
+        if leaf.operator is not Operator.RANGE or column is None:
+            return None
+        if column.offsets is None or column.dictionary is None:
+            return None
+        codes = leaf_positions(leaf, literals, column)
+        return None if codes is None or not len(codes) else rescanned_rows(column, codes[0], codes[-1])
 
     def _value_counts(self, column: str) -> Counts | None:
         if not self._is_multi_value(column):

@@ -104,6 +104,8 @@ def _leaf(bound: BoundLeaf, answers: Answers) -> tuple[float, DocIdIterator]:
     if reads is None:
         is_expression = bound.leaf.operator is Operator.EXPRESSION
         return 0.0, Scan(bound.mask, bound.value_counts, is_expression)
+    if bound.rescanned is not None and bound.value_counts is not None and not bound.is_free:
+        return float(bound.value_counts[bound.rescanned].sum()), Bitmap(bound.mask)
     values = len(bound.mask) if bound.value_counts is None else int(bound.value_counts.sum())
     return reads * values, Bitmap(bound.mask)
 

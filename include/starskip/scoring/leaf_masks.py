@@ -71,7 +71,7 @@ def leaf_mask(leaves: tuple[Leaf, ...], literals: Literals, window: RowWindow) -
         return _guessed(leaf, window.rows)
     values = column.dictionary if column.dictionary is not None else column.values
     distinct = len(values) if values is not None else 0
-    of_leaves = [_positions(each, literals, ValuePositions(values)) for each in leaves]
+    of_leaves = [leaf_positions(each, literals, column) for each in leaves]
     if any(each is None for each in of_leaves):
         return _guessed(leaf, window.rows)
     positions = reduce(np.intersect1d, (each for each in of_leaves if each is not None))
@@ -87,6 +87,13 @@ def leaf_mask(leaves: tuple[Leaf, ...], literals: Literals, window: RowWindow) -
         # Present in the segment but not among these rows: as frequent as an average value.
         mask = scattered(len(positions) / distinct, window.rows, leaf)
     return ~mask if negated else mask
+
+
+def leaf_positions(leaf: Leaf, literals: Literals, column: ColumnWindow) -> Positions | None:
+    """Return the codes of the column that satisfy ``leaf``, negations not turned round; None if not known."""
+    values = column.dictionary if column.dictionary is not None else column.values
+    assert values is not None
+    return _positions(leaf, literals, ValuePositions(values))
 
 
 def _positions(leaf: Leaf, literals: Literals, values: ValuePositions) -> Positions | None:

@@ -20,7 +20,7 @@ ROUGH_ERROR_RATIO = 0.05
 
 
 def model_error_ratio(shapes: Sequence[ShapeWorkload], texts: UnloggedTexts, least: float) -> float:
-    """Return the standard deviation of a saving's error: ``least``, and more for what is only roughly known."""
+    """Return the standard deviation of a saving's error: ``least``, and more for what is roughly known."""
     return hypot(
         least,
         REDACTED_ERROR_RATIO * texts.voting_entries_ratio,
