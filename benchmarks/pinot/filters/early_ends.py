@@ -163,24 +163,23 @@ def _ordered(query: _Query, segments: Sequence[Segment]) -> EarlyEnd:
     if first is None or any(segment.window.columns[first].offsets is not None for segment in segments):
         return EarlyEnd(limits, lambda order: order)
     ends = [segment.ends(first)[1 if descends else 0] for segment in segments]
-    boundaries = []
-    for segment in segments:
-        values = sorted(segment.values(first, segment.rows), reverse=descends)
-        boundaries.append(values[kept - 1] if len(values) >= kept else None)
+    values = [sorted(segment.values(first, segment.rows), reverse=descends)[:kept] for segment in segments]
 
     def visited(order: Order) -> Order:
-        boundary = None
         # Segments of the same least (or greatest) value stay in the order that is told.
         ranked = sorted(order, key=ends.__getitem__, reverse=descends)
+        merged: list[Any] = []
         for position, number in enumerate(ranked):
-            if boundary is not None:
+            # The thread knows its own rows of each segment, and those of all but the last merged.
+            known = [merged, *(values[each] for each in ranked[:position])]
+            boundaries = [these[kept - 1] for these in known if len(these) >= kept]
+            if boundaries:
+                boundary = max(boundaries) if descends else min(boundaries)
                 is_behind = ends[number] < boundary if descends else ends[number] > boundary
                 if is_behind or (ends[number] == boundary and len(query.order) == 1):
                     return ranked[:position]
-            found = boundaries[number]
-            if found is not None:
-                nearer = max if descends else min
-                boundary = found if boundary is None else nearer(boundary, found)
+            if position:
+                merged = sorted(merged + values[ranked[position - 1]], reverse=descends)[:kept]
         return ranked
 
     return EarlyEnd(limits, visited)
