@@ -1,8 +1,8 @@
 """Rows that Pinot's older range index leaves to a scan: those with a value in the first or last bucket asked.
 
 ``RangeIndexCreator`` keeps 20 buckets of about as many values each; a range covers those between its ends
-whole and has the two that hold its ends read again. Multi-value columns have this index in all releases, since
-the exact one (``BitSlicedRangeIndexCreator``) takes single values alone.
+whole and has the two that hold its ends read again. Multi-value columns have this index in all releases,
+since the exact one (``BitSlicedRangeIndexCreator``) takes single values alone.
 """
 
 from __future__ import annotations

@@ -92,8 +92,10 @@ class LiteralDrawer:
     def _row_of_any_value(self, asked: Sequence[Leaf], rng: np.random.Generator) -> int | None:
         """Return a row that holds a value of an equality's column, each value as likely as any other."""
         equalities = [leaf for leaf in asked if not _is_wide(leaf)] or asked
-        column = self.binder.window.columns[equalities[int(rng.integers(len(equalities)))].column]
-        code = rng.choice(np.unique(column.codes))
+        name = equalities[int(rng.integers(len(equalities)))].column
+        column = self.binder.window.columns[name]
+        codes = self.order_of(name).codes
+        code = rng.choice(codes[np.flatnonzero(np.diff(codes, prepend=-1))])
         entry = int(rng.choice(np.flatnonzero(column.codes == code)))
         if column.offsets is None:
             return entry
@@ -202,7 +204,10 @@ class _Draw:
         if column.offsets is not None:
             own = column.codes[column.offsets[row] : column.offsets[row + 1]]
         own = self.rng.permutation(own)[:1]
-        others = self.rng.choice(column.codes, min(_LIST_ROWS, len(column.codes)))
+        length = len(leaf.slots) + 1
+        if _is_wide(leaf):
+            length = 1 if leaf.operator is Operator.RANGE else _LIST_ROWS
+        others = self.rng.choice(column.codes, min(length, len(column.codes)))
         codes = np.concatenate([own, others])
         _, first = np.unique(codes, return_index=True)
         return np.asarray(codes[np.sort(first)], dtype=np.int64)

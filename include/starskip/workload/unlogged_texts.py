@@ -11,7 +11,7 @@ from starskip.workload.shape_workload import UNPARSED, WHOLLY_REDACTED, ShapeWor
 REDACTED_ERROR_RATIO = 0.06
 """What drawn literals add to the model's error, as a standard deviation where every query has them.
 
-Measured on redacted logs of four tables: with it, the 90 % intervals hold 91 to 99 % of the savings that a
+Measured on redacted logs of four tables: with it, the 90 % intervals hold 91 to 100 % of the savings that a
 real Pinot showed under each set of up to three indexes; without, 43 to 78 %.
 """
 
