@@ -33,7 +33,7 @@ SEGMENTS = tuple(
         ("SELECT a FROM t ORDER BY a LIMIT 1", (1, 3, 2, 0), [3]),
         ("SELECT a FROM t ORDER BY a LIMIT 2", (1, 3, 2, 0), [3, 2, 0]),
         ("SELECT a FROM t ORDER BY a LIMIT 2", (1, 3, 0, 2), [3, 0]),
-        ("SELECT a FROM t ORDER BY a LIMIT 4", (1, 3, 0, 2), [3, 0, 2, 1]),
+        ("SELECT a FROM t ORDER BY a LIMIT 5", (1, 3, 0, 2), [3, 0, 2, 1]),
         # Another thread merges the rows while the next segment is read: 3 and 0 have three rows up to 2.
         ("SELECT a FROM t ORDER BY a LIMIT 3", (3, 0, 2, 1), [3, 0, 2]),
         ("SELECT a FROM t ORDER BY a DESC LIMIT 1", (1, 3, 0, 2), [2]),

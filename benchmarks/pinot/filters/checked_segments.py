@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from pinot.filters.events_table import events_table
 from pinot.filters.filter_truth import FilterTruth
 from pinot.filters.generated_table import GeneratedTable
@@ -51,7 +53,9 @@ def check_segments(truth: FilterTruth, segments: Path) -> None:
 
 def _is_same(one: ColumnWindow, other: ColumnWindow) -> bool:
     values = [each.dictionary if each.dictionary is not None else each.values for each in (one, other)]
-    same_offsets = (one.offsets is None) == (other.offsets is None) and (
-        one.offsets is None or np.array_equal(one.offsets, other.offsets)
-    )
-    return same_offsets and np.array_equal(one.codes, other.codes) and values[0].equals(values[1])
+    same_codes = _is_equal(one.codes, other.codes) and _is_equal(one.offsets, other.offsets)
+    return same_codes and _is_equal(one.nulls, other.nulls) and values[0].equals(values[1])
+
+
+def _is_equal(one: npt.NDArray[Any] | None, other: npt.NDArray[Any] | None) -> bool:
+    return one is other if one is None or other is None else np.array_equal(one, other)

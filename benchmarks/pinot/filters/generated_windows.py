@@ -31,7 +31,10 @@ def row_windows(table: GeneratedTable) -> tuple[RowWindow, ...]:
             segment_rows=rows_of(rows),
             first_row=0,
             rows=rows_of(rows),
-            columns={column.name: _window(column, rows[column.name]) for column in table.columns},
+            columns={
+                column.name: _window(column, rows[column.name], handles_nulls=table.handles_nulls)
+                for column in table.columns
+            },
         )
         for number, rows in enumerate(table.segments)
     )
@@ -46,8 +49,10 @@ def sorted_columns(window: RowWindow) -> frozenset[str]:
     )
 
 
-def _window(column: GeneratedColumn, values: Sequence[Any]) -> ColumnWindow:
+def _window(column: GeneratedColumn, values: Sequence[Any], *, handles_nulls: bool) -> ColumnWindow:
     offsets = None
+    is_null = np.array([value is None for value in values])
+    nulls = is_null if handles_nulls and is_null.any() else None
     if column.is_multi_value:
         offsets = np.cumsum([0, *map(len, values)]).astype(np.int32)
         values = [entry for row in values for entry in row]
@@ -57,7 +62,8 @@ def _window(column: GeneratedColumn, values: Sequence[Any]) -> ColumnWindow:
     array = pa.array(stored, _TYPES[column.data_type])
     if column.is_raw:
         encoded = array.dictionary_encode()
-        return ColumnWindow(encoded.indices.to_numpy().astype(np.int32), None, offsets, encoded.dictionary)
+        codes = encoded.indices.to_numpy().astype(np.int32)
+        return ColumnWindow(codes, None, offsets, encoded.dictionary, nulls)
     distinct, codes = np.unique(np.asarray(stored), return_inverse=True)
     dictionary = pa.array(distinct.tolist(), _TYPES[column.data_type])
-    return ColumnWindow(codes.astype(np.int32), dictionary, offsets)
+    return ColumnWindow(codes.astype(np.int32), dictionary, offsets, nulls=nulls)
