@@ -13,11 +13,11 @@ PORT     ?= 8080
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup java night test test-fast lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-tree-matching bench-skipping bench-skipping-scale requirements ui clean
+.PHONY: help setup java night test test-fast lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-tree-matching bench-skipping bench-skipping-scale requirements ui clean
 
 help: ## Show what there is to call (this list)
 	@echo "Usage: make TARGET [NAME=VALUE ...]"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-23s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-27s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 setup: java $(INSTALLED) ## Make .venv with everything pinned; costs nothing the second time
 
@@ -53,6 +53,9 @@ bench-pinot-star-tree: java $(INSTALLED) ## Print our star-trees beside those of
 
 bench-pinot-filters: java $(INSTALLED) ## Print predicted beside measured entries of generated filters in a real Pinot 0.11; needs Maven (ARGS="--seed 2")
 	@$(PYTHON) benchmarks/pinot_filters.py $(ARGS)
+
+bench-pinot-filters-advice: java $(INSTALLED) ## Print what advised indexes save in a real Pinot 0.11, beside the best ones; needs Maven (ARGS="--seed 2")
+	@$(PYTHON) benchmarks/pinot_filters_advice.py $(ARGS)
 
 bench-pinot-tree-matching: java $(INSTALLED) ## Print which queries a real Pinot 0.11 answers from star-trees, and what it reads; needs Maven (ARGS="--seed 2")
 	@$(PYTHON) benchmarks/pinot_tree_matching.py $(ARGS)

@@ -96,6 +96,11 @@ class RunningPinot:
         """Stop it."""
         self._stop()
 
+    @property
+    def query_log(self) -> bytes:
+        """What the broker logged of queries until now, a record each."""
+        return self._log.with_name(f"{self._log.name}.queries").read_bytes()
+
     def create_table(self, schema: Mapping[str, Any], config: Mapping[str, Any]) -> None:
         """Create a table and its schema, in Pinot's own JSON."""
         self._controller("/schemas", json.dumps(schema).encode(), "application/json")
