@@ -67,7 +67,7 @@ class Predictor:
             shape = query_shape(cut.skeleton)
         except UnsupportedQuery:
             return None
-        return [each.binder.bind(shape.filter, cut.literals) for each in self._segments_of(variant)]
+        return [each.binder.bind_segment(shape.filter, cut.literals) for each in self._segments_of(variant)]
 
     def _end_early(self, sql: str, variant: str) -> EarlyEnd:
         filters = self._bound(sql, variant)

@@ -27,6 +27,7 @@ from starskip.scoring.leaf_masks import (
     scattered,
     slots_of,
 )
+from starskip.scoring.pruned_segments import is_pruned
 from starskip.sql.predicate import (
     And,
     Constant,
@@ -61,10 +62,11 @@ class BoundLeaf:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundAnd:
-    """All children hold; in text order."""
+    """All children hold; in text order, which ``keeps_order`` says is that of their evaluation."""
 
     children: tuple[BoundFilter, ...]
     mask: Mask
+    keeps_order: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,6 +121,14 @@ class FilterBinder:
                 kept = self.bind(rows, literals, unknown_ratio)
                 return _bound_within(kept, self.bind(child, literals, unknown_ratio))
         return self._bind_range(predicate, literals, unknown_ratio)
+
+    def bind_segment(
+        self, predicate: Predicate, literals: Literals, unknown_ratio: float | None = None
+    ) -> BoundFilter:
+        """Return a whole filter bound, empty where the server does not look into the segment."""
+        if is_pruned(predicate, literals, self.window):
+            return Fixed.EMPTY
+        return self.bind(predicate, literals, unknown_ratio)
 
     def is_known(self, leaf: Leaf, literals: Literals) -> bool:
         """Tell whether the rows that match ``leaf`` can be read off the window."""
@@ -256,7 +266,7 @@ def _bound_within(rows: BoundFilter, asked: BoundFilter) -> BoundFilter:
     if isinstance(asked, Fixed) or rows is Fixed.EMPTY:
         return Fixed.EMPTY
     if isinstance(rows, BoundNot):
-        return BoundAnd((rows, asked), rows.mask & asked.mask)
+        return BoundAnd((rows, asked), rows.mask & asked.mask, keeps_order=True)
     mask = np.ones(len(asked.mask), dtype=bool) if isinstance(rows, Fixed) else rows.mask
     known = BoundLeaf(Leaf(Operator.OWN_INDEX), mask, None, is_free=True)
     return BoundAnd((known, asked), mask & asked.mask)

@@ -42,6 +42,7 @@ def expression_mask(leaf: Leaf, literals: Literals, window: RowWindow) -> Mask |
     try:
         predicate = _pinots(_with_literals(leaf.expression, literals))
         known_functions(predicate)
+        _in_milliseconds(predicate)
         typed = with_typed_literals(predicate, {name: of_column.type for name, of_column in values.items()})
         text = typed.sql(dialect="duckdb", comments=False)
         found = _database().rows(f"SELECT {text} AS kept FROM asked", asked=pa.table(values))  # noqa: S608 - a tree
@@ -86,6 +87,15 @@ def _literal(text: str) -> exp.Expr:
     return (
         exp.Literal.number(text) if not text.startswith("-") else exp.Neg(this=exp.Literal.number(text[1:]))
     )
+
+
+def _in_milliseconds(tree: exp.Expr) -> None:
+    """Compare points in time with numbers as Pinot does, for which they are milliseconds; in place."""
+    for node in list(tree.find_all(exp.DateTrunc, exp.TimestampTrunc)):
+        parent = node.parent
+        others = [] if parent is None else [child for child in parent.iter_expressions() if child is not node]
+        if any(isinstance(other, exp.Literal) and not other.is_string for other in others):
+            node.replace(exp.func("EPOCH_MS", node.copy()))
 
 
 def _pinots(tree: exp.Expr) -> exp.Expr:

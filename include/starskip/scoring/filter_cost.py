@@ -122,7 +122,9 @@ def _or(bound: BoundOr, answers: Answers) -> tuple[float, DocIdIterator]:
 
 
 def _and(bound: BoundAnd, answers: Answers) -> tuple[float, DocIdIterator]:
-    children = sorted(bound.children, key=lambda child: _priority(child, answers))
+    children = bound.children
+    if not bound.keeps_order:
+        children = tuple(sorted(children, key=lambda child: _priority(child, answers)))
     evaluated = [_evaluated(child, answers) for child in children]
     eager = sum(entries for entries, _ in evaluated)
     iterators = [iterator for _, iterator in evaluated]

@@ -105,10 +105,10 @@ def _positions(leaf: Leaf, literals: Literals, values: ValuePositions) -> Positi
         case Operator.EQUAL | Operator.NOT_EQUAL | Operator.IN | Operator.NOT_IN if texts:
             return values.equal_to(texts)
         case Operator.RANGE:
-            low, high = _bound_text(leaf.low, literals), _bound_text(leaf.high, literals)
-            is_open = (leaf.low and low is None) or (leaf.high and high is None)
-            if is_open or is_redacted(filter(None, (low, high))):
+            ends = bound_texts(leaf, literals)
+            if ends is None:
                 return None
+            low, high = ends
             return values.between(
                 low,
                 high,
@@ -120,6 +120,13 @@ def _positions(leaf: Leaf, literals: Literals, values: ValuePositions) -> Positi
         case Operator.REGEXP_LIKE if texts:
             return values.regexp_like(texts[0])
     return None
+
+
+def bound_texts(leaf: Leaf, literals: Literals) -> tuple[str | None, str | None] | None:
+    """Return the literals of a range's ends, None for an open one; None where one is not known."""
+    low, high = _bound_text(leaf.low, literals), _bound_text(leaf.high, literals)
+    is_unknown = (leaf.low and low is None) or (leaf.high and high is None)
+    return None if is_unknown or is_redacted(filter(None, (low, high))) else (low, high)
 
 
 def _bound_text(bound: Bound | None, literals: Literals) -> str | None:

@@ -26,6 +26,7 @@ from starskip.scoring.drawn_literals import LiteralDrawer, lacks_literals
 from starskip.scoring.filter_cost import Answers, filter_cost, filter_entries
 from starskip.scoring.leaf_masks import LEAST_UNKNOWN_RATIO, Fixed
 from starskip.scoring.observed_scan import observed_scan
+from starskip.scoring.pruned_segments import is_pruned
 from starskip.scoring.structure import Structure, by_column
 from starskip.sql.predicate import And, Leaf, Slot, leaves
 from starskip.sql.query_shape import DEFAULT_LIMIT, QueryShape, parsed_shape
@@ -110,6 +111,10 @@ def estimate_segment(
                 if share is not None and not share.includes(position):
                     continue
                 literals = drawn.get(position, literals)
+                if is_pruned(shape.filter, literals, window):
+                    nothing = [0.0] * len(leg.alternatives)
+                    rows.append((window.table, workload.shape_id, number, position, nothing, simulated_ratio))
+                    continue
                 unknown = _unknown_ratio(orders.today, shape, literals, instance, table_rows)
                 limit = _early_limit(shape, literals, instance)
                 entries = orders.entries(leg, literals, unknown, limit)

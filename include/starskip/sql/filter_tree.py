@@ -77,9 +77,11 @@ def _leaf(expression: exp.Expression) -> Predicate:
     column = _column(expression.this) if isinstance(expression.this, exp.Expression) else None
     match expression:
         case exp.In() if column and not expression.args.get("query"):
-            values = [_slot(value) for value in expression.expressions]
-            if values and all(values):
-                return Leaf(Operator.IN, column, tuple(v for v in values if v))
+            booleans = [value for value in expression.expressions if isinstance(value, exp.Boolean)]
+            slots = [_slot(value) for value in expression.expressions if not isinstance(value, exp.Boolean)]
+            if all(slots):
+                constants = tuple(str(bool(value.this)).lower() for value in booleans)
+                return Leaf(Operator.IN, column, tuple(v for v in slots if v), constants=constants)
         case exp.Between() if column:
             low, high = _slot(expression.args["low"]), _slot(expression.args["high"])
             return Leaf(Operator.RANGE, column, low=Bound(low, True), high=Bound(high, True))

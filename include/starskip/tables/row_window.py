@@ -23,6 +23,7 @@ class ColumnWindow:
     ``codes``: positions in ``dictionary`` (or in ``values`` of a raw column), one an entry, int32.
     ``offsets``: for a multi-value column, rows + 1 positions into ``codes``; None for single-value.
     ``values``: for a raw column, the distinct values seen in the window; else None.
+    ``ends``: for a raw column, the least and greatest value of the whole segment, None where it is not told.
     ``nulls``: which rows are null, which the values do not show; None where the segment does not tell.
     """
 
@@ -31,6 +32,7 @@ class ColumnWindow:
     offsets: npt.NDArray[np.int32] | None = None
     values: pa.Array | None = None
     nulls: npt.NDArray[np.bool_] | None = None
+    ends: pa.Array | None = None
 
 
 @dataclass(frozen=True, slots=True)

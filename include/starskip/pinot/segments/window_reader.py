@@ -203,4 +203,15 @@ class _Window:
             offsets=offsets,
             values=encoded.dictionary,
             nulls=nulls,
+            ends=_ends(self._facts[name].min_value, self._facts[name].max_value, encoded.dictionary.type),
         )
+
+
+def _ends(least: str | None, greatest: str | None, kind: pa.DataType) -> pa.Array | None:
+    """Return the least and greatest value of a column, None where they are not told in its type."""
+    if least is None or greatest is None:
+        return None
+    try:
+        return pa.array([least, greatest]).cast(kind)
+    except pa.ArrowException:
+        return None

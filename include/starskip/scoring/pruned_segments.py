@@ -1,0 +1,55 @@
+"""Segments that a server leaves alone since a column's least and greatest values rule a filter out.
+
+Restates ``ColumnValueSegmentPruner`` for columns without a dictionary; of the others the dictionary itself
+tells that no value matches. A part below a NOT prunes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from starskip.scoring.leaf_masks import Literals, bound_texts, signed
+from starskip.sql.predicate import And, Leaf, Operator, Or, Predicate
+from starskip.tables.row_window import ColumnWindow, RowWindow
+from starskip.tables.value_positions import ValuePositions
+
+_MOST_IN_VALUES = 10
+"""DEFAULT_VALUE_PRUNER_IN_PREDICATE_THRESHOLD: longer lists are not looked at."""
+
+
+def is_pruned(predicate: Predicate, literals: Literals, window: RowWindow) -> bool:
+    """Tell whether no row of the segment can pass ``predicate``, by the ends of its raw columns."""
+    match predicate:
+        case And(children):
+            return any(is_pruned(child, literals, window) for child in children)
+        case Or(children):
+            return all(is_pruned(child, literals, window) for child in children)
+        case Leaf():
+            column = window.columns.get(predicate.column)
+            return column is not None and column.ends is not None and _is_outside(predicate, literals, column)
+    return False
+
+
+def _is_outside(leaf: Leaf, literals: Literals, column: ColumnWindow) -> bool:
+    assert column.ends is not None
+    ends = ValuePositions(column.ends)
+    if leaf.operator in (Operator.EQUAL, Operator.IN):
+        texts = [signed(text, slot) for slot in leaf.slots for text in literals[slot.position]]
+        if not texts or len(texts) > _MOST_IN_VALUES:
+            return False
+        return all(_misses(ends, text, text, inclusive=(True, True)) for text in texts)
+    if leaf.operator is Operator.RANGE:
+        texts_of_ends = bound_texts(leaf, literals)
+        if texts_of_ends is None:
+            return False
+        low, high = texts_of_ends
+        inclusive = (bool(leaf.low and leaf.low.inclusive), bool(leaf.high and leaf.high.inclusive))
+        return _misses(ends, low, high, inclusive=inclusive)
+    return False
+
+
+def _misses(ends: ValuePositions, low: str | None, high: str | None, *, inclusive: Sequence[bool]) -> bool:
+    """Tell whether the greatest value lies below ``low``, or the least one above ``high``."""
+    above = ends.between(low, None, low_inclusive=inclusive[0], high_inclusive=True)
+    below = ends.between(None, high, low_inclusive=True, high_inclusive=inclusive[1])
+    return not len(above) or not len(below)
