@@ -3,8 +3,8 @@
 Starts Pinot (fetched with Maven, once), loads the two generated tables of pinot_filters.py, asks a drawn day
 of queries, and takes the broker's own log for a night's. ``starskip tune`` chooses K = 1, 2, 3 indexes from
 it. Chosen sets, all single indexes, and the pairs and triples that the cost model over all rows takes for the
-best are built in turn; the queries that name a column of a set are asked again under it. Printed is what each
-choice saves of the entries scanned in filter, beside the best set measured and beside what was predicted.
+best are built in turn, and the whole day is asked again under each. Printed is what each choice saves of the
+entries scanned in filter, beside the best set measured and beside what was predicted.
 
     python benchmarks/pinot_filters_advice.py
     python benchmarks/pinot_filters_advice.py --seed 2 --kinds inverted,range --keep DIR
@@ -23,10 +23,20 @@ from pathlib import Path
 import numpy as np
 from pinot.filters.enumerated_sets import EnumeratedSets
 from pinot.filters.events_table import events_table
+from pinot.filters.filter_truth import Measured
+from pinot.filters.generated_queries import GeneratedQuery
 from pinot.filters.generated_table import GeneratedTable
-from pinot.filters.measured_filters import _apply, _load_copy, _Loaded, _sorted_columns
+from pinot.filters.measured_filters import (
+    PROCESSORS,
+    _apply,
+    _load_copy,
+    _Loaded,
+    _orders,
+    _sorted_columns,
+)
+from pinot.filters.opened_segments import opened_segments
 from pinot.filters.orders_table import orders_table
-from pinot.filters.predicted_entries import predicted_entries
+from pinot.filters.predicted_entries import Predictor
 from pinot.filters.query_day import query_day
 from pinot.filters.replayed_day import ReplayedDay, Structures, ask_day, index_set
 from pinot.filters.tuned_sets import TunedDay, TunedSet
@@ -50,7 +60,7 @@ def main() -> None:
             (Path(scratch) / "pinot").mkdir()
             jars = pinot_jars(Path(arguments.pinot_dir).expanduser().resolve())
             _told("starting Pinot")
-            with RunningPinot(jars, Path(scratch) / "pinot", arguments.heap) as pinot:
+            with RunningPinot(jars, Path(scratch) / "pinot", arguments.heap, PROCESSORS) as pinot:
                 _advised(pinot, Path(scratch), kept, arguments)
     except (PinotFailed, OSError, ValueError) as error:
         sys.exit(str(error))
@@ -72,7 +82,7 @@ def _advised(pinot: RunningPinot, scratch: Path, kept: Path, arguments: argparse
     for table in tables:
         day = days[table.name]
         picks = {size: found[table.name] for size, found in chosen.items()}
-        enumerated = _enumerated(loaded[table.name], day, segments, arguments.kinds)
+        enumerated = _enumerated(pinot, loaded[table.name], day, segments, arguments.kinds)
         sets = [NOTHING, *(pick.structures for pick in picks.values())]
         for size in SIZES:
             _told(f"{table.name}: enumerating sets of {size}")
@@ -87,22 +97,28 @@ def _advised(pinot: RunningPinot, scratch: Path, kept: Path, arguments: argparse
 
 def _loaded(pinot: RunningPinot, table: GeneratedTable, scratch: Path, segments: Path) -> _Loaded:
     names = _load_copy(pinot, table, scratch, segments)
-    return _Loaded(table, (table,), tuple(names), _sorted_columns(segments, table.name))
+    return _Loaded((table,), (names,), _sorted_columns(segments, table.name))
 
 
-def _enumerated(loaded: _Loaded, day: ReplayedDay, segments: Path, kinds: list[str]) -> EnumeratedSets:
+def _enumerated(
+    pinot: RunningPinot, loaded: _Loaded, day: ReplayedDay, segments: Path, kinds: list[str]
+) -> EnumeratedSets:
     always_sorted = frozenset.intersection(*loaded.sorted_columns.values())
     structures = [
         Structure(kind, column.name)
         for kind in kinds
-        for column in loaded.table.columns
+        for column in loaded.copies[0].columns
         if column.name not in always_sorted and not (column.is_raw and kind == "inverted")
     ]
-    return EnumeratedSets(
-        day,
-        structures,
-        lambda query, built: predicted_entries(query, segments, index_set(day.table, built)),
-    )
+    (order,) = _orders(pinot, loaded)
+    (names,) = loaded.segments
+    predictor = Predictor(lambda variant: opened_segments(segments, variant, names))
+
+    def predicted(query: GeneratedQuery, built: Structures) -> float | None:
+        found = predictor.entries(Measured(query, index_set(day.table, built), (), (tuple(order),)))
+        return None if found is None else sum(found)
+
+    return EnumeratedSets(day, structures, predicted)
 
 
 def _lines(
