@@ -56,6 +56,10 @@ def main() -> None:
     try:
         with tempfile.TemporaryDirectory() as scratch:
             kept = arguments.keep or Path(scratch) / "kept"
+            if (kept / "segments").exists():
+                raise ValueError(
+                    f"{kept}: segments of an earlier run are there, which the advice would read too"
+                )
             kept.mkdir(parents=True, exist_ok=True)
             (Path(scratch) / "pinot").mkdir()
             jars = pinot_jars(Path(arguments.pinot_dir).expanduser().resolve())
