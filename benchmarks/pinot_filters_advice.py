@@ -44,6 +44,7 @@ from pinot.running_pinot import PinotFailed, RunningPinot, pinot_jars
 from starskip.scoring.structure import Structure
 
 CACHE = "~/.cache/starskip/pinot-0.11.0"
+TABLES = {"events": events_table, "orders": orders_table}
 SIZES = (1, 2, 3)
 NOTHING: Structures = frozenset()
 
@@ -72,7 +73,7 @@ def main() -> None:
 
 def _advised(pinot: RunningPinot, scratch: Path, kept: Path, arguments: argparse.Namespace) -> None:
     segments, log = kept / "segments", kept / "broker.log"
-    tables = [make(arguments.table_seed) for make in (events_table, orders_table)]
+    tables = [make(arguments.table_seed) for make in arguments.tables]
     loaded = {table.name: _loaded(pinot, table, scratch, segments) for table in tables}
     start = len(pinot.query_log)
     days = {
@@ -187,19 +188,26 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--seed", type=int, default=1, help="of the day's queries (1)")
     parser.add_argument("--table-seed", type=int, default=1, help="of the tables' rows (1)")
+    parser.add_argument("--tables", type=_words, default=list(TABLES), help="of them (events,orders)")
     parser.add_argument("--lines", type=int, default=350, help="queries a table (350)")
     parser.add_argument("--best", type=int, default=8, help="pairs and triples to build, of each (8)")
-    parser.add_argument(
-        "--kinds", type=lambda text: text.split(","), default=["inverted"], help="of indexes (inverted)"
-    )
+    parser.add_argument("--kinds", type=_words, default=["inverted"], help="of indexes (inverted)")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep log, segments and measurements there")
     parser.add_argument("--pinot-dir", default=CACHE, help=f"where Pinot's jars are kept ({CACHE})")
     parser.add_argument("--heap", default="2g", help="Pinot's heap (2g)")
     arguments = parser.parse_args()
+    unnamed = set(arguments.tables) - set(TABLES)
+    if unnamed:
+        parser.error(f"--tables {','.join(sorted(unnamed))}: {', '.join(TABLES)}")
+    arguments.tables = [TABLES[name] for name in dict.fromkeys(arguments.tables)]
     unknown = set(arguments.kinds) - {"inverted", "range"}
     if unknown:
         parser.error(f"--kinds {','.join(sorted(unknown))}: inverted, range or both, by a comma")
     return arguments
+
+
+def _words(text: str) -> list[str]:
+    return text.split(",")
 
 
 if __name__ == "__main__":
