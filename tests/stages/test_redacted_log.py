@@ -24,7 +24,7 @@ def _great_expectations() -> None:
 
 
 def tuned(log: Path, **settings: Any) -> TuneAnswer:
-    given = Settings(**{"window_rows_per_table": 16_384, "max_simulations_per_table": 4_000, **settings})
+    given = Settings(**{"window_rows_per_table": 8_192, "max_simulations_per_table": 800, **settings})
     request = TuneRequest([str(log)], str(SAMPLE / "segments"), (), {}, "inverted", given)
     return tune_tables(request, lambda what, items: items)
 
@@ -37,21 +37,17 @@ def redacted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_advice_without_literals_is_that_with_them(redacted: Path) -> None:
-    """The sample's day: the same columns for each K, the saving within the interval of either."""
-    for most in (1, 2, 3):
-        with_literals, without = (tuned(log, max_indexes=most, min_gain_ratio=0.0) for log in (DAY, redacted))
-        for whole, cut in zip(with_literals.tables, without.tables, strict=True):
-            saving, saving_of_cut = whole.recommendation.saving, cut.recommendation.saving
-            columns, columns_of_cut = (
-                {item.structure.column for item in each.recommendation.chosen} for each in (whole, cut)
-            )
-            assert columns == columns_of_cut, (whole.table, most)
-            assert (whole.queries, whole.entries, whole.failed) == (cut.queries, cut.entries, cut.failed)
-            assert saving_of_cut.ratio == pytest.approx(saving.ratio, abs=0.05)
-            assert saving_of_cut.low < saving.ratio < saving_of_cut.high
-            assert saving_of_cut.high - saving_of_cut.low > saving.high - saving.low
-            assert cut.unlogged_texts.literals_entries_ratio > 0.95
-            assert not whole.unlogged_texts.literals_queries
+    """The sample's day: the same columns for each K, and savings that the wider intervals hold."""
+    asked = {"max_indexes": 3, "min_gain_ratio": 0.0}
+    for whole, cut in zip(tuned(DAY, **asked).tables, tuned(redacted, **asked).tables, strict=True):
+        assert (whole.queries, whole.entries, whole.failed) == (cut.queries, cut.entries, cut.failed)
+        assert cut.unlogged_texts.literals_entries_ratio > 0.95
+        assert not whole.unlogged_texts.literals_queries
+        points = zip(whole.recommendation.curve, cut.recommendation.curve, strict=True)
+        for point, of_cut in list(points)[:3]:
+            assert set(point.structures) == set(of_cut.structures), (whole.table, point.k)
+            assert of_cut.saving.low < point.saving.ratio < of_cut.saving.high
+            assert of_cut.saving.high - of_cut.saving.low > point.saving.high - point.saving.low
 
 
 def test_strategy_estimation_needs_no_literals_either(redacted: Path) -> None:
