@@ -3,8 +3,8 @@
 Starts Pinot (fetched with Maven, once), loads the two generated tables of pinot_filters.py, asks a drawn day
 of queries, and takes the broker's own log for a night's. ``starskip tune`` chooses K = 1, 2, 3 indexes from
 it. Chosen sets, all single indexes, and the pairs and triples that the cost model over all rows takes for the
-best are built in turn; the queries that name a column of a set are asked again under it. Printed is what each
-choice saves of the entries scanned in filter, beside the best set measured and beside what was predicted.
+best are built in turn, and the whole day is asked again under each. Printed is what each choice saves of the
+entries scanned in filter, beside the best set measured and beside what was predicted.
 
     python benchmarks/pinot_filters_advice.py
     python benchmarks/pinot_filters_advice.py --seed 2 --kinds inverted,range --keep DIR
@@ -23,10 +23,20 @@ from pathlib import Path
 import numpy as np
 from pinot.filters.enumerated_sets import EnumeratedSets
 from pinot.filters.events_table import events_table
+from pinot.filters.filter_truth import Measured
+from pinot.filters.generated_queries import GeneratedQuery
 from pinot.filters.generated_table import GeneratedTable
-from pinot.filters.measured_filters import _apply, _load_copy, _Loaded, _sorted_columns
+from pinot.filters.measured_filters import (
+    PROCESSORS,
+    _apply,
+    _load_copy,
+    _Loaded,
+    _orders,
+    _sorted_columns,
+)
+from pinot.filters.opened_segments import opened_segments
 from pinot.filters.orders_table import orders_table
-from pinot.filters.predicted_entries import predicted_entries
+from pinot.filters.predicted_entries import Predictor
 from pinot.filters.query_day import query_day
 from pinot.filters.replayed_day import ReplayedDay, Structures, ask_day, index_set
 from pinot.filters.tuned_sets import TunedDay, TunedSet
@@ -34,6 +44,7 @@ from pinot.running_pinot import PinotFailed, RunningPinot, pinot_jars
 from starskip.scoring.structure import Structure
 
 CACHE = "~/.cache/starskip/pinot-0.11.0"
+TABLES = {"events": events_table, "orders": orders_table}
 SIZES = (1, 2, 3)
 NOTHING: Structures = frozenset()
 
@@ -46,11 +57,15 @@ def main() -> None:
     try:
         with tempfile.TemporaryDirectory() as scratch:
             kept = arguments.keep or Path(scratch) / "kept"
+            if (kept / "segments").exists():
+                raise ValueError(
+                    f"{kept}: segments of an earlier run are there, which the advice would read too"
+                )
             kept.mkdir(parents=True, exist_ok=True)
             (Path(scratch) / "pinot").mkdir()
             jars = pinot_jars(Path(arguments.pinot_dir).expanduser().resolve())
             _told("starting Pinot")
-            with RunningPinot(jars, Path(scratch) / "pinot", arguments.heap) as pinot:
+            with RunningPinot(jars, Path(scratch) / "pinot", arguments.heap, PROCESSORS) as pinot:
                 _advised(pinot, Path(scratch), kept, arguments)
     except (PinotFailed, OSError, ValueError) as error:
         sys.exit(str(error))
@@ -58,7 +73,7 @@ def main() -> None:
 
 def _advised(pinot: RunningPinot, scratch: Path, kept: Path, arguments: argparse.Namespace) -> None:
     segments, log = kept / "segments", kept / "broker.log"
-    tables = [make(arguments.table_seed) for make in (events_table, orders_table)]
+    tables = [make(arguments.table_seed) for make in arguments.tables]
     loaded = {table.name: _loaded(pinot, table, scratch, segments) for table in tables}
     start = len(pinot.query_log)
     days = {
@@ -72,7 +87,7 @@ def _advised(pinot: RunningPinot, scratch: Path, kept: Path, arguments: argparse
     for table in tables:
         day = days[table.name]
         picks = {size: found[table.name] for size, found in chosen.items()}
-        enumerated = _enumerated(loaded[table.name], day, segments, arguments.kinds)
+        enumerated = _enumerated(pinot, loaded[table.name], day, segments, arguments.kinds)
         sets = [NOTHING, *(pick.structures for pick in picks.values())]
         for size in SIZES:
             _told(f"{table.name}: enumerating sets of {size}")
@@ -87,22 +102,28 @@ def _advised(pinot: RunningPinot, scratch: Path, kept: Path, arguments: argparse
 
 def _loaded(pinot: RunningPinot, table: GeneratedTable, scratch: Path, segments: Path) -> _Loaded:
     names = _load_copy(pinot, table, scratch, segments)
-    return _Loaded(table, (table,), tuple(names), _sorted_columns(segments, table.name))
+    return _Loaded((table,), (names,), _sorted_columns(segments, table.name))
 
 
-def _enumerated(loaded: _Loaded, day: ReplayedDay, segments: Path, kinds: list[str]) -> EnumeratedSets:
+def _enumerated(
+    pinot: RunningPinot, loaded: _Loaded, day: ReplayedDay, segments: Path, kinds: list[str]
+) -> EnumeratedSets:
     always_sorted = frozenset.intersection(*loaded.sorted_columns.values())
     structures = [
         Structure(kind, column.name)
         for kind in kinds
-        for column in loaded.table.columns
+        for column in loaded.copies[0].columns
         if column.name not in always_sorted and not (column.is_raw and kind == "inverted")
     ]
-    return EnumeratedSets(
-        day,
-        structures,
-        lambda query, built: predicted_entries(query, segments, index_set(day.table, built)),
-    )
+    (order,) = _orders(pinot, loaded)
+    (names,) = loaded.segments
+    predictor = Predictor(lambda variant: opened_segments(segments, variant, names))
+
+    def predicted(query: GeneratedQuery, built: Structures) -> float | None:
+        found = predictor.entries(Measured(query, index_set(day.table, built), (), (tuple(order),)))
+        return None if found is None else sum(found)
+
+    return EnumeratedSets(day, structures, predicted)
 
 
 def _lines(
@@ -167,19 +188,26 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--seed", type=int, default=1, help="of the day's queries (1)")
     parser.add_argument("--table-seed", type=int, default=1, help="of the tables' rows (1)")
+    parser.add_argument("--tables", type=_words, default=list(TABLES), help="of them (events,orders)")
     parser.add_argument("--lines", type=int, default=350, help="queries a table (350)")
     parser.add_argument("--best", type=int, default=8, help="pairs and triples to build, of each (8)")
-    parser.add_argument(
-        "--kinds", type=lambda text: text.split(","), default=["inverted"], help="of indexes (inverted)"
-    )
+    parser.add_argument("--kinds", type=_words, default=["inverted"], help="of indexes (inverted)")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep log, segments and measurements there")
     parser.add_argument("--pinot-dir", default=CACHE, help=f"where Pinot's jars are kept ({CACHE})")
     parser.add_argument("--heap", default="2g", help="Pinot's heap (2g)")
     arguments = parser.parse_args()
+    unnamed = set(arguments.tables) - set(TABLES)
+    if unnamed:
+        parser.error(f"--tables {','.join(sorted(unnamed))}: {', '.join(TABLES)}")
+    arguments.tables = [TABLES[name] for name in dict.fromkeys(arguments.tables)]
     unknown = set(arguments.kinds) - {"inverted", "range"}
     if unknown:
         parser.error(f"--kinds {','.join(sorted(unknown))}: inverted, range or both, by a comma")
     return arguments
+
+
+def _words(text: str) -> list[str]:
+    return text.split(",")
 
 
 if __name__ == "__main__":

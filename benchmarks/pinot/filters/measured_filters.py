@@ -185,7 +185,7 @@ def _apply(pinot: RunningPinot, loaded: _Loaded, index_set: IndexSet) -> None:
             found = parse_index_map(content)
             wanted = {
                 "inverted_index": set(index_set.inverted) - loaded.sorted_columns[segment],
-                "range_index": set(index_set.ranges),
+                "range_index": set(index_set.ranges) - loaded.sorted_columns[segment],
             }
             for kind, columns in wanted.items():
                 built = {column for column, index in found if index == kind}
@@ -194,7 +194,7 @@ def _apply(pinot: RunningPinot, loaded: _Loaded, index_set: IndexSet) -> None:
 
 
 def _sorted_columns(segments: Path, table: str) -> dict[str, frozenset[str]]:
-    """Return each segment's sorted columns: Pinot builds no inverted index on them."""
+    """Return each segment's sorted columns: Pinot builds neither index on them."""
     found = {}
     for file in list_segments(segments, [table]):
         facts = read_segment_facts(file)

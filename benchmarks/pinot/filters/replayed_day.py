@@ -50,19 +50,13 @@ class ReplayedDay:
     def replay(
         self, pinot: RunningPinot, build: Callable[[IndexSet], None], sets: Sequence[Structures]
     ) -> None:
-        """Build each set that was not yet, and ask the queries that name a column of it."""
+        """Build each set that was not yet, and ask every query under it, each once."""
         for structures in sets:
             if structures in self._costs:
                 continue
             build(index_set(self.table, structures))
             self._costs[structures] = sum(
-                count
-                * (
-                    pinot.ask(query.sql).entries_in_filter
-                    if not structures or named_by(query, structures)
-                    else self.entries[query]
-                )
-                for query, count in self.queries.items()
+                count * pinot.ask(query.sql).entries_in_filter for query, count in self.queries.items()
             )
 
 
