@@ -106,9 +106,11 @@ def chosen_is_indexed_already(lab):
 
 
 def chosen_is_refused_too(lab):
-    lab.spoil(
-        "recommendations", lambda rows: rows.append({**refused(rows)[0], "column": chosen(rows)[0]["column"]})
-    )
+    def refuse_it(rows):
+        index = {key: chosen(rows)[0][key] for key in ("kind", "column")}
+        rows.append({**refused(rows)[0], **index})
+
+    lab.spoil("recommendations", refuse_it)
 
 
 def step_missing(lab):

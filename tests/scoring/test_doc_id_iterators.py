@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pinot_iterators as reference
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pinot_iterators import ROWS
 from starskip.scoring import doc_id_iterators
@@ -80,6 +80,8 @@ def matching(tree: DocIdIterator) -> np.ndarray:
             return ~matching(child)
 
 
+# Trees of long masks take their time to draw on a loaded machine.
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(tree=trees(), limit=st.one_of(st.none(), st.integers(0, ROWS)))
 def test_the_walk_reads_what_the_iterators_read(tree: DocIdIterator, limit: int | None) -> None:
     run = reference.Run("")
