@@ -72,7 +72,7 @@ def _unaccounted(night: Night, queries: Snapshot, table: str, of_table: int, in_
 
 def _kept_in_log(log: Mapping[str, object]) -> float:
     """Return the log's queries, those of several tables as often as they were shared out."""
-    return (number_of(log.get("queries")) or 0) + (number_of(log.get("shares")) or 0)
+    return (number_of(log.get("queries")) or 0) + (number_of(log.get("multi_stage_shares")) or 0)
 
 
 def _measures(table: str, run_date: date) -> dict[str, Measure]:

@@ -89,7 +89,10 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     parts = {table: Part(()) for table in expected or ()} | parts_of(receipts, _QUERIES)
     if night.tables is None and left_out:
         summary += LogSummary(queries=-left_out, other={"table_without_segments": left_out})
-    log: dict[str, Any] = {**summary.to_json(), "outside_run_date": outside, "shares": shares}
+    log: dict[str, Any] = {**summary.to_json(), "outside_run_date": outside}
+    if shares:
+        # Records beyond the first that queries of several tables are shared out to.
+        log["multi_stage_shares"] = shares
     if sampling.dropped_lines:
         log["sampling"] = asdict(sampling)
     lake = publish_lake_queries(engine, night, asides[1])
