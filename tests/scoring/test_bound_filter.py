@@ -139,3 +139,11 @@ def test_sorting_serves_equalities_and_ranges(where: str, is_served: bool) -> No
     (leaf,) = leaves(query_shape(fingerprint(f"select a from t where {where}").skeleton).filter)
     assert isinstance(leaf, Leaf)
     assert is_served_by_sorting(leaf, frozenset({"n"}), IndexRules()) is is_served
+
+
+def test_a_filter_is_asked_of_segments_that_pass_the_where_whole(window_of: Windows) -> None:
+    binder = filter_binder(window_of(a=[1, 2, 3], b=[5, 5, 6]), lambda leaf: False)
+    cut = fingerprint("select sum(a) filter(where b = 5), count(*) from t where a >= 1")
+    found = binder.bind(query_shape(cut.skeleton).filter, cut.literals)
+    assert isinstance(found, BoundAnd)
+    assert found.mask.tolist() == [True, True, False]

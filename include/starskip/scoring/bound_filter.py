@@ -114,7 +114,11 @@ class FilterBinder:
             case And(children):
                 return _bound_and(self._bind_all(children, literals, unknown_ratio))
             case Or(children):
-                return _bound_or([self.bind(child, literals, unknown_ratio) for child in children])
+                legs = [self.bind(child, literals, unknown_ratio) for child in children]
+                if any(isinstance(child, Filtered) for child in children):
+                    # A WHERE that all rows pass reads nothing itself; FILTERs beside it still do.
+                    legs = [leg for leg in legs if leg is not Fixed.EVERYTHING] or [Fixed.EVERYTHING]
+                return _bound_or(legs)
             case Not(child):
                 return _bound_not(self.bind(child, literals, unknown_ratio))
             case Filtered(rows, child):
