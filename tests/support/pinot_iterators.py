@@ -80,7 +80,8 @@ class Bitmap:
         return self.advance(self.at)
 
     def advance(self, row: int) -> int:
-        position = bisect_left(self.ordered, row)
+        # PeekableIntIterator never goes back, also where an AND begins anew.
+        position = bisect_left(self.ordered, max(row, self.at))
         match = self.ordered[position] if position < len(self.ordered) else ROWS
         self.at = match + 1
         return match
