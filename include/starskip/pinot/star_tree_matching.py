@@ -61,7 +61,7 @@ class PinotAggregation:
 
 @dataclass(frozen=True, slots=True)
 class ColumnFacts:
-    """What a segment tells of columns: those without a dictionary, with several values a row, with nulls.
+    """Column properties of one segment: those without a dictionary, with several values a row, with nulls.
 
     ``by_bitmap`` tells of a leaf that an index answers as a bitmap.
     """
@@ -78,7 +78,7 @@ NO_FACTS = ColumnFacts()
 
 @dataclass(frozen=True, slots=True)
 class TreePart:
-    """What one plan asks of a tree: the pairs of its functions, and the predicates by dimension, ANDed.
+    """Demand of one plan on a tree: the pairs of its functions, and the predicates by dimension, ANDed.
 
     ``condition``: the FILTER that the plan is for, None for what has none.
     """

@@ -1,4 +1,4 @@
-"""What Pinot's star-tree matcher takes, by release.
+"""Rules of Pinot's star-tree matcher, by release.
 
 Read in the source of the release tags 0.3.0 to 1.5.1 (StarTreeUtils, AggregationPlanNode and GroupByPlanNode,
 AggregationFunctionUtils, StarTreeFilterOperator); 0.11 was measured too (benchmarks/pinot_tree_matching.py).
@@ -33,7 +33,7 @@ DEFAULT_PARAMETERS: Mapping[str, float] = {"DISTINCTCOUNTHLL": 8.0, "PERCENTILET
 
 @dataclass(frozen=True, slots=True)
 class StarTreeRules:
-    """What one release takes; each rule names the release that brought it and the class that has it."""
+    """Rules of one release; each rule names the release that brought it and the class that has it."""
 
     or_of_one_dimension: bool
     """0.9, StarTreeUtils.isOrClauseValidForStarTree; before, any OR rules the trees out."""

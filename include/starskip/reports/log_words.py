@@ -1,4 +1,4 @@
-"""What the advice lost to the log: dropped lines, redacted texts, and queries told together with others."""
+"""Sentences on losses of the log: dropped lines, redacted texts, and queries told together with others."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class BoundLeaf:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundAnd:
-    """All children hold; in text order, which ``keeps_order`` says is that of their evaluation."""
+    """Conjunction in text order; ``keeps_order``: the children are evaluated in that order too."""
 
     children: tuple[BoundFilter, ...]
     mask: Mask

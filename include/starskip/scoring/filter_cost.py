@@ -41,7 +41,7 @@ _LARGEST_BLOCK_ROWS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class FilterEntries:
-    """What a filter reads on a window: ``eager`` before its first match, ``walked`` for all that follow.
+    """Entries read on a window: ``eager`` before the first match, ``walked`` for all that follow.
 
     ``matches``: rows found; fewer than there are where a LIMIT ended the walk (``is_ended`` false).
     """

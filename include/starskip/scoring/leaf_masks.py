@@ -29,7 +29,7 @@ _ASSUMED_RATIOS: Mapping[Operator, float] = {
     Operator.NOT_IN: 0.8,
     Operator.RANGE: 1 / 3,
 }
-"""Share of rows that a predicate keeps where the column could not be read (design.md: 1/3 for ranges)."""
+"""Share of rows that a predicate keeps where the column could not be read."""
 
 _ASSUMED_OTHER_RATIO = 0.5
 

@@ -1,4 +1,4 @@
-"""What the counters of a query say of one segment: rows that passed, entries that were read."""
+"""Counters of a logged query, put down to one segment: rows that passed, entries that were read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ENTRIES_WEIGHT = 4.0
 
 @dataclass(frozen=True, slots=True)
 class ObservedScan:
-    """Of a segment in which rows matched, a row of it.
+    """Observed scan of a segment in which rows matched, a row of it.
 
     ``passing_ratio``: share of rows that passed the filter. Entries in filter lie between ``least_entries``,
     where every segment was scanned, and ``most_entries``, where those alone that hold a match were; None

@@ -67,7 +67,7 @@ def k_selection(
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """How many structures a set may have, and where their sizes count, how many bytes."""
+    """Limits of a set: its number of structures and, where sizes count, its bytes."""
 
     max_structures: int
     sizes: Mapping[Structure, float] | None

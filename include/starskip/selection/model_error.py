@@ -1,4 +1,4 @@
-"""How far the cost model itself may be off, as a part of a table's entries that are saved.
+"""Error of the cost model itself, as a part of a table's entries that are saved.
 
 The walk of a filter is exact for the rows that it sees. What it does not see widens the interval: rows and
 literals that were left out of the sample, literals that the log does not hold, LIMITs that end a query in

@@ -30,7 +30,7 @@ _REDACTED = r"(?P<redacted> \? )"
 _NUMBER = r"(?P<number> (?<![\w$.]) (?:\d++(?:\.\d*+)?+|\.\d++) (?:[eE][+-]?\d++)?+ (?![\w$]) )"
 _PIECE = re.compile(rf"{_COMMENT} | {_STRING} | {_CALLED} | {_NAME} | {_REDACTED} | {_NUMBER}", re.VERBOSE)
 COMMENT_OR_LITERAL = re.compile(rf"{_COMMENT} | {_STRING} | {_REDACTED} | {_NUMBER}", re.VERBOSE)
-"""What is cut out of a text that has no quoted names."""
+"""Pattern that is cut out of a text without quoted names."""
 
 _LIST = re.compile(rf"\(\s*-?\s*{SLOT}(?:\s*,\s*-?\s*{SLOT})*+\s*\)")
 _IN = re.compile(r"\bIN\s*$", re.IGNORECASE)

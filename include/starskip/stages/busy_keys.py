@@ -1,4 +1,4 @@
-"""Which texts of a log are worth parsing, where it has more shapes than are kept."""
+"""Selection of the texts worth parsing, of a log with more shapes than are kept."""
 
 from __future__ import annotations
 

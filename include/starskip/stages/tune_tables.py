@@ -76,7 +76,7 @@ class TuneAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ScoredTables:
-    """What is known before anything is chosen: shapes and overviews by table, votes and sizes of all.
+    """Facts before anything is chosen: shapes and overviews by table, votes and sizes of all.
 
     ``leaves``: by table, how many of its queries were leaves of multi-stage queries.
     """

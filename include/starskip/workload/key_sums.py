@@ -1,4 +1,4 @@
-"""What the queries of each skeleton key scanned, in bounded memory, and the busiest keys of each table.
+"""Entries scanned by skeleton key, in bounded memory, and the busiest keys of each table.
 
 Keys are told apart by all their bits up to MAX_KEYS of a table; beyond, by as many leading bits as keep them
 within it, and keys of one prefix are summed as one. How many bits that takes depends on the set of keys only,

@@ -34,7 +34,7 @@ _BY_SEGMENTS = ("segments_queried", "segments_processed", "segments_matched")
 
 @dataclass(frozen=True, slots=True)
 class TableSize:
-    """What is known of a table that queries join: its rows, and the names of its columns."""
+    """Size and names of a table that queries join: its rows, and the names of its columns."""
 
     rows: int
     columns: frozenset[str]

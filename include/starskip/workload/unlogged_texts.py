@@ -1,4 +1,4 @@
-"""How much of a table's log the broker redacted, and what that costs the advice."""
+"""Share of a table's log that the broker redacted, and its cost to the advice."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from starskip.sql.redacted_text import is_redacted
 from starskip.workload.shape_workload import UNPARSED, WHOLLY_REDACTED, ShapeWorkload
 
 REDACTED_ERROR_RATIO = 0.06
-"""What drawn literals add to the model's error, as a standard deviation where every query has them.
+"""Error that drawn literals add to the model's, as a standard deviation where every query has them.
 
 Measured on redacted logs of four tables: with it, the 90 % intervals hold 91 to 100 % of the savings that a
 real Pinot showed under each set of up to three indexes; without, 43 to 78 %.

@@ -1,4 +1,4 @@
-"""What a version of Pinot reads a star-tree for, of one query text."""
+"""Reads of a star-tree by a version of Pinot, for one query text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one plan of a query reads a tree for."""
+"""Purpose of one plan's read of a tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much one query reads of one tree."""
+"""Documents and entries that one query reads of one tree."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class TreeReading:
 
     @property
     def documents(self) -> float:
-        """All that are looked at."""
+        """Documents looked at."""
         return self.aggregated + self.of_leaves
 
     @property
     def documents_scanned(self) -> float:
-        """What Pinot calls numDocsScanned: those that meet all predicates."""
+        """Documents that Pinot counts as numDocsScanned: those that meet all predicates."""
         return self.aggregated + self.passing
 
     def times(self, factor: float) -> TreeReading:
