@@ -16,7 +16,7 @@ from starskip.reports.charts import (
     skipping_chart,
     star_tree_chart,
 )
-from starskip.reports.config_block import config_block
+from starskip.reports.config_block import config_block, whole_config_block
 from starskip.reports.evidence import Evidence
 from starskip.reports.masking import masked_evidence
 from starskip.reports.sentences import headline
@@ -50,6 +50,7 @@ def render_html(evidence: Evidence) -> str:
         sections=[each for each in SECTIONS if not evidence.lake_only or each in _OF_THE_LAKE],
         headline=headline(evidence),
         config_block=config_block(evidence),
+        whole_config=whole_config_block(evidence),
         charts=_charts(evidence),
         # Our own file, and a style element knows no entities: it must stay as it is, to the byte of its hash.
         style=Markup(_style()),  # noqa: S704

@@ -29,6 +29,7 @@ from starskip.stages.score_votes import read_overviews
 from starskip.stages.skipping_advice import publish_skipping_advice
 from starskip.stages.tree_advice import TableRows, TreeOffer, tree_offer
 from starskip.stages.tree_properties import star_tree_properties
+from starskip.stages.trees_in_force import TreesInForce, star_trees_in_force
 from starskip.star_tree.build.build_tree import RunTasks
 from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.tables.table_overview import TableOverview
@@ -44,6 +45,7 @@ def select_indexes(engine: Engine, night: Night) -> StageResult:
     chosen = chosen_trees = 0
     warnings: list[str] = []
     snapshot_of = cache(night.store.snapshot)
+    configs = night.table_configs()
     for table in tables:
         past = past_nights(night, table, snapshot_of)
         warnings.extend(past.warnings)
@@ -60,6 +62,7 @@ def select_indexes(engine: Engine, night: Night) -> StageResult:
             past=past,
             size_bytes=sizes,
             tree_source=_tree_source(engine, night, table, shapes, overview),
+            configured_trees=star_trees_in_force(configs.get(table, ())),
             leaves=_leaves(night, table),
         )
         chosen_trees += len(advice.star_trees.trees)
@@ -103,8 +106,11 @@ def _tree_offer(
     settings: Settings,
     window: Mapping[str, ShapeEntries],
     known: Sequence[StarTreeConfig],
+    held: TreesInForce,
 ) -> TreeOffer:
-    return tree_offer(run_tasks, aside, table, shapes, overview, rows, settings, window=window, known=known)
+    return tree_offer(
+        run_tasks, aside, table, shapes, overview, rows, settings, window=window, known=known, held=held
+    )
 
 
 def _rows(night: Night, artefact: str, table: str) -> pa.Table:
@@ -182,7 +188,7 @@ def _properties(advice: TableAdvice) -> Mapping[str, Any]:
         },
         **{name: getattr(advice, name) for name in ("unlogged_queries", "unlogged_entries", "leaves")},
         "unlogged_texts": advice.unlogged_texts.to_json(),
-        **star_tree_properties(advice.star_trees, advice.tree_offer),
+        **star_tree_properties(advice.star_trees, advice.tree_offer, advice.trees_in_force),
     }
 
 
