@@ -180,6 +180,9 @@ class KCurve:
 class ShapeEvidence:
     """One shape; ``columns`` are those of the chosen indexes that serve it, ``latency_ms`` its mean.
 
+    A chosen star-tree that answers it stands there instead, and the saving is that of all entries, those
+    scanned post filter too.
+
     ``full_text`` is one query as logged, null unless the settings ask for it.
     """
 

@@ -191,14 +191,19 @@ def _shape(
 ) -> ShapeEvidence:
     """Return one shape; ``tree``: number of the chosen star-tree that answers it, and the documents read."""
     entries = shape.weighted_entries
+    saving_ratio = 0.0
     if tree is None:
         built = frozenset(s for item in lists for s in item.structures if s in chosen)
-        saved = sum(item.saving(built).entries for item in lists)
+        if entries:
+            saving_ratio = sum(item.saving(built).entries for item in lists) / entries
         helpers = tuple(sorted(map(column_label, built)))
     else:
+        behind = settings.post_filter_entry_weight * shape.entries_scanned_post_filter
+        scanned = shape.entries_scanned_in_filter + behind
         # Failed queries scan as before: no advice counts them as saved.
-        answered = entries * (1.0 - shape.failed_entries_scanned_in_filter / (shape.estimated_entries or 1.0))
-        saved = max(answered - shape.weighted_queries * tree[1], 0.0)
+        read = shape.failed_entries_scanned_in_filter + (shape.queries - shape.failed) * tree[1]
+        if scanned:
+            saving_ratio = max(1.0 - read / scanned, 0.0)
         helpers = (f"star-tree {tree[0]}",)
     example = next(iter(shape.instances), None)
     show = settings.show_literals and shape.is_parsed and example is not None
@@ -208,7 +213,7 @@ def _shape(
         queries=shape.queries,
         entries_scanned_in_filter=shape.entries_scanned_in_filter,
         entries_ratio=entries / total,
-        predicted_saving_ratio=saved / entries if entries else 0.0,
+        predicted_saving_ratio=saving_ratio,
         columns=helpers,
         latency_ms=shape.latency_ms_mean,
         full_text=query_text(shape.skeleton, example) if show and example is not None else None,
