@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from starskip.reports.evidence import ConfigValue, Evidence
@@ -9,7 +10,11 @@ from starskip.reports.evidence_json import harmless_json
 from starskip.reports.star_tree_entry import STAR_TREES_KEY, star_tree_entry
 
 MAX_BLOCK = 20_000
+MAX_ON_A_LINE = 4
 MAX_CONFIG = 200_000
+
+_TEXT = r'\s*"(?:[^"\\]|\\.)*"'
+_LIST = re.compile(rf"\[\n({_TEXT}(?:,\n{_TEXT})*)\n\s*\]")
 
 
 def config_block(evidence: Evidence) -> str | None:
@@ -24,7 +29,7 @@ def config_block(evidence: Evidence) -> str | None:
     new = evidence.star_trees.proposed if evidence.star_trees else ()
     if new:
         proposed[STAR_TREES_KEY] = [*evidence.change.star_trees, *map(star_tree_entry, new)]
-    block = harmless_json({"tableIndexConfig": proposed})
+    block = _on_one_line(harmless_json({"tableIndexConfig": proposed}))
     return block if len(block) <= MAX_BLOCK else None
 
 
@@ -32,8 +37,18 @@ def whole_config_block(evidence: Evidence) -> str | None:
     """Return the whole proposed table config; None where none was given or it is too long to be shown."""
     if evidence.change.config is None:
         return None
-    block = harmless_json(evidence.change.config)
+    block = _on_one_line(harmless_json(evidence.change.config))
     return block if len(block) <= MAX_CONFIG else None
+
+
+def _on_one_line(block: str) -> str:
+    """Return the JSON with short lists of texts on one line each, as people write them."""
+
+    def joined(found: re.Match[str]) -> str:
+        texts = [each.strip() for each in found[1].split(",\n")]
+        return f"[{', '.join(texts)}]" if len(texts) <= MAX_ON_A_LINE else found[0]
+
+    return _LIST.sub(joined, block)
 
 
 def _length(value: ConfigValue) -> int:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from starskip.errors import printable
+from starskip.number_text import decimal, milliseconds, percent_range, share
 from starskip.reports.evidence import DataQuality, Evidence, LatencyEvidence, Structure
 from starskip.reports.log_words import NO_TEXT_AT_ALL, leaf_words, redaction_words
-from starskip.reports.number_text import decimal, milliseconds, percent, percent_range
 from starskip.reports.skipping_evidence import SkippingIndexes
 
 MAX_NAMES_IN_HEADLINE = 6
@@ -199,19 +199,8 @@ def filter_text(sql: str) -> str:
 
 def _saving(evidence: Evidence) -> str:
     ratio, interval = evidence.summary.predicted_saving_ratio, evidence.summary.predicted_interval
-    decimals = _decimals(ratio)
-    return (
-        f"{percent(ratio, decimals)} (90 % interval {percent_range(interval.low, interval.high, decimals)})"
-    )
-
-
-def _share(ratio: float) -> str:
-    """Return a share as sentences tell it: in whole percents, and one below a tenth with one decimal."""
-    return percent(ratio, _decimals(ratio))
-
-
-def _decimals(ratio: float) -> int:
-    return 0 if abs(ratio) >= 0.095 else 1
+    decimals = 0 if abs(ratio) >= 0.095 else 1
+    return f"{share(ratio)} (90 % interval {percent_range(interval.low, interval.high, decimals)})"
 
 
 def _star_trees(evidence: Evidence) -> tuple[Piece, ...]:
@@ -233,7 +222,7 @@ def _star_trees(evidence: Evidence) -> tuple[Piece, ...]:
     saves = "it saves" if len(new) == 1 else "they save"
     return (
         *what,
-        Piece(f": {saves} {_share(sum(known))} of all entries scanned, in filters and behind them."),
+        Piece(f": {saves} {share(sum(known))} of all entries scanned, in filters and behind them."),
     )
 
 
@@ -247,7 +236,7 @@ def _fewer_bytes(indexes: SkippingIndexes | None) -> tuple[str, ...]:
         return ()
     number = len(indexes.chosen)
     subject = "A skipping index lets" if number == 1 else f"{number} skipping indexes let"
-    return f"{subject} Spark queries", f"read {_share(indexes.saving_ratio)} fewer bytes."
+    return f"{subject} Spark queries", f"read {share(indexes.saving_ratio)} fewer bytes."
 
 
 def _lake_headline(evidence: Evidence, table: Piece) -> tuple[Piece, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from starskip.reports.number_text import count
+from starskip.number_text import count
 from starskip.reports.star_tree_evidence import ChosenStarTree
 
 STAR_TREES_KEY = "starTreeIndexConfigs"

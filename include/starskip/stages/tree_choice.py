@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from starskip.number_text import saves
 from starskip.scoring.structure import Structure
 from starskip.selection.look_back import NightVotes
 from starskip.selection.recommendation import Budget, Refusal, Refused
@@ -55,6 +56,6 @@ def answered_by_trees(
     found = []
     for item in sorted(gone):
         alone = total_saving(before, [item]) / max(window.entries.total, 1.0)
-        detail = f"saves {alone:.2%} of the entries scanned by itself, of queries that a star-tree answers"
+        detail = f"by itself it {saves(alone)} of the entries scanned, of queries that a star-tree answers"
         found.append(Refused(item, Refusal.ANSWERED_BY_STAR_TREE, detail, alone))
     return tuple(found)
