@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +13,7 @@ import pytest
 from starskip.reports.evidence_json import evidence_from_json
 from starskip.reports.hidden_secrets import HIDDEN
 from starskip.reports.report_summary import report_summary
-from starskip.settings import Settings
 
-SAMPLE = Path(__file__).parents[2] / "include" / "sample"
 GIVEN: dict[str, Any] = {
     "tableName": "lineitem_OFFLINE",
     "tableIndexConfig": {"streamConfigs": {"stream.kafka.password": "hunter2"}, "loadMode": "MMAP"},
@@ -22,16 +21,15 @@ GIVEN: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def nights(tmp_path_factory: pytest.TempPathFactory, make_lab: Callable[..., Any]) -> list[Mapping[str, Any]]:
+def nights(
+    tmp_path_factory: pytest.TempPathFactory, small_store: Path, make_lab: Callable[..., Any]
+) -> list[Mapping[str, Any]]:
     """Reports of lineitem: as advised first, then with the star-trees of that advice in the config."""
-    lab = make_lab(tmp_path_factory.mktemp("followed"), Settings())
+    root = tmp_path_factory.mktemp("followed") / "lab"
+    shutil.copytree(small_store, root)
+    lab = make_lab(root)
     config = lab.root / "lineitem.json"
-    night = lab.night(
-        log_paths=[str(SAMPLE / "logs")],
-        segments_root=str(SAMPLE / "segments"),
-        tables=frozenset(["lineitem"]),
-        table_config_paths=[str(config)],
-    )
+    night = lab.night(tables=frozenset(["lineitem"]), table_config_paths=[str(config)])
     config.write_text(json.dumps(GIVEN))
     lab.run(night)
     first = lab.report("lineitem")
