@@ -190,6 +190,29 @@ def test_a_list_says_why_a_table_has_no_report_or_an_old_one(
     assert "its report.json is missing" in page
 
 
+def test_a_history_says_which_star_trees_and_skipping_indexes_came(
+    cases: dict[str, Callable[[], Evidence]],
+) -> None:
+    night = cases["milliseconds"]()
+    assert night.star_trees is not None
+    assert night.skipping is not None
+    tree = replace(night.star_trees, chosen=night.star_trees.chosen[:1])
+    index = replace(night.skipping, chosen=night.skipping.chosen[:-1])
+    nights = (night, replace(night, star_trees=tree), replace(night, skipping=index), night)
+    rows = tuple(
+        ReportRow(date(2026, 11, 20 - age), "t", report_summary(each)) for age, each in enumerate(nights)
+    )
+    page = render_history(LINKS, "t", RowPage(rows))
+    cells = re.findall(r'<td class="changes">(.*?)</td>', page, re.DOTALL)
+    words = [" ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in cells]
+    assert words[0].startswith("+ star tree l_shipdate")
+    assert words[1].startswith("+ ")
+    assert " skipping " in words[1]
+    assert "− star tree l_shipdate" in words[1]
+    assert words[2].startswith("− ")
+    assert " skipping " in words[2]
+
+
 def test_a_history_says_what_joined_and_what_left(evidence: Evidence) -> None:
     newer = replace(evidence, chosen=evidence.chosen[:1])
     older = replace(evidence, chosen=evidence.chosen[1:2])
