@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from starskip.errors import SourceError
+from starskip.stages import collect_segment_metadata, look_for_log
 
 UNLOGGED = date(2026, 11, 15)
 DATED = ("queries", "rejected_records", "votes", "recommendations", "reports")
@@ -20,6 +21,26 @@ def test_a_log_of_other_days_alone(lab: Any) -> None:
     with pytest.raises(SourceError, match="no log of 2026-11-15: 1 log files hold no record of that day"):
         lab.run(lab.night(run_date=UNLOGGED))
     assert all(not lab.night().store.run_dates(artefact) for artefact in DATED)
+
+
+@pytest.mark.parametrize("date_in_name", [False, True])
+def test_it_is_found_out_before_a_segment_is_read(
+    date_in_name: bool, lab: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collect_segment_metadata, "collect_facts", lambda _: pytest.fail("segments are read"))
+    if date_in_name:
+        (path,) = lab.logs.iterdir()
+        path.rename(lab.logs / f"broker-{UNLOGGED}.log.gz")
+    with pytest.raises(SourceError, match="no log of 2026-11-15: 1 log files hold no record of that day"):
+        lab.run(lab.night(run_date=UNLOGGED), ["collect_segment_metadata"])
+    assert list(lab.night().store.artefacts()) == []
+
+
+def test_a_long_log_of_other_days_is_not_read_twice(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(look_for_log, "_MOST_BYTES", 1_000)
+    lab.run(lab.night(run_date=UNLOGGED), ["collect_segment_metadata"])
+    with pytest.raises(SourceError, match="no log of 2026-11-15: 1 log files hold no record of that day"):
+        lab.run(lab.night(run_date=UNLOGGED), ["parse_query_logs"])
 
 
 def test_an_empty_folder(lab: Any) -> None:
