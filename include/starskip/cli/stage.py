@@ -14,10 +14,10 @@ from starskip.cli.progress import progress
 from starskip.cli.table_names import table_names
 from starskip.skipping.registry import load_modules
 from starskip.stages.engine import Engine
-from starskip.stages.gate_verdicts import STAGES
 from starskip.stages.local_engine import LocalEngine
 from starskip.stages.night import Night, StageResult
 from starskip.stages.night_from_config import NightArguments, night_from_config
+from starskip.stages.stage_names import STAGES
 
 
 @click.command(name="stage")
