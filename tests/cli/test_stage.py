@@ -150,3 +150,16 @@ def test_who_may_read_is_one_of_three(call: Call, config: Path) -> None:
     result = call("stage", STAGES[0], "--config", config, *DATE)
     assert result.exit_code == 3
     assert "artefacts_readable_by must be one of owner, group, all" in result.stderr
+
+
+def test_all_stages_of_a_night_without_a_log_end_before_the_first(
+    call: Call, config: Path, logs: Path
+) -> None:
+    config.write_text(config.read_text().replace("broker-{run_date}.log.gz", "broker-2026-11-18.log.gz"))
+    result = call("stage", "all", "--config", config, *DATE)
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert result.stderr.startswith(
+        "starskip: no log of 2026-11-20: 1 log files hold no record of that day and 1"
+    )
+    assert not (config.parent / "store").exists()
+    assert call("stage", STAGES[0], "--config", config, *DATE).exit_code == 0

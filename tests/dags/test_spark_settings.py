@@ -133,6 +133,22 @@ def test_what_spark_defaults_says_still_counts_beside_a_secret(
     assert found.properties == "spark.eventLog.dir file:/events\nspark.authenticate.secret=hush\n"
 
 
+def test_a_night_without_a_log_submits_no_job(
+    nightly: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+    from airflow.sdk.exceptions import AirflowFailException
+
+    sample = CHECKOUT / "include" / "sample"
+    (tmp_path / "night.yaml").write_text(
+        f"artefacts: a\nsegments_root: {sample}/segments\nlog_paths: ['{sample}/logs/broker-2026-11-18.log.gz']\n"
+    )
+    monkeypatch.setenv("STARSKIP_CONFIG", str(tmp_path / "night.yaml"))
+    monkeypatch.setattr(SparkSubmitOperator, "execute", lambda *_: pytest.fail("a job was submitted"))
+    with pytest.raises(AirflowFailException, match="no log of 2026-11-20: 1 log files hold no record"):
+        nightly.task_dict["collect_segment_metadata"].execute(context_of(nightly))
+
+
 @pytest.mark.parametrize(
     ("conf", "said"),
     [

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from starskip.orchestration.report_link import ReportLink
 from starskip.orchestration.spark_settings import connection_settings, may_be_secret, secret_file
 from starskip.orchestration.store_connection import use_store_connection
 from starskip.orchestration.task_failure import failing_at_once, note_failure
+from starskip.stages.stage_names import STAGES
 from starskip.stages.submitting_process import SUBMITTED_BY
 
 _EVERYWHERE = {
@@ -62,6 +64,7 @@ class SparkStageOperator(SparkSubmitOperator):
     def execute(self, context: Any) -> Mapping[str, int]:  # type: ignore[override]
         """Submit the job, wait for it, and return its counts."""
         # The DAG file imports this module: what reads a night is imported by the task that submits a job.
+        from starskip.stages.look_for_log import look_for_log
         from starskip.stages.night_from_config import spark_settings
 
         with failing_at_once(context):
@@ -72,6 +75,8 @@ class SparkStageOperator(SparkSubmitOperator):
                 **connection_settings(self._conn_id, connection.extra),
                 **spark_settings(request.config),
             }
+            if self.task_id == STAGES[0]:
+                look_for_log(request.night(datetime.now(UTC)))
         master = connection.master
         is_local = _LOCAL_MASTER.fullmatch(master) is not None
         self.name = f"{self.task_id}:{request.run_date.isoformat()}"

@@ -24,7 +24,6 @@ from starskip.pinot.segments.facts_table import collect_facts, source_identity
 from starskip.pinot.segments.segment_files import SegmentFile
 from starskip.stages.engine import Engine, Rows
 from starskip.stages.lake_only import LAKE_ONLY, find_lake_only
-from starskip.stages.look_for_log import look_for_log
 from starskip.stages.night import Night, StageResult
 from starskip.stages.receipts import MAX_RECEIPTS, RECEIPTS, TableWriter, note_receipt, notes_of, parts_of
 from starskip.stages.segment_listing import segment_listing
@@ -40,13 +39,10 @@ _KNOWN = pa.schema([("table", pa.string()), ("source_file", pa.string()), ("sour
 def collect_segment_metadata(engine: Engine, night: Night) -> StageResult:
     """Publish ``table_facts`` and ``damaged_segments`` of the night's tables.
 
-    Tables that lie in the lake alone have facts without a row. Raises SourceError for a night without a log.
+    Tables that lie in the lake alone have facts without a row.
     """
     lake_only = find_lake_only(night)
     files, warnings = _listing(night, lake_only)
-    if files:
-        # What reading segments takes is not spent on a night that then finds no log.
-        look_for_log(night)
     former = _former_snapshot(night)
     try:
         result = _collected(engine, night, files, lake_only, former)

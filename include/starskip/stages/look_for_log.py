@@ -12,6 +12,7 @@ from starskip.errors import SourceError
 from starskip.pinot.logs.log_files import log_splits
 from starskip.pinot.logs.parse_records import parse_split
 from starskip.pinot.logs.untimed_day import may_be_of_day
+from starskip.stages.lake_only import find_lake_only
 from starskip.stages.night import Night
 from starskip.stages.night_logs import night_logs
 
@@ -22,10 +23,13 @@ _MOST_BYTES = 128 << 20
 def look_for_log(night: Night) -> None:
     """Raise SourceError where the logs of the night hold no record of its day.
 
-    Files whose path names the day come first, and the first record of the day ends the look. A log of more
+    For the start of a whole night: a stage by itself has no use for it. Where all tables lie in the lake alone no
+    log is looked for. Files whose path names the day come first, and the first record of the day ends the look. A log of more
     than 128 MiB of records of other days may hold one all the same: parse_query_logs tells.
     """
-    if not night.log_paths:
+    if not night.log_paths or not night.segments_root:
+        return
+    if night.tables is not None and night.tables <= find_lake_only(night):
         return
     logs = night_logs(night.log_paths, night.run_date, neighbours=night.settings.read_neighbouring_logs)
     zone = night.settings.log_time_zone
