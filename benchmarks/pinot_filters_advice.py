@@ -25,15 +25,8 @@ from pinot.filters.enumerated_sets import EnumeratedSets
 from pinot.filters.events_table import events_table
 from pinot.filters.filter_truth import Measured
 from pinot.filters.generated_queries import GeneratedQuery
-from pinot.filters.generated_table import GeneratedTable
-from pinot.filters.measured_filters import (
-    PROCESSORS,
-    _apply,
-    _load_copy,
-    _Loaded,
-    _orders,
-    _sorted_columns,
-)
+from pinot.filters.loaded_table import LoadedTable, apply_indexes, load_table, segment_orders
+from pinot.filters.measured_filters import PROCESSORS
 from pinot.filters.opened_segments import opened_segments
 from pinot.filters.orders_table import orders_table
 from pinot.filters.predicted_entries import Predictor
@@ -74,7 +67,7 @@ def main() -> None:
 def _advised(pinot: RunningPinot, scratch: Path, kept: Path, arguments: argparse.Namespace) -> None:
     segments, log = kept / "segments", kept / "broker.log"
     tables = [make(arguments.table_seed) for make in arguments.tables]
-    loaded = {table.name: _loaded(pinot, table, scratch, segments) for table in tables}
+    loaded = {table.name: load_table(pinot, table, scratch, segments, copies=1) for table in tables}
     start = len(pinot.query_log)
     days = {
         each.name: ask_day(pinot, each.name, query_day(each, arguments.lines, arguments.seed))
@@ -95,18 +88,13 @@ def _advised(pinot: RunningPinot, scratch: Path, kept: Path, arguments: argparse
         sets = list(dict.fromkeys(sets))
         for number, each in enumerate(sets, 1):
             _told(f"{table.name}: set {number} of {len(sets)}: {index_set(table.name, each).name}")
-            day.replay(pinot, lambda built, of=loaded[table.name]: _apply(pinot, of, built), [each])
+            day.replay(pinot, lambda built, of=loaded[table.name]: apply_indexes(pinot, of, built), [each])
         print(*_lines(day, picks, enumerated, tuned), sep="\n", flush=True)
         _keep(kept / f"{table.name}.json", day, picks, enumerated)
 
 
-def _loaded(pinot: RunningPinot, table: GeneratedTable, scratch: Path, segments: Path) -> _Loaded:
-    names = _load_copy(pinot, table, scratch, segments)
-    return _Loaded((table,), (names,), _sorted_columns(segments, table.name))
-
-
 def _enumerated(
-    pinot: RunningPinot, loaded: _Loaded, day: ReplayedDay, segments: Path, kinds: list[str]
+    pinot: RunningPinot, loaded: LoadedTable, day: ReplayedDay, segments: Path, kinds: list[str]
 ) -> EnumeratedSets:
     always_sorted = frozenset.intersection(*loaded.sorted_columns.values())
     structures = [
@@ -115,7 +103,7 @@ def _enumerated(
         for column in loaded.copies[0].columns
         if column.name not in always_sorted and not (column.is_raw and kind == "inverted")
     ]
-    (order,) = _orders(pinot, loaded)
+    (order,) = segment_orders(pinot, loaded)
     (names,) = loaded.segments
     predictor = Predictor(lambda variant: opened_segments(segments, variant, names))
 

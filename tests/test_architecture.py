@@ -16,7 +16,7 @@ PACKAGE = ROOT / "starskip"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS = [
-    {"errors", "settings"},
+    {"errors", "number_text", "settings"},
     {"files"},
     {"artefacts"},
     {"tables"},

@@ -141,7 +141,7 @@ def test_a_night_without_a_log_submits_no_job(
 
     sample = CHECKOUT / "include" / "sample"
     (tmp_path / "night.yaml").write_text(
-        f"artefacts: a\nsegments_root: {sample}/segments\nlog_paths: ['{sample}/logs/broker-2026-11-18.log.gz']\n"
+        f"artefacts: a\nsegments_root: {sample}/segments\nlog_paths: {sample}/logs/broker-2026-11-18.log.gz\n"
     )
     monkeypatch.setenv("STARSKIP_CONFIG", str(tmp_path / "night.yaml"))
     monkeypatch.setattr(SparkSubmitOperator, "execute", lambda *_: pytest.fail("a job was submitted"))

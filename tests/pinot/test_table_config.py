@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Any
 
 import pytest
 from starskip.errors import ConfigError
-from starskip.pinot.table_config import TableConfig, read_table_configs, with_index_changes
+from starskip.pinot.table_config import TableConfig, read_table_configs
 
 Write = Callable[..., Path]
 
@@ -131,53 +130,3 @@ def test_a_key_of_the_wrong_kind_is_named(change: dict[str, Any], sentence: str,
 def test_a_file_that_is_gone(tmp_path: Path) -> None:
     path = tmp_path / "nope.json"
     assert problem(path) == f"{path}: cannot be read (No such file or directory)"
-
-
-def test_added_indexes_join_those_in_force_and_the_rest_stays(write: Write) -> None:
-    config = only(write(CONFIG))
-    before = copy.deepcopy(config)
-    proposed = with_index_changes(
-        config, add_inverted=["x", "c", "a", "x"], add_range=["y"], sorted_column="z"
-    )
-    expected = copy.deepcopy(CONFIG)
-    expected["tableIndexConfig"] |= {
-        "invertedIndexColumns": ["a", "b", "x"],
-        "rangeIndexColumns": ["r", "y"],
-        "sortedColumn": ["z"],
-    }
-    assert proposed == expected
-    assert list(proposed["tableIndexConfig"]) == list(CONFIG["tableIndexConfig"])
-    assert config == before
-
-
-def test_dropped_indexes_leave_both_places(write: Write) -> None:
-    config = only(write(CONFIG))
-    proposed = with_index_changes(config, drop_inverted=["a", "c", "d", "e"])
-    again = only(write(proposed))
-    assert again.inverted_index_columns == ("b",)
-    assert again.range_index_columns == config.range_index_columns
-    assert again.text_index_columns == config.text_index_columns
-    assert again.no_dictionary_columns == config.no_dictionary_columns
-
-
-def test_no_change_gives_the_same_document(write: Write) -> None:
-    assert with_index_changes(only(write(CONFIG)), add_inverted=["a"], drop_inverted=["zz"]) == CONFIG
-
-
-@pytest.mark.parametrize("document", [{"tableName": "t"}, {"tableName": "t", "tableIndexConfig": None}])
-def test_a_first_index(document: dict[str, Any], write: Write) -> None:
-    proposed = with_index_changes(only(write(document)), add_inverted=["x"])
-    assert proposed == {"tableName": "t", "tableIndexConfig": {"invertedIndexColumns": ["x"]}}
-
-
-def test_a_change_without_any_given_config() -> None:
-    proposed = with_index_changes(TableConfig("t"), add_inverted=["x"])
-    assert proposed == {"tableIndexConfig": {"invertedIndexColumns": ["x"]}}
-
-
-def test_star_trees_come_behind_those_in_force(write: Write) -> None:
-    tree, new = ({"dimensionsSplitOrder": [name], "functionColumnPairs": ["COUNT__*"]} for name in "ab")
-    document = {"tableName": "t", "tableIndexConfig": {"starTreeIndexConfigs": [tree]}}
-    proposed = with_index_changes(only(write(document)), add_star_trees=[tree, new])
-    assert proposed["tableIndexConfig"]["starTreeIndexConfigs"] == [tree, new]
-    assert with_index_changes(only(write(document)), add_star_trees=[tree]) == document

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -29,10 +31,36 @@ def test_every_picture_has_words_and_every_table_a_caption(
     cases: dict[str, Callable[[], Evidence]], case: str
 ) -> None:
     page = render_html(cases[case]())
-    assert page.count("<table>") == page.count("<caption>")
+    assert page.count("<table") == page.count("<caption")
     assert page.count("<img ") == len(re.findall(r'<img [^>]*alt="[^"]{40,}"', page))
     assert page.count("<h1>") == 1
     assert len(page) < 250_000
+
+
+def test_the_contents_lead_to_every_section(cases: dict[str, Callable[[], Evidence]]) -> None:
+    page = render_html(cases["milliseconds"]())
+    contents = page[page.index('<nav class="contents"') : page.index("</nav>")]
+    assert re.findall(r'href="#([^"]*)"', contents) == re.findall(r'<section id="([^"]*)"', page)
+    assert re.findall(r">([^<]+)</a>", contents) == re.findall(r"<h2>([^<]*)</h2>", page)
+
+
+def test_a_change_says_how_it_comes_into_force_and_can_be_copied_whole(
+    cases: dict[str, Callable[[], Evidence]],
+) -> None:
+    page = render_html(cases["milliseconds"]())
+    assert "POST /segments/lineitem/reload" in page
+    assert "enableDynamicStarTreeCreation" in page
+    (part, whole) = re.findall(r'<pre class="copy"[^>]*>(.*?)</pre>', page, flags=re.DOTALL)
+    assert len(json.loads(html.unescape(part))["tableIndexConfig"]["starTreeIndexConfigs"]) == 3
+    assert json.loads(html.unescape(whole))["tableName"] == "lineitem_OFFLINE"
+    assert "tableIndexConfig.streamConfigs.stream.kafka.password" in page
+
+
+def test_refusals_and_settings_are_folded(cases: dict[str, Callable[[], Evidence]]) -> None:
+    page = render_html(cases["lineitem"]())
+    assert "<details open" not in page
+    settings = page[page.index('id="settings"') :]
+    assert settings.index("<details>") < settings.index("<table")
 
 
 def test_sections_stand_in_their_order(cases: dict[str, Callable[[], Evidence]]) -> None:

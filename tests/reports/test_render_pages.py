@@ -144,7 +144,8 @@ def test_a_list_says_what_star_trees_and_skipping_indexes_bring(
 ) -> None:
     row = ReportRow(DAY, "lineitem", report_summary(cases["milliseconds"]()))
     sentences = (
-        "2 star-trees save 14 % of all entries scanned, in filters and behind them. "
+        "Add 2 star-trees, on l_returnflag, l_linestatus, l_shipmode, l_shipdate; on l_shipdate, l_suppkey: "
+        "they save 14 % of all entries scanned, in filters and behind them. "
         "4 skipping indexes let Spark queries read 62 % fewer bytes."
     )
     for page in (
@@ -188,6 +189,29 @@ def test_a_list_says_why_a_table_has_no_report_or_an_old_one(
     assert page.count("that of an earlier run of this night") == 1
     assert "No change for" in page
     assert "its report.json is missing" in page
+
+
+def test_a_history_says_which_star_trees_and_skipping_indexes_came(
+    cases: dict[str, Callable[[], Evidence]],
+) -> None:
+    night = cases["milliseconds"]()
+    assert night.star_trees is not None
+    assert night.skipping is not None
+    tree = replace(night.star_trees, chosen=night.star_trees.chosen[:1])
+    index = replace(night.skipping, chosen=night.skipping.chosen[:-1])
+    nights = (night, replace(night, star_trees=tree), replace(night, skipping=index), night)
+    rows = tuple(
+        ReportRow(date(2026, 11, 20 - age), "t", report_summary(each)) for age, each in enumerate(nights)
+    )
+    page = render_history(LINKS, "t", RowPage(rows))
+    cells = re.findall(r'<td class="changes">(.*?)</td>', page, re.DOTALL)
+    words = [" ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in cells]
+    assert words[0].startswith("+ star tree l_shipdate")
+    assert words[1].startswith("+ ")
+    assert " skipping " in words[1]
+    assert "− star tree l_shipdate" in words[1]
+    assert words[2].startswith("− ")
+    assert " skipping " in words[2]
 
 
 def test_a_history_says_what_joined_and_what_left(evidence: Evidence) -> None:

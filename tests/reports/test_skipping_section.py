@@ -131,7 +131,7 @@ def test_another_answer_is_marked_as_a_fault(
     each = replace(indexes.replayed[0], verdict=verdict, detail="2 rows are missing")
     night = replace(evidence, skipping=replace(indexes, replayed=(each,)))
     words = verdict.replace("_", " ").capitalize()
-    assert f"<td><span{style}>{words}</span> (3)</td>" in render_html(night)
+    assert f'<td data-label="rows"><span{style}>{words}</span> (3)</td>' in render_html(night)
     assert "2 rows are missing" in render_html(night) and "2 rows are missing" in render_markdown(night)
 
 
@@ -206,7 +206,10 @@ def test_the_first_figures_have_what_is_saved_and_what_it_takes(
         page = render_html(replace(evidence, skipping=skipping))
         return " ".join(re.sub("<[^>]+>", " ", page[: page.index("<main>")]).split())
 
-    assert "fewer bytes read by Spark, predicted 62.0 % skipping metadata 1.65 MB (0.9 %)" in figures(indexes)
+    assert (
+        "fewer bytes read by Spark, predicted 62.0 % "
+        "skipping metadata, and its share of the lake table 1.65 MB (0.9 %)"
+    ) in figures(indexes)
     assert "skipping metadata" not in figures(replace(indexes, metadata_bytes=None))
     assert "fewer bytes read by Spark" not in figures(replace(indexes, chosen=()))
 

@@ -16,13 +16,18 @@ from starskip.sql.query_shape import query_shape
 from starskip.stages.advise_table import TableAdvice, advise_table
 from starskip.stages.past_nights import NO_PAST, PastNights
 from starskip.stages.tree_advice import TreeOffer
+from starskip.stages.trees_in_force import TreesInForce
 from starskip.star_tree.recommend.candidates import CandidateTree
 from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.tables.table_overview import ColumnOverview, TableOverview
 from starskip.workload.shape_workload import Instance, ShapeWorkload
 
 OVERVIEW = TableOverview(
-    "t", 1, 1_000, {name: ColumnOverview(name, cardinality=100.0) for name in "ab"}, frozenset()
+    "t",
+    1,
+    1_000,
+    {name: ColumnOverview(name, cardinality=100.0, dictionary_ratio=1.0) for name in "ab"},
+    frozenset(),
 )
 SIZES = {Structure("inverted", "a"): 50, Structure("inverted", "b"): 50}
 
@@ -67,8 +72,16 @@ def tree(column: str, voter: ShapeWorkload, saving: float = 150_000.0, size: flo
     return CandidateTree(config, 100.0, size, {voter.shape_id: 2.0}, {voter.shape_id: saving})
 
 
-def advice(*trees: CandidateTree, past: PastNights = NO_PAST, **settings: Any) -> TableAdvice:
-    def source(window: Mapping[str, ShapeEntries], known: Sequence[StarTreeConfig]) -> TreeOffer:
+def advice(
+    *trees: CandidateTree,
+    past: PastNights = NO_PAST,
+    configured: tuple[StarTreeConfig, ...] = (),
+    **settings: Any,
+) -> TableAdvice:
+    def source(
+        window: Mapping[str, ShapeEntries], known: Sequence[StarTreeConfig], held: TreesInForce
+    ) -> TreeOffer:
+        assert held.trees == configured
         assert set(window) == {A.shape_id, B.shape_id}
         assert tuple(known) == past.star_trees
         return TreeOffer(trees, total_entries=300_000.0, table_bytes=10_000.0)
@@ -83,6 +96,7 @@ def advice(*trees: CandidateTree, past: PastNights = NO_PAST, **settings: Any) -
         past=past,
         size_bytes=SIZES,
         tree_source=source,
+        configured_trees=configured,
     )
 
 
@@ -98,6 +112,21 @@ def test_what_a_tree_answers_asks_for_no_index() -> None:
         (str(item.structure), item.reason.value) for item in found.refused
     ]
     assert found.recommendation.saving.ratio == pytest.approx(0.5)
+
+
+def test_what_a_tree_of_the_config_answers_asks_for_no_index() -> None:
+    held = tree("a", A).config
+    found = advice(configured=(held,))
+    assert found.trees_in_force.answered == {A.shape_id: 0}
+    assert chosen(found) == ["inverted:b"]
+    (refused,) = [item for item in found.refused if str(item.structure) == "inverted:a"]
+    assert refused.reason.value == "answered_by_star_tree"
+    assert found.recommendation.saving.ratio == pytest.approx(0.5), "of all entries, those of the tree too"
+
+
+def test_a_tree_of_the_config_that_answers_nothing_takes_no_votes() -> None:
+    held = StarTreeConfig.from_document({"dimensionsSplitOrder": ["a"], "functionColumnPairs": ["SUM__b"]})
+    assert sorted(chosen(advice(configured=(held,)))) == ["inverted:a", "inverted:b"]
 
 
 def test_typical_queries_read_what_the_tree_lets_them_read() -> None:

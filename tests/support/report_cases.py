@@ -39,7 +39,9 @@ from starskip.reports.evidence import (
     TypicalEntries,
 )
 from starskip.reports.evidence_bounds import top_shapes
+from starskip.reports.hidden_secrets import HIDDEN
 from starskip.reports.skipping_evidence import SkippingIndexes
+from starskip.reports.star_tree_entry import star_tree_entry, star_tree_words
 from starskip.reports.star_tree_evidence import StarTrees
 from starskip.workload.unlogged_texts import UnloggedTexts
 
@@ -110,6 +112,13 @@ def lineitem() -> Evidence:
     )
 
 
+TREE_IN_FORCE = {
+    "dimensionsSplitOrder": ["l_shipinstruct"],
+    "functionColumnPairs": ["COUNT__*"],
+    "maxLeafRecords": 1_000,
+}
+
+
 def milliseconds() -> Evidence:
     """Latency follows scanning; an unused index goes; one segment is damaged; literals are shown."""
     evidence = lineitem()
@@ -127,9 +136,28 @@ def milliseconds() -> Evidence:
         settings=tuple(replace(s, value=True) if s.name == "show_literals" else s for s in SETTINGS),
         summary=replace(evidence.summary, saving_ms=4_310.0),
         change=ConfigChange(
-            keys={"invertedIndexColumns": KeyChange(("l_comment",), COLUMNS)},
-            add=evidence.change.add,
+            keys={
+                "invertedIndexColumns": KeyChange(("l_comment",), COLUMNS),
+                "starTreeIndexConfigs": KeyChange(
+                    (star_tree_words(TREE_IN_FORCE),),
+                    tuple(map(star_tree_words, (TREE_IN_FORCE, *map(star_tree_entry, star_trees().chosen)))),
+                ),
+            },
+            add=(
+                *evidence.change.add,
+                *(Structure("star_tree", tree.dimensions) for tree in star_trees().chosen),
+            ),
             drop=(Structure("inverted", ("l_comment",)),),
+            star_trees=(TREE_IN_FORCE,),
+            config={
+                "tableName": "lineitem_OFFLINE",
+                "tableIndexConfig": {
+                    "invertedIndexColumns": list(COLUMNS),
+                    "starTreeIndexConfigs": [TREE_IN_FORCE, *map(star_tree_entry, star_trees().chosen)],
+                    "streamConfigs": {"stream.kafka.password": HIDDEN},
+                },
+            },
+            hidden_keys=("tableIndexConfig.streamConfigs.stream.kafka.password",),
         ),
         shapes=replace(evidence.shapes, top=shown),
         latency=replace(

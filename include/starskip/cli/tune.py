@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import click
 
 from starskip.cli.column_weights import column_weights as parsed_weights
+from starskip.cli.config_out import ConfigOut
 from starskip.cli.named_setting import named_setting
 from starskip.cli.progress import progress
 from starskip.cli.several_values import SeveralValues
@@ -18,6 +19,7 @@ from starskip.errors import ConfigError, printable
 from starskip.files.read_small_file import read_small_file
 from starskip.pinot.table_config import configured_indexes, read_table_configs
 from starskip.settings import STRATEGIES, STRATEGY_ALIASES, Settings, with_overrides
+from starskip.stages.trees_in_force import star_trees_in_force
 from starskip.stages.tune_tables import TuneRequest, tune_tables
 from starskip.tables.untracked_indexes import untracked_indexes
 from starskip.workload.query_weights import query_weights as parsed_query_weights
@@ -54,6 +56,12 @@ SPELLINGS = {
 )
 @click.option("--tables", default="", help="Comma separated tables; all of the log if left out.")
 @click.option("--table-config", "configs", multiple=True, metavar="FILE...", help="Current table configs.")
+@click.option(
+    "--config-out",
+    default="",
+    metavar="FILE",
+    help="Write the whole table config as it should be: that of --table-config, with the advice in it.",
+)
 @click.option(
     "--index", "index_kind", required=True, type=click.Choice(["inverted", "range", "sorted", "all"])
 )
@@ -136,6 +144,7 @@ def tune(
     metadata: str,
     tables: str,
     configs: Sequence[str],
+    config_out: str,
     index_kind: str,
     strategy: str,
     selectivity_threshold: float | None,
@@ -164,6 +173,7 @@ def tune(
       starskip tune --log logs/ --segments /deep/store --index sorted --format json
       starskip tune --log broker.log --metadata metadata.json --index inverted --strategy parser
       starskip tune --segments /deep/store --index inverted --column-weights Carrier=3,Origin=1
+      starskip tune --log a.log --segments /deep/store --index all --table-config t.json --config-out new.json
     """  # noqa: D301 - click reads the character \b as "keep these lines"
     told = dict(named_setting(text) for text in named)
     overrides = {
@@ -189,10 +199,18 @@ def tune(
         untracked_indexes(settings.untracked_inverted_index)
     except ConfigError as error:
         raise click.UsageError(str(error)) from error
+    if config_out and len(configs) != 1:
+        raise click.UsageError("--config-out writes one table config: give it with one --table-config FILE")
     wanted = table_names(tables)
-    configured = configured_indexes(read_table_configs(configs))
-    request = TuneRequest(logs, segments, wanted, configured, index_kind, settings, metadata, weights)
+    current = read_table_configs(configs)
+    trees = {table: star_trees_in_force(of_table) for table, of_table in current.items()}
+    request = TuneRequest(
+        logs, segments, wanted, configured_indexes(current), index_kind, settings, metadata, weights, trees
+    )
+    out = ConfigOut(configs[0], config_out, index_kind) if config_out else None
     answer = tune_tables(request, progress)
+    for warning in out.write(answer.tables) if out else ():
+        click.echo(f"starskip: warning: {printable(warning)}", err=True)
     for warning in answer.warnings:
         click.echo(f"starskip: warning: {printable(warning)}", err=True)
     basis = _basis(request)

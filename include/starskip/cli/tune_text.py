@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from starskip.errors import printable
+from starskip.number_text import percent, percent_range, size
 from starskip.reports.log_words import leaf_words, redaction_words
-from starskip.reports.number_text import size
 from starskip.scoring.structure import Structure
 from starskip.selection.recommendation import Refusal
 from starskip.stages.advise_table import TableAdvice
@@ -34,12 +34,12 @@ def tune_text(advice: TableAdvice, index_kind: str, *, is_guess: bool) -> str:
     if columns:
         what = {"sorted": "sort by", "all": "indexes on"}.get(index_kind, f"{index_kind} indexes on")
         lines.append(
-            f"  {what} {', '.join(columns)}: {saving.ratio:.1%} fewer entries scanned"
-            f" (90 % interval {saving.low:.0%} to {saving.high:.0%})"
+            f"  {what} {', '.join(columns)}: {percent(saving.ratio)} fewer entries scanned"
+            f" (90 % interval {percent_range(saving.low, saving.high)})"
         )
         lines.extend(
-            f"    {rank}. {_named(item.structure, index_kind)}: alone {item.individual_saving_ratio:.1%},"
-            f" adds {item.progressive_saving_ratio:.1%}"
+            f"    {rank}. {_named(item.structure, index_kind)}:"
+            f" alone {percent(item.individual_saving_ratio)}, adds {percent(item.progressive_saving_ratio)}"
             + ("" if item.size_bytes is None else f", takes {size(item.size_bytes)}")
             for rank, item in enumerate(advice.recommendation.chosen, start=1)
         )

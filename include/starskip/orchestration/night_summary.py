@@ -7,9 +7,9 @@ from datetime import datetime
 from pathlib import Path
 
 from starskip.errors import printable
+from starskip.number_text import percent, percent_range, size_share
 from starskip.reports.evidence import Evidence
 from starskip.reports.evidence_json import evidence_from_json
-from starskip.reports.number_text import percent, percent_range, size_share
 from starskip.reports.sentences import headline, stop_words
 
 _MAX_POINTS = 12

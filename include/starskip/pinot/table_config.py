@@ -6,9 +6,8 @@ Accepted: one configuration; ``{"OFFLINE": {…}, "REALTIME": {…}}`` as ``GET 
 
 from __future__ import annotations
 
-import copy
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -77,44 +76,17 @@ def configured_indexes(
     }
 
 
-def with_index_changes(
-    config: TableConfig,
-    *,
-    add_inverted: Collection[str] = (),
-    drop_inverted: Collection[str] = (),
-    add_range: Collection[str] = (),
-    drop_range: Collection[str] = (),
-    sorted_column: str | None = None,
-    add_star_trees: Collection[Mapping[str, Any]] = (),
-) -> dict[str, Any]:
-    """Return the table's configuration with the changes in Pinot's key names, the rest as it was.
+def given_config(path: str | Path, changed: Callable[[TableConfig], dict[str, Any]]) -> Any:
+    """Return the document of the file at ``path`` with ``changed`` of each configuration in its place.
 
-    A dropped index is taken out of fieldConfigList too. ``sorted_column`` None leaves it alone.
-    ``add_star_trees``: entries of starTreeIndexConfigs, which come behind those that are there: Pinot takes
-    the first that fits.
+    Whatever else the file holds, such as a schema, stays. Raises ConfigError as ``read_table_configs`` does.
     """
-    document = copy.deepcopy(dict(config.document))
-    index_config = document["tableIndexConfig"] = dict(document.get("tableIndexConfig") or {})
-    for key, in_force, added, dropped in (
-        ("invertedIndexColumns", config.inverted_index_columns, add_inverted, drop_inverted),
-        ("rangeIndexColumns", config.range_index_columns, add_range, drop_range),
-    ):
-        listed = index_config.get(key) or []
-        listed = [listed] if isinstance(listed, str) else listed
-        new = [name for name in dict.fromkeys(added) if name not in in_force]
-        proposed = [name for name in listed if name not in dropped] + new
-        if proposed != listed:
-            index_config[key] = proposed
-    for entry in document.get("fieldConfigList") or []:
-        for index, dropped in (("INVERTED", drop_inverted), ("RANGE", drop_range)):
-            if entry.get("name") in dropped:
-                _drop_field_index(entry, index)
-    if sorted_column is not None:
-        index_config["sortedColumn"] = [sorted_column]
-    new_trees = [dict(tree) for tree in add_star_trees if tree not in config.star_tree_index_configs]
-    if new_trees:
-        index_config["starTreeIndexConfigs"] = [*map(dict, config.star_tree_index_configs), *new_trees]
-    return document
+    document = _document(str(path))
+    configs = _configs_of(str(path), document)
+    if len(configs) == 1 and configs[0].document is document:
+        return changed(configs[0])
+    new = {id(config.document): changed(config) for config in configs}
+    return {key: new.get(id(value), value) for key, value in document.items()}
 
 
 def _document(path: str) -> Any:
@@ -194,15 +166,6 @@ def _field_indexes(reader: _Reader, fields: Iterable[Mapping[str, Any]]) -> dict
 
 def _is_disabled(options: Any) -> bool:
     return isinstance(options, dict) and options.get("disabled") is True
-
-
-def _drop_field_index(entry: dict[str, Any], index: str) -> None:
-    if str(entry.get("indexType", "")).upper() == index:
-        del entry["indexType"]
-    if entry.get("indexTypes"):
-        entry["indexTypes"] = [name for name in entry["indexTypes"] if str(name).upper() != index]
-    if isinstance(entry.get("indexes"), dict):
-        entry["indexes"].pop(index.lower(), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from typing import Any
 
 import vl_convert
 
+from starskip.number_text import compact_count, milliseconds, percent, percent_range, size
 from starskip.reports.evidence import Evidence
 from starskip.reports.evidence_bounds import thinned_bins
-from starskip.reports.number_text import compact_count, milliseconds, percent, percent_range, size
 from starskip.reports.sentences import filter_text
 from starskip.reports.template_environment import shown
 
@@ -89,10 +89,10 @@ def k_curve_chart(evidence: Evidence) -> Chart | None:
         if each.k == curve.chosen_k > 0
     ]
     x = _axis("k", "number of indexes", values=[point["k"] for point in points], format="d")
-    y = _axis("saving", "share of entries saved", format="~%", tickCount=5)
-    # The label stands towards the side that has room, lest it run out of the picture.
-    is_right = curve.chosen_k * 2 > max(each.k for each in curve.points)
-    label = {"align": "right" if is_right else "left", "dx": -12 if is_right else 12, "dy": -8}
+    percents = "format(datum.value * 100, '~f') + ' %'"
+    y = _axis("saving", "share of entries saved", labelExpr=percents, tickCount=5)
+    # The curve never falls: the corner below its end is free.
+    corner = {"align": "right", "baseline": "bottom", "dx": -8, "dy": -8}
     layers = [
         _layer(
             points,
@@ -106,9 +106,9 @@ def k_curve_chart(evidence: Evidence) -> Chart | None:
         _layer(chosen, {"type": "point", "color": VERMILLION, "size": 190, "strokeWidth": 2.5}, x=x, y=y),
         _layer(
             chosen,
-            {"type": "text", "color": VERMILLION, "fontWeight": "bold", "baseline": "bottom"} | label,
-            x=x,
-            y=y,
+            {"type": "text", "color": VERMILLION, "fontWeight": "bold"} | corner,
+            x={"value": "width"},
+            y={"value": "height"},
             text={"field": "label"},
         ),
     ]

@@ -1,38 +1,54 @@
-"""The part of a Pinot table config that the advice changes, as JSON to copy."""
+"""The parts of a Pinot table config that the advice changes, and the whole of it, as JSON to copy."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from starskip.reports.evidence import ConfigValue, Evidence
 from starskip.reports.evidence_json import harmless_json
-from starskip.reports.star_tree_evidence import ChosenStarTree
+from starskip.reports.star_tree_entry import STAR_TREES_KEY, star_tree_entry
 
 MAX_BLOCK = 20_000
+MAX_ON_A_LINE = 4
+MAX_CONFIG = 200_000
+
+_TEXT = r'\s*"(?:[^"\\]|\\.)*"'
+_LIST = re.compile(rf"\[\n({_TEXT}(?:,\n{_TEXT})*)\n\s*\]")
 
 
 def config_block(evidence: Evidence) -> str | None:
-    """Return the proposed keys under ``tableIndexConfig``; None when too long to be shown, never cut."""
-    keys = evidence.change.keys
-    trees = evidence.star_trees.chosen if evidence.star_trees else ()
-    lists: list[ConfigValue] = [each.proposed for each in keys.values()]
-    lists += [names for tree in trees for names in (tree.dimensions, tree.skipped_star_nodes, tree.pairs)]
-    if sum(map(_length, lists)) > MAX_BLOCK:
+    """Return the proposed keys under ``tableIndexConfig``; None when too long to be shown, never cut.
+
+    The list of star-trees holds those that the table config has: whoever pastes it loses none.
+    """
+    lists = {key: each.proposed for key, each in evidence.change.keys.items() if key != STAR_TREES_KEY}
+    if sum(map(_length, lists.values())) > MAX_BLOCK:
         return None
-    proposed: dict[str, Any] = {key: each.proposed for key, each in sorted(keys.items())}
-    if trees:
-        proposed["starTreeIndexConfigs"] = [_entry(tree) for tree in trees]
-    block = harmless_json({"tableIndexConfig": proposed})
+    proposed: dict[str, Any] = dict(sorted(lists.items()))
+    new = evidence.star_trees.proposed if evidence.star_trees else ()
+    if new:
+        proposed[STAR_TREES_KEY] = [*evidence.change.star_trees, *map(star_tree_entry, new)]
+    block = _on_one_line(harmless_json({"tableIndexConfig": proposed}))
     return block if len(block) <= MAX_BLOCK else None
 
 
-def _entry(tree: ChosenStarTree) -> dict[str, Any]:
-    return {
-        "dimensionsSplitOrder": tree.dimensions,
-        "skipStarNodeCreationForDimensions": tree.skipped_star_nodes,
-        "functionColumnPairs": tree.pairs,
-        "maxLeafRecords": tree.max_leaf_records,
-    }
+def whole_config_block(evidence: Evidence) -> str | None:
+    """Return the whole proposed table config; None where none was given or it is too long to be shown."""
+    if evidence.change.config is None:
+        return None
+    block = _on_one_line(harmless_json(evidence.change.config))
+    return block if len(block) <= MAX_CONFIG else None
+
+
+def _on_one_line(block: str) -> str:
+    """Return the JSON with short lists of texts on one line each, as people write them."""
+
+    def joined(found: re.Match[str]) -> str:
+        texts = [each.strip() for each in found[1].split(",\n")]
+        return f"[{', '.join(texts)}]" if len(texts) <= MAX_ON_A_LINE else found[0]
+
+    return _LIST.sub(joined, block)
 
 
 def _length(value: ConfigValue) -> int:

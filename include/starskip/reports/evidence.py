@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Literal
+from typing import Any, Literal
 
 from starskip.reports.skipping_evidence import SkippingIndexes
 from starskip.reports.star_tree_evidence import StarTrees
@@ -126,11 +126,19 @@ class TypicalEntries:
 
 @dataclass(frozen=True, slots=True)
 class ConfigChange:
-    """What to change under ``tableIndexConfig``, by Pinot's own key names, and the same as structures."""
+    """What to change under ``tableIndexConfig``, by Pinot's own key names, and the same as structures.
+
+    ``star_trees``: the entries of starTreeIndexConfigs that the table config holds, which stay. ``config``:
+    the whole table config as it should be, null where none was given; its secrets are hidden, and
+    ``hidden_keys`` are the paths of these.
+    """
 
     keys: Mapping[str, KeyChange]
     add: tuple[Structure, ...] = ()
     drop: tuple[Structure, ...] = ()
+    star_trees: tuple[Any, ...] = ()
+    config: Any = None
+    hidden_keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +179,9 @@ class KCurve:
 @dataclass(frozen=True, slots=True)
 class ShapeEvidence:
     """One shape; ``columns`` are those of the chosen indexes that serve it, ``latency_ms`` its mean.
+
+    A chosen star-tree that answers it stands there instead, and the saving is that of all entries, those
+    scanned post filter too.
 
     ``full_text`` is one query as logged, null unless the settings ask for it.
     """

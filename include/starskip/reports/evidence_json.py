@@ -63,6 +63,8 @@ def _plain(value: object) -> object:
 def _value(kind: Any, value: Any, place: str) -> Any:
     """Return ``value`` as the type ``kind`` says; ValueError names the ``place`` in the document."""
     origin, arguments = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return value
     if dataclasses.is_dataclass(kind) and isinstance(value, dict):
         return _record(kind, value, place)
     if origin is tuple and isinstance(value, list):

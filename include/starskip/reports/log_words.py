@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from starskip.reports.number_text import percent
+from starskip.number_text import percent
 from starskip.workload.unlogged_texts import UnloggedTexts
 
 SETTING = "pinot.broker.query.log.sqlRedaction"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
@@ -16,7 +17,7 @@ from starskip.reports.charts import (
     skipping_chart,
     star_tree_chart,
 )
-from starskip.reports.config_block import config_block
+from starskip.reports.config_block import config_block, whole_config_block
 from starskip.reports.evidence import Evidence
 from starskip.reports.masking import masked_evidence
 from starskip.reports.sentences import headline
@@ -35,6 +36,8 @@ SECTIONS = (
 )
 """In the order of the page. A later index family adds its template here and a field to the evidence."""
 
+_HEAD = re.compile(r'<section id="(?P<anchor>[a-z-]+)">\s*<h2>(?P<title>[A-Za-z ,?-]+)</h2>')
+
 _OF_THE_LAKE = frozenset(
     {"section_skipping_indexes.html.j2", "section_data_quality.html.j2", "section_settings.html.j2"}
 )
@@ -45,16 +48,38 @@ def render_html(evidence: Evidence) -> str:
     environment = template_environment(autoescape=True)
     environment.filters |= {"with_units": _with_units}
     evidence = masked_evidence(evidence)
+    parts = {
+        "evidence": evidence,
+        "config_block": config_block(evidence),
+        "whole_config": whole_config_block(evidence),
+        "charts": _charts(evidence),
+    }
+    templates = [each for each in SECTIONS if not evidence.lake_only or each in _OF_THE_LAKE]
+    sections = (_section(environment.get_template(each).render(parts)) for each in templates)
     return environment.get_template("report.html.j2").render(
         evidence=evidence,
-        sections=[each for each in SECTIONS if not evidence.lake_only or each in _OF_THE_LAKE],
+        sections=list(filter(None, sections)),
         headline=headline(evidence),
-        config_block=config_block(evidence),
-        charts=_charts(evidence),
         # Our own file, and a style element knows no entities: it must stay as it is, to the byte of its hash.
         style=Markup(_style()),  # noqa: S704
         content_security_policy=content_security_policy(),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """A rendered section with its anchor and title, for the list of contents."""
+
+    anchor: str
+    title: str
+    html: Markup
+
+
+def _section(html: str) -> _Section | None:
+    """Return a section of its own template, which begins with anchor and title; None if it is empty."""
+    found = _HEAD.search(html)
+    # Escaped already where it was rendered.
+    return _Section(found["anchor"], found["title"], Markup(html.strip())) if found else None  # noqa: S704
 
 
 def content_security_policy() -> str:

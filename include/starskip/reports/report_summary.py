@@ -11,7 +11,9 @@ from starskip.reports.sentences import Piece, beside_indexes, headline
 
 @dataclass(frozen=True, slots=True)
 class ReportSummary:
-    """The first look at a report; without a chosen index it has no saving and no interval.
+    """The first look at a report; without a chosen index of the config it has no saving and no interval.
+
+    ``chosen``: everything that was, star-trees with dimensions and pairs, skipping indexes with their kinds.
 
     ``queries`` are Pinot's, and Spark's of a table of the lake alone. ``beside``: what star-trees and
     skipping indexes bring, in sentences, empty where there are none or the headline says it.
@@ -41,8 +43,18 @@ def report_summary(evidence: Evidence) -> ReportSummary:
         saving_ratio=evidence.summary.predicted_saving_ratio if has_saving else None,
         interval=evidence.summary.predicted_interval if has_saving else None,
         saving_ms=evidence.summary.saving_ms if has_saving else None,
-        chosen=tuple(Structure(each.kind, each.columns) for each in evidence.chosen),
+        chosen=_chosen(evidence),
         beside="" if evidence.lake_only else beside_indexes(evidence),
+    )
+
+
+def _chosen(evidence: Evidence) -> tuple[Structure, ...]:
+    trees = evidence.star_trees.proposed if evidence.star_trees else ()
+    skipping = evidence.skipping.chosen if evidence.skipping else ()
+    return (
+        *(Structure(each.kind, each.columns) for each in evidence.chosen),
+        *(Structure("star_tree", (*tree.dimensions, *tree.pairs)) for tree in trees),
+        *(Structure(f"{each.kind} skipping", each.columns) for each in skipping),
     )
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from starskip.errors import printable
+from starskip.number_text import decimal, milliseconds, percent_range, share
 from starskip.reports.evidence import DataQuality, Evidence, LatencyEvidence, Structure
 from starskip.reports.log_words import NO_TEXT_AT_ALL, leaf_words, redaction_words
-from starskip.reports.number_text import decimal, milliseconds, percent, percent_range
 from starskip.reports.skipping_evidence import SkippingIndexes
 
 MAX_NAMES_IN_HEADLINE = 6
+MAX_TREES_IN_HEADLINE = 3
 
 _PLAIN_CODE = re.compile(r"[A-Za-z][A-Za-z0-9_ -]{0,59}")
 _KINDS = {
@@ -64,11 +65,13 @@ def headline(evidence: Evidence) -> tuple[Piece, ...]:
     table = Piece(evidence.table, is_name=True)
     if evidence.lake_only:
         return _lake_headline(evidence, table)
-    add, drop = evidence.change.add, evidence.change.drop
-    beside = beside_indexes(evidence)
-    if not add and not drop:
-        if beside:
-            return (Piece("No change of indexes for "), table, Piece(f". {beside}"))
+    add = tuple(each for each in evidence.change.add if each.kind != "star_tree")
+    drop = evidence.change.drop
+    trees, skipping = _star_trees(evidence), _skipping(evidence)
+    beside = (Piece(f" {skipping}"),) if skipping else ()
+    if not add and not drop and not trees:
+        if skipping:
+            return (Piece("No change of the table config of "), table, Piece("."), *beside)
         return (Piece("No change for "), table, Piece(f": {_why_nothing(evidence)}."))
     pieces: list[Piece] = []
     if add:
@@ -85,12 +88,15 @@ def headline(evidence: Evidence) -> tuple[Piece, ...]:
             *_structures("the", drop),
             Piece(" that no query needs"),
         ]
-    return (*pieces, Piece(f". {beside}" if beside else "."))
+    if pieces:
+        pieces.append(Piece(". " if trees else "."))
+    return (*pieces, *trees, *beside)
 
 
 def beside_indexes(evidence: Evidence) -> str:
-    """Return sentences on what was chosen beside indexes of the table config, empty if nothing was."""
-    return " ".join(filter(None, (_star_trees(evidence), _skipping(evidence))))
+    """Return sentences on what was chosen beside indexes of columns, empty if nothing was."""
+    trees = "".join(piece.text for piece in _star_trees(evidence))
+    return " ".join(filter(None, (trees, _skipping(evidence))))
 
 
 def sampling_words(quality: DataQuality) -> str:
@@ -194,18 +200,30 @@ def filter_text(sql: str) -> str:
 def _saving(evidence: Evidence) -> str:
     ratio, interval = evidence.summary.predicted_saving_ratio, evidence.summary.predicted_interval
     decimals = 0 if abs(ratio) >= 0.095 else 1
+    return f"{share(ratio)} (90 % interval {percent_range(interval.low, interval.high, decimals)})"
+
+
+def _star_trees(evidence: Evidence) -> tuple[Piece, ...]:
+    """Return the sentence on star-trees to add, nothing where there are none."""
+    new = evidence.star_trees.proposed if evidence.star_trees else ()
+    if not new:
+        return ()
+    # A tree that an earlier version told of has no saving, which is not a saving of nothing.
+    known = [tree.saving_ratio for tree in new if tree.saving_ratio is not None]
+    what = [Piece("Add a star-tree on " if len(new) == 1 else f"Add {len(new)} star-trees, on ")]
+    for number, tree in enumerate(new[:MAX_TREES_IN_HEADLINE]):
+        if number:
+            what.append(Piece("; on "))
+        what += _names(tree.dimensions)
+    if len(new) > MAX_TREES_IN_HEADLINE:
+        what.append(Piece(" and others"))
+    if not known:
+        return (*what, Piece("."))
+    saves = "it saves" if len(new) == 1 else "they save"
     return (
-        f"{percent(ratio, decimals)} (90 % interval {percent_range(interval.low, interval.high, decimals)})"
+        *what,
+        Piece(f": {saves} {share(sum(known))} of all entries scanned, in filters and behind them."),
     )
-
-
-def _star_trees(evidence: Evidence) -> str:
-    chosen = evidence.star_trees.chosen if evidence.star_trees else ()
-    if not chosen:
-        return ""
-    subject = "A star-tree saves" if len(chosen) == 1 else f"{len(chosen)} star-trees save"
-    saving = sum(tree.saving_ratio or 0.0 for tree in chosen)
-    return f"{subject} {percent(saving, 0)} of all entries scanned, in filters and behind them."
 
 
 def _skipping(evidence: Evidence) -> str:
@@ -218,7 +236,7 @@ def _fewer_bytes(indexes: SkippingIndexes | None) -> tuple[str, ...]:
         return ()
     number = len(indexes.chosen)
     subject = "A skipping index lets" if number == 1 else f"{number} skipping indexes let"
-    return f"{subject} Spark queries", f"read {percent(indexes.saving_ratio, 0)} fewer bytes."
+    return f"{subject} Spark queries", f"read {share(indexes.saving_ratio)} fewer bytes."
 
 
 def _lake_headline(evidence: Evidence, table: Piece) -> tuple[Piece, ...]:
@@ -258,12 +276,17 @@ def _structures(article: str, structures: tuple[Structure, ...]) -> Iterable[Pie
             yield Piece(" and ")
         yield _noun(kind, article, is_one=len(columns) == 1)
         yield Piece(" on ")
-        for i, name in enumerate(columns[:MAX_NAMES_IN_HEADLINE]):
-            if i:
-                yield Piece(", ")
-            yield Piece(name, is_name=True)
-        if (more := len(columns) - MAX_NAMES_IN_HEADLINE) > 0:
-            yield Piece(f" and {more} more")
+        yield from _names(columns)
+
+
+def _names(names: Sequence[str]) -> Iterable[Piece]:
+    """Yield the first names with commas between them, and how many more there are."""
+    for i, name in enumerate(names[:MAX_NAMES_IN_HEADLINE]):
+        if i:
+            yield Piece(", ")
+        yield Piece(name, is_name=True)
+    if (more := len(names) - MAX_NAMES_IN_HEADLINE) > 0:
+        yield Piece(f" and {more} more")
 
 
 def _noun(kind: str, article: str, is_one: bool) -> Piece:

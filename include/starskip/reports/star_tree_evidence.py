@@ -26,7 +26,8 @@ class ChosenStarTree:
     ``saving_ratio``: share of all entries that its queries no longer scan, null where not known.
     ``outcome``: a code, such as "built", "refreshed", "rebuilt", "unchanged", "failed" or "not_built", with
     ``detail`` as the clause that explains it. ``documents`` and ``size_bytes`` are those of the tree that
-    there is, null without one.
+    there is, null without one. ``is_in_force``: the table's configuration holds it already, and
+    ``shapes`` are those that it answers today.
     """
 
     dimensions: tuple[str, ...]
@@ -41,6 +42,7 @@ class ChosenStarTree:
     estimated_bytes: int | None = None
     documents: int | None = None
     size_bytes: int | None = None
+    is_in_force: bool = False
 
     @property
     def most_documents(self) -> int:
@@ -120,6 +122,11 @@ class StarTrees:
     by_starskip_only: tuple[ShapeOfStarskipOnly, ...] = ()
     table_rows: int | None = None
     table_bytes: int | None = None
+
+    @property
+    def proposed(self) -> tuple[ChosenStarTree, ...]:
+        """Those of the chosen that the table's configuration does not hold yet."""
+        return tuple(tree for tree in self.chosen if not tree.is_in_force)
 
     def __post_init__(self) -> None:
         if len(self.chosen) > MAX_STAR_TREES:

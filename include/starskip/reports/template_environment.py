@@ -7,8 +7,9 @@ from importlib import resources
 
 import jinja2
 
+from starskip import number_text
 from starskip.errors import printable
-from starskip.reports import number_text, sentences
+from starskip.reports import sentences
 
 MAX_NAME = 120
 

@@ -265,13 +265,13 @@ def _bound_within(rows: BoundFilter, asked: BoundFilter) -> BoundFilter:
     """Return an AND of ``asked`` with rows that are known by then (CombinedFilterOperator).
 
     ``toNonScanDocIdSet`` gathers the rows of a scan, an AND or an OR beforehand; those of a NOT are scanned
-    anew.
+    anew. No rows are rows, too: a NOT of ``asked`` looks for its first row before it is asked for one.
     """
-    if isinstance(asked, Fixed) or rows is Fixed.EMPTY:
+    if isinstance(asked, Fixed):
         return Fixed.EMPTY
     if isinstance(rows, BoundNot):
         return BoundAnd((rows, asked), rows.mask & asked.mask, keeps_order=True)
-    mask = np.ones(len(asked.mask), dtype=bool) if isinstance(rows, Fixed) else rows.mask
+    mask = np.full(len(asked.mask), rows is Fixed.EVERYTHING) if isinstance(rows, Fixed) else rows.mask
     known = BoundLeaf(Leaf(Operator.OWN_INDEX), mask, None, is_free=True)
     return BoundAnd((known, asked), mask & asked.mask)
 

@@ -1,7 +1,7 @@
 """Segments that a server leaves alone since a column's least and greatest values rule a filter out.
 
-Restates ``ColumnValueSegmentPruner`` for columns without a dictionary; of the others the dictionary itself
-tells that no value matches. A part below a NOT prunes nothing.
+Restates ``ColumnValueSegmentPruner``. The whole filter has to be ruled out: one side of an OR that matches no
+value leaves the segment to be read for the other. A part below a NOT prunes nothing.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from starskip.scoring.leaf_masks import Literals, bound_texts, signed
-from starskip.sql.predicate import And, Leaf, Operator, Or, Predicate
+from starskip.sql.predicate import And, Filtered, Leaf, Operator, Or, Predicate
 from starskip.tables.row_window import ColumnWindow, RowWindow
 from starskip.tables.value_positions import ValuePositions
 
@@ -18,21 +18,31 @@ _MOST_IN_VALUES = 10
 
 
 def is_pruned(predicate: Predicate, literals: Literals, window: RowWindow) -> bool:
-    """Tell whether no row of the segment can pass ``predicate``, by the ends of its raw columns."""
+    """Tell whether no row of the segment can pass ``predicate``, by the ends of its columns."""
     match predicate:
         case And(children):
             return any(is_pruned(child, literals, window) for child in children)
         case Or(children):
             return all(is_pruned(child, literals, window) for child in children)
+        case Filtered(rows, _):
+            # A FILTER rules nothing out.
+            return is_pruned(rows, literals, window)
         case Leaf():
             column = window.columns.get(predicate.column)
-            return column is not None and column.ends is not None and _is_outside(predicate, literals, column)
+            ends = None if column is None else _ends(column)
+            return ends is not None and _is_outside(predicate, literals, ends)
     return False
 
 
-def _is_outside(leaf: Leaf, literals: Literals, column: ColumnWindow) -> bool:
-    assert column.ends is not None
-    ends = ValuePositions(column.ends)
+def _ends(column: ColumnWindow) -> ValuePositions | None:
+    """Return the least and greatest value of the segment; a dictionary is sorted."""
+    known = column.dictionary
+    if known is None or not len(known):
+        return None if column.ends is None else ValuePositions(column.ends)
+    return ValuePositions(known.take([0, len(known) - 1]))
+
+
+def _is_outside(leaf: Leaf, literals: Literals, ends: ValuePositions) -> bool:
     if leaf.operator in (Operator.EQUAL, Operator.IN):
         texts = [signed(text, slot) for slot in leaf.slots for text in literals[slot.position]]
         if not texts or len(texts) > _MOST_IN_VALUES:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from starskip.number_text import saves
 from starskip.scoring.structure import Structure
 from starskip.selection.entries_percentile import entries_percentile
 from starskip.selection.k_selection import k_selection
@@ -230,7 +231,9 @@ def _refused(task: _Task, chosen: StructureSet, *, is_enough: bool) -> tuple[Ref
             reason = Refusal.BEYOND_DESIRABLE
         else:
             reason = _reason(alone, added, chosen, task.budget, fits=task.fits(chosen | {item}))
-        detail = f"saves {alone:.2%} of the entries scanned by itself, {added:+.2%} beside the chosen indexes"
+        detail = (
+            f"by itself it {saves(alone)} of the entries scanned, beside the chosen indexes it {saves(added)}"
+        )
         refused.append(Refused(item, reason, detail, alone, task.size_bytes.get(item)))
     return tuple(sorted(refused, key=lambda r: (-r.individual_saving_ratio, r.structure)))
 

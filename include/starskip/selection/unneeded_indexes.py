@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from starskip.number_text import share
 from starskip.scoring.structure import Structure, removal
 from starskip.selection.vote_list import StructureSet, VoteList
 
@@ -63,5 +64,7 @@ def _loss(lists: Sequence[VoteList], beside: StructureSet, dropping: Structure) 
 def _detail(loss_ratio: float, evidence: str, *, is_asked: bool) -> str:
     if not is_asked:
         return f"the index exists and none of {evidence} filters by it in a way that it serves"
-    change = f"{-loss_ratio:.2%} fewer" if loss_ratio < 0 else f"{loss_ratio:.2%} more"
+    if abs(loss_ratio) < 0.0001:
+        return f"without it {evidence} would scan as many entries, beside the other indexes"
+    change = f"{share(abs(loss_ratio))} {'fewer' if loss_ratio < 0 else 'more'}"
     return f"without it {evidence} would scan {change} entries, beside the other indexes"

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from math import ceil
 
+from starskip.number_text import saves
 from starskip.scoring.structure import Structure
 from starskip.selection.k_selection import k_selection
 from starskip.selection.recommendation import Budget, Refusal
@@ -205,7 +206,6 @@ class _Choice:
             reason = Refusal.BELOW_MIN_GAIN
         else:
             reason = Refusal.COVERED_BY_CHOSEN
-        # Sums in another order end in other digits: what rounds to nothing has no sign.
-        beside = round(added + self._must_gain(number) / total, 4) + 0.0
-        detail = f"saves {alone:.2%} of all entries by itself, {beside:+.2%} beside what is chosen"
+        beside = added + self._must_gain(number) / total
+        detail = f"by itself it {saves(alone)} of all entries, beside what is chosen it {saves(beside)}"
         return RefusedTree(tree.config, reason.value, detail, tree.size_bytes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from starskip.pinot.proposed_config import COLUMN_KEYS, IndexChanges
 from starskip.reports.evidence import (
     ChosenIndex,
     ConfigChange,
@@ -16,10 +17,11 @@ from starskip.reports.evidence import (
     SortOrder,
     Structure,
 )
+from starskip.reports.star_tree_entry import STAR_TREES_KEY, star_tree_entry, star_tree_words
+from starskip.reports.star_tree_evidence import StarTrees
 from starskip.scoring.structure import Structure as Candidate
 from starskip.scoring.structure import parse_structure
-
-_CONFIG_KEYS = {"inverted": "invertedIndexColumns", "range": "rangeIndexColumns"}
+from starskip.stages.given_config import GivenConfig
 
 
 def config_change(
@@ -27,12 +29,17 @@ def config_change(
     rows: Sequence[Mapping[str, Any]],
     configured: Mapping[str, Sequence[str]] | None,
     properties: Mapping[str, Any],
+    trees: StarTrees | None = None,
+    given: GivenConfig | None = None,
 ) -> ConfigChange:
-    """Return the edit of the table config; ``configured`` is None where there is none to read."""
+    """Return the edit of the table config; ``configured`` and ``given`` are None where there is none to read.
+
+    ``trees``: what the night did about star-trees; those that the config lacks are part of the change.
+    """
     drops = [row for row in rows if row["verdict"] == "drop"]
     in_force = [parse_structure(text) for text in properties.get("in_force", ())]
     keys: dict[str, KeyChange] = {}
-    for kind, key in _CONFIG_KEYS.items():
+    for kind, key in COLUMN_KEYS.items():
         # Without a config the indexes that segments were built with are what is known.
         known = configured.get(kind, ()) if configured is not None else _columns(in_force, kind)
         dropped = {row["column"] for row in drops if row["kind"] == kind}
@@ -41,10 +48,31 @@ def config_change(
         if kind == "inverted" or known or proposed:
             current = tuple(known) if configured is not None or known else None
             keys[key] = KeyChange(current, proposed)
+    new_trees = trees.proposed if trees else ()
+    held = given.star_trees if given else ()
+    if held or new_trees:
+        keys[STAR_TREES_KEY] = KeyChange(
+            tuple(map(star_tree_words, held)) if given else None,
+            tuple(map(star_tree_words, (*held, *map(star_tree_entry, new_trees)))),
+        )
+    changes = IndexChanges(
+        add_inverted=[row["column"] for row in chosen if row["kind"] == "inverted"],
+        drop_inverted=[row["column"] for row in drops if row["kind"] == "inverted"],
+        add_range=[row["column"] for row in chosen if row["kind"] == "range"],
+        drop_range=[row["column"] for row in drops if row["kind"] == "range"],
+        add_star_trees=[star_tree_entry(tree) for tree in new_trees],
+    )
+    config, hidden = given.proposed(changes) if given else (None, ())
     return ConfigChange(
         keys=keys,
-        add=tuple(Structure(row["kind"], (row["column"],)) for row in chosen),
+        add=(
+            *(Structure(row["kind"], (row["column"],)) for row in chosen),
+            *(Structure("star_tree", tree.dimensions) for tree in new_trees),
+        ),
         drop=tuple(Structure(row["kind"], (row["column"],)) for row in drops),
+        star_trees=held,
+        config=config,
+        hidden_keys=hidden,
     )
 
 

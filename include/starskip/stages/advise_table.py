@@ -41,6 +41,7 @@ from starskip.stages.planned_votes import (
 )
 from starskip.stages.tree_advice import NO_TREES, TreeOffer
 from starskip.stages.tree_choice import answered_by_trees, chosen_star_trees
+from starskip.stages.trees_in_force import NO_TREES_IN_FORCE, TreesInForce, trees_in_force
 from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.tables.table_overview import TableOverview
 from starskip.workload.shape_workload import ShapeWorkload
@@ -50,8 +51,8 @@ from starskip.workload.unlogged_texts import (
     unlogged_texts,
 )
 
-TreeSource = Callable[[Mapping[str, ShapeEntries], Sequence[StarTreeConfig]], TreeOffer]
-"""Gives candidate star-trees for what shapes scanned in filter, and for the trees of the last advice."""
+TreeSource = Callable[[Mapping[str, ShapeEntries], Sequence[StarTreeConfig], TreesInForce], TreeOffer]
+"""Gives candidate star-trees: for what shapes scanned in filter, the last advice, and trees in force."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +72,9 @@ class TableAdvice:
     ``drops_withheld``: why drops were not judged, empty if they were. ``asked``: the indexes in force that
     answer a query. ``nights``: how many nights voted. ``unlogged_``: what the broker dropped from its
     log, as estimated. ``star_trees``: those chosen beside the indexes, which the queries of other shapes
-    voted for; ``tree_offer``: what they were chosen from. ``unlogged_texts``: what the broker redacted;
-    ``leaves``: queries that were leaves of multi-stage queries.
+    voted for; ``tree_offer``: what they were chosen from; ``trees_in_force``: those of the table's
+    configuration, whose shapes vote for nothing. ``unlogged_texts``: what the broker redacted; ``leaves``:
+    queries that were leaves of multi-stage queries.
     """
 
     table: str
@@ -95,6 +97,7 @@ class TableAdvice:
     unlogged_entries: float = 0.0
     star_trees: ChosenTrees = field(default_factory=ChosenTrees)
     tree_offer: TreeOffer = NO_TREES
+    trees_in_force: TreesInForce = NO_TREES_IN_FORCE
     unlogged_texts: UnloggedTexts = NOTHING_REDACTED
     leaves: int = 0
 
@@ -110,13 +113,15 @@ def advise_table(
     past: PastNights = NO_PAST,
     size_bytes: Mapping[Structure, int] | None = None,
     tree_source: TreeSource | None = None,
+    configured_trees: Sequence[StarTreeConfig] = (),
     leaves: int = 0,
 ) -> TableAdvice:
     """Return the advice for one table from its WORKLOAD shapes and VOTES.
 
     ``overview`` is None for a table without segments, which nothing can be recommended for.
     ``index_kind``: one kind, or "all" for those of the settings, with the sort order beside them.
-    ``tree_source`` gives the candidate star-trees for the shapes of the window.
+    ``tree_source`` gives the candidate star-trees for the shapes of the window; ``configured_trees`` are
+    those of the table's configuration.
     """
     parsed = [shape for shape in shapes if shape.is_parsed]
     queries = voting_queries(shapes, settings.entries_scanned_threshold)
@@ -130,13 +135,16 @@ def advise_table(
     tonight = night_votes(shapes, votes, overview, asked)
     earlier = past.comparable_with(tonight)
     window = _judged(look_back(tonight, earlier), overview, index_kind, settings)
-    ranked = _baseline_ranking(settings, parsed if is_enough else (), overview, index_kind)
+    held = trees_in_force(configured_trees, shapes, overview, settings, window.shapes)
+    left = replace(window, lists=[votes for votes in window.lists if votes.shape_id not in held.answered])
+    ranking = [shape for shape in parsed if shape.shape_id not in held.answered] if is_enough else ()
+    ranked = _baseline_ranking(settings, ranking, overview, index_kind)
     is_order = index_kind == "sorted"
     texts = unlogged_texts(shapes)
     budget = _budget(settings, window, shapes, texts)
-    offer = tree_source(window.shapes, past.star_trees) if tree_source and is_enough else NO_TREES
-    trees = chosen_star_trees(offer, window, budget, settings, size_bytes, past)
-    unanswered = trees.unanswered(window.lists)
+    offer = tree_source(window.shapes, past.star_trees, held) if tree_source and is_enough else NO_TREES
+    trees = chosen_star_trees(offer, left, budget, settings, size_bytes, past)
+    unanswered = trees.unanswered(left.lists)
     orders = exclusive_orders(order_lists(unanswered)) if "sorted" in kinds else []
     lists = orders if is_order else building_lists(unanswered)
     if budget.storage_bytes is not None:
@@ -177,9 +185,7 @@ def advise_table(
     return TableAdvice(
         table=table,
         recommendation=recommendation,
-        refused=recommendation.refused
-        + answered_by_trees(window, lists, trees, is_order=is_order)
-        + without_votes,
+        refused=recommendation.refused + answered_by_trees(window, lists, is_order=is_order) + without_votes,
         drops=_drops(window, recommendation, kinds, settings, str(evidence))
         if parsed and is_enough and not withheld
         else (),
@@ -199,6 +205,7 @@ def advise_table(
         sorted_columns=tonight.order,
         star_trees=trees,
         tree_offer=offer,
+        trees_in_force=held,
         unlogged_texts=texts,
         leaves=leaves,
     )

@@ -17,7 +17,7 @@ from starskip.artefacts.manifest import Part
 from starskip.artefacts.schemas import STAR_TREE_BUILDS
 from starskip.errors import ConfigError, StarskipError, TransientError, printable
 from starskip.lake.lake_table import LakeTable
-from starskip.stages.chosen_trees import ChosenTree, chosen_trees
+from starskip.stages.chosen_trees import ChosenTree, chosen_trees, held_trees
 from starskip.stages.engine import Engine
 from starskip.stages.engine_tasks import EngineTasks
 from starskip.stages.gate_verdicts import usable_tables
@@ -69,7 +69,7 @@ def build_star_trees(engine: Engine, night: Night) -> StageResult:
     warnings = []
     for table, part in advised.parts(tables).items():
         chosen = chosen_trees(table, part)
-        builds = _table_builds(run_tasks, night, table, chosen, withheld)
+        builds = _table_builds(run_tasks, night, table, chosen, held_trees(table, part), withheld)
         for build in builds:
             counts[build.outcome] += 1
             if build.outcome == FAILED:
@@ -88,18 +88,27 @@ def withheld_builds(night: Night, advice: str) -> str:
 
 
 def _table_builds(
-    run_tasks: RunTasks, night: Night, table: str, chosen: Sequence[ChosenTree], withheld: str
+    run_tasks: RunTasks,
+    night: Night,
+    table: str,
+    chosen: Sequence[ChosenTree],
+    held: Sequence[ChosenTree],
+    withheld: str,
 ) -> list[TreeBuild]:
+    """Return what becomes of the chosen trees, and of those that Pinot has and queries ask for."""
     lake = night.lake_tables.get(table)
     if lake is None:
-        reason = "no lake table is configured: Pinot builds it itself once the change is applied"
-        return [TreeBuild(tree, NOT_BUILT, reason) for tree in chosen]
+        return [TreeBuild(tree, NOT_BUILT, _by_pinot(tree)) for tree in (*held, *chosen)]
     if withheld:
-        return [TreeBuild(tree, NOT_BUILT, withheld) for tree in chosen]
+        return [TreeBuild(tree, NOT_BUILT, withheld) for tree in (*held, *chosen)]
     former = published_order(night.store, table)
-    if not chosen and former is not None:
-        # A day without advice must not take away what answers queries.
-        chosen = [ChosenTree(config) for config in former.configs]
+    built_before = former.configs if former is not None else ()
+    # In the order in which Pinot tries them: a new tree comes behind those that are there.
+    asked = [tree for tree in held if tree.shapes or tree.config in built_before]
+    # A day without advice must not take away what answers queries.
+    others = chosen or [ChosenTree(config) for config in built_before]
+    kept = {tree.config for tree in asked}
+    chosen = [*asked, *(tree for tree in others if tree.config not in kept)]
     if not chosen:
         return []
     try:
@@ -108,6 +117,12 @@ def _table_builds(
         if not (is_ours(error) or is_of_one_table(error)):
             raise
         return [TreeBuild(tree, FAILED, failure_words(error)) for tree in chosen]
+
+
+def _by_pinot(tree: ChosenTree) -> str:
+    if tree.is_in_force:
+        return "no lake table is configured, and the table config holds it: Pinot builds it itself"
+    return "no lake table is configured: Pinot builds it itself once the change is applied"
 
 
 def _built(

@@ -23,9 +23,10 @@ _MOST_BYTES = 128 << 20
 def look_for_log(night: Night) -> None:
     """Raise SourceError where the logs of the night hold no record of its day.
 
-    For the start of a whole night: a stage by itself has no use for it. Where all tables lie in the lake alone no
-    log is looked for. Files whose path names the day come first, and the first record of the day ends the look. A log of more
-    than 128 MiB of records of other days may hold one all the same: parse_query_logs tells.
+    For the start of a whole night: a stage by itself has no use for it. Where all tables lie in the lake
+    alone no log is looked for. Files whose path names the day come first, and the first record of the day
+    ends the look. A log of more than 128 MiB of records of other days may hold one all the same:
+    parse_query_logs tells.
     """
     if not night.log_paths or not night.segments_root:
         return

@@ -15,6 +15,7 @@ import pyarrow as pa
 from starskip.artefacts.aside import Aside
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.schemas import RECOMMENDATIONS
+from starskip.pinot.table_config import TableConfig
 from starskip.scoring.index_sizes import sizes_of
 from starskip.scoring.structure import Structure
 from starskip.selection.entries_percentile import ShapeEntries
@@ -30,6 +31,7 @@ from starskip.stages.skipping_advice import publish_skipping_advice
 from starskip.stages.table_by_table import failed_parts, failure_warnings, table_by_table
 from starskip.stages.tree_advice import TableRows, TreeOffer, tree_offer
 from starskip.stages.tree_properties import star_tree_properties
+from starskip.stages.trees_in_force import TreesInForce, star_trees_in_force
 from starskip.star_tree.build.build_tree import RunTasks
 from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.tables.table_overview import TableOverview
@@ -73,9 +75,9 @@ def _advised_tables(
 ) -> dict[str, _AdvisedTable]:
     overviews = read_overviews(engine, night, tables)
     aside = night.store.write_aside("recommendations", night.date_text)
-    return {
-        table: _advised(engine, night, snapshot_of, aside, table, overviews.get(table)) for table in tables
-    }
+    configs = night.table_configs()
+    advised = partial(_advised, engine, night, snapshot_of, aside)
+    return {table: advised(table, overviews.get(table), configs.get(table, ())) for table in tables}
 
 
 def _advised(
@@ -85,6 +87,7 @@ def _advised(
     aside: Aside,
     table: str,
     overview: TableOverview | None,
+    configs: Sequence[TableConfig],
 ) -> _AdvisedTable:
     past = past_nights(night, table, snapshot_of)
     sizes = sizes_of(_rows(night, "index_sizes", table))
@@ -99,6 +102,7 @@ def _advised(
         past=past,
         size_bytes=sizes,
         tree_source=_tree_source(engine, night, table, shapes, overview),
+        configured_trees=star_trees_in_force(configs),
         leaves=_leaves(night, table),
     )
     properties = {**_properties(advice), "table_bytes": overview.stored_bytes if overview else None}
@@ -132,8 +136,11 @@ def _tree_offer(
     settings: Settings,
     window: Mapping[str, ShapeEntries],
     known: Sequence[StarTreeConfig],
+    held: TreesInForce,
 ) -> TreeOffer:
-    return tree_offer(run_tasks, aside, table, shapes, overview, rows, settings, window=window, known=known)
+    return tree_offer(
+        run_tasks, aside, table, shapes, overview, rows, settings, window=window, known=known, held=held
+    )
 
 
 def _rows(night: Night, artefact: str, table: str) -> pa.Table:
@@ -211,7 +218,7 @@ def _properties(advice: TableAdvice) -> Mapping[str, Any]:
         },
         **{name: getattr(advice, name) for name in ("unlogged_queries", "unlogged_entries", "leaves")},
         "unlogged_texts": advice.unlogged_texts.to_json(),
-        **star_tree_properties(advice.star_trees, advice.tree_offer),
+        **star_tree_properties(advice.star_trees, advice.tree_offer, advice.trees_in_force),
     }
 
 

@@ -19,7 +19,7 @@ from starskip.reports.star_tree_evidence import (
     ShapeOfStarskipOnly,
     StarTrees,
 )
-from starskip.stages.chosen_trees import ChosenTree, chosen_trees
+from starskip.stages.chosen_trees import ChosenTree, chosen_trees, held_trees
 from starskip.stages.night import Night
 from starskip.stages.published_rows import Row, published_rows
 from starskip.star_tree.star_tree_config import StarTreeConfig
@@ -43,7 +43,8 @@ def star_tree_report(
     if not builds and "star_trees" not in advice.properties:
         return None
     shapes = {shape.shape_id: shape for shape in workload}
-    chosen = {tree.config: tree for tree in chosen_trees(table, advice)}
+    known = (*held_trees(table, advice), *chosen_trees(table, advice))
+    chosen = {tree.config: tree for tree in reversed(known)}
     lake_bytes = told.get("lake_bytes")
     return StarTrees(
         chosen=tuple(_chosen(row, chosen, shapes) for row in builds[:MAX_STAR_TREES]),
@@ -70,6 +71,7 @@ def _chosen(row: Row, chosen: Mapping[StarTreeConfig, ChosenTree], shapes: Shape
         detail=row["detail"],
         shapes=tuple(map(_answered, sorted(answered, key=_most_first)[:MAX_ANSWERED_SHAPES])),
         saving_ratio=tree.saving_ratio if tree else None,
+        is_in_force=tree.is_in_force if tree else False,
         estimated_documents=row["estimated_documents"],
         estimated_bytes=row["estimated_bytes"],
         documents=row["documents"],

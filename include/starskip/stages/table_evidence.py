@@ -14,6 +14,7 @@ from starskip.artefacts.snapshot import Snapshot
 from starskip.errors import SourceError
 from starskip.latency.latency_model import NoFit
 from starskip.latency.latency_report import NO_FIT_SENTENCES
+from starskip.pinot.table_config import configured_indexes
 from starskip.reports.evidence import (
     MAX_REJECTED_EXAMPLES,
     DamagedSegment,
@@ -45,7 +46,9 @@ from starskip.stages.advice_evidence import (
     reasoned_structure,
     sort_order,
 )
+from starskip.stages.chosen_trees import ChosenTree, chosen_trees
 from starskip.stages.gate_verdicts import read_verdicts
+from starskip.stages.given_config import given_table_config
 from starskip.stages.lake_only import lake_only_tables
 from starskip.stages.night import Night
 from starskip.stages.skipping_report import skipping_report
@@ -71,6 +74,8 @@ def table_evidence(night: Night, table: str) -> Evidence:
     )
     model = _properties(night, "latency_model", table).get("model") or {}
     workload = list(workload_shapes(_snapshot(night, "workload").read_table([table])))
+    trees = star_tree_report(night, table, advice, workload)
+    configs = night.table_configs()
     return Evidence(
         table=table,
         run_date=night.run_date,
@@ -91,10 +96,28 @@ def table_evidence(night: Night, table: str) -> Evidence:
             saving_ms=saved_entries * model["alpha_ms"] if latency.accepted else None,
             table_bytes=properties["table_bytes"],
         ),
-        change=config_change(chosen, rows, night.configured_indexes().get(table), properties),
+        change=config_change(
+            chosen,
+            rows,
+            configured_indexes(configs).get(table),
+            properties,
+            trees,
+            given_table_config(night.table_config_paths, configs, table),
+        ),
         chosen=tuple(chosen_index(row) for row in chosen),
         k_curve=k_curve(properties, len(chosen)),
-        shapes=top_shapes(tuple(_shapes(night, table, workload, built))),
+        shapes=top_shapes(
+            tuple(
+                _shapes(
+                    night,
+                    table,
+                    workload,
+                    built,
+                    chosen_trees(table, advice),
+                    sum(tree.is_in_force for tree in trees.chosen) if trees else 0,
+                )
+            )
+        ),
         latency=latency,
         refused=tuple(reasoned_structure(row) for row in rows if row["verdict"] == "refused"),
         drops=tuple(reasoned_structure(row) for row in rows if row["verdict"] == "drop"),
@@ -104,7 +127,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
         sort_order=sort_order(properties),
         nights=properties.get("nights", 1),
         drops_withheld=properties.get("drops_withheld", ""),
-        star_trees=star_tree_report(night, table, advice, workload),
+        star_trees=trees,
         skipping=skipping_report(night, table),
         lake_only=table in lake_only_tables(night),
     )
@@ -137,21 +160,52 @@ def _settings(settings: Settings) -> tuple[Setting, ...]:
 
 
 def _shapes(
-    night: Night, table: str, workload: Sequence[ShapeWorkload], chosen: StructureSet
+    night: Night,
+    table: str,
+    workload: Sequence[ShapeWorkload],
+    chosen: StructureSet,
+    trees: Sequence[ChosenTree],
+    in_force: int,
 ) -> list[ShapeEvidence]:
+    """Return all shapes; the report numbers the chosen ``trees`` behind those ``in_force``."""
     total = sum(shape.weighted_entries for shape in workload) or 1.0
     votes: dict[str, list[VoteList]] = {}
     for item in building_lists(vote_lists(_snapshot(night, "votes").read_table([table]))):
         votes.setdefault(item.shape_id, []).append(item)
-    return [_shape(shape, votes.get(shape.shape_id, []), chosen, total, night.settings) for shape in workload]
+    read: dict[str, tuple[int, float]] = {}
+    for number, tree in enumerate(trees, 1 + in_force):
+        for shape_id, documents in tree.shapes.items():
+            read[shape_id] = number, documents or 0.0
+    return [
+        _shape(shape, votes.get(shape.shape_id, []), chosen, read.get(shape.shape_id), total, night.settings)
+        for shape in workload
+    ]
 
 
 def _shape(
-    shape: ShapeWorkload, lists: Sequence[VoteList], chosen: StructureSet, total: float, settings: Settings
+    shape: ShapeWorkload,
+    lists: Sequence[VoteList],
+    chosen: StructureSet,
+    tree: tuple[int, float] | None,
+    total: float,
+    settings: Settings,
 ) -> ShapeEvidence:
-    built = frozenset(s for item in lists for s in item.structures if s in chosen)
-    saved = sum(item.saving(built).entries for item in lists)
+    """Return one shape; ``tree``: number of the chosen star-tree that answers it, and the documents read."""
     entries = shape.weighted_entries
+    saving_ratio = 0.0
+    if tree is None:
+        built = frozenset(s for item in lists for s in item.structures if s in chosen)
+        if entries:
+            saving_ratio = sum(item.saving(built).entries for item in lists) / entries
+        helpers = tuple(sorted(map(column_label, built)))
+    else:
+        behind = settings.post_filter_entry_weight * shape.entries_scanned_post_filter
+        scanned = shape.entries_scanned_in_filter + behind
+        # Failed queries scan as before: no advice counts them as saved.
+        read = shape.failed_entries_scanned_in_filter + (shape.queries - shape.failed) * tree[1]
+        if scanned:
+            saving_ratio = max(1.0 - read / scanned, 0.0)
+        helpers = (f"star-tree {tree[0]}",)
     example = next(iter(shape.instances), None)
     show = settings.show_literals and shape.is_parsed and example is not None
     return ShapeEvidence(
@@ -162,8 +216,8 @@ def _shape(
         queries=shape.queries,
         entries_scanned_in_filter=shape.entries_scanned_in_filter,
         entries_ratio=entries / total,
-        predicted_saving_ratio=saved / entries if entries else 0.0,
-        columns=tuple(sorted(map(column_label, built))),
+        predicted_saving_ratio=saving_ratio,
+        columns=helpers,
         latency_ms=shape.latency_ms_mean,
         full_text=query_text(shape.skeleton, example) if show and example is not None else None,
     )

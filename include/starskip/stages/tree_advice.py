@@ -16,6 +16,7 @@ from starskip.settings import Settings
 from starskip.stages.asked_shapes import asked_shapes
 from starskip.stages.lake_sample import lake_sample
 from starskip.stages.tree_samples import column_types, segment_sample
+from starskip.stages.trees_in_force import NO_TREES_IN_FORCE, TreesInForce
 from starskip.star_tree.build.build_tree import RunTasks
 from starskip.star_tree.build.source_table import SourceTable, source_table
 from starskip.star_tree.recommend.asked_shape import (
@@ -70,15 +71,18 @@ def tree_offer(
     *,
     window: Mapping[str, ShapeEntries],
     known: Sequence[StarTreeConfig] = (),
+    held: TreesInForce = NO_TREES_IN_FORCE,
 ) -> TreeOffer:
     """Return the candidates for ``table``.
 
     Rows of the lake are read by tasks, which pass on what they found in ``aside``; nothing is left there.
     ``window``: what the shapes of all nights that vote scanned in filter. ``known``: trees of the last
-    advice. Nothing here ends a night: what cannot be read is said in ``note``.
+    advice. ``held``: trees that are there, which need no other for the shapes that they answer. Nothing here
+    ends a night: what cannot be read is said in ``note``.
     """
     asked = asked_shapes(shapes, window, settings)
     total = sum(each.entries_scanned for each in asked)
+    asked = [each for each in asked if each.shape_id not in held.answered]
     if rows.lake is None and not rows.segments_root:
         return TreeOffer(
             total_entries=total, note="there are neither segments nor a lake table to read rows of"
@@ -96,9 +100,10 @@ def tree_offer(
         )[:_MOST_SHAPES]
         refused = tuple(each for each in parsed if isinstance(each, UnanswerableShape))
         if not answerable:
-            return TreeOffer(
-                (), (), refused, total, 0.0, "no query asks for what Pinot answers from a star-tree"
-            )
+            note = "no query asks for what Pinot answers from a star-tree"
+            if held.answered:
+                note = "the star-trees of the table config answer all that Pinot answers from a star-tree"
+            return TreeOffer((), (), refused, total, 0.0, note)
         if not any(each.dimensions for each in answerable):
             return TreeOffer((), (), refused, total, 0.0, "no query filters or groups by a column")
         sample = _sample(run_tasks, aside, table, rows, overview, answerable)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from starskip.number_text import saves
 from starskip.scoring.structure import Structure
 from starskip.selection.look_back import NightVotes
 from starskip.selection.recommendation import Budget, Refusal, Refused
@@ -43,19 +44,18 @@ def chosen_star_trees(
 
 
 def answered_by_trees(
-    window: NightVotes, lists: Sequence[VoteList], trees: ChosenTrees, *, is_order: bool
+    window: NightVotes, lists: Sequence[VoteList], *, is_order: bool
 ) -> tuple[Refused, ...]:
-    """Return a refusal for each index that only shapes voted for which a chosen tree answers."""
-    if not trees.trees:
-        return ()
+    """Return a refusal for each index that only shapes voted for which a star-tree answers.
+
+    ``lists``: the votes of the other shapes.
+    """
     before = order_lists(window.lists) if is_order else building_lists(window.lists)
     left = {item for votes in lists for item in votes.structures}
     gone = {item for votes in before for item in votes.structures if item.removed is None} - left
     found = []
     for item in sorted(gone):
         alone = total_saving(before, [item]) / max(window.entries.total, 1.0)
-        detail = (
-            f"saves {alone:.2%} of the entries scanned by itself, of queries that a chosen star-tree answers"
-        )
+        detail = f"by itself it {saves(alone)} of the entries scanned, of queries that a star-tree answers"
         found.append(Refused(item, Refusal.ANSWERED_BY_STAR_TREE, detail, alone))
     return tuple(found)

@@ -8,6 +8,7 @@ from typing import Any
 
 from starskip.selection.with_star_trees import ChosenTrees
 from starskip.stages.tree_advice import TreeOffer
+from starskip.stages.trees_in_force import NO_TREES_IN_FORCE, TreesInForce
 from starskip.star_tree.recommend.asked_shape import UnanswerableShape
 from starskip.star_tree.recommend.candidates import RefusedTree
 
@@ -15,7 +16,9 @@ _MOST_REFUSED = 20
 _MOST_BY_STARSKIP = 50
 
 
-def star_tree_properties(chosen: ChosenTrees, offer: TreeOffer) -> Mapping[str, Any]:
+def star_tree_properties(
+    chosen: ChosenTrees, offer: TreeOffer, held: TreesInForce = NO_TREES_IN_FORCE
+) -> Mapping[str, Any]:
     """Return ``star_trees``, in the order in which queries try them, and what there is to say of others.
 
     Of each: ``config`` as Pinot's ``starTreeIndexConfigs`` has it, ``documents`` and ``size_bytes`` as
@@ -24,7 +27,8 @@ def star_tree_properties(chosen: ChosenTrees, offer: TreeOffer) -> Mapping[str, 
     ``detail`` and ``size_bytes``; ``unanswerable_by_star_trees`` counts queries by the reason why no tree
     answers them in Pinot; ``answered_by_starskip_only`` are those shapes of them that one of ``star_trees``
     answers on the lake, with ``reason`` and ``detail`` why Pinot does not; ``star_trees_note`` says why there
-    is no candidate.
+    is no candidate. ``star_trees_in_force``: those of the table's configuration, with ``config`` and the ids
+    of the ``shapes`` that each answers.
     """
     unanswerable: Counter[str] = Counter()
     for shape in offer.unanswerable:
@@ -52,6 +56,10 @@ def star_tree_properties(chosen: ChosenTrees, offer: TreeOffer) -> Mapping[str, 
             for shape in _by_starskip_only(chosen, offer)[:_MOST_BY_STARSKIP]
         ],
         "star_trees_note": offer.note,
+        "star_trees_in_force": [
+            {"config": tree.to_document(), "shapes": list(held.shapes_of(position))}
+            for position, tree in enumerate(held.trees)
+        ],
     }
 
 

@@ -30,6 +30,7 @@ from starskip.stages.sampled_index_sizes import sampled_index_sizes
 from starskip.stages.spooled_batches import SpooledBatches
 from starskip.stages.table_sizes import FoundSizes
 from starskip.stages.table_source import FoundFacts, TableSource
+from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.tables.table_overview import IndexColumns, TableOverview
 from starskip.tables.untracked_indexes import untracked_indexes
 from starskip.workload.count_shapes import QUERY_COLUMNS, count_shapes
@@ -45,7 +46,7 @@ _KEYED_QUERIES = pa.schema([*(QUERIES.field(name) for name in QUERY_COLUMNS), KE
 
 @dataclass(frozen=True, slots=True)
 class TuneRequest:
-    """``tables`` empty means all of the log; ``configured``: index columns in force, by table.
+    """``tables`` empty means all of the log; ``configured…``: indexes and star-trees in force, by table.
 
     Facts come from ``segments_root``, or where that is empty from the packed ``metadata_path``. Without
     ``log_paths`` the advice is a guess from cardinalities, with ``column_weights`` if they are given.
@@ -59,6 +60,7 @@ class TuneRequest:
     settings: Settings
     metadata_path: str = ""
     column_weights: ColumnWeights = field(default_factory=dict)
+    configured_trees: Mapping[str, Sequence[StarTreeConfig]] = field(default_factory=dict)
 
     @property
     def source(self) -> TableSource:
@@ -105,6 +107,7 @@ def tune_tables(request: TuneRequest, progress: Progress) -> TuneAnswer:
             request.settings,
             request.index_kind,
             size_bytes=sizes_of(sizes.filter(pc.equal(sizes["table"], table))),
+            configured_trees=request.configured_trees.get(table, ()),
             leaves=scored.leaves.get(table, 0),
         )
         for table in scored.tables

@@ -21,7 +21,7 @@ from starskip.errors import UnsupportedQuery, printable
 from starskip.sql.fingerprint import masked
 from starskip.sql.query_text import query_text
 from starskip.stages.build_star_trees import BUILT
-from starskip.stages.chosen_trees import chosen_trees
+from starskip.stages.chosen_trees import chosen_trees, held_trees
 from starskip.stages.engine import Engine
 from starskip.stages.engine_tasks import EngineTasks
 from starskip.stages.gate_verdicts import usable_tables
@@ -123,7 +123,8 @@ def _asked(night: Night, table: str, snapshot_of: SnapshotSource) -> Iterator[As
 def _advised(table: str, advice: Snapshot | None) -> frozenset[str]:
     """Return the shapes that trees were chosen for."""
     part = advice.parts([table]).get(table) if advice else None
-    return frozenset(shape for tree in (chosen_trees(table, part) if part else ()) for shape in tree.shapes)
+    trees = (*chosen_trees(table, part), *held_trees(table, part)) if part else ()
+    return frozenset(shape for tree in trees for shape in tree.shapes)
 
 
 def _most_first(shape: ShapeWorkload) -> tuple[int, str]:

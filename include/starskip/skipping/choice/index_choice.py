@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from starskip.number_text import share, size
+
 
 class IndexRefusal(Enum):
     """Why a skipping index is not chosen."""
@@ -88,9 +90,10 @@ class IndexChoice:
     @property
     def sentence(self) -> str:
         """One line for logs: what was chosen among how much, and how sure that is."""
-        proved = f"gap {self.gap_ratio:.2%}" if self.gap_ratio > 0 else "proved best"
+        gap = share(self.gap_ratio)
+        proved = f"at most {gap} more could be saved" if self.gap_ratio > 0 else "proved best"
         return (
-            f"{len(self.chosen)} of {len(self.chosen) + len(self.refused)} indexes, {self.size_bytes} bytes,"
-            f" save {self.saving_ratio:.2%} of what is read"
+            f"{len(self.chosen)} of {len(self.chosen) + len(self.refused)} indexes, {size(self.size_bytes)},"
+            f" save {share(self.saving_ratio)} of what is read"
             f" ({self.method.value}, {self.patterns} patterns, {proved})"
         )

@@ -24,6 +24,8 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from starskip.number_text import share
+
 Factors = npt.NDArray[np.float64]
 _MIN_SCANNING_FACTOR = 0.2
 _MIN_GAIN_RATIO = 0.5
@@ -77,14 +79,14 @@ class LayoutNotice:
         """What is wrong, and what would help."""
         wrong = (
             f"layout, not metadata, is the problem of {self.hindered} of {self.queries} queries: with perfect"
-            f" metadata {_percent(self.best_scanning_factor)} of the rows would still be read, though"
-            f" {_percent(self.selectivity)} match (layout factor {self.layout_factor:.2g})"
+            f" metadata {share(self.best_scanning_factor)} of the rows would still be read, though"
+            f" {share(self.selectivity)} match (layout factor {self.layout_factor:.2g})"
         )
         if self.relayout is None:
             return f"{wrong}; no sort order of the columns that are asked for would help"
         columns = ", ".join(self.relayout.columns)
         how = f"z-ordered by {columns}" if len(self.relayout.columns) > 1 else f"sorted by {columns}"
-        return f"{wrong}; files {how} would leave {_percent(self.relayout.scanning_factor)} to read"
+        return f"{wrong}; files {how} would leave {share(self.relayout.scanning_factor)} to read"
 
 
 def layout_notice(
@@ -165,11 +167,7 @@ def _columns_of(queries: Sequence[QueryLayout], columns: Sequence[str]) -> tuple
     shares = np.ones((len(queries), len(columns)))
     pieces = np.ones((len(queries), len(columns)))
     for number, query in enumerate(queries):
-        for column, share in query.shares.items():
-            shares[number, rank[column]] = min(max(share.ratio, query.selectivity), 1.0)
-            pieces[number, rank[column]] = max(share.pieces, 1)
+        for column, found in query.shares.items():
+            shares[number, rank[column]] = min(max(found.ratio, query.selectivity), 1.0)
+            pieces[number, rank[column]] = max(found.pieces, 1)
     return shares, pieces
-
-
-def _percent(ratio: float) -> str:
-    return f"{ratio:.0%}" if ratio >= 0.1 else f"{100 * ratio:.2g}%"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from starskip.number_text import saves, share, size
 from starskip.skipping.choice.coverage import Coverage
 from starskip.skipping.choice.index_choice import IndexRefusal, RefusedIndex
 from starskip.skipping.choice.skip_patterns import SkipPatterns
@@ -33,10 +34,10 @@ def _alone(patterns: SkipPatterns, index: str) -> float:
     return sum(weight for pattern, weight in patterns.weights.items() if frozenset([index]) in pattern)
 
 
-def _cannot_fit(size: int | None, budget: int | None) -> tuple[IndexRefusal, str]:
-    if size is None:
+def _cannot_fit(size_bytes: int | None, budget: int | None) -> tuple[IndexRefusal, str]:
+    if size_bytes is None:
         return IndexRefusal.SIZE_UNKNOWN, "its size is not known, so that it may not fit the budget"
-    return IndexRefusal.OVER_BUDGET, f"takes {size} bytes by itself, the budget is {budget}"
+    return IndexRefusal.OVER_BUDGET, f"takes {size(size_bytes)} by itself, the budget is {size(budget)}"
 
 
 def _reason(
@@ -48,7 +49,8 @@ def _reason(
     alone = task.saving([number])
     added = task.saving(chosen | {number}) - task.saving(chosen)
     figures = (
-        f"saves {alone / total:.2%} of what is read by itself, {added / total:.2%} beside what is chosen"
+        f"by itself it {saves(alone / total)} of what is read, "
+        f"beside what is chosen it {saves(added / total)}"
     )
     reachable = patterns.reachable.get(index, 0.0)
     partners = _partners(task, number)
@@ -64,13 +66,13 @@ def _reason(
     if reachable is not None and reachable <= must:
         return IndexRefusal.LAYOUT, (
             "matching rows lie in nearly all files: perfect metadata would save"
-            f" {reachable / total:.2%} of what is read, so that only another layout helps"
+            f" {share(reachable / total)} of what is read, so that only another layout helps"
         )
     if alone <= 0 and partners:
         return IndexRefusal.NEEDS_ANOTHER, f"skips only together with {partners}, and not enough for both"
     if alone <= 0:
         return IndexRefusal.SAVES_NOTHING, "no file can be skipped by it"
-    return IndexRefusal.BELOW_MIN_GAIN, f"{figures}; the least gain is {must / total:.2%}"
+    return IndexRefusal.BELOW_MIN_GAIN, f"{figures}; the least gain is {share(must / total)}"
 
 
 def _covering(task: Coverage, chosen: frozenset[int], number: int) -> str:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import inf
 
+from starskip.number_text import count, share
 from starskip.star_tree.recommend.asked_shape import AnswerableShape
 from starskip.star_tree.recommend.cuboids import Dimensions
 from starskip.star_tree.recommend.layout_search import best_layout, first_orders, saving_of
@@ -161,8 +162,8 @@ class _Search:
         size_bytes = weighed.size_bytes or 0.0
         if sample.size_bytes and size_bytes > self._ratio * sample.size_bytes:
             detail = (
-                f"would take {size_bytes / sample.size_bytes:.0%} of the table's bytes, "
-                f"more than the {self._ratio:.0%} allowed"
+                f"would take {share(size_bytes / sample.size_bytes)} of the table's bytes, "
+                f"more than the {share(self._ratio)} allowed"
             )
             self.refused.append(RefusedTree(config, "near_table_size", detail, size_bytes))
             return None
@@ -181,8 +182,9 @@ class _Search:
             self.refused.append(RefusedTree(config, "size_unknown", detail))
             return
         detail = (
-            f"would have {documents:,.0f} documents before any star, {documents / max(sample.rows, 1):.0%} "
-            f"of the table's {sample.rows:,.0f} rows; with its stars more than the {self._ratio:.0%} allowed"
+            f"would have {count(documents)} documents before any star,"
+            f" {share(documents / max(sample.rows, 1))} of the table's {count(sample.rows)} rows;"
+            f" with its stars more than the {share(self._ratio)} allowed"
         )
         self.refused.append(RefusedTree(config, "near_table_size", detail))
 

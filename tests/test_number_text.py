@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starskip.reports import number_text
+from starskip import number_text
 
 
 @pytest.mark.parametrize(
@@ -62,3 +62,25 @@ def test_compact_counts_stay_short_and_plain(value: float) -> None:
     text = number_text.compact_count(value)
     assert len(text) <= 6
     assert "e" not in text
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [
+        (0.6312, "63 %"),
+        (0.0949, "9.5 %"),
+        (0.0463, "4.6 %"),
+        (0.00021, "0.021 %"),
+        (-0.0011, "−0.1 %"),
+        (-0.00021, "−0.021 %"),
+        (0.0, "0.0 %"),
+        (0.9999, "99 %"),
+    ],
+)
+def test_share_of_a_sentence(ratio: float, text: str) -> None:
+    assert number_text.share(ratio) == text
+
+
+def test_what_is_saved_is_never_less_than_nothing() -> None:
+    words = [number_text.saves(each) for each in (0.0463, -0.0011, 0.00001, -0.00001)]
+    assert words == ["saves 4.6 %", "costs 0.1 %", "saves nothing", "saves nothing"]

@@ -43,6 +43,25 @@ def percent(ratio: float, decimals: int = 1) -> str:
     return f"{rounded:.{decimals}f} %".replace("-", "−")
 
 
+def share(ratio: float) -> str:
+    """Return a share as sentences tell it: ``63 %``, ``4.6 %``, ``0.02 %``."""
+    if abs(ratio) >= 0.095:
+        return percent(ratio, 0)
+    if abs(ratio) >= 0.0005 or ratio == 0:
+        return percent(ratio)
+    return f"−{fine_percent(-ratio)}" if ratio < 0 else fine_percent(ratio)
+
+
+def saves(ratio: float) -> str:
+    """Return what is saved as a verb and its object: ``saves 4.6 %``, ``saves nothing``, ``costs 0.1 %``.
+
+    A share below a hundredth of a percent is nothing: it is less than any prediction can tell.
+    """
+    if abs(ratio) < 0.0001:
+        return "saves nothing"
+    return f"{'saves' if ratio > 0 else 'costs'} {share(abs(ratio))}"
+
+
 def fine_percent(ratio: float) -> str:
     """Return a share as ``59.6 %``, and of one below 1 % two digits: ``0.0012 %``."""
     shown = ratio * 100
