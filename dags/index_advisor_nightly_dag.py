@@ -15,7 +15,7 @@ the most, and publishes one report a table. Nothing is changed in Pinot.
 | `verify_indexes` | queries of the night, from what is built and by a scan: equal? read how much less? |
 | `write_report` | one report a table: JSON, Markdown, HTML |
 | `check_…` | a quality gate after each stage, table by table |
-| `finish_night` | fails the run if a gate stopped a table or a stage failed, and names it |
+| `finish_night` | fails the run if a gate stopped a table or a stage failed, and says which and why |
 
 **Gates** stop tables, not nights: a table that fails one is left out from there on and its last report
 stays, the other tables go on, and the run ends as failed for it alone. Those behind `build_star_trees`,
@@ -46,20 +46,23 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG, CronDataIntervalTimetable, TriggerRule, chain, task
 from airflow.sdk.exceptions import AirflowFailException
 from starskip.orchestration.failed_tasks import failed_tasks, task_states
-from starskip.orchestration.night_outcome import failed_check, night_outcome
 from starskip.orchestration.night_params import night_params
 from starskip.orchestration.night_request import night_request
 from starskip.orchestration.progress_line import show_progress
 from starskip.orchestration.spark_stage_operator import SparkStageOperator
 from starskip.orchestration.store_connection import use_store_connection
 from starskip.orchestration.task_failure import failing_at_once
-from starskip.stages.gate_verdicts import BUILDING_STAGES, STAGES
-from starskip.stages.night import Night
+from starskip.stages.stage_names import BUILDING_STAGES, STAGES
+
+# Airflow imports this file anew every half a minute and before each task, and drops a DAG whose file takes
+# too long: what reads and judges artefacts is imported by the task that does it.
+if TYPE_CHECKING:
+    from starskip.stages.night import Night
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 
@@ -72,6 +75,7 @@ def _night(context: Any) -> Night:
 @task.short_circuit(ignore_downstream_trigger_rules=False)
 def check_tables(stage: str, **context: Any) -> bool:
     """Judge the tables behind ``stage``; False, which skips the rest of the chain, if none is left."""
+    from starskip.orchestration.night_outcome import failed_check
     from starskip.quality.check_stage import check_stage
 
     with failing_at_once(context):
@@ -88,11 +92,15 @@ def check_tables(stage: str, **context: Any) -> bool:
 @task(trigger_rule=TriggerRule.ALL_DONE, retries=0)
 def finish_night(**context: Any) -> list[str]:
     """Return the tables that have a report; fail for a stage that failed or a table that was stopped."""
+    from starskip.orchestration.night_outcome import night_outcome
+    from starskip.stages.night_runs import note_run
+
     with failing_at_once(context):
         night = _night(context)
         states = task_states(context)
         succeeded = {task_id for task_id, state in states.items() if state == "success"}
         outcome = night_outcome(night, failed_tasks(context, states), succeeded)
+        note_run(night, outcome.problem(), outcome.night_problem())
     if problem := outcome.problem():
         raise AirflowFailException(problem)
     show_progress(f"finish_night: reports of {', '.join(outcome.reported)} are published")

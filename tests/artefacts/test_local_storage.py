@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from starskip.artefacts.local_storage import LocalStorage
 from starskip.artefacts.storage import PutVerdict
-from starskip.errors import StorageError
+from starskip.errors import StorageError, StorageOutage
 
 
 @pytest.fixture(params=["local", "memory", "s3"])
@@ -73,7 +73,7 @@ def test_disk_is_full(local_storage: LocalStorage, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(os, "fsync", full)
     local_storage.root.mkdir()
     (local_storage.root / "a").mkdir()
-    with pytest.raises(StorageError, match="No space left"):
+    with pytest.raises(StorageOutage, match=r"No space left .* make room there"):
         local_storage.put_if_absent("a/1", b"x")
     assert list(local_storage.objects_below("")) == []
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import subprocess
 import sys
 import tarfile
@@ -123,3 +124,42 @@ def test_a_bomb_costs_neither_memory_nor_disk(config: Path, tmp_path: Path, deep
     assert "bomb_0.tar.gz: too_large (unpacks to more than 250 times its size" in message
     assert peak_kib < 600 * 1024
     assert sum(path.stat().st_size for path in (tmp_path / "store").rglob("*.*")) < 100_000
+
+
+@pytest.mark.parametrize(
+    ("words", "of_files", "of_folders"),
+    [("", 0o600, 0o700), ("artefacts_readable_by: group\n", 0o640, 0o750)],
+)
+def test_what_stages_write_is_private_unless_the_configuration_says_who_may_read(
+    words: str, of_files: int, of_folders: int, call: Call, config: Path
+) -> None:
+    config.write_text(config.read_text() + words)
+    before = os.umask(0o022)
+    try:
+        for name in STAGES[:2]:
+            assert call("stage", name, "--config", config, *DATE).exit_code == 0
+    finally:
+        os.umask(before)
+    written = [config.parent / "store", *(config.parent / "store").rglob("*")]
+    assert {path.stat().st_mode & 0o777 for path in written if path.is_file()} == {of_files}
+    assert {path.stat().st_mode & 0o777 for path in written if path.is_dir()} == {of_folders}
+
+
+def test_who_may_read_is_one_of_three(call: Call, config: Path) -> None:
+    config.write_text(config.read_text() + "artefacts_readable_by: 644\n")
+    result = call("stage", STAGES[0], "--config", config, *DATE)
+    assert result.exit_code == 3
+    assert "artefacts_readable_by must be one of owner, group, all" in result.stderr
+
+
+def test_all_stages_of_a_night_without_a_log_end_before_the_first(
+    call: Call, config: Path, logs: Path
+) -> None:
+    config.write_text(config.read_text().replace("broker-{run_date}.log.gz", "broker-2026-11-18.log.gz"))
+    result = call("stage", "all", "--config", config, *DATE)
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert result.stderr.startswith(
+        "starskip: no log of 2026-11-20: 1 log files hold no record of that day and 1"
+    )
+    assert not (config.parent / "store").exists()
+    assert call("stage", STAGES[0], "--config", config, *DATE).exit_code == 0

@@ -72,6 +72,16 @@ class House:
         )
         return found
 
+    def run_times(self) -> tuple[datetime, datetime]:
+        """When the newest run began and when it ended, out of Airflow's own database."""
+        with sqlite3.connect(self.folder / "airflow" / "airflow.db") as database:
+            (row,) = database.execute(
+                "select start_date, end_date from dag_run order by id desc limit 1"
+            ).fetchall()
+        database.close()
+        began, ended = (datetime.fromisoformat(text).replace(tzinfo=UTC) for text in row)
+        return began, ended
+
     def task_states(self) -> dict[str, tuple[str, int]]:
         """State and number of tries of each task of the last run, out of Airflow's own database."""
         with sqlite3.connect(self.folder / "airflow" / "airflow.db") as database:
@@ -89,6 +99,7 @@ def house(sample_lake: Path, sample_casts: dict[str, str], tmp_path_factory: pyt
         "table_configs: [sample/config/airlineStats_table.json, sample/config/lineitem_table.json]\n"
         "settings: {min_gain_ratio: 0.05, verified_instances: 1}\n"
         "spark_event_logs: [sample/spark_events]\nskipping_metadata_root: skipping\n"
+        "spark_conf: {spark.driver.memory: 1g, spark.driver.maxResultSize: 16m}\n"
         f"lake_tables: {{lineitem: {{path: '{sample_lake}', casts: {sample_casts}, "
         "logged_as: 'file:/lake/lineitem'}}\n"
     )
@@ -96,7 +107,12 @@ def house(sample_lake: Path, sample_casts: dict[str, str], tmp_path_factory: pyt
 
 
 @pytest.fixture(scope="module")
-def first(house: House) -> subprocess.CompletedProcess[str]:
+def before() -> datetime:
+    return datetime.now(UTC)
+
+
+@pytest.fixture(scope="module")
+def first(house: House, before: datetime) -> subprocess.CompletedProcess[str]:
     """A night over the whole sample, beside another night that has been published before."""
     aside = house.store.write_aside("recommendations", OTHER_NIGHT)
     row = {
@@ -135,6 +151,13 @@ def test_a_night_over_the_sample_ends_well_and_shows_each_step(
     assert "check_score_votes: 2 of 2 tables passed" in first.stdout
     assert "finish_night: reports of airlineStats, lineitem are published" in first.stdout
     assert len(first.stdout.splitlines()) < 80
+
+
+def test_the_run_is_shown_as_lasting_as_long_as_it_lasted(
+    house: House, first: subprocess.CompletedProcess[str], before: datetime
+) -> None:
+    began, ended = house.run_times()
+    assert before <= began <= ended <= datetime.now(UTC)
 
 
 def test_the_advice_is_the_best_set_that_was_measured_for_what_no_star_tree_answers(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -10,10 +11,13 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from report_cases import lineitem
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.local_storage import LocalStorage
+from starskip.artefacts.manifest import Part
 from starskip.artefacts.storage_for import storage_for
 from starskip.errors import ConfigError
+from starskip.reports.report_files import report_files
 
 pytestmark = pytest.mark.dags
 
@@ -109,6 +113,38 @@ def test_the_keys_of_the_connection_read_the_reports_too(night: Run, monkeypatch
     monkeypatch.setenv("AIRFLOW_CONN_STARSKIP_STORE", '{"conn_type": "aws", "password": "of the connection"}')
     night()
     assert seen == ["of the connection"]
+
+
+def test_the_run_is_not_dated_to_the_midnight_of_its_night(
+    night: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Airflow takes the date of ``dags test`` for the time at which the run began."""
+    from starskip.orchestration import nightly_run
+
+    commands: list[list[str]] = []
+    publish_nothing(tmp_path)
+    night()
+    monkeypatch.setattr(nightly_run, "_follow", lambda command, *_: (commands.append(command), (0, None))[1])
+    CliRunner().invoke(nightly_run.nightly_run, ["--run-date", NIGHT, "--home", str(tmp_path / "home")])
+    ((*words, conf),) = commands
+    assert words == ["airflow", "dags", "test", "index_advisor_nightly", "--conf"]
+    assert json.loads(conf)["run_date"] == NIGHT
+
+
+@pytest.mark.parametrize(("said", "mode"), [([], 0o600), (["--reports-readable-by", "all"], 0o644)])
+def test_copies_of_reports_are_readable_by_whom_one_says(
+    night: Run, tmp_path: Path, said: list[str], mode: int
+) -> None:
+    store = ArtefactStore(storage_for(str(tmp_path / "artefacts")))
+    aside = store.write_aside("reports", NIGHT)
+    document = report_files(lineitem())["report.json"]
+    part = Part((aside.write_file("lineitem", "report.json", document),))
+    at = datetime(2026, 11, 21, tzinfo=UTC)
+    store.publish("reports", NIGHT, {"lineitem": part}, replace="all", created_at=at, created_by="test")
+    assert night(*said).exit_code == 0
+    copy = tmp_path / "copies" / NIGHT / "lineitem" / "report.json"
+    assert copy.stat().st_mode & 0o777 == mode
+    assert copy.parent.stat().st_mode & 0o777 == {0o600: 0o700, 0o644: 0o755}[mode]
 
 
 def test_home_and_log_are_nobody_elses(night: Run, tmp_path: Path) -> None:

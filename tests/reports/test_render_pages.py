@@ -72,6 +72,7 @@ def pages_of(text: str, evidence: Evidence) -> dict[str, str]:
         ReportRow(DAY, text, problem=text),
         ReportRow(date(2026, 11, 19), text, report_summary(replace(poisoned, chosen=poisoned.chosen[:1]))),
         ReportRow(date(2026, 11, 18), "", problem=text),
+        ReportRow(date(2026, 11, 17), "", failed=text),
     )
     page = RowPage(rows, DAY, "x")
     return {
@@ -227,3 +228,21 @@ def test_a_history_says_what_joined_and_what_left(evidence: Evidence) -> None:
     )
     plain = [" ".join(re.sub("<[^>]+>", " ", change).split()) for change in changes]
     assert plain == ["+ l_suppkey − l_shipmode", "", "same", ""]
+
+
+def test_a_failed_night_and_the_days_without_a_run_are_told() -> None:
+    failed = ReportRow(DAY, "", failed="parse_query_logs failed: no log of 2026-11-20 <b>")
+    other = ReportRow(date(2026, 11, 16), "t")
+    gaps = ((date(2026, 11, 17), date(2026, 11, 19)), (date(2026, 11, 15), date(2026, 11, 15)))
+    nights = NightPage((NightRows(DAY, (failed,)), NightRows(other.run_date, (other,))), None, gaps)
+    history = RowPage((failed, other), None, gaps=gaps)
+    for page in (render_index(LINKS, nights), render_history(LINKS, "t", history)):
+        told = [
+            "The night failed:",
+            "no log of 2026-11-20 &lt;b&gt;",
+            "No run from 2026-11-17 to 2026-11-19, 3 days.",
+        ]
+        told.append("No run on 2026-11-15.")
+        places = [page.index(each) for each in told]
+        assert places == sorted(places)
+        assert "Unreadable" not in page

@@ -59,3 +59,11 @@ def test_what_is_not_ours_stays_as_it_is() -> None:
 def test_executors_with_another_python_are_told_what_to_do() -> None:
     error = RuntimeError("Caused by: ModuleNotFoundError: No module named 'starskip'")
     assert "PYSPARK_PYTHON" in str(understood_failure(error))
+
+
+@pytest.mark.parametrize("words", ["No space left on device", "Disk quota exceeded"])
+def test_a_full_disk_of_spark_s_own_may_have_room_by_the_next_try(words: str) -> None:
+    full = RuntimeError(f"Job aborted: java.io.IOException: {words}\n\tat java.base/sun.nio.ch")
+    found = understood_failure(full)
+    assert isinstance(found, TransientError)
+    assert "spark.local.dir" in str(found)

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 from starskip.errors import SourceError
+from starskip.lake.lake_table import LakeTable
+from starskip.stages.look_for_log import look_for_log
 
 UNLOGGED = date(2026, 11, 15)
 DATED = ("queries", "rejected_records", "votes", "recommendations", "reports")
@@ -20,6 +22,32 @@ def test_a_log_of_other_days_alone(lab: Any) -> None:
     with pytest.raises(SourceError, match="no log of 2026-11-15: 1 log files hold no record of that day"):
         lab.run(lab.night(run_date=UNLOGGED))
     assert all(not lab.night().store.run_dates(artefact) for artefact in DATED)
+
+
+@pytest.mark.parametrize("date_in_name", [False, True])
+def test_a_look_at_the_log_finds_it_out(date_in_name: bool, lab: Any) -> None:
+    look_for_log(lab.night())
+    if date_in_name:
+        (path,) = lab.logs.iterdir()
+        path.rename(lab.logs / f"broker-{UNLOGGED}.log.gz")
+    with pytest.raises(SourceError, match="no log of 2026-11-15: 1 log files hold no record of that day"):
+        look_for_log(lab.night(run_date=UNLOGGED))
+    with pytest.raises(SourceError, match="no log file at"):
+        look_for_log(lab.night(log_paths=[str(lab.logs / "none-{run_date}.log")]))
+
+
+def test_a_look_at_a_long_log_of_other_days_ends(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("starskip.stages.look_for_log._MOST_BYTES", 1_000)
+    look_for_log(lab.night(run_date=UNLOGGED))
+
+
+def test_tables_of_the_lake_alone_need_no_log(lab: Any) -> None:
+    lake = {"alone": LakeTable(str(lab.root), {})}
+    unlogged = {"run_date": UNLOGGED, "lake_tables": lake}
+    look_for_log(lab.night(**unlogged, segments_root=""))
+    look_for_log(lab.night(**unlogged, tables=frozenset({"alone"})))
+    with pytest.raises(SourceError, match="no log of 2026-11-15"):
+        look_for_log(lab.night(**unlogged, tables=frozenset({"alone", "lineitem"})))
 
 
 def test_an_empty_folder(lab: Any) -> None:

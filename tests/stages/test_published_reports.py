@@ -25,6 +25,7 @@ from starskip.settings import Settings
 from starskip.stages import published_reports
 from starskip.stages.gate_verdicts import STAGES, GateCheck, GateVerdict, publish_verdicts
 from starskip.stages.night import Night
+from starskip.stages.night_runs import failed_run, night_runs, note_run
 from starskip.stages.published_reports import (
     neighbour_nights,
     night_rows,
@@ -335,3 +336,51 @@ def test_a_file_that_is_not_of_a_report_is_refused(tmp_path: Path, files: dict[s
     for name in ("report.txt", "", "../report.md", "manifests"):
         with pytest.raises(MissingSource, match="there is no"):
             published_document(night, "a", name)
+
+
+def test_a_night_that_failed_stands_in_the_lists_with_its_reason(
+    tmp_path: Path, files: dict[str, bytes]
+) -> None:
+    first, second = (night_of(tmp_path, FIRST + timedelta(days=i)) for i in (0, 3))
+    publish(first, ["a"], files)
+    note_run(second, "night of 2026-11-04: parse_query_logs failed: no log (no report)", "parse: no log")
+    assert report_nights(first) == (second.run_date, first.run_date)
+    page = recent_nights(first, rows=9, rows_a_night=9)
+    assert [(row.table, row.failed) for row in page.nights[0].rows] == [("", "parse: no log")]
+    assert page.gaps == ((FIRST + timedelta(days=1), FIRST + timedelta(days=2)),)
+    history = table_rows(first, "a", nights=9)
+    assert [(row.table, row.failed) for row in history.rows] == [("", "parse: no log"), ("a", None)]
+    assert history.gaps == page.gaps
+    assert [row.failed for row in night_rows(second, limit=9).rows] == ["parse: no log"]
+
+
+@pytest.mark.parametrize(
+    ("runs", "failed"),
+    [
+        ([(None, True)], None),
+        ([("x", True)], "x"),
+        ([("x", True), (None, True)], None),
+        ([("x", True), (None, False)], "x"),
+        ([(None, True), ("y", False)], "y"),
+        ([("x", True), ("y", False)], "y"),
+    ],
+)
+def test_a_run_of_some_tables_does_not_mend_a_night(
+    tmp_path: Path, runs: list[tuple[str | None, bool]], failed: str | None
+) -> None:
+    night = night_of(tmp_path)
+    for number, (problem, is_whole) in enumerate(runs):
+        tables = None if is_whole else frozenset("a")
+        note_run(replace(night, run_id=f"run {number}", tables=tables), problem, problem)
+    found = failed_run(night)
+    assert (found.night_problem if found else None) == failed
+    assert [each.run_id for each in night_runs(night)] == [f"run {n}" for n in range(len(runs))]
+
+
+def test_a_run_that_is_repeated_counts_once_and_no_more_than_twenty_are_kept(tmp_path: Path) -> None:
+    night = night_of(tmp_path)
+    for number in (*range(30), 29):
+        note_run(replace(night, run_id=f"run {number}"), "p" * 9_000, None)
+    found = night_runs(night)
+    assert [each.run_id for each in found] == [f"run {n}" for n in range(10, 30)]
+    assert len(found[-1].problem or "") == 2_000

@@ -12,8 +12,10 @@ from uuid import uuid4
 
 import pyarrow.fs as pafs
 
+from starskip.artefacts.file_access import FileAccess
 from starskip.artefacts.storage import PutVerdict, StoredObject, name_components
 from starskip.errors import StorageError
+from starskip.files.full_disk import full_disk, is_full_disk
 
 # Of these, EPERM is what Linux answers for a file system that has no links (vfat, exfat, some mounts).
 _NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
@@ -33,6 +35,8 @@ class LocalStorage:
     """
 
     root: Path
+    access: FileAccess | None = None
+    """Modes of what is written; None leaves them to the mask of the process."""
 
     def put_if_absent(self, name: str, content: bytes) -> PutVerdict:
         """See ``Storage``."""
@@ -40,7 +44,7 @@ class LocalStorage:
         partial = path.with_name(f"{path.name}.{uuid4().hex}.partial")
         with _failures_named(path):
             try:
-                _write_aside(partial, content)
+                self._write_aside(partial, content)
                 verdict = self._link(partial, path)
             finally:
                 partial.unlink(missing_ok=True)
@@ -108,6 +112,35 @@ class LocalStorage:
         if not isinstance(error, FileNotFoundError) and not is_below_a_file:
             raise error
 
+    def _write_aside(self, partial: Path, content: bytes) -> None:
+        for attempts_left in reversed(range(_FOLDER_ATTEMPTS)):
+            self._make_folder(partial.parent)
+            try:
+                with partial.open("xb") as file:
+                    if self.access is not None:
+                        os.fchmod(file.fileno(), self.access.file_mode)  # before there is anything to read
+                    file.write(content)
+                    file.flush()
+                    os.fsync(file.fileno())
+            except FileNotFoundError:  # a delete next door took the folder away while it was empty
+                if not attempts_left:
+                    raise
+            else:
+                return
+
+    def _make_folder(self, folder: Path) -> None:
+        missing = []
+        while not folder.is_dir() and folder != folder.parent:
+            missing.append(folder)
+            folder = folder.parent
+        for each in reversed(missing):
+            with suppress(FileExistsError):
+                each.mkdir()
+                # Folders above the root are not the store's.
+                if self.access is not None and each.is_relative_to(self.root):
+                    each.chmod(self.access.folder_mode)
+            _sync_folder(each.parent)
+
     def _link(self, partial: Path, path: Path) -> PutVerdict:
         try:
             path.hardlink_to(partial)
@@ -124,37 +157,14 @@ class LocalStorage:
         return PutVerdict.STORED
 
 
-def _write_aside(partial: Path, content: bytes) -> None:
-    for attempts_left in reversed(range(_FOLDER_ATTEMPTS)):
-        _make_folder(partial.parent)
-        try:
-            with partial.open("xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-        except FileNotFoundError:  # a delete next door took the folder away while it was empty
-            if not attempts_left:
-                raise
-        else:
-            return
-
-
 @contextmanager
 def _failures_named(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if is_full_disk(error):
+            raise full_disk(error, path.parent) from error
         raise StorageError(f"{path}: {error.strerror or error}", location=str(path)) from error
-
-
-def _make_folder(folder: Path) -> None:
-    missing = []
-    while not folder.is_dir() and folder != folder.parent:
-        missing.append(folder)
-        folder = folder.parent
-    for each in reversed(missing):
-        each.mkdir(exist_ok=True)
-        _sync_folder(each.parent)
 
 
 def _sync_folder(folder: Path) -> None:

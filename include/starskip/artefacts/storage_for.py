@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from starskip.artefacts.file_access import FileAccess
 from starskip.artefacts.local_storage import LocalStorage
 from starskip.artefacts.object_storage import ObjectStorage
 from starskip.artefacts.storage import Storage, name_components
@@ -15,8 +16,10 @@ from starskip.files.object_url import object_url
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
 
 
-def storage_for(url: str) -> Storage:
+def storage_for(url: str, access: FileAccess | None = None) -> Storage:
     """Return the store at ``url``: a folder, ``file:///folder``, or ``s3://bucket/folder``.
+
+    ``access``: modes of what is written to a folder; buckets have rules of their own.
 
     A ``file:`` URL is taken literally, as Spark takes it; nothing is asked of a bucket yet. Raises
     ``StorageError`` for a scheme that is not known to keep a put-if-absent promise, and for a URL that
@@ -33,11 +36,11 @@ def storage_for(url: str) -> Storage:
         return ObjectStorage(root)
     scheme = _SCHEME.match(url)
     if scheme is None:
-        return LocalStorage(Path(url).absolute())
+        return LocalStorage(Path(url).absolute(), access)
     if scheme[1].lower() != "file":
         # The rest may hold a password, as a database's URL does.
         raise StorageError(f"artefacts cannot be kept behind {scheme[1]}:", location=scheme[1])
     folder = url[scheme.end() :].removeprefix("//")
     if not folder.startswith("/"):
         raise StorageError("write file:///folder, with no host, for the artefacts", location="file:")
-    return LocalStorage(Path(folder))
+    return LocalStorage(Path(folder), access)

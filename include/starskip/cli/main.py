@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from starskip.errors import BAD_INPUT, StarskipError, exit_code, printable
+from starskip.errors import BAD_INPUT, TRY_AGAIN, StarskipError, exit_code, first_line, printable
+from starskip.files.full_disk import full_disk, is_full_disk
 
 CLOSED_PIPE = 141
 """128 and SIGPIPE, as shells report any tool that is ended by a closed pipe."""
@@ -64,22 +65,28 @@ class _Commands(click.Group):
             # The reader of a pipe went away, as `head` does: what is still buffered has no reader either.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return ctx.exit(CLOSED_PIPE)
-        except OSError as error:
-            _say(error)
-        return ctx.exit(BAD_INPUT)
+        except Exception as error:
+            if not isinstance(error, OSError) and not is_full_disk(error):
+                raise
+            return ctx.exit(_said(error))
 
     def main(self, *arguments: Any, **options: Any) -> Any:
         """Run the command line; also a help text that cannot be written is one line on stderr."""
         try:
             return super().main(*arguments, **options)
         except OSError as error:
-            _say(error)
-            sys.exit(BAD_INPUT)
+            sys.exit(_said(error))
 
 
-def _say(error: OSError) -> None:
-    place = "cannot read or write" if error.filename is None else printable(str(error.filename), 300)
-    click.echo(f"starskip: {place}: {error.strerror or error}", err=True)
+def _said(error: Exception) -> int:
+    """Say what the file system refused, and return the exit code."""
+    name, words = getattr(error, "filename", None), getattr(error, "strerror", None)
+    if name is not None and is_full_disk(error):
+        click.echo(f"starskip: {full_disk(error, name)}", err=True)
+    else:
+        place = "cannot read or write" if name is None else printable(str(name), 300)
+        click.echo(f"starskip: {place}: {words or first_line(error)}", err=True)
+    return TRY_AGAIN if is_full_disk(error) else BAD_INPUT
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -104,7 +111,7 @@ def main() -> None:
                                                    one stage of the night by hand
     starskip retain --config night.yaml --dry-run  which old nights would go
 
-    Exit codes: 0 done, 1 try again (a store that does not answer), 2 wrong arguments,
+    Exit codes: 0 done, 1 try again (a store that does not answer, a full disk), 2 wrong arguments,
     3 wrong input (one line on stderr says what),
     141 nobody reads the output any more.
     """  # noqa: D301 - click reads the character \b as "keep these lines"

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 
 import click
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from starskip.cli.progress import progress
 from starskip.pinot.logs.log_files import log_files, log_splits
@@ -14,17 +17,30 @@ from starskip.pinot.logs.parse_records import parse_split
 from starskip.pinot.logs.sampling_summary import SamplingSummary, sampling_summary
 
 SPLIT_BYTES = 64 * 1024 * 1024
+_ALL = sys.maxsize
 
 
-@click.command(name="parse-log")
+class _OptionalNumber(click.Command):
+    """Takes ``--rejected`` without its number, too: what follows it is then a path."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Give each bare ``--rejected`` the number that means all."""
+        given = [
+            f"{word}={_ALL}" if word == "--rejected" and not (behind and behind.isdecimal()) else word
+            for word, behind in zip(args, [*args[1:], None], strict=True)
+        ]
+        return super().parse_args(ctx, given)
+
+
+@click.command(name="parse-log", cls=_OptionalNumber)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option(
     "--rejected",
     type=click.IntRange(0),
     default=0,
-    metavar="N",
-    help="Show the first N rejected records with their reasons.",
+    metavar="[N]",
+    help="Show the first N rejected records with their reasons, literals masked; all without N.",
 )
 def parse_log(paths: Sequence[str], output: str, rejected: int) -> None:
     """Count the records of Pinot broker logs and of JSON events.
@@ -36,30 +52,35 @@ def parse_log(paths: Sequence[str], output: str, rejected: int) -> None:
       starskip parse-log logs/broker-2026-11-18.log.gz
       starskip parse-log 'logs/*.log.gz' --format json
       starskip parse-log broker.log --rejected 5
+      starskip parse-log --rejected broker.log
     """  # noqa: D301 - click reads the character \b as "keep these lines"
     summary, sampling = LogSummary(), SamplingSummary()
-    examples: list[str] = []
+    left = rejected
     for split in progress("reading", log_splits(log_files(paths), SPLIT_BYTES)):
         for batch in parse_split(split):
             summary += log_summary(batch)
             sampling += sampling_summary(batch)
-            if len(examples) < rejected:
-                wanted = rejected - len(examples)
-                rows = (row for row in batch.to_pylist() if row["kind"] == "rejected")
-                examples.extend(_example(row) for row, _ in zip(rows, range(wanted), strict=False))
+            if left:
+                left -= _show_rejected(batch, left, to_stderr=output == "json")
     if output == "json":
         click.echo(json.dumps(summary.to_json()))
     else:
         click.echo(_text(summary, sampling))
-    for example in examples:
-        click.echo(example, err=True)
+
+
+def _show_rejected(batch: pa.RecordBatch, most: int, *, to_stderr: bool) -> int:
+    """Print up to ``most`` of the rejected records of a batch, and return how many."""
+    rows = batch.filter(pc.equal(batch.column("kind"), "rejected")).slice(0, most).to_pylist()
+    for row in rows:
+        click.echo(_example(row), err=to_stderr)
+    return len(rows)
 
 
 def _example(row: dict[str, object]) -> str:
     from starskip.errors import printable
-    from starskip.reports.masking import mask_literals
+    from starskip.reports.mask_unparsed import mask_unparsed
 
-    text = mask_literals(str(row["query_text"] or ""), limit=200)
+    text = mask_unparsed(str(row["query_text"] or ""))
     return printable(f"{row['source_file']} at byte {row['source_position']}: {row['reason']}: {text}")
 
 

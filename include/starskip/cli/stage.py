@@ -14,10 +14,11 @@ from starskip.cli.progress import progress
 from starskip.cli.table_names import table_names
 from starskip.skipping.registry import load_modules
 from starskip.stages.engine import Engine
-from starskip.stages.gate_verdicts import STAGES
 from starskip.stages.local_engine import LocalEngine
+from starskip.stages.look_for_log import look_for_log
 from starskip.stages.night import Night, StageResult
 from starskip.stages.night_from_config import NightArguments, night_from_config
+from starskip.stages.stage_names import STAGES
 
 
 @click.command(name="stage")
@@ -47,6 +48,8 @@ def stage(name: str, config: str, run_date: datetime, tables: str, overrides: Se
     )
     night = night_from_config(config, arguments, os.environ)
     load_modules(night.skipping_modules)
+    if name == "all":
+        look_for_log(night)
     for each in STAGES if name == "all" else (name,):
         engine = LocalEngine(lambda items, each=each: progress(each, items))  # type: ignore[misc]
         result = _function(each)(engine, night)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from starskip.stages.gate_verdicts import BUILDING_STAGES, STAGES, GateVerdict, read_verdicts
+from starskip.stages.gate_verdicts import GateVerdict, read_verdicts
 from starskip.stages.night import Night
+from starskip.stages.stage_names import BUILDING_STAGES, STAGES
+from starskip.stages.table_by_table import FAILED
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +27,25 @@ class NightOutcome:
 
     def problem(self) -> str | None:
         """Return in one sentence why the run must end as failed; None if all went well."""
-        problems = [f"{task} failed: {reason}" for task, reason in self.failed.items()]
-        problems += [
+        stopped = [
             f"table {verdict.table} {_fate(verdict)} check_{verdict.stage}: {failed_check(verdict)}"
             for verdict in self.stopped
         ]
-        problems += [f"table {table} has no report" for table in self.missing]
+        problems = [*self._failures(), *stopped, *self._without_report()]
         if not problems:
             return None
         reported = f"reports of {', '.join(self.reported)} are published" if self.reported else "no report"
         return f"night of {self.run_date}: {'; '.join(problems)} ({reported})"
+
+    def night_problem(self) -> str | None:
+        """Return what went wrong beside the tables that a gate stopped, which have lines of their own."""
+        return "; ".join([*self._failures(), *self._without_report()]) or None
+
+    def _failures(self) -> list[str]:
+        return [f"{task} failed: {reason}" for task, reason in self.failed.items()]
+
+    def _without_report(self) -> list[str]:
+        return [f"table {table} has no report" for table in self.missing]
 
 
 def night_outcome(night: Night, failed: Mapping[str, str], succeeded: Collection[str]) -> NightOutcome:
@@ -76,4 +87,5 @@ def failed_check(verdict: GateVerdict) -> str:
 
 def _tables(night: Night, artefact: str) -> set[str]:
     snapshot = night.store.snapshot(artefact, night.date_text)
-    return {table for table in snapshot.tables if night.wants(table)} if snapshot else set()
+    parts = snapshot.parts() if snapshot else {}
+    return {table for table, part in parts.items() if night.wants(table) and not part.properties.get(FAILED)}

@@ -8,14 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starskip.errors import ConfigError, printable
 from starskip.orchestration.night_params import SETTING_PARAMS
 from starskip.orchestration.run_date import resolve_run_date
 from starskip.settings import settings_environment
-from starskip.stages.night import Night
-from starskip.stages.night_from_config import NightArguments, night_from_config
+
+if TYPE_CHECKING:
+    from starskip.stages.night import Night
 
 CONFIG_VARIABLE = "starskip_config"
 """Airflow variable, and in capitals environment variable, that names the night's configuration file."""
@@ -61,6 +62,9 @@ class NightRequest:
 
     def night(self, started_at: datetime) -> Night:
         """Return the night as the gates take it; raises ConfigError as the jobs do."""
+        # The DAG file imports this module: what a night is read with is imported by the task that reads it.
+        from starskip.stages.night_from_config import NightArguments, night_from_config
+
         arguments = NightArguments(self.run_date, self.run_id, started_at, self.tables, self.settings)
         return night_from_config(self.config, arguments, os.environ)
 

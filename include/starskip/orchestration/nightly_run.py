@@ -19,6 +19,7 @@ from pathlib import Path
 
 import click
 
+from starskip.artefacts.file_access import READABLE_BY
 from starskip.errors import StarskipError, printable
 from starskip.orchestration.airflow_environment import airflow_environment, has_file_database
 from starskip.orchestration.child_process import child_process
@@ -28,6 +29,7 @@ from starskip.orchestration.private_home import private_home
 from starskip.orchestration.progress_line import progress_text
 from starskip.orchestration.report_places import DAG_ID
 from starskip.orchestration.store_connection import use_store_connection
+from starskip.orchestration.unfinished_runs import noted_run
 from starskip.stages.export_reports import export_reports
 from starskip.stages.listed_tables import listed_tables
 from starskip.stages.night_from_config import NightArguments, night_from_config
@@ -58,7 +60,21 @@ _RAISED = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception): (.+)")
     show_default=True,
     help="Folder that the reports are copied to.",
 )
-def nightly_run(run_date: datetime, tables: str, settings: Sequence[str], home: Path, reports: Path) -> None:
+@click.option(
+    "--reports-readable-by",
+    type=click.Choice(list(READABLE_BY)),
+    default="owner",
+    show_default=True,
+    help="Who may read the copied reports.",
+)
+def nightly_run(
+    run_date: datetime,
+    tables: str,
+    settings: Sequence[str],
+    home: Path,
+    reports: Path,
+    reports_readable_by: str,
+) -> None:
     """Run the nightly DAG for one night, in the folder of the checkout."""
     checkout, night_date = Path.cwd(), run_date.date()
     home, reports = home.absolute(), reports.absolute()
@@ -70,14 +86,20 @@ def nightly_run(run_date: datetime, tables: str, settings: Sequence[str], home: 
     log = private_home(home) / f"night-{night_date}.log"
     click.echo(f"Night of {night_date}; the full log is {log}")
     migrate_database(home, environment, log)
-    command = ["airflow", "dags", "test", DAG_ID, night_date.isoformat(), "--conf", json.dumps(params)]
+    # Without a date: Airflow would take it for the time at which the run began, and show it as lasting days.
+    # Which night it is about stands in the params.
+    command = ["airflow", "dags", "test", DAG_ID, "--conf", json.dumps(params)]
     started_at = datetime.now(UTC)
-    exit_code, reason = _follow(command, environment, log)
+    with noted_run(home) as was_killed:
+        if was_killed:
+            _follow([sys.executable, "-m", "starskip.orchestration.unfinished_runs"], environment, log)
+        exit_code, reason = _follow(command, environment, log)
     arguments = NightArguments(night_date, "make night", started_at, names)
     try:
         use_store_connection(os.environ)
         night = night_from_config(config, arguments, environment)
-        exported = export_reports(night.store, night.date_text, reports, night.tables)
+        access = READABLE_BY[reports_readable_by]
+        exported = export_reports(night.store, night.date_text, reports, night.tables, access)
         click.echo("\n" + night_summary(exported, started_at, checkout))
     except StarskipError as error:
         reason = reason or str(error)

@@ -7,28 +7,33 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import psutil
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk import BaseHook
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowNotFoundException
 
 from starskip.errors import BAD_INPUT, ConfigError, printable
+from starskip.orchestration.job_processes import end_processes, family_of, job_processes
 from starskip.orchestration.night_request import night_request
 from starskip.orchestration.package_zip import package_zip
 from starskip.orchestration.progress_line import show_progress
 from starskip.orchestration.report_link import ReportLink
+from starskip.orchestration.spark_settings import connection_settings, may_be_secret, secret_file
 from starskip.orchestration.store_connection import use_store_connection
 from starskip.orchestration.task_failure import failing_at_once, note_failure
+from starskip.stages.stage_names import STAGES
+from starskip.stages.submitting_process import SUBMITTED_BY
 
 _EVERYWHERE = {
-    "spark.driver.maxResultSize": "16m",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "WARN",
 }
-_DRIVER_MEMORY = "1g"
 # A local job lives for seconds: it ends before the optimising compiler would have paid for itself.
 _LOCAL = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 # Executors that run on this machine reach the driver by no name that a network would have to know.
@@ -49,7 +54,6 @@ class SparkStageOperator(SparkSubmitOperator):
         """Keep where the jobs lie; ``event_log_folder`` is where Spark writes its event log, if anywhere."""
         super().__init__(
             application=str(checkout / "spark_jobs" / f"{kwargs['task_id']}.py"),
-            driver_memory=_DRIVER_MEMORY,
             **kwargs,
         )
         self.checkout = checkout
@@ -59,16 +63,39 @@ class SparkStageOperator(SparkSubmitOperator):
 
     def execute(self, context: Any) -> Mapping[str, int]:  # type: ignore[override]
         """Submit the job, wait for it, and return its counts."""
+        # The DAG file imports this module: what reads a night is imported by the task that submits a job.
+        from starskip.stages.look_for_log import look_for_log
+        from starskip.stages.night_from_config import spark_settings
+
         with failing_at_once(context):
             use_store_connection(os.environ)
             request = night_request(context, self.checkout)
-            master = _master(self._conn_id)
+            connection = _connection(self._conn_id)
+            settings = {
+                **connection_settings(self._conn_id, connection.extra),
+                **spark_settings(request.config),
+            }
+            if self.task_id == STAGES[0]:
+                look_for_log(request.night(datetime.now(UTC)))
+        master = connection.master
         is_local = _LOCAL_MASTER.fullmatch(master) is not None
         self.name = f"{self.task_id}:{request.run_date.isoformat()}"
         self.application_args = request.job_arguments()
         self.env_vars = request.job_environment()
-        self.conf = {**_EVERYWHERE, **conf_of_master(master), **_event_log(self.event_log_folder)}
-        with nullcontext() if is_local else package_zip() as package:
+        defaults = {**_EVERYWHERE, **conf_of_master(master), **_event_log(self.event_log_folder)}
+        secrets = {name: value for name, value in settings.items() if may_be_secret(name, value)}
+        conf = {**defaults, **settings}
+        self.conf = {name: value for name, value in conf.items() if name not in secrets}
+        # A try within the same process must not submit what an earlier one was about.
+        self._hook = None
+        if end_processes(family_of(job_processes([self.application, *self.application_args]))):
+            show_progress(f"{self.task_id}: the job of an earlier try was still running and was ended")
+        os.environ[SUBMITTED_BY] = str(os.getpid())
+        program = connection.extra.get("spark-binary", "spark-submit")
+        with (
+            nullcontext() if is_local else package_zip() as package,
+            secret_file(secrets, program) as self.properties_file,
+        ):
             self.py_files = str(package) if package else None
             try:
                 super().execute(context)
@@ -81,6 +108,16 @@ class SparkStageOperator(SparkSubmitOperator):
         counts = job_counts(lines)
         show_progress(f"{self.task_id}: {', '.join(_words(name, n) for name, n in counts.items())}")
         return counts
+
+    def on_kill(self) -> None:
+        """End the job: on a cluster as the provider does, here with every process that came of it."""
+        if self._hook is None:
+            return
+        process = getattr(self._hook, "_submit_sp", None)
+        # Looked up before spark-submit is killed: what its Python started is then nobody's child.
+        family = family_of([psutil.Process(process.pid)]) if process and process.poll() is None else set()
+        super().on_kill()
+        end_processes(family)
 
     def _failed(self, context: Any, error: AirflowException) -> AirflowException:
         reason = failure_reason(self.task_id, self._last_lines(), str(error))
@@ -129,12 +166,21 @@ def _event_log(folder: str | None) -> dict[str, str]:
     return {"spark.eventLog.enabled": "true", "spark.eventLog.dir": folder} if folder else {}
 
 
-def _master(connection_id: str) -> str:
-    """Return the Spark master of the connection; without one the provider would silently submit to YARN."""
+@dataclass(frozen=True, slots=True)
+class _Connection:
+    """What the Airflow connection says: the Spark master, and what else."""
+
+    master: str
+    extra: Mapping[str, Any]
+
+
+def _connection(connection_id: str) -> _Connection:
+    """Return what the connection says; without one the provider would silently submit to YARN."""
     variable = f"AIRFLOW_CONN_{connection_id.upper()}"
     example = f"""{variable}='{{"conn_type": "spark", "host": "local[2]"}}'"""
     try:
-        return str(BaseHook.get_connection(connection_id).host or "")
+        found = BaseHook.get_connection(connection_id)
+        return _Connection(str(found.host or ""), found.extra_dejson)
     except AirflowNotFoundException:
         reason = "is missing"
     except (AirflowException, ValueError) as error:

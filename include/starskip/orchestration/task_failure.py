@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from tempfile import gettempdir
 from typing import Any
 
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from starskip.errors import StarskipError, TransientError
+from starskip.files.full_disk import full_disk, is_full_disk
 from starskip.orchestration.progress_line import show_progress
 
 FAILURE = "failure"
@@ -30,3 +32,9 @@ def failing_at_once(context: Mapping[str, Any]) -> Iterator[None]:
         note_failure(context, str(error))
         failure = AirflowException if isinstance(error, TransientError) else AirflowFailException
         raise failure(str(error)) from None
+    except OSError as error:
+        if not is_full_disk(error):
+            raise
+        reason = str(full_disk(error, error.filename or gettempdir()))
+        note_failure(context, reason)
+        raise AirflowException(reason) from None

@@ -18,9 +18,11 @@ from starskip.quality.table_facts_gate import TABLE_FACTS_GATE
 from starskip.quality.verdicts_gate import VERDICTS_GATE
 from starskip.quality.votes_gate import VOTES_GATE
 from starskip.skipping.registry import load_modules
-from starskip.stages.gate_verdicts import ARTEFACT_OF, GateCheck, GateVerdict, publish_verdicts, usable_tables
+from starskip.stages.gate_verdicts import GateCheck, GateVerdict, publish_verdicts, usable_tables
 from starskip.stages.lake_only import LAKE_ONLY
 from starskip.stages.night import Night
+from starskip.stages.stage_names import ARTEFACT_OF
+from starskip.stages.table_by_table import FAILED
 
 _GATES: Mapping[str, Gate] = {
     "collect_segment_metadata": TABLE_FACTS_GATE,
@@ -81,6 +83,8 @@ def _checks(night: Night, stage: str, table: str) -> tuple[GateCheck, ...]:
     part = published(night, artefact).parts().get(table)
     if part is None and stage != "collect_segment_metadata":
         return _part_check(table, artefact, "not published")
+    if part is not None and part.properties.get(FAILED):
+        return _part_check(table, artefact, str(part.properties[FAILED]))
     if part is not None and part.properties.get(LAKE_ONLY):
         # It has no segments, and no queries of brokers, that anything could be expected of.
         return _part_check(table, artefact, "readable")

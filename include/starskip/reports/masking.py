@@ -3,57 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 
 from starskip.errors import printable
 from starskip.reports.evidence import Evidence
+from starskip.reports.literal_spans import MAX_READ as MAX_READ
+from starskip.reports.literal_spans import without_literals
+from starskip.reports.mask_unparsed import mask_unparsed
 from starskip.reports.skipping_evidence import SkippingIndexes
 from starskip.reports.star_tree_evidence import StarTrees
 
 MAX_TEXT = 2_000
-MAX_REJECTED_TEXT = 200
-MAX_READ = 100_000
-
-_COMMENT = r"(?P<comment>--[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z))"
-_NUMBER = r"(?P<literal>(?<!\w)\.?\d(?:[eE][+-](?=\d)|[\w.])*+)"
-
-
-def _quoted(quote: str, backslash_escapes: bool) -> str:
-    plain = rf"[^{quote}\\]++|\\.?" if backslash_escapes else rf"[^{quote}]++"
-    return rf"{quote}(?:{plain}|{quote}{quote})*+(?:{quote}|\Z)"
-
-
-def _pieces(backslash_escapes: bool, quoted_names: bool) -> re.Pattern[str]:
-    single, double, back = (_quoted(quote, backslash_escapes) for quote in "'\"`")
-    names = f"(?P<name>{double}|{back})" if quoted_names else f"(?P<literal_in_double>{double}|{back})"
-    return re.compile(f"{_COMMENT}|(?P<literal_in_single>{single})|{names}|{_NUMBER}", re.DOTALL)
-
 
 _FAILURE = re.compile(r"\[(?P<condition>[A-Z][A-Z0-9_.]+)\] (?P<words>[^:]*)(?P<value>: .*)?", re.DOTALL)
 _PATTERN = re.compile(r"'(?:\?%|%\?%?)'")
 """What a shape of predicates has after LIKE: which end of the pattern is open tells which index serves it."""
-_PIECES = {(a, b): _pieces(a, b) for a in (False, True) for b in (False, True)}
 
 
 def mask_literals(text: str, *, quoted_names: bool = False, limit: int = MAX_TEXT) -> str:
     r"""Return ``text`` on one line of at most ``limit`` characters, its literals as ``?``, comments dropped.
 
-    Everything in quotes of any kind counts as a literal, unless ``quoted_names`` says that the text is SQL,
-    where double quotes and backticks hold names; an unterminated quote runs to the end. Every word that
-    starts with a digit is a number. Whether a backslash escapes a quote depends on the dialect: what is a
-    literal under either reading is masked. Control characters come out escaped. A prefix of a text is masked
-    as the whole text is, so a cut text is safe. Linear, looks at MAX_READ characters, never raises.
+    Everything in quotes of any kind counts as a literal, unless ``quoted_names`` says that the text is
+    SQL, where double quotes and backticks hold names; an unterminated quote runs to the end. Of those
+    names go what is an alias, which is anybody's text, and what no column is called: an address, a long
+    number. Every word that starts with a digit is a number. Whether a backslash escapes a quote, and
+    whether ``$$`` is one, depends on the dialect: what is a literal under any reading is masked. Control
+    characters come out escaped. A prefix of a text is masked as the whole text is, so a cut text is safe.
+    Linear, looks at MAX_READ characters, never raises.
     """
-    cut = "…" if len(text) > MAX_READ else ""
-    text = text[:MAX_READ]
-    pieces: list[str] = []
-    end = 0
-    for start, stop, is_comment in _merged(_spans(text, quoted_names)):
-        pieces += text[end:start], " " if is_comment else "?"
-        end = stop
-    pieces += text[end:], cut
-    return printable(" ".join("".join(pieces).split()), limit)
+    return _on_one_line(without_literals(text, quoted_names=quoted_names), limit)
 
 
 def mask_failure(text: str) -> str:
@@ -68,7 +46,7 @@ def mask_failure(text: str) -> str:
 
 def mask_condition(skeleton: str) -> str:
     """Return the shape of a predicate as it is, masked where it holds more than ``?`` and patterns of it."""
-    masked = _masked(skeleton)
+    masked = _on_one_line(without_literals(skeleton, quoted_names=True, has_aliases=False), MAX_TEXT)
     return skeleton if _PATTERN.sub("?", skeleton) == masked else masked
 
 
@@ -86,7 +64,7 @@ def masked_evidence(evidence: Evidence) -> Evidence:
         for shape in evidence.shapes.top
     )
     examples = tuple(
-        replace(each, masked_text=mask_literals(each.masked_text, limit=MAX_REJECTED_TEXT))
+        replace(each, masked_text=mask_unparsed(each.masked_text))
         for each in evidence.data_quality.rejected_examples
     )
     return replace(
@@ -121,24 +99,5 @@ def _masked(text: str) -> str:
     return mask_literals(text, quoted_names=True)
 
 
-def _spans(text: str, quoted_names: bool) -> list[tuple[int, int, bool]]:
-    spans: set[tuple[int, int, bool]] = set()
-    for backslash_escapes in (False, True) if "\\" in text else (False,):
-        for match in _PIECES[backslash_escapes, quoted_names].finditer(text):
-            if match.lastgroup != "name":
-                spans.add((*match.span(), match.lastgroup == "comment"))
-    return sorted(spans)
-
-
-def _merged(spans: list[tuple[int, int, bool]]) -> Iterator[tuple[int, int, bool]]:
-    """Yield the union of overlapping spans; it is a comment only where every reading says so."""
-    if not spans:
-        return
-    start, stop, is_comment = spans[0]
-    for next_start, next_stop, next_is_comment in spans[1:]:
-        if next_start < stop:
-            stop, is_comment = max(stop, next_stop), is_comment and next_is_comment
-        else:
-            yield start, stop, is_comment
-            start, stop, is_comment = next_start, next_stop, next_is_comment
-    yield start, stop, is_comment
+def _on_one_line(text: str, limit: int) -> str:
+    return printable(" ".join(text.split()), limit)

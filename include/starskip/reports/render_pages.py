@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from starskip.reports.history_chart import NARROW, HistoryPoint, history_chart
 from starskip.reports.page_links import PageLinks
-from starskip.reports.report_row import NightPage, ReportRow, RowPage
+from starskip.reports.report_row import NightPage, ReportRow, RowPage, gaps_between
 from starskip.reports.sentences import Piece
 from starskip.reports.template_environment import template_environment, template_text
 
@@ -50,8 +50,20 @@ def render_index(
 ) -> str:
     """Return the list of reports by night, newest first; ``choices`` are the nights that one can go to."""
     older = page.older and links.index(like=like, until=page.older.isoformat())
+    behind = [*(night.run_date for night in page.nights[1:]), page.older]
+    nights = [
+        (night, gaps_between(page.gaps, night.run_date, next_one))
+        for night, next_one in zip(page.nights, behind, strict=False)
+    ]
     return _rendered(
-        "page_index.html.j2", links=links, page=page, choices=choices, like=like, until=until, older=older
+        "page_index.html.j2",
+        links=links,
+        page=page,
+        nights=nights,
+        choices=choices,
+        like=like,
+        until=until,
+        older=older,
     )
 
 
@@ -85,12 +97,16 @@ def render_night(
 def render_history(links: PageLinks, table: str, page: RowPage, *, is_newest: bool = True) -> str:
     """Return one table over the nights: its saving as a chart, its chosen sets and how they changed."""
     points = [_point(links, row) for row in page.rows if row.summary]
+    behind = [*(row.run_date for row in page.rows[1:]), page.older]
     older = page.older and links.history(table, before=page.older.isoformat())
     return _rendered(
         "page_history.html.j2",
         links=links,
         table=table,
-        rows=[(row, _change(row, page.rows[i + 1 :])) for i, row in enumerate(page.rows)],
+        rows=[
+            (row, _change(row, page.rows[i + 1 :]), gaps_between(page.gaps, row.run_date, next_one))
+            for i, (row, next_one) in enumerate(zip(page.rows, behind, strict=True))
+        ],
         charts=list(filter(None, (history_chart(points), history_chart(points, width=NARROW)))),
         is_newest=is_newest,
         older=older,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -15,7 +16,7 @@ class ReportRow:
 
     ``stopped``: the checks that failed at the first gate that the table did not pass; a report beside them is
     that of an earlier run of the same night, unless ``is_reported_still``. ``table`` is empty where a whole
-    night cannot be read.
+    night cannot be read, or failed: ``failed`` says why.
     """
 
     run_date: date
@@ -24,6 +25,16 @@ class ReportRow:
     stopped: tuple[GateCheck, ...] = ()
     problem: str | None = None
     is_reported_still: bool = False
+    failed: str | None = None
+
+
+Gap = tuple[date, date]
+"""The first and the last of some days in a row on which no night was run."""
+
+
+def gaps_between(gaps: Sequence[Gap], newer: date, older: date | None) -> tuple[Gap, ...]:
+    """Return the gaps before ``newer`` and behind ``older``, None for all that are older, newest first."""
+    return tuple(gap for gap in gaps if gap[1] < newer and (older is None or gap[0] > older))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +47,7 @@ class RowPage:
     rows: tuple[ReportRow, ...]
     older: date | None = None
     older_after: str = ""
+    gaps: tuple[Gap, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +65,4 @@ class NightPage:
 
     nights: tuple[NightRows, ...]
     older: date | None = None
+    gaps: tuple[Gap, ...] = ()

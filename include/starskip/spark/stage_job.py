@@ -8,12 +8,14 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
+from tempfile import gettempdir
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from starskip.errors import StarskipError, exit_code
+from starskip.errors import TRY_AGAIN, StarskipError, exit_code
+from starskip.files.full_disk import full_disk, is_full_disk
 from starskip.skipping.registry import load_modules
 from starskip.spark.spark_engine import SparkEngine
 from starskip.spark.understood_failure import understood_failure
@@ -21,11 +23,13 @@ from starskip.stages.engine import Engine
 from starskip.stages.listed_tables import listed_tables
 from starskip.stages.night import Night, StageResult
 from starskip.stages.night_from_config import NightArguments, night_from_config
+from starskip.stages.submitting_process import end_with_submitter
 
 
 def stage_job(stage: Callable[[Engine, Night], StageResult], arguments: Sequence[str] | None = None) -> int:
     """Run ``stage`` for the night that the command line describes; return the exit code."""
     parsed = _parser(stage).parse_args(arguments)
+    end_with_submitter(os.environ)
     try:
         night = night_from_config(parsed.config, _night_arguments(parsed), os.environ)
         load_modules(night.skipping_modules)
@@ -39,6 +43,11 @@ def stage_job(stage: Callable[[Engine, Night], StageResult], arguments: Sequence
     except StarskipError as error:
         print(f"{stage.__name__}: {error}", file=sys.stderr)  # noqa: T201
         return exit_code(error)
+    except OSError as error:
+        if not is_full_disk(error):
+            raise
+        print(f"{stage.__name__}: {full_disk(error, error.filename or gettempdir())}", file=sys.stderr)  # noqa: T201
+        return TRY_AGAIN
     for warning in result.warnings:
         print(f"{stage.__name__}: warning: {warning}", file=sys.stderr)  # noqa: T201
     print(json.dumps({"stage": stage.__name__, "run_date": parsed.run_date, **result.counts}))  # noqa: T201

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from starskip.errors import CapExceeded, StarskipError, StorageError, TransientError
+from starskip.files.full_disk import is_full_disk
 
 
 def understood_failure(error: Exception) -> Exception:
@@ -13,7 +14,10 @@ def understood_failure(error: Exception) -> Exception:
     """
     text = str(error)
     if "spark.driver.maxResultSize" in text:
-        return CapExceeded("the stage's result is larger than spark.driver.maxResultSize: narrow the tables")
+        return CapExceeded(
+            "the stage's result is larger than spark.driver.maxResultSize: raise that setting (spark_conf of "
+            "the night's configuration), or narrow the tables"
+        )
     if "No module named 'starskip'" in text:
         return StarskipError(
             "the executors' Python has no starskip: set PYSPARK_PYTHON (or spark.pyspark.python) to one that "
@@ -30,6 +34,11 @@ def understood_failure(error: Exception) -> Exception:
         if issubclass(kind, StorageError):
             return StorageError(message, location=message.partition(": ")[0])
         return StarskipError(message)
+    if is_full_disk(text):
+        return TransientError(
+            "a disk that Spark writes to is full: make room in the folders that spark.local.dir names (/tmp "
+            "by default) on the driver and on each worker, and run it again"
+        )
     return error
 
 

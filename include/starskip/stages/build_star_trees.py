@@ -22,6 +22,7 @@ from starskip.stages.engine import Engine
 from starskip.stages.engine_tasks import EngineTasks
 from starskip.stages.gate_verdicts import usable_tables
 from starskip.stages.night import Night, StageResult
+from starskip.stages.table_by_table import failure_words, is_of_one_table, is_ours
 from starskip.star_tree.build.build_tree import RunTasks
 from starskip.star_tree.build.publish_trees import (
     Outcome,
@@ -112,10 +113,10 @@ def _table_builds(
         return []
     try:
         return _built(run_tasks, night, table, lake, chosen)
-    except TransientError:
-        raise
-    except StarskipError as error:
-        return [TreeBuild(tree, FAILED, str(error)) for tree in chosen]
+    except Exception as error:
+        if not (is_ours(error) or is_of_one_table(error)):
+            raise
+        return [TreeBuild(tree, FAILED, failure_words(error)) for tree in chosen]
 
 
 def _by_pinot(tree: ChosenTree) -> str:

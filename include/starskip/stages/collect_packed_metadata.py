@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from starskip.artefacts.schemas import DAMAGED_SEGMENTS, TABLE_FACTS
 from starskip.errors import SourceError, StorageError
+from starskip.files.full_disk import full_disk, is_full_disk
 from starskip.pinot.segments.facts_table import collect_facts
 from starskip.pinot.segments.packed_metadata import PACKED_COLUMNS, packed_metadata
 from starskip.stages.progress import Progress
@@ -104,6 +105,8 @@ def _write(path: Path, pieces: Iterable[str]) -> None:
             file.writelines(pieces)
         aside.replace(place)
     except OSError as error:
+        if is_full_disk(error):
+            raise full_disk(error, path) from error
         raise StorageError(f"{path}: cannot be written: {error.strerror}", location=str(path)) from error
     finally:
         with suppress(OSError):

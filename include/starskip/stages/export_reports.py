@@ -8,14 +8,22 @@ from pathlib import Path
 
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.aside import file_safe, is_plain_name
+from starskip.artefacts.file_access import FileAccess
 from starskip.artefacts.local_storage import LocalStorage
 from starskip.errors import SourceError, StorageError
+from starskip.files.full_disk import full_disk, is_full_disk
 
 
 def export_reports(
-    store: ArtefactStore, run_date: str, folder: Path, tables: Collection[str] | None = None
+    store: ArtefactStore,
+    run_date: str,
+    folder: Path,
+    tables: Collection[str] | None = None,
+    access: FileAccess | None = None,
 ) -> Mapping[str, Mapping[str, Path]]:
     """Copy the reports of one night, of all tables by default, to ``folder/<run_date>/<table>/``.
+
+    ``access``: their modes, by default as the mask of the process has them.
 
     Returns table to file name to path. Each file is replaced as a whole, so that an open page never shows
     half of one. Raises SourceError if the night has no reports, StorageError naming a file that cannot be
@@ -30,13 +38,14 @@ def export_reports(
     snapshot = store.snapshot("reports", run_date)
     if snapshot is None:
         raise SourceError(f"no reports of {run_date}: run that night first", source=run_date)
-    parts = snapshot.parts(tables)
+    # A table whose report could not be written has a part without files.
+    parts = {table: part for table, part in snapshot.parts(tables).items() if part.files}
     exported: dict[str, Mapping[str, Path]] = {}
     for table, name in _folder_names(parts).items():
         paths = {}
         for file in parts[table].files:
             paths[file.file_name] = folder / run_date / name / file.file_name
-            _write(paths[file.file_name], snapshot.read_file(file))
+            _write(paths[file.file_name], snapshot.read_file(file), access)
         exported[table] = paths
     return exported
 
@@ -50,11 +59,18 @@ def _folder_names(tables: Collection[str]) -> dict[str, str]:
     }
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write(path: Path, content: bytes, access: FileAccess | None) -> None:
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         aside.write_bytes(content)
+        if access is not None:
+            # Of the folders those of the table and of the night; the one above them is the reader's own.
+            for each in (path.parent.parent, path.parent):
+                each.chmod(access.folder_mode)
+            aside.chmod(access.file_mode)
         aside.replace(path)
     except OSError as error:
+        if is_full_disk(error):
+            raise full_disk(error, path.parent) from error
         raise StorageError(f"{path}: cannot be written: {error.strerror}", location=str(path)) from error

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.schemas import LATENCY_BINS, QUANTILE_SKETCHES, QUANTILES, QUERIES
-from starskip.latency.latency_report import latency_reports
+from starskip.latency.latency_report import LatencyReport, latency_reports
 from starskip.latency.pooled_bins import merge_bins, pool_latencies
 from starskip.latency.quantiles import merge_sketches, read_sketches, sketch_queries
 from starskip.stages.engine import Engine
 from starskip.stages.gate_verdicts import usable_tables
 from starskip.stages.night import Night, StageResult
+from starskip.stages.table_by_table import failed_parts, failure_warnings, table_by_table
 from starskip.workload.leaf_records import LEAF
 
 _COLUMNS = (
@@ -32,6 +35,29 @@ def fit_latency_model(engine: Engine, night: Night) -> StageResult:
     """Publish ``latency_bins``, and ``latency_model`` with each table's latency_report as properties."""
     known = set(usable_tables(night, "table_facts", "fit_latency_model"))
     tables = [table for table in usable_tables(night, "queries", "fit_latency_model") if table in known]
+    found = table_by_table(tables, partial(_fitted, engine, night))
+    bins = {table: part for fitted in found.results for table, part in fitted.bins.items()}
+    reports = {table: report for fitted in found.results for table, report in fitted.reports.items()}
+    models = {table: Part((), report.properties()) for table, report in reports.items()}
+    night.publish("latency_bins", bins)
+    night.publish("latency_model", {**models, **failed_parts(found.failures)})
+    counts = {
+        "tables": len(tables),
+        "models_that_fit": sum(report.model.no_fit is None for report in reports.values()),
+        "latency_bins": sum(file.rows or 0 for part in bins.values() for file in part.files),
+    }
+    return StageResult(counts, tuple(failure_warnings("fit_latency_model", found.failures)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Fitted:
+    """Parts of ``latency_bins`` and reports of models, by table."""
+
+    bins: Mapping[str, Part]
+    reports: Mapping[str, LatencyReport]
+
+
+def _fitted(engine: Engine, night: Night, tables: Sequence[str]) -> _Fitted:
     snapshot = night.store.snapshot("queries", night.date_text)
     assert snapshot is not None
     queries = engine.rows_of_snapshot(snapshot, tables, _COLUMNS)
@@ -45,12 +71,8 @@ def fit_latency_model(engine: Engine, night: Night) -> StageResult:
     spread = sketches.map(read_sketches, QUANTILES).gather("quantiles", 10 * max(len(tables), 1))
     reports = latency_reports(pooled, spread, tables, r2_threshold=night.settings.latency_r2_threshold)
     aside = night.store.write_aside("latency_bins", night.date_text)
-    bin_parts = {t: Part(aside.write(t, pooled.filter(pc.equal(pooled["table"], t)))) for t in tables}
-    model_parts = {table: Part((), report.properties()) for table, report in reports.items()}
-    fitted = sum(report.model.no_fit is None for report in reports.values())
-    night.publish("latency_bins", bin_parts)
-    night.publish("latency_model", model_parts)
-    return StageResult({"tables": len(tables), "models_that_fit": fitted, "latency_bins": len(pooled)})
+    parts = {t: Part(aside.write(t, pooled.filter(pc.equal(pooled["table"], t)))) for t in tables}
+    return _Fitted(parts, reports)
 
 
 def _of_one_table(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -15,35 +15,8 @@ from starskip.artefacts.manifest import Part
 from starskip.errors import SourceError, StorageError
 from starskip.stages.newest_manifest import ListedManifest, newest_manifest
 from starskip.stages.night import Night
-
-STAGES = (
-    "collect_segment_metadata",
-    "parse_query_logs",
-    "fit_latency_model",
-    "score_votes",
-    "select_indexes",
-    "build_star_trees",
-    "refresh_skipping_indexes",
-    "verify_indexes",
-    "write_report",
-)
-"""The stages in the order of the night."""
-
-BUILDING_STAGES = ("build_star_trees", "refresh_skipping_indexes", "verify_indexes")
-"""What fails here costs a table no report, which tells of it: the advice stands without."""
-
-ARTEFACT_OF = {
-    "collect_segment_metadata": "table_facts",
-    "parse_query_logs": "queries",
-    "fit_latency_model": "latency_model",
-    "score_votes": "votes",
-    "select_indexes": "recommendations",
-    "build_star_trees": "star_tree_builds",
-    "refresh_skipping_indexes": "skipping_builds",
-    "verify_indexes": "verdicts",
-    "write_report": "reports",
-}
-"""The artefact that each stage's gate looks at."""
+from starskip.stages.stage_names import ARTEFACT_OF, BUILDING_STAGES, STAGES
+from starskip.stages.table_by_table import FAILED
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +93,7 @@ def flagged_tables(night: Night, before: str | None = None) -> dict[str, str]:
 
 
 def usable_tables(night: Night, artefact: str, before: str) -> tuple[str, ...]:
-    """Return the night's tables of ``artefact`` that no earlier gate has stopped, sorted.
+    """Return the night's tables of ``artefact`` that no gate has stopped and no stage failed on, sorted.
 
     Raises SourceError where the artefact of this night is not there: the stage that makes it has not run.
     """
@@ -132,7 +105,11 @@ def usable_tables(night: Night, artefact: str, before: str) -> tuple[str, ...]:
             f"no {artefact} of {night.date_text}: run {stage} of that night first", source=artefact
         )
     flagged = flagged_tables(night, before)
-    return tuple(table for table in snapshot.tables if night.wants(table) and table not in flagged)
+    return tuple(
+        table
+        for table, part in snapshot.parts().items()
+        if night.wants(table) and table not in flagged and not part.properties.get(FAILED)
+    )
 
 
 @lru_cache(maxsize=1024)

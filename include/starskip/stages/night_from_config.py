@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -13,6 +14,7 @@ from typing import Any
 import yaml
 
 from starskip.artefacts.artefact_store import ArtefactStore
+from starskip.artefacts.file_access import READABLE_BY, FileAccess
 from starskip.artefacts.storage_for import storage_for
 from starskip.errors import ConfigError
 from starskip.files.object_url import local_path, object_url
@@ -27,6 +29,7 @@ from starskip.workload.query_weights import query_weights
 
 _KEYS = (
     "artefacts",
+    "artefacts_readable_by",
     "log_paths",
     "spark_event_logs",
     "segments_root",
@@ -34,11 +37,13 @@ _KEYS = (
     "lake_tables",
     "skipping_metadata_root",
     "skipping_modules",
+    "spark_conf",
     "tables",
     "settings",
 )
 _TABLE_KEYS = frozenset({"path", "casts", "format", "options", "logged_as"})
 _FORMATS = ("parquet", "orc", "avro", "json", "csv")
+_OF_THE_CONNECTION = ("spark.master", "spark.submit.deployMode")
 _FIRST_YEAR, _LAST_YEAR = 1980, 2999
 
 
@@ -68,13 +73,16 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
     settings = with_overrides(Settings(), _mapping(path, document, "settings"), origin=str(path))
     settings = with_overrides(settings, environment_overrides(environment), origin="environment")
     settings = with_overrides(settings, arguments.settings, origin="arguments")
+    _spark_conf(str(path), document)
     # Settings that are texts of their own are read now, and not an hour into the night.
     untracked_indexes(settings.untracked_inverted_index)
     query_weights(settings.query_weights)
     tables = arguments.tables or _texts(path, document, "tables")
     return Night(
         run_date=arguments.run_date,
-        store=ArtefactStore(storage_for(_beside(folder, _text(path, document, "artefacts")))),
+        store=ArtefactStore(
+            storage_for(_beside(folder, _text(path, document, "artefacts")), _access(path, document))
+        ),
         settings=settings,
         started_at=arguments.started_at,
         run_id=arguments.run_id,
@@ -89,6 +97,35 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
         else None,
         skipping_modules=_texts(path, document, "skipping_modules"),
     )
+
+
+def spark_settings(path: str | Path) -> dict[str, str]:
+    """Return the Spark settings (``spark_conf``) that the configuration file gives the night's jobs.
+
+    Raises ConfigError, which quotes no value, for what is no setting of Spark.
+    """
+    return _spark_conf(str(path), _document(str(path)))
+
+
+def _spark_conf(path: str, document: Mapping[str, Any]) -> dict[str, str]:
+    found = {}
+    for name, value in _mapping(path, document, "spark_conf").items():
+        if not isinstance(name, str) or not re.fullmatch(r"spark\.[\w.-]+", name):
+            raise ConfigError(
+                f"{path}: spark_conf: {name!r} is no setting of Spark such as spark.driver.memory",
+                setting="spark_conf",
+            )
+        if name in _OF_THE_CONNECTION:
+            raise ConfigError(
+                f"{path}: spark_conf: {name} is told by the Airflow connection spark_default, not here",
+                setting="spark_conf",
+            )
+        if not isinstance(value, str | int | float):
+            raise ConfigError(
+                f"{path}: spark_conf: {name} takes a text, a number or a boolean", setting="spark_conf"
+            )
+        found[name] = _option(value)
+    return found
 
 
 def _document(path: str) -> Mapping[str, Any]:
@@ -117,6 +154,17 @@ def _text(path: str | Path, document: Mapping[str, Any], key: str) -> str:
     if not isinstance(value, str) or not value:
         raise ConfigError(f"{path}: {key} is missing: give a path", setting=key)
     return _checked(path, value, key)
+
+
+def _access(path: str | Path, document: Mapping[str, Any]) -> FileAccess:
+    # Artefacts hold queries with their literals: they are nobody else's unless that is asked for.
+    readable_by = document.get("artefacts_readable_by", "owner")
+    if not isinstance(readable_by, str) or readable_by not in READABLE_BY:
+        raise ConfigError(
+            f"{path}: artefacts_readable_by must be one of {', '.join(READABLE_BY)}",
+            setting="artefacts_readable_by",
+        )
+    return READABLE_BY[readable_by]
 
 
 def _segments_root(path: str | Path, document: Mapping[str, Any], folder: str) -> str:

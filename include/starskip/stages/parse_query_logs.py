@@ -13,7 +13,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
-from datetime import date, datetime, time, timedelta
+from datetime import date
 from functools import partial
 from typing import Any
 
@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from starskip.artefacts.aside import Aside
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.schemas import QUERIES, REJECTED_RECORDS
-from starskip.errors import SourceError, printable
+from starskip.errors import printable
 from starskip.pinot.logs.log_files import LogSplit, log_splits
 from starskip.pinot.logs.log_summary import LogSummary, log_summary
 from starskip.pinot.logs.parse_records import parse_split
@@ -32,6 +32,7 @@ from starskip.pinot.logs.untimed_day import may_be_of_day
 from starskip.stages.engine import Engine
 from starskip.stages.lake_logs import NO_TABLE, publish_lake_queries
 from starskip.stages.lake_only import LAKE_ONLY, lake_only_tables
+from starskip.stages.look_for_log import is_of_day, no_log
 from starskip.stages.night import Night, StageResult
 from starskip.stages.night_logs import night_logs
 from starskip.stages.receipts import MAX_RECEIPTS, RECEIPTS, TableWriter, note_receipt, notes_of, parts_of
@@ -80,11 +81,7 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
         summary += LogSummary(**note)
     if not summary.records and in_pinot != frozenset():
         # Published, it would be advice from nothing; so what an earlier run of this night published stays.
-        raise SourceError(
-            f"no log of {night.date_text}: {len(logs.files)} log files hold no record of that day and "
-            f"{outside} of other days; run the night again when its log is there",
-            source=night.date_text,
-        )
+        raise no_log(night, logs.files, outside)
     # A table that nobody asked that night has an empty part, which the stages behind can tell from no run.
     parts = {table: Part(()) for table in expected or ()} | parts_of(receipts, _QUERIES)
     if night.tables is None and left_out:
@@ -154,7 +151,7 @@ def _write_records(
         leaves: Counter[str] = Counter()
         may_be_tonight = may_be_of_day(split.path, run_date, log_time_zone)
         for batch in parse_split(split, log_time_zone):
-            tonight = batch.filter(_is_tonight(batch, run_date, untimed=may_be_tonight))
+            tonight = batch.filter(is_of_day(batch, run_date, untimed=may_be_tonight))
             outside += batch.num_rows - tonight.num_rows
             summary += log_summary(tonight)
             sampling += sampling_summary(tonight)
@@ -190,17 +187,6 @@ def _write_records(
         yield note_receipt(_QUERIES, NO_TABLE, json.dumps(note))
     yield from queries.finish()
     yield from rejected.finish()
-
-
-def _is_tonight(batch: pa.RecordBatch, run_date: date, *, untimed: bool) -> pa.Array:
-    """Rows of the night; ``untimed``: whether those without a readable time are."""
-    start = datetime.combine(run_date, time())
-    stamps = batch.column("logged_at")
-    inside = pc.and_(
-        pc.greater_equal(stamps, pa.scalar(start, stamps.type)),
-        pc.less(stamps, pa.scalar(start + timedelta(days=1), stamps.type)),
-    )
-    return pc.fill_null(inside, untimed)
 
 
 def _is_wanted(batch: pa.RecordBatch, tables: frozenset[str] | None) -> pa.Array:

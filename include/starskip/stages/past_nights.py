@@ -20,6 +20,7 @@ from starskip.selection.vote_list import StructureSet, vote_lists
 from starskip.stages.chosen_trees import chosen_trees
 from starskip.stages.night import Night
 from starskip.stages.planned_votes import indexes_in_force
+from starskip.stages.table_by_table import FAILED
 from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.tables.table_overview import TableOverview
 from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
@@ -71,7 +72,7 @@ def past_nights(night: Night, table: str, snapshot_of: SnapshotSource | None = N
         try:
             snapshot = snapshot_of("recommendations", day.isoformat())
             part = snapshot.parts([table]).get(table) if snapshot else None
-            if snapshot is None or part is None:
+            if snapshot is None or part is None or part.properties.get(FAILED):
                 continue
             newest = newest or _advice(snapshot, table, part)
             votes = _votes_of(snapshot_of, table, day, part.properties) if weight > 0 else None
@@ -125,6 +126,8 @@ def _votes_of(
     if votes is None or workload is None or "asked" not in properties:
         return None
     if table not in votes.tables or table not in workload.tables:
+        return None
+    if votes.parts([table])[table].properties.get(FAILED):
         return None
     return _night_votes(
         list(workload_shapes(workload.read_table([table]))),

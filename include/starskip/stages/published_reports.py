@@ -6,12 +6,13 @@ stands in the list with its reason, and the rest goes on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, timedelta
 from functools import lru_cache
+from itertools import pairwise
 
 from starskip.artefacts.chain import Chain
 from starskip.artefacts.manifest import DataFile, Part
@@ -21,11 +22,14 @@ from starskip.reports.evidence import GateCheck
 from starskip.reports.evidence_json import evidence_from_json
 from starskip.reports.page_links import page_name, table_of_page
 from starskip.reports.render_html import keeps_policy, render_html
-from starskip.reports.report_row import NightPage, NightRows, ReportRow, RowPage
+from starskip.reports.report_row import Gap, NightPage, NightRows, ReportRow, RowPage
 from starskip.reports.report_summary import ReportSummary, report_summary
-from starskip.stages.gate_verdicts import BUILDING_STAGES, STAGES, GateVerdict, stopping_verdicts
+from starskip.stages.gate_verdicts import GateVerdict, stopping_verdicts
 from starskip.stages.newest_manifest import ListedManifest, newest_manifest
 from starskip.stages.night import Night
+from starskip.stages.night_runs import NIGHT_RUNS, failed_run
+from starskip.stages.stage_names import BUILDING_STAGES, STAGES
+from starskip.stages.table_by_table import FAILED
 
 MAX_NIGHTS_LOOKED_AT = 30
 """Nights that one list looks through at most: a filter that finds nothing ends all the same."""
@@ -68,12 +72,16 @@ def recent_nights(
         if found:
             first = _with_summaries(found[:rows_a_night])
             shown.append(NightRows(run_date, first, len(found) - len(first)))
-    return NightPage(tuple(shown), next(iter(nights[looked_at:]), None))
+    return NightPage(tuple(shown), next(iter(nights[looked_at:]), None), _gaps(nights))
 
 
 def night_rows(night: Night, *, like: str = "", after: str = "", limit: int) -> RowPage:
     """Return the rows of this one night and its tables, behind the one whose page name is ``after``."""
-    rows = [each for each in _rows_of(night, like) if not each.row.table or night.wants(each.row.table)]
+    rows = [
+        each
+        for each in _rows_of(night, like, _ended_nights(night))
+        if not each.row.table or night.wants(each.row.table)
+    ]
     rows = _behind(after, rows)
     shown = _with_summaries(rows[:limit])
     return RowPage(shown, night.run_date, page_name(shown[-1].table)) if len(rows) > limit else RowPage(shown)
@@ -91,7 +99,8 @@ def table_rows(night: Night, name: str, *, before: date | None = None, nights: i
         for each in rows
         if not each.row.table or page_name(each.row.table) == name
     ]
-    return RowPage(_with_summaries(found), left[nights - 1] if len(left) > nights else None)
+    older = left[nights - 1] if len(left) > nights else None
+    return RowPage(_with_summaries(found), older, gaps=_gaps(left))
 
 
 def neighbour_nights(night: Night, table: str, *, limit: int = 40) -> tuple[date | None, date | None]:
@@ -133,7 +142,13 @@ def published_page(night: Night, table: str) -> bytes:
     return render_html(evidence_from_json(content, f"report.json of {table}, {night.date_text}")).encode()
 
 
-_ARTEFACTS = ("reports", *(f"gate_{stage}" for stage in STAGES))
+_ARTEFACTS = ("reports", NIGHT_RUNS, *(f"gate_{stage}" for stage in STAGES))
+
+
+def _gaps(nights: Sequence[date]) -> tuple[Gap, ...]:
+    """Return the days between ``nights``, newest first, on which none was run."""
+    day = timedelta(days=1)
+    return tuple((older + day, newer - day) for newer, older in pairwise(nights) if newer - older > day)
 
 
 def _behind(after: str, rows: list[_Found]) -> list[_Found]:
@@ -142,11 +157,14 @@ def _behind(after: str, rows: list[_Found]) -> list[_Found]:
 
 
 def _by_night(night: Night, nights: Sequence[date], like: str = "") -> Iterator[tuple[date, list[_Found]]]:
+    ended = _ended_nights(night)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         for i in range(0, len(nights), _AT_ONCE):
             some = nights[i : i + _AT_ONCE]
             yield from zip(
-                some, pool.map(lambda each: _rows_of(replace(night, run_date=each), like), some), strict=True
+                some,
+                pool.map(lambda each: _rows_of(replace(night, run_date=each), like, ended), some),
+                strict=True,
             )
 
 
@@ -155,10 +173,15 @@ def _with_summaries(rows: Sequence[_Found]) -> tuple[ReportRow, ...]:
         return tuple(pool.map(_with_summary, rows))
 
 
-def _rows_of(night: Night, like: str = "") -> list[_Found]:
+def _ended_nights(night: Night) -> Collection[str]:
+    """Return the nights of which it is known how a run ended: no other one has to be asked for that."""
+    return frozenset(night.store.storage.folders_in(NIGHT_RUNS))
+
+
+def _rows_of(night: Night, like: str, ended: Collection[str]) -> list[_Found]:
     """Return the tables of one night whose name holds ``like``: stopped ones first, then by name.
 
-    Above them stands, without a table, what of the night cannot be read.
+    Above them stands, without a table, why the night failed, and what of it cannot be read.
     """
     chain = night.store.chain("reports", night.date_text)
     parts: Mapping[str, Part] = {}
@@ -166,6 +189,11 @@ def _rows_of(night: Night, like: str = "") -> list[_Found]:
     rows = []
     try:
         parts = _parts(night)
+    except StorageError as error:
+        rows.append(_Found(ReportRow(night.run_date, "", problem=str(error)), chain))
+    try:
+        if night.date_text in ended and (run := failed_run(night)):
+            rows.append(_Found(ReportRow(night.run_date, "", failed=run.night_problem), chain))
     except StorageError as error:
         rows.append(_Found(ReportRow(night.run_date, "", problem=str(error)), chain))
     try:
@@ -193,6 +221,8 @@ def _failed(verdict: GateVerdict | None) -> tuple[GateCheck, ...]:
 def _with_summary(found: _Found) -> ReportRow:
     if found.part is None:
         return found.row
+    if reason := found.part.properties.get(FAILED):
+        return replace(found.row, problem=f"its report could not be written: {reason}")
     file = _file(found.part, "report.json")
     if file is None:
         return replace(found.row, problem="its report.json is missing: run write_report of that night")
@@ -235,7 +265,8 @@ def _content(storage: Storage, file: DataFile) -> bytes:
 def _first_with(night: Night, table: str, nights: Sequence[date]) -> date | None:
     for each in nights:
         with suppress(StorageError):  # a damaged neighbour must not take this report with it
-            if table in _parts(replace(night, run_date=each)):
+            part = _parts(replace(night, run_date=each)).get(table)
+            if part is not None and not part.properties.get(FAILED):
                 return each
     return None
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 from starskip.artefacts.lake_schemas import SKIPPING_BUILDS
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.snapshot import Snapshot
-from starskip.errors import StarskipError, StorageError, TransientError, printable
+from starskip.errors import StorageError, printable
 from starskip.lake.lake_table import LakeTable
 from starskip.skipping.metadata.open_metadata import open_metadata
 from starskip.skipping.metadata.refresh_metadata import Refreshed
@@ -31,6 +31,7 @@ from starskip.stages.past_nights import SnapshotSource
 from starskip.stages.skipping_advice import ADVICE
 from starskip.stages.skipping_candidates import serving_index
 from starskip.stages.skipping_engine import SkippingEngine
+from starskip.stages.table_by_table import failure_words, is_of_one_table, is_ours
 from starskip.stages.tidy_metadata import tidy_metadata
 from starskip.stages.user_modules import blamed_on_modules
 
@@ -91,11 +92,11 @@ def _table_build(
     try:
         with blamed_on_modules(night):
             return _built(engine.skipping, night, table, lake, chosen, note, snapshot_of)
-    except TransientError:
-        raise
-    except StarskipError as error:
-        rows = _unbuilt(table, chosen, FAILED, str(error))
-        return TableBuild(rows, {"note": str(error)})
+    except Exception as error:
+        if not (is_ours(error) or is_of_one_table(error)):
+            raise
+        reason = failure_words(error)
+        return TableBuild(_unbuilt(table, chosen, FAILED, reason), {"note": reason})
 
 
 def _chosen(advised: Snapshot, table: str) -> dict[str, int]:

@@ -20,6 +20,7 @@ from starskip.stages.night import Night, StageResult
 from starskip.stages.planned_votes import TablePlan, planned_votes, table_plans
 from starskip.stages.receipts import MAX_RECEIPTS, RECEIPTS, parts_of, write_tables
 from starskip.stages.sampled_index_sizes import sampled_index_sizes
+from starskip.stages.table_by_table import failed_parts, failure_warnings, table_by_table
 from starskip.tables.table_overview import TableOverview, column_sums, merge_column_sums, table_overviews
 from starskip.tables.untracked_indexes import with_untracked_indexes
 from starskip.workload.count_shapes import QUERY_COLUMNS, count_shapes, merge_shapes
@@ -35,21 +36,38 @@ def score_votes(engine: Engine, night: Night) -> StageResult:
     """Publish ``workload``, ``index_sizes`` and ``votes`` of the night's tables.
 
     Both stay with the executors: they write the workload, read back the shapes of the table whose
-    segments they simulate, and write the votes.
+    segments they simulate, and write the votes. A table on which that fails costs the others nothing.
     """
     facts = set(usable_tables(night, "table_facts", "score_votes"))
     tables = [table for table in usable_tables(night, "queries", "score_votes") if table in facts]
-    busy = _busy_keys(engine, night, tables)
-    shapes = _publish_workload(engine, night, tables, busy)
-    overviews = read_overviews(engine, night, tables)
+    busy: dict[str, BusyKeys] = {}
+    counted = table_by_table(tables, partial(_workload_parts, engine, night, busy))
+    night.publish("workload", _together(counted.results))
     workload = night.store.snapshot("workload", night.date_text)
     assert workload is not None
+    left = counted.left_of(tables)
+    scored = table_by_table(left, partial(_scored, engine, night, workload))
+    sizes, votes = (_together([both[number] for both in scored.results]) for number in (0, 1))
+    failures = counted.failures | scored.failures
+    night.publish("index_sizes", sizes)
+    night.publish("votes", {**votes, **failed_parts(failures)})
+    counts = {
+        "tables": len(tables),
+        "shapes": _row_count(_together(counted.results)),
+        "votes": _row_count(votes),
+    }
+    return StageResult(counts, (*left_out_words(busy), *failure_warnings("score_votes", failures)))
+
+
+def _scored(
+    engine: Engine, night: Night, workload: Snapshot, tables: Sequence[str]
+) -> tuple[Mapping[str, Part], Mapping[str, Part]]:
+    """Return the parts of ``index_sizes`` and of ``votes``."""
+    overviews = read_overviews(engine, night, tables)
     plans = table_plans(overviews, partial(published_shapes, workload), "all", night.settings)
-    _publish_index_sizes(engine, night, plans, tables)
+    sizes = _written(night, "index_sizes", _index_sizes(engine, night, plans, tables), tables)
     votes = planned_votes(engine, plans, night.segments_root, night.settings)
-    written = _publish(night, "votes", votes, tables)
-    counts = {"tables": len(tables), "shapes": shapes, "votes": written}
-    return StageResult(counts, tuple(left_out_words(busy)))
+    return sizes, _written(night, "votes", votes, tables)
 
 
 def published_shapes(workload: Snapshot, table: str) -> tuple[ShapeWorkload, ...]:
@@ -81,12 +99,15 @@ def _busy_keys(engine: Engine, night: Night, tables: Sequence[str]) -> dict[str,
     return busy_keys(engine.rows_of_snapshot(snapshot, large, KEYED_BY), most)
 
 
-def _publish_workload(
-    engine: Engine, night: Night, tables: Sequence[str], busy: Mapping[str, BusyKeys]
-) -> int:
+def _workload_parts(
+    engine: Engine, night: Night, all_busy: dict[str, BusyKeys], tables: Sequence[str]
+) -> Mapping[str, Part]:
+    """Return the parts of ``workload``, and add to ``all_busy`` the busy keys of the tables."""
     snapshot = night.store.snapshot("queries", night.date_text)
     assert snapshot is not None
     settings = night.settings
+    busy = _busy_keys(engine, night, tables)
+    all_busy.update(busy)
     count = partial(count_shapes, instances_per_shape=settings.instances_per_shape, busy=busy)
     merge = partial(_merge_and_fold, settings.instances_per_shape, settings.max_shapes_per_table)
     fold = partial(fold_shapes, max_shapes=settings.max_shapes_per_table)
@@ -95,19 +116,16 @@ def _publish_workload(
     if settings.query_weights:
         weights = query_weights(settings.query_weights)
         merged = merged.map(partial(weighted_shapes, weights=weights), WORKLOAD)
-    return _publish(night, "workload", merged, tables)
+    return _written(night, "workload", merged, tables)
 
 
-def _publish_index_sizes(
-    engine: Engine, night: Night, plans: Mapping[str, TablePlan], tables: Sequence[str]
-) -> None:
+def _index_sizes(engine: Engine, night: Night, plans: Mapping[str, TablePlan], tables: Sequence[str]) -> Rows:
     snapshot = night.store.snapshot("table_facts", night.date_text)
     assert snapshot is not None
     sampled = sampled_index_sizes(engine, plans, night.segments_root, night.settings)
     of_metadata = partial(_metadata_sizes, index_format(night.settings.pinot_version))
     rows = engine.rows_of_snapshot(snapshot, tables).map(of_metadata, INDEX_SIZES)
-    sizes = rows.merge(["table"], partial(_with_samples, sampled), INDEX_SIZES)
-    _publish(night, "index_sizes", sizes, tables)
+    return rows.merge(["table"], partial(_with_samples, sampled), INDEX_SIZES)
 
 
 def _metadata_sizes(index_format: IndexFormat, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -136,10 +154,17 @@ def _merge_column_sums(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordB
     yield from merge_column_sums(batches).to_batches()
 
 
-def _publish(night: Night, artefact: str, rows: Rows, tables: Sequence[str]) -> int:
-    """Write rows where they are, publish a part for each table, and return the number of rows."""
+def _written(night: Night, artefact: str, rows: Rows, tables: Sequence[str]) -> Mapping[str, Part]:
+    """Write rows where they are and return a part for each table."""
     aside = night.store.write_aside(artefact, night.date_text)
     receipts = rows.map(partial(write_tables, aside), RECEIPTS).gather(f"{artefact} receipts", MAX_RECEIPTS)
     written = parts_of(receipts, artefact)
-    night.publish(artefact, {table: written.get(table, Part(())) for table in tables})
-    return sum(file.rows or 0 for part in written.values() for file in part.files)
+    return {table: written.get(table, Part(())) for table in tables}
+
+
+def _together(parts: Iterable[Mapping[str, Part]]) -> dict[str, Part]:
+    return {table: part for each in parts for table, part in each.items()}
+
+
+def _row_count(parts: Mapping[str, Part]) -> int:
+    return sum(file.rows or 0 for part in parts.values() for file in part.files)

@@ -6,7 +6,7 @@ And ``lake_queries`` to ``skipping_advice`` (skipping_advice; seed 003, IV-B).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cache, partial
 from typing import Any
 
@@ -15,6 +15,7 @@ import pyarrow as pa
 from starskip.artefacts.aside import Aside
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.schemas import RECOMMENDATIONS
+from starskip.pinot.table_config import TableConfig
 from starskip.scoring.index_sizes import sizes_of
 from starskip.scoring.structure import Structure
 from starskip.selection.entries_percentile import ShapeEntries
@@ -24,9 +25,10 @@ from starskip.stages.engine import Engine
 from starskip.stages.engine_tasks import EngineTasks
 from starskip.stages.gate_verdicts import usable_tables
 from starskip.stages.night import Night, StageResult
-from starskip.stages.past_nights import past_nights
+from starskip.stages.past_nights import SnapshotSource, past_nights
 from starskip.stages.score_votes import read_overviews
 from starskip.stages.skipping_advice import publish_skipping_advice
+from starskip.stages.table_by_table import failed_parts, failure_warnings, table_by_table
 from starskip.stages.tree_advice import TableRows, TreeOffer, tree_offer
 from starskip.stages.tree_properties import star_tree_properties
 from starskip.stages.trees_in_force import TreesInForce, star_trees_in_force
@@ -37,47 +39,75 @@ from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
 
 
 def select_indexes(engine: Engine, night: Night) -> StageResult:
-    """Publish ``recommendations``, ``skipping_advice`` and ``skipping_shapes`` of the night's tables."""
+    """Publish ``recommendations``, ``skipping_advice`` and ``skipping_shapes`` of the night's tables.
+
+    A table whose programme fails costs the others nothing; its part says why.
+    """
     tables = usable_tables(night, "votes", "select_indexes")
-    overviews = read_overviews(engine, night, tables)
-    aside = night.store.write_aside("recommendations", night.date_text)
-    parts: dict[str, Part] = {}
-    chosen = chosen_trees = 0
-    warnings: list[str] = []
     snapshot_of = cache(night.store.snapshot)
-    configs = night.table_configs()
-    for table in tables:
-        past = past_nights(night, table, snapshot_of)
-        warnings.extend(past.warnings)
-        overview = overviews.get(table)
-        sizes = sizes_of(_rows(night, "index_sizes", table))
-        shapes = list(workload_shapes(_rows(night, "workload", table)))
-        advice = advise_table(
-            table,
-            shapes,
-            _rows(night, "votes", table),
-            overview,
-            night.settings,
-            "all",
-            past=past,
-            size_bytes=sizes,
-            tree_source=_tree_source(engine, night, table, shapes, overview),
-            configured_trees=star_trees_in_force(configs.get(table, ())),
-            leaves=_leaves(night, table),
-        )
-        chosen_trees += len(advice.star_trees.trees)
-        chosen += len(advice.recommendation.chosen)
-        properties = {**_properties(advice), "table_bytes": overview.stored_bytes if overview else None}
-        parts[table] = Part(aside.write(table, _recommendation_rows(advice, sizes)), properties)
-    night.publish("recommendations", parts)
-    skipping = publish_skipping_advice(engine, night, tables)
+    found = table_by_table(tables, partial(_advised_tables, engine, night, snapshot_of))
+    advised = {table: each for result in found.results for table, each in result.items()}
+    parts = {table: each.part for table, each in advised.items()}
+    night.publish("recommendations", {**parts, **failed_parts(found.failures)})
+    skipping = publish_skipping_advice(engine, night, found.left_of(tables))
     counts = {
         "tables": len(tables),
-        "chosen_indexes": chosen,
-        "chosen_star_trees": chosen_trees,
+        "chosen_indexes": sum(len(each.advice.recommendation.chosen) for each in advised.values()),
+        "chosen_star_trees": sum(len(each.advice.star_trees.trees) for each in advised.values()),
         "chosen_skipping_indexes": skipping.chosen,
     }
-    return StageResult(counts, (*warnings, *skipping.warnings))
+    warnings = [warning for each in advised.values() for warning in each.warnings]
+    failed = failure_warnings("select_indexes", found.failures)
+    return StageResult(counts, (*warnings, *failed, *skipping.warnings))
+
+
+@dataclass(frozen=True, slots=True)
+class _AdvisedTable:
+    """The advice on one table, written aside."""
+
+    advice: TableAdvice
+    part: Part
+    warnings: Sequence[str]
+
+
+def _advised_tables(
+    engine: Engine, night: Night, snapshot_of: SnapshotSource, tables: Sequence[str]
+) -> dict[str, _AdvisedTable]:
+    overviews = read_overviews(engine, night, tables)
+    aside = night.store.write_aside("recommendations", night.date_text)
+    configs = night.table_configs()
+    advised = partial(_advised, engine, night, snapshot_of, aside)
+    return {table: advised(table, overviews.get(table), configs.get(table, ())) for table in tables}
+
+
+def _advised(
+    engine: Engine,
+    night: Night,
+    snapshot_of: SnapshotSource,
+    aside: Aside,
+    table: str,
+    overview: TableOverview | None,
+    configs: Sequence[TableConfig],
+) -> _AdvisedTable:
+    past = past_nights(night, table, snapshot_of)
+    sizes = sizes_of(_rows(night, "index_sizes", table))
+    shapes = list(workload_shapes(_rows(night, "workload", table)))
+    advice = advise_table(
+        table,
+        shapes,
+        _rows(night, "votes", table),
+        overview,
+        night.settings,
+        "all",
+        past=past,
+        size_bytes=sizes,
+        tree_source=_tree_source(engine, night, table, shapes, overview),
+        configured_trees=star_trees_in_force(configs),
+        leaves=_leaves(night, table),
+    )
+    properties = {**_properties(advice), "table_bytes": overview.stored_bytes if overview else None}
+    part = Part(aside.write(table, _recommendation_rows(advice, sizes)), properties)
+    return _AdvisedTable(advice, part, past.warnings)
 
 
 def _tree_source(

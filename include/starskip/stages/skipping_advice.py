@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from starskip.artefacts.lake_schemas import SKIPPING_ADVICE, SKIPPING_SHAPES
 from starskip.artefacts.manifest import Part
-from starskip.errors import StarskipError, StorageOutage, TransientError, printable
+from starskip.errors import StarskipError, StorageOutage, printable
 from starskip.lake.lake_table import LakeTable
 from starskip.skipping.choice.column_uses import column_uses
 from starskip.skipping.choice.index_choice import ChoiceLimits
@@ -35,6 +35,7 @@ from starskip.stages.night import Night
 from starskip.stages.past_nights import ADVICE_NIGHTS, SnapshotSource
 from starskip.stages.skipping_candidates import skipping_candidates
 from starskip.stages.skipping_engine import SkippingEngine
+from starskip.stages.table_by_table import failure_words, is_of_one_table, is_ours
 from starskip.stages.tidy_metadata import tidy_metadata
 from starskip.stages.user_modules import blamed_on_modules
 
@@ -96,11 +97,12 @@ def _table_advice(
     try:
         with blamed_on_modules(night):
             return _advised(engine.skipping, night, table, lake, workload, snapshot_of), workload.warnings
-    except TransientError:
-        raise
-    except StarskipError as error:
-        problem = printable(f"table {table}: no skipping indexes are advised: {error}")
-        return _none(str(error)), (*workload.warnings, problem)
+    except Exception as error:
+        if not (is_ours(error) or is_of_one_table(error)):
+            raise
+        reason = failure_words(error)
+        problem = printable(f"table {table}: no skipping indexes are advised: {reason}")
+        return _none(reason), (*workload.warnings, problem)
 
 
 def _none(note: str) -> SkippingAdvice:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from tempfile import SpooledTemporaryFile
+from tempfile import SpooledTemporaryFile, gettempdir
 
 import pyarrow as pa
+
+from starskip.files.full_disk import disk_named
 
 _MAX_HELD_BYTES = 64 << 20
 
@@ -18,9 +20,13 @@ class SpooledBatches:
         self._file = SpooledTemporaryFile(max_size=_MAX_HELD_BYTES)  # noqa: SIM115 - closed by __exit__
         options = pa.ipc.IpcWriteOptions(compression="lz4")
         try:
-            with pa.ipc.new_stream(self._file, schema, options=options) as stream:
-                for batch in batches:
+            with disk_named(gettempdir()):
+                stream = pa.ipc.new_stream(self._file, schema, options=options)
+            for batch in batches:
+                with disk_named(gettempdir()):
                     stream.write_batch(batch)
+            with disk_named(gettempdir()):
+                stream.close()
         except BaseException:
             self._file.close()
             raise

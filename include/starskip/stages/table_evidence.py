@@ -32,7 +32,8 @@ from starskip.reports.evidence import (
     TypicalEntries,
 )
 from starskip.reports.evidence_bounds import thinned_bins, top_shapes
-from starskip.reports.masking import mask_literals
+from starskip.reports.mask_unparsed import mask_unparsed
+from starskip.reports.masking import MAX_TEXT, mask_literals
 from starskip.scoring.structure import Structure as Candidate
 from starskip.selection.vote_list import StructureSet, VoteList, building_lists, vote_lists
 from starskip.settings import Settings
@@ -209,7 +210,9 @@ def _shape(
     show = settings.show_literals and shape.is_parsed and example is not None
     return ShapeEvidence(
         shape_id=shape.shape_id,
-        masked_text=mask_literals(shape.text, quoted_names=shape.is_parsed),
+        masked_text=mask_literals(shape.text, quoted_names=True)
+        if shape.is_parsed
+        else mask_unparsed(shape.text, limit=MAX_TEXT),
         queries=shape.queries,
         entries_scanned_in_filter=shape.entries_scanned_in_filter,
         entries_ratio=entries / total,
@@ -304,7 +307,7 @@ def _rejected_examples(night: Night) -> tuple[RejectedExample, ...]:
             row["source_file"],
             row["source_position"],
             row["reason"],
-            mask_literals(row["query_text"] or "", limit=200),
+            mask_unparsed(row["query_text"] or ""),
         )
         for row in islice(rows, MAX_REJECTED_EXAMPLES)
     )

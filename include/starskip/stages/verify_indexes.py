@@ -17,7 +17,7 @@ from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.schemas import VERDICTS
 from starskip.artefacts.snapshot import Snapshot
-from starskip.errors import StarskipError, TransientError, UnsupportedQuery, printable
+from starskip.errors import UnsupportedQuery, printable
 from starskip.sql.fingerprint import masked
 from starskip.sql.query_text import query_text
 from starskip.stages.build_star_trees import BUILT
@@ -27,6 +27,13 @@ from starskip.stages.engine_tasks import EngineTasks
 from starskip.stages.gate_verdicts import usable_tables
 from starskip.stages.night import Night, StageResult
 from starskip.stages.past_nights import SnapshotSource
+from starskip.stages.table_by_table import (
+    failed_parts,
+    failure_warnings,
+    failure_words,
+    is_of_one_table,
+    is_ours,
+)
 from starskip.stages.verify_skipping import publish_skipping_verdicts
 from starskip.star_tree.aggregation_query import aggregation_query
 from starskip.star_tree.serving.answer_from_files import answer_from_files
@@ -58,13 +65,21 @@ def verify_indexes(engine: Engine, night: Night) -> StageResult:
     tables = usable_tables(night, "star_tree_builds", "verify_indexes")
     skipping = publish_skipping_verdicts(engine, night)
     snapshot_of = cache(night.store.snapshot)
-    asked = [shape for table in tables for shape in _asked(night, table, snapshot_of)]
+    asked: list[Asked] = []
+    failures: dict[str, str] = {}
+    for table in tables:
+        try:
+            asked += _asked(night, table, snapshot_of)
+        except Exception as error:
+            if not is_of_one_table(error):
+                raise
+            failures[table] = failure_words(error)
     prove = partial(_proofs, night.store)
     proved = EngineTasks(engine).run_tasks("queries answered both ways", asked, prove)
     aside = night.store.write_aside("verdicts", night.date_text)
     rows: dict[str, list[dict[str, object]]] = {table: [] for table in tables}
     counts = dict.fromkeys((verdict.value for verdict in Verdict), 0)
-    warnings = []
+    warnings = failure_warnings("verify_indexes", failures)
     for shape, proofs in zip(asked, proved, strict=True):
         for number, proof in enumerate(proofs, start=1):
             rows[shape.table].append(_row(shape, number, proof))
@@ -76,7 +91,8 @@ def verify_indexes(engine: Engine, night: Night) -> StageResult:
         table: aside.write(table, pa.Table.from_pylist(of_table, schema=VERDICTS))
         for table, of_table in rows.items()
     }
-    night.publish("verdicts", {table: Part(files) for table, files in written.items()})
+    parts = {table: Part(files) for table, files in written.items()}
+    night.publish("verdicts", {**parts, **failed_parts(failures)})
     told = {"tables": len(tables), "shapes": len(asked), **counts, **skipping.counts}
     return StageResult(told, (*warnings, *skipping.warnings))
 
@@ -138,16 +154,25 @@ def _proofs(store: ArtefactStore, asked: Asked) -> list[Proof]:
     try:
         trees = open_trees(store, asked.table)
         source = trees.sources()
-    except TransientError:
-        raise
-    except StarskipError as error:
-        return [Proof(Verdict.FAILED, str(error))] * len(asked.queries)
+    except Exception as error:
+        return _failed_proofs(error, asked)
 
     def scan(sql: str) -> tuple[pa.Table, int]:
         table, rows_read, _ = answer_from_files(source, sql, "pinot")
         return table, rows_read
 
-    return [prove_query(sql, partial(answer_sql, trees), scan, time.perf_counter) for sql in asked.queries]
+    try:
+        return [
+            prove_query(sql, partial(answer_sql, trees), scan, time.perf_counter) for sql in asked.queries
+        ]
+    except Exception as error:
+        return _failed_proofs(error, asked)
+
+
+def _failed_proofs(error: Exception, asked: Asked) -> list[Proof]:
+    if not (is_ours(error) or is_of_one_table(error)):
+        raise error
+    return [Proof(Verdict.FAILED, failure_words(error))] * len(asked.queries)
 
 
 def _row(shape: Asked, instance: int, proof: Proof) -> dict[str, object]:

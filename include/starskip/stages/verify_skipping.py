@@ -21,6 +21,7 @@ from starskip.stages.night import Night, StageResult
 from starskip.stages.past_nights import SnapshotSource
 from starskip.stages.refresh_skipping_indexes import BUILDS, BY_HAND, KEPT
 from starskip.stages.skipping_engine import Replay, SkippingEngine
+from starskip.stages.table_by_table import failure_words, is_of_one_table
 from starskip.verification.prove_query import Verdict
 
 VERDICTS = "skipping_verdicts"
@@ -90,6 +91,10 @@ def _verdict(engine: SkippingEngine, lake: LakeTable, query: LakeQuery, root: st
     except StarskipError as error:
         # Spark repeats the expression that it failed at, with its literals.
         return {"verdict": Verdict.FAILED.value, "detail": mask_failure(str(error))}
+    except Exception as error:
+        if not is_of_one_table(error):
+            raise
+        return {"verdict": Verdict.FAILED.value, "detail": failure_words(error)}
     difference = _difference(replay)
     # Why nothing was skipped may be an error of a user's index type, in its own words.
     unskipped = mask_literals("; ".join(replay.not_skipped_because))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 import pyarrow as pa
 
 from starskip.artefacts.aside import Aside
+from starskip.artefacts.manifest import Part
 from starskip.errors import StorageError
 from starskip.reports.report_files import report_files
 from starskip.skipping.registry import load_modules
@@ -15,6 +16,7 @@ from starskip.stages.engine import Engine
 from starskip.stages.gate_verdicts import flagged_tables, usable_tables
 from starskip.stages.night import Night, StageResult
 from starskip.stages.receipts import MAX_RECEIPTS, RECEIPTS, parts_of, receipts
+from starskip.stages.table_by_table import failed_parts, failure_warnings, table_by_table
 from starskip.stages.table_evidence import table_evidence
 from starskip.stages.tidy_artefacts import tidy_artefacts
 
@@ -23,21 +25,27 @@ def write_report(engine: Engine, night: Night) -> StageResult:
     """Publish ``reports`` of the night's tables: report.json, report.md and report.html each."""
     tables = usable_tables(night, "recommendations", "write_report")
     aside = night.store.write_aside("reports", night.date_text)
-    written = engine.rows_of_items(tables, partial(_write, night, aside), RECEIPTS)
-    parts = parts_of(written.gather("reports", MAX_RECEIPTS), "reports")
+    found = table_by_table(tables, partial(_written, engine, night, aside))
+    parts = {table: part for each in found.results for table, part in each.items()}
     # A table that a gate has stopped keeps the report of an earlier run of this night.
     former = night.store.snapshot("reports", night.date_text)
     kept = former.parts(flagged_tables(night, "write_report")) if former else {}
-    night.publish("reports", {**kept, **parts})
+    night.publish("reports", {**kept, **parts, **failed_parts(found.failures)})
+    failed = failure_warnings("write_report", found.failures)
     # The night's last stage also takes away old nights, and what killed or repeated runs have left behind.
     try:
         tidied = tidy_artefacts(night)
     except StorageError as error:
         # The night is published: what it has not tidied the next one will.
-        return StageResult({"reports": len(parts)}, (f"old nights were not tidied: {error}",))
+        return StageResult({"reports": len(parts)}, (*failed, f"old nights were not tidied: {error}"))
     counts = {"reports": len(parts), "nights_retired": len(tidied.retired.nights)}
     vacuumed = len(tidied.vacuumed.removed) if tidied.vacuumed else 0
-    return StageResult({**counts, "files_vacuumed": vacuumed}, tuple(tidied.warnings))
+    return StageResult({**counts, "files_vacuumed": vacuumed}, (*failed, *tidied.warnings))
+
+
+def _written(engine: Engine, night: Night, aside: Aside, tables: Sequence[str]) -> dict[str, Part]:
+    rows = engine.rows_of_items(tables, partial(_write, night, aside), RECEIPTS)
+    return parts_of(rows.gather("reports", MAX_RECEIPTS), "reports")
 
 
 def _write(night: Night, aside: Aside, tables: Iterable[str]) -> Iterator[pa.RecordBatch]:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.orchestration.report_places import DAG_ID
+from starskip.settings import Settings
+from starskip.stages.night import Night
+from starskip.stages.night_runs import note_run
 
 pytestmark = [pytest.mark.dags, pytest.mark.filterwarnings("default")]
 
@@ -93,6 +97,45 @@ def test_a_run_shows_the_night_that_it_is_about_and_its_tables(server: Any) -> N
     assert "has left no report" in server.get(f"/runs/{DAG_ID}/one-without-any").text
     assert server.get("/runs/another_dag/a+run").status_code == 404
     assert server.get(f"/runs/{DAG_ID}/unknown").status_code == 404
+
+
+def test_a_run_of_make_night_that_was_killed_is_called_failed_by_the_next_one(server: Any) -> None:
+    from airflow.models.dagrun import DagRun
+    from airflow.utils.session import create_session
+    from airflow.utils.types import DagRunTriggeredByType
+    from starskip.orchestration.unfinished_runs import end_unfinished_runs
+
+    for run_id in ("killed-night", "a-scheduled-one"):
+        server.add_run(run_id, {}, state="running")
+    with create_session() as session:
+        runs = {run.run_id: run for run in session.query(DagRun)}
+        runs["killed-night"].triggered_by = DagRunTriggeredByType.TEST
+        runs["a-scheduled-one"].triggered_by = DagRunTriggeredByType.TIMETABLE
+    assert end_unfinished_runs() == 1
+    with create_session() as session:
+        states = {run.run_id: (str(run.state), run.end_date is None) for run in session.query(DagRun)}
+    assert states["killed-night"] == ("failed", False)
+    assert states["a-scheduled-one"] == ("running", True)
+    assert end_unfinished_runs() == 0
+
+
+def test_a_run_that_failed_says_why(server: Any, store: ArtefactStore) -> None:
+    night = Night(date(2026, 11, 2), store, Settings(), datetime(2026, 11, 3, tzinfo=UTC), "failed-run")
+    reason = "night of 2026-11-02: parse_query_logs failed: no log of <script>alert(1)</script> (no report)"
+    note_run(night, reason, "parse_query_logs failed: no log")
+    server.add_run("failed-run", {"run_date": "2026-11-02"}, state="failed")
+    server.add_run("failed-later", {"run_date": "2026-11-02"}, state="failed")
+    own = server.get(f"/runs/{DAG_ID}/failed-run")
+    assert own.status_code == 200
+    assert "has left no report. It failed: night of 2026-11-02: parse_query_logs failed: no log" in own.text
+    assert "&lt;script&gt;alert(1)" in own.text
+    other = server.get(f"/runs/{DAG_ID}/failed-later").text
+    assert "The log of its task finish_night says why." in other and "It failed" not in other
+    for path in ("/", "/nights/2026-11-02", "/tables/lineitem"):
+        answer = server.get(path)
+        assert answer.status_code == 200
+        assert "The night failed:" in answer.text and "parse_query_logs failed: no log" in answer.text
+        server.check_headers(answer)
 
 
 @pytest.fixture

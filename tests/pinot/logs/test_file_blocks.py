@@ -94,6 +94,33 @@ class TestCompressed:
             tracemalloc.stop()
 
 
+@pytest.mark.parametrize("compression", ["gzip", "zstd"])
+def test_log_lines_that_are_equal_but_for_their_times_are_no_bomb(file, compression):
+    line = (
+        "2026/11/20 10:00:{:06.3f} ERROR [X] [executor-{}] java.lang.IllegalStateException: no server\\n"
+        + (
+            "\tat org.apache.pinot.broker.requesthandler.BaseBrokerRequestHandler.handleRequest(X.java:77)\n"
+            * 12
+        )
+    )
+    text = "".join(line.format(number % 60_000 / 1_000, number % 16) for number in range(20_000)).encode()
+    file.write_bytes(PACK[compression](text))
+    assert read(file, compression, 1 << 20) == (text, None)
+
+
+def test_a_gzipped_log_of_equal_records_is_refused_before_it_is_read(file):
+    """2.2 GB in 8 MB, which took more than a minute to be read and set aside record by record."""
+    line = b"2026/11/20 10:00:00.000 INFO [X] [executor-1] requestId=1,foo=bar and nothing that is a query\n"
+    block = gzip.compress(line * (1 << 18))
+    file.write_bytes(block * 90)
+    assert len(line) * (1 << 18) * 90 > 2_200_000_000
+    with pytest.raises(DamagedFileError, match="bytes hold more than"):
+        size = 0
+        for each in file_blocks(LogSplit(str(file), 0, None, "gzip"), 0, 1 << 20):
+            size += len(each)
+            assert size < 32 << 20
+
+
 def test_gzip_damage_loses_no_byte_before_it(file):
     """Stored blocks, so that the byte of the damage is known: the third block's length is no length."""
     stored = [b"\0" + struct.pack("<HH", 1000, 1000 ^ 0xFFFF) + TEXT[i : i + 1000] for i in (0, 1000)]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,15 @@ def test_segments_by_table_and_name(root: Path) -> None:
     ]
     assert files[0].path == str(root / "a" / "a_0.tar.gz")
     assert (files[0].size_bytes, files[0].modified_ns) == (5, (root / "a" / "a_0.tar.gz").stat().st_mtime_ns)
+
+
+@pytest.mark.parametrize("name", ["b.4", "orders_2020.01.01_0", "v1.2__7", "x.tar.gz.bak"])
+def test_a_bare_name_with_a_dot_that_is_a_tar_is_a_segment(name: str, root: Path) -> None:
+    with tarfile.open(root / "b" / name, "w:gz") as tar:
+        tar.add(root / "b" / "README", "segment/metadata.properties")
+    for other in ("notes.json.gz", "z.gz", "y.parquet"):
+        (root / "b" / other).write_bytes(gzip.compress(b"{}" * 500))
+    assert [f.segment for f in list_segments(root, ["b"])] == sorted(["b.2", "b_0", "b_1", "bare", name])
 
 
 def test_hidden_and_deleted_folders_are_no_tables(root: Path) -> None:

@@ -42,6 +42,7 @@ from starskip.reports.render_pages import (
 )
 from starskip.reports.report_row import RowPage
 from starskip.stages.night import Night
+from starskip.stages.night_runs import night_runs
 from starskip.stages.published_reports import (
     neighbour_nights,
     night_rows,
@@ -157,12 +158,18 @@ def pages_app(checkout: Path) -> FastAPI:
             raise MissingSource(f"{dag_id} has no run {run_id}", source=run_id)
         night, is_over = night_of_run(checkout, found), str(found.state) in ("success", "failed")
         found_rows = night_rows(night, limit=TABLES_A_NIGHT)
-        if not found_rows.rows:
+        ends = [each for each in night_runs(night) if is_over and each.run_id == found.run_id]
+        problem = ends[-1].problem if ends else None
+        if not any(row.table for row in found_rows.rows):
             how = "has left no report" if is_over else "has not come to its reports yet"
-            message = Message(f"Night of {night.date_text}", f"This run {how}.")
+            why = f" It failed: {problem}" if problem else ""
+            if not why and str(found.state) == "failed":
+                why = " The log of its task finish_night says why."
+            message = Message(f"Night of {night.date_text}", f"This run {how}.{why}")
             return message_answer(request, message)
         note = "This run is not over: what is listed may be of an earlier run of the same night."
-        notes = () if is_over else (note,)
+        failed = (f"This run failed: {problem}",) if problem else ()
+        notes = failed if is_over else (note,)
         shown = render_night(links_of(request), night.run_date, found_rows, notes=notes)
         return page_answer(shown, _status(found_rows))
 
@@ -181,7 +188,7 @@ def _page_name(name: str) -> str:
 
 
 def _status(page: RowPage) -> int:
-    return 503 if page.rows and not any(row.table for row in page.rows) else 200
+    return 503 if page.rows and not any(row.table or row.failed for row in page.rows) else 200
 
 
 def _no_night_yet(checkout: Path) -> Message:

@@ -20,9 +20,10 @@ _ZSTD_PORTION_BYTES = 256
 """A zstd block of 4 bytes can hold 128 KiB of text, and its decompressor takes no bound: 8 MiB a portion."""
 _ZSTD_WINDOW_BYTES = 128 << 20
 """What ``zstd --long`` may ask of a reader; frames that want more are refused."""
-_MOST_DENSE_RATIO = 500
+_MOST_DENSE_RATIO = {"gzip": 200, "zstd": 500}
+"""Bytes that one packed byte makes. Logs pack to a hundredth at best, a storm of equal stack traces with zstd
+to a four hundredth. What makes more, once it has made _JUDGED_FROM_BYTES, is a bomb."""
 _JUDGED_FROM_BYTES = 16 << 20
-"""Logs pack to a hundredth at best: what makes more of its bytes, once it has made so many, is a bomb."""
 
 
 class DamagedFileError(Exception):
@@ -75,7 +76,7 @@ def _gzip_blocks(file: BinaryIO, block_bytes: int) -> Iterator[bytes]:
             if block:
                 yield block
             made_bytes += len(block)
-            _check_density(packed_bytes - len(pending), made_bytes)
+            _check_density("gzip", packed_bytes - len(pending), made_bytes)
     if not inflater.eof:
         yield inflater.flush()
         raise DamagedFileError("truncated_file", "gzip: the stream ends early")
@@ -111,11 +112,11 @@ def _zstd_blocks(file: BinaryIO) -> Iterator[bytes]:
             if block:
                 yield block
             made_bytes += len(block)
-            _check_density(packed_bytes - len(pending), made_bytes)
+            _check_density("zstd", packed_bytes - len(pending), made_bytes)
     if not frame.eof:
         raise DamagedFileError("truncated_file", "zstd: the stream ends early")
 
 
-def _check_density(packed_bytes: int, made_bytes: int) -> None:
-    if made_bytes > _JUDGED_FROM_BYTES and made_bytes > _MOST_DENSE_RATIO * packed_bytes:
+def _check_density(compression: str, packed_bytes: int, made_bytes: int) -> None:
+    if made_bytes > _JUDGED_FROM_BYTES and made_bytes > _MOST_DENSE_RATIO[compression] * packed_bytes:
         raise DamagedFileError("compression_bomb", f"{packed_bytes} bytes hold more than {made_bytes}")

@@ -5,6 +5,7 @@ The directory is a path or the URL of a folder of an object store.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,11 @@ from starskip.files.path_text import path_text
 SEGMENT_SUFFIXES = (".tar.gz", ".tgz", ".tar")
 DELETED_SEGMENTS = "Deleted_Segments"
 _GZIP_MAGIC = b"\x1f\x8b"
+_NEVER_SEGMENTS = (".crc", ".csv", ".json", ".log", ".md5", ".parquet", ".sha256", ".tmp", ".txt", ".yaml")
+"""Endings of what lies beside segments: these are not opened to find out."""
+_TAR_HEAD_BYTES = 4_096
+_TAR_BLOCK_BYTES = 512
+_TAR_MAGIC_AT, _TAR_MAGIC = 257, b"ustar"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +104,26 @@ def _segment_name(file: FileIdentity) -> str | None:
     for suffix in SEGMENT_SUFFIXES:
         if name.endswith(suffix):
             return name.removesuffix(suffix)
-    # Pinot's own deep store keeps a segment under its bare name.
-    return name if "." not in name and _is_gzip(file.path) else None
+    # Pinot's own deep store keeps a segment under its bare name, which may hold dots.
+    if "." not in name:
+        return name if _head(file.path, len(_GZIP_MAGIC)) == _GZIP_MAGIC else None
+    return name if not name.endswith(_NEVER_SEGMENTS) and _is_gzipped_tar(file.path) else None
 
 
-def _is_gzip(path: str) -> bool:
-    try:
-        return file_head(path, len(_GZIP_MAGIC))[0] == _GZIP_MAGIC
-    except FileNotFoundError:  # removed since it was listed
+def _is_gzipped_tar(path: str) -> bool:
+    """Tell whether a file begins as a gzipped tar does: of a bare name with a dot nothing else tells."""
+    head = _head(path, _TAR_HEAD_BYTES)
+    if not head.startswith(_GZIP_MAGIC):
         return False
+    try:
+        block = zlib.decompressobj(wbits=31).decompress(head, _TAR_BLOCK_BYTES)
+    except zlib.error:
+        return False
+    return block[_TAR_MAGIC_AT:].startswith(_TAR_MAGIC)
+
+
+def _head(path: str, length: int) -> bytes:
+    try:
+        return file_head(path, length)[0]
+    except FileNotFoundError:  # removed since it was listed
+        return b""

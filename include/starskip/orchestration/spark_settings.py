@@ -1,0 +1,82 @@
+"""The Spark settings of a job: the night's configuration over the connection over Starskip's defaults.
+
+Those that may be secret never stand on a command line, which all on the machine can read and which Airflow
+writes into its log: they go into a file that only its owner reads.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from starskip.errors import ConfigError, printable
+
+_SECRET = re.compile(
+    r"secret|password|passwd|token|credential|access[._-]?key|account[._-]?key", re.IGNORECASE
+)
+"""What Spark redacts in its own pages (spark.redaction.regex), and the words of stores beside."""
+_LOGIN_IN_URL = re.compile(r"://[^/\s]*@")
+
+
+def connection_settings(connection: str, extra: Mapping[str, Any]) -> dict[str, str]:
+    """Return the settings that the extra of an Airflow connection gives: its keys that begin with ``spark.``.
+
+    Raises ConfigError, which quotes no value, for one that is no text, number or boolean.
+    """
+    found = {}
+    for name, value in extra.items():
+        if name.startswith("spark."):
+            if not isinstance(value, str | int | float):
+                raise ConfigError(
+                    f"the Airflow connection {connection}: {printable(name, 100)} takes a text or a number",
+                    setting=name,
+                )
+            found[name] = str(value).lower() if isinstance(value, bool) else str(value)
+    return found
+
+
+def may_be_secret(name: str, value: str) -> bool:
+    """Tell whether a setting is kept off the command line: by its name, or by what its value holds."""
+    return any(_SECRET.search(text) for text in (name, value)) or _LOGIN_IN_URL.search(value) is not None
+
+
+@contextmanager
+def secret_file(secrets: Mapping[str, str], spark_submit: str) -> Iterator[str | None]:
+    """Yield the path of a properties file with ``secrets``, gone afterwards; None where there are none.
+
+    It begins with spark-defaults.conf of ``spark_submit``, since Spark reads no second file.
+    """
+    if not secrets:
+        yield None
+        return
+    with TemporaryDirectory(prefix="starskip-") as folder:
+        path = Path(folder) / "spark.conf"
+        path.touch(0o600)
+        lines = [f"{_escaped(name)}={_escaped(value)}\n" for name, value in secrets.items()]
+        path.write_text("\n".join([_spark_defaults(spark_submit), "".join(lines)]), encoding="utf-8")
+        yield str(path)
+
+
+def _spark_defaults(spark_submit: str) -> str:
+    """Return the text of spark-defaults.conf where Spark looks for it; empty if there is none."""
+    program = shutil.which(spark_submit)
+    homes = [os.environ.get("SPARK_HOME"), str(Path(program).resolve().parents[1]) if program else None]
+    folders = [os.environ.get("SPARK_CONF_DIR"), *(f"{home}/conf" for home in homes if home)]
+    for folder in filter(None, folders):
+        try:
+            return (Path(folder) / "spark-defaults.conf").read_text(encoding="utf-8")
+        except OSError:
+            continue
+    return ""
+
+
+def _escaped(text: str) -> str:
+    """Return ``text`` as java.util.Properties reads it back."""
+    plain = text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    return re.sub(r"(^ |[=:#!])", r"\\\1", plain).encode("ascii", "backslashreplace").decode()

@@ -1,0 +1,41 @@
+"""A job's end with the process that submitted it: a task that was killed must not leave its job running."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Mapping
+
+import psutil
+
+from starskip.errors import TRY_AGAIN
+
+SUBMITTED_BY = "STARSKIP_SUBMITTED_BY"
+"""Environment variable with the process id of the task that submitted a job, on the machine of its driver."""
+
+_EVERY_S = 1.0
+
+
+def end_with_submitter(environment: Mapping[str, str]) -> None:
+    """Watch, in a thread, the process that SUBMITTED_BY names, and leave with exit code 1 once it is gone.
+
+    Without that variable, as where a person submits a job by hand, nothing is watched. Spark ends with its
+    driver, and its executors with Spark.
+    """
+    text = environment.get(SUBMITTED_BY, "")
+    if text.isdecimal():
+        threading.Thread(target=_watch, args=(int(text),), name="submitter", daemon=True).start()
+
+
+def _watch(process_id: int) -> None:
+    try:
+        submitter = psutil.Process(process_id)
+        while submitter.is_running() and submitter.status() != psutil.STATUS_ZOMBIE:
+            time.sleep(_EVERY_S)
+    except psutil.NoSuchProcess:
+        pass
+    except psutil.Error:
+        return  # it cannot be looked at: nothing is known of it
+    # Not sys.exit: the thread that works may be anywhere, and must publish nothing any more.
+    os._exit(TRY_AGAIN)
