@@ -14,7 +14,8 @@ import pytest
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.storage_for import storage_for
 from starskip.errors import StaleTree, StarskipError, UnsupportedQuery
-from starskip.star_tree.build.publish_trees import TreeOrder, publish_trees
+from starskip.star_tree.build.publish_trees import publish_trees
+from starskip.star_tree.build.tree_order import TreeOrder
 from starskip.star_tree.star_tree_config import StarTreeConfig
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("default")]

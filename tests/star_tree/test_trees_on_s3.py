@@ -12,8 +12,9 @@ import pytest
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.storage_for import storage_for
 from starskip.errors import MissingSource, StaleTree
-from starskip.star_tree.build.publish_trees import Outcome, TreeOrder, publish_trees
+from starskip.star_tree.build.publish_trees import Outcome, publish_trees
 from starskip.star_tree.build.source_table import source_table
+from starskip.star_tree.build.tree_order import TreeOrder
 from starskip.star_tree.serving.tree_set import open_trees
 
 NOW = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)

@@ -7,6 +7,7 @@ or a backfill, leaves it alone. ``star_tree_builds`` of the night tells what bec
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ import pyarrow as pa
 
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.schemas import STAR_TREE_BUILDS
-from starskip.errors import ConfigError, StarskipError, TransientError, printable
+from starskip.errors import ConfigError, NotPlainFiles, StarskipError, TransientError, printable
 from starskip.lake.lake_table import LakeTable
 from starskip.stages.chosen_trees import ChosenTree, chosen_trees
 from starskip.stages.engine import Engine
@@ -23,14 +24,10 @@ from starskip.stages.engine_tasks import EngineTasks
 from starskip.stages.gate_verdicts import usable_tables
 from starskip.stages.night import Night, StageResult
 from starskip.star_tree.build.build_tree import RunTasks
-from starskip.star_tree.build.publish_trees import (
-    Outcome,
-    PublishedTrees,
-    TreeOrder,
-    publish_trees,
-    published_order,
-)
+from starskip.star_tree.build.publish_trees import Outcome, PublishedTrees, publish_trees
+from starskip.star_tree.build.published_trees import known_of_table, published_order
 from starskip.star_tree.build.source_table import source_table
+from starskip.star_tree.build.tree_order import TreeOrder
 from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.star_tree.tree_artefact import TableTrees
 from starskip.star_tree.validate_config import validate_config
@@ -105,6 +102,9 @@ def _table_builds(
         return _built(run_tasks, night, table, lake, chosen)
     except TransientError:
         raise
+    except NotPlainFiles as error:
+        # No failure of the night: such a table has no star-trees, and the report tells why.
+        return [TreeBuild(tree, NOT_BUILT, str(error)) for tree in chosen]
     except StarskipError as error:
         return [TreeBuild(tree, FAILED, str(error)) for tree in chosen]
 
@@ -114,7 +114,7 @@ def _built(
 ) -> list[TreeBuild]:
     """Return what became of each tree."""
     faults: dict[StarTreeConfig, str] = {}
-    source = source_table(lake.path, lake.casts)
+    source = source_table(lake.path, lake.casts, known_of_table(night.store, table))
     types = {field.name: field.type for field in source.schema}
     lake_bytes = sum(file.identity.size_bytes for file in source.files)
     for tree in chosen:
@@ -124,10 +124,15 @@ def _built(
             faults[tree.config] = str(error)
     possible = tuple(tree.config for tree in chosen if tree.config not in faults)
     for configs in _whole_then_without_one(possible):
-        order = TreeOrder(table, lake.path, configs, lake.casts)
+        order = TreeOrder(table, lake.path, configs, lake.casts, is_named=True)
         try:
             published = publish_trees(
-                run_tasks, night.store, order, now=night.started_at, created_by=night.run_id
+                run_tasks,
+                night.store,
+                order,
+                now=night.started_at,
+                created_by=night.run_id,
+                clock_ns=time.time_ns,
             )
         except TransientError:
             raise

@@ -17,7 +17,8 @@ import pyarrow.parquet as pq
 from answers_law.question import Aggregate, Question
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.storage_for import storage_for
-from starskip.star_tree.build.publish_trees import TreeOrder, publish_trees
+from starskip.star_tree.build.publish_trees import publish_trees
+from starskip.star_tree.build.tree_order import TreeOrder
 from starskip.star_tree.serving.answer_sql import Answer, answer_sql
 from starskip.star_tree.serving.tree_set import TreeSet, open_trees
 from starskip.star_tree.star_tree_config import StarTreeConfig

@@ -24,21 +24,24 @@ from starskip.star_tree.query.typed_literals import with_typed_literals
 
 _ROWS = "rows of the files"
 """No name that SQL text has by chance."""
-_ROWS_PER_CHUNK = 4_000_000
+_ROWS_PER_CHUNK = 1 << 62
+"""A file is opened once and read to its end: in one process nothing is won by cutting it."""
 
 
 @bounded_depth()
-def answer_from_files(source: SourceTable, sql: str, dialect: str) -> tuple[pa.Table, int, int]:
+def answer_from_files(
+    source: SourceTable, sql: str, dialect: str, answers_to: str | None = None
+) -> tuple[pa.Table, int, int]:
     """Return the answer, the rows that were read and the rows of all files.
 
-    Raises UnsupportedQuery for a query over another table or that cannot be computed, SourceError for a file
-    that cannot be read.
+    ``answers_to``: the only table that may stand in FROM; None for any. Raises UnsupportedQuery for a query
+    over another table or that cannot be computed, SourceError for a file that cannot be read.
     """
     select = sql_select(sql, dialect)
     is_known = not any(item.is_star for item in select.expressions)
     names = answer_names(select, select_tokens(sql, dialect), sql, dialect) if is_known else None
     known_functions(select)
-    places = put_table(select, _ROWS)
+    places = put_table(select, _ROWS, answers_to)
     types = {field.name: field.type for field in source.schema}
     columns = _columns(select, types)
     make_exact(select, [name for name, type_ in types.items() if pa.types.is_integer(type_)])
