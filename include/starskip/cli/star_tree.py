@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -133,6 +134,8 @@ def vacuum_trees(directory: str, grace_hours: float) -> None:
     Example:
       starskip star-tree vacuum trees/sales --grace-hours 1
     """  # noqa: D301
+    if math.isnan(grace_hours):
+        raise click.BadParameter("is no number of hours", param_hint="--grace-hours")
     store = _existing_store(directory)
     if ARTEFACT not in store.artefacts():
         raise MissingSource(f"{directory}: there is no star-tree; nothing is to be removed", source=directory)

@@ -68,7 +68,7 @@ class TreeSet:
             if self._origin is None or is_known:
                 return held
             if self._origin.newest() != self._origin.opened:
-                origin, found = self._origin.opened_again()
+                origin, found = self._origin.opened_again(held.table)
                 if found.published != held.published or found.answers_to != held.answers_to:
                     found.clock, found.wall_clock_ns = self.clock, self.wall_clock_ns
                     self._newer = found
@@ -158,8 +158,8 @@ class _Origin:
     def newest(self) -> tuple[int, int] | None:
         return _newest(self.store)
 
-    def opened_again(self) -> tuple[_Origin, TreeSet]:
-        return _opened(self.store, self.table, self.by_any_name)
+    def opened_again(self, held: str) -> tuple[_Origin, TreeSet]:
+        return _opened(self.store, self.table, self.by_any_name, held)
 
 
 def _newest(store: ArtefactStore) -> tuple[int, int] | None:
@@ -168,7 +168,10 @@ def _newest(store: ArtefactStore) -> tuple[int, int] | None:
     return max(((version, found.modified_ns) for version, found in listed.items()), default=None)
 
 
-def _opened(store: ArtefactStore, table: str | None, by_any_name: bool) -> tuple[_Origin, TreeSet]:
+def _opened(
+    store: ArtefactStore, table: str | None, by_any_name: bool, held: str | None = None
+) -> tuple[_Origin, TreeSet]:
+    """Open the trees of ``table``; if it is None, those of ``held`` if there are any, else the only ones."""
     # Listed first: what comes between the listing and the reading is opened once more, and not missed.
     newest = _newest(store)
     snapshot = store.snapshot(ARTEFACT, CURRENT)
@@ -177,9 +180,10 @@ def _opened(store: ArtefactStore, table: str | None, by_any_name: bool) -> tuple
         raise StarskipError(
             f"{store.storage.place}: there is no star-tree; build one (starskip star-tree build)"
         )
-    if table is None and len(tables) > 1:
+    only = held if held in tables else tables[0] if len(tables) == 1 else None
+    if table is None and only is None:
         raise StarskipError(f"{store.storage.place}: has star-trees of {', '.join(tables)}; name the table")
-    name = tables[0] if table is None else meant_table(table, tables)
+    name = only if table is None else meant_table(table, tables)
     if name is None:
         raise StarskipError(f"{store.storage.place}: has no star-tree of {table}, but of {', '.join(tables)}")
     trees = trees_of_part(store, name, snapshot.manifest.parts[name])
