@@ -27,7 +27,7 @@ from starskip.star_tree.build.source_files import (
 from starskip.star_tree.build.source_table import SourceTable, source_table
 from starskip.star_tree.build.stored_sources import write_recorded
 from starskip.star_tree.build.tree_order import TreeOrder
-from starskip.star_tree.measure import MeasureKind
+from starskip.star_tree.measures.sketches import QUANTILE_SKETCHES
 from starskip.star_tree.tree_artefact import ARTEFACT, CURRENT, TableTrees
 
 
@@ -194,9 +194,8 @@ def _is_damaged(store: ArtefactStore) -> bool:
 
 
 def _lacks_nan(trees: TableTrees) -> bool:
-    kinds = (MeasureKind.KLL, MeasureKind.T_DIGEST)
     return any(
-        measure.kind in kinds and trees.lacks_nan(measure.column)
+        measure.kind in QUANTILE_SKETCHES and trees.lacks_nan(measure.column)
         for record in trees.trees
         for measure in record.config.measures
     )

@@ -12,7 +12,7 @@ from starskip.errors import SourceError, first_line
 from starskip.files.file_identity import FileIdentity
 from starskip.files.open_file import open_file
 from starskip.lake.table_format import format_above, refuse_format
-from starskip.star_tree.build.column_types import fits, named_type, plain_type
+from starskip.star_tree.build.column_types import fits, in_unit_of, named_type, plain_type
 from starskip.star_tree.build.csv_tables import csv_tables, csv_types
 from starskip.star_tree.build.source_listing import FileOfTable, list_source
 
@@ -107,6 +107,8 @@ class SourceTable:
             try:
                 if not (is_told or name in self.casts or fits(column.type, wanted)):
                     raise pa.ArrowTypeError("cast it, or write the file anew")
+                # Whoever asks for coarser times does not want the digits behind; of others none may be lost.
+                column = in_unit_of(column, wanted) if name in self.casts else column
                 arrays.append(column.cast(wanted))
             except pa.ArrowException as error:
                 raise SourceError(

@@ -17,10 +17,12 @@ from starskip.star_tree.locked_database import locked_database
 from starskip.star_tree.query.answer_names import answer_names
 from starskip.star_tree.query.bound_columns import Spelling
 from starskip.star_tree.query.exact_functions import make_exact
+from starskip.star_tree.query.nanoseconds import with_nanoseconds
 from starskip.star_tree.query.put_table import put_table
 from starskip.star_tree.query.scalar_functions import known_functions
 from starskip.star_tree.query.sql_select import bounded_depth, select_tokens, sql_select
 from starskip.star_tree.query.typed_literals import with_typed_literals
+from starskip.star_tree.serving.finished_answer import with_one_zero
 
 _ROWS = "rows of the files"
 """No name that SQL text has by chance."""
@@ -51,12 +53,13 @@ def answer_from_files(
         if places > 1:
             # A stream can be read once only.
             database.keep(rows.reader(), _ROWS)
-            table = database.rows(select.sql(dialect="duckdb"))
+            table = database.rows(with_nanoseconds(select, types).sql(dialect="duckdb"))
         else:
             typed = with_typed_literals(select, types)
             table = database.rows(typed.sql(dialect="duckdb"), **{_ROWS: rows.reader()})
     except UnsupportedQuery as error:
         raise (rows.failure or error) from error
+    table = with_one_zero(table)
     return (table if names is None else table.rename_columns(list(names))), rows.read, rows.total
 
 

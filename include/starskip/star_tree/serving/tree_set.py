@@ -205,7 +205,10 @@ def trees_of_part(store: ArtefactStore, table: str, part: Part) -> TreeSet:
     files: dict[str, DataFile] = {file.name: file for file in part.files}
     dictionaries = {name: files[file] for name, file in published.dictionaries.items()}
     types: dict[str, pa.DataType] = {each.name: each.type for each in published.schema}
-    trees = tuple(StarTree(store.storage, record, types, dictionaries) for record in published.trees)
+    without_nan = frozenset(name for name in types if published.lacks_nan(name))
+    trees = tuple(
+        StarTree(store.storage, record, types, dictionaries, without_nan) for record in published.trees
+    )
     recorded = read_recorded(store.storage, published.sources_file)
     size_bytes = sum(file.size_bytes for file in part.files)
     return TreeSet(table, published, trees, recorded, size_bytes)
