@@ -140,15 +140,17 @@ def test_during_a_build(table: Any, moment: str, change: str) -> None:
     assert done == [moment]
 
 
-def as_an_earlier_version(table: Any, now: datetime) -> None:
+def as_an_earlier_version(table: Any, now: datetime, *young_files: str) -> None:
     """Publish the trees with what was recorded of files before: identities, and digests of young files."""
+    paths = [str(table.folder / name) for name in young_files]
+    young = {path: file_digests.former_digest(path) for path in paths}
     part = table.publish(now=now).part
     opened = open_trees(table.store)
     rows = pa.table(
         {
             "identity": pa.array([file.identity.to_text() for file in opened.recorded]),
             "partition": pa.array(["{}"] * len(opened.recorded)),
-            "digest": pa.nulls(len(opened.recorded), pa.string()),
+            "digest": pa.array([young.get(file.identity.path) for file in opened.recorded], pa.string()),
         }
     )
     sources = write_rows(table.store.write_aside(ARTEFACT, CURRENT), "t", "sources.parquet", rows)
@@ -187,3 +189,15 @@ def test_of_an_earlier_version_what_was_touched_since_is_built_again(table: Any)
         "1.parquet changed, which cannot be subtracted",
     )
     assert table.publish(now=datetime.now(UTC)).outcome is Outcome.UNCHANGED
+
+
+def test_of_an_earlier_version_young_files_are_compared_by_its_own_digest(table: Any) -> None:
+    now = datetime.now(UTC)
+    table.write("1.parquet", table.rows(1), at=now.timestamp())
+    as_an_earlier_version(table, now, "1.parquet")
+    open_trees(table.store).require_unchanged()
+    assert table.publish(now=now).outcome is Outcome.UNCHANGED
+    as_an_earlier_version(table, now, "1.parquet")
+    rewrite_in_place(table.folder / "1.parquet")
+    with pytest.raises(StaleTree, match=r"changed: .*1\.parquet"):
+        open_trees(table.store).require_unchanged()

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from starskip.errors import MissingSource, SourceError
 from starskip.files.file_identity import FileIdentity, is_racy
-from starskip.star_tree.build.file_digests import file_digests
+from starskip.star_tree.build.file_digests import file_digests, former_digest, is_former
 from starskip.star_tree.build.source_listing import list_source
 from starskip.star_tree.build.source_table import SourceFile, SourceTable
 
@@ -67,7 +67,11 @@ def recorded_files(
 
     ``before``: former records; files that were found unchanged since are not read for their digest.
     """
-    known = {file.identity: file.digest for file in before if file.digest is not None}
+    known = {
+        file.identity: file.digest
+        for file in before
+        if file.digest is not None and not is_former(file.digest)
+    }
     unread = [
         file.identity for file in source.files if file.identity.etag is None and file.identity not in known
     ]
@@ -131,7 +135,10 @@ def changes_since(
     now = {identity.path: identity for identity in listed}
     same = [now[name] for name in before.keys() & now.keys() if before[name].identity == now[name]]
     doubtful = [identity for identity in same if _is_doubtful(before[identity.path], identity)]
-    found = dict(zip(doubtful, digests(doubtful), strict=True))
+    former = [identity for identity in doubtful if is_former(before[identity.path].digest or "")]
+    newer = [identity for identity in doubtful if identity not in former]
+    found = dict(zip(newer, digests(newer), strict=True))
+    found.update({identity: former_digest(identity.path) for identity in former})
     rewritten = {
         identity.path for identity, digest in found.items() if digest != before[identity.path].digest
     }

@@ -87,5 +87,5 @@ def _percentile(stored: bytes, kind: MeasureKind, share: Fraction) -> float | No
         return math.inf if place <= total - apart.nan else math.nan
     if kind is MeasureKind.KLL:
         return float(sketch.get_quantile((place - apart.least - 0.5) / held, True))
-    rank = (share * total - apart.least) / held
-    return t_digest_quantile(sketch, float(min(max(rank, 0), 1)))
+    rank = float((share * total - apart.least) / held)
+    return t_digest_quantile(sketch, min(max(rank, 0.0), 1.0))
