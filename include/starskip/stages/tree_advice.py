@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
@@ -18,7 +18,7 @@ from starskip.stages.lake_sample import lake_sample
 from starskip.stages.tree_samples import column_types, segment_sample
 from starskip.stages.trees_in_force import NO_TREES_IN_FORCE, TreesInForce
 from starskip.star_tree.build.build_tree import RunTasks
-from starskip.star_tree.build.source_table import SourceTable, source_table
+from starskip.star_tree.build.source_table import SourceFile, SourceTable, source_table
 from starskip.star_tree.recommend.asked_shape import (
     AnswerableShape,
     UnanswerableShape,
@@ -36,10 +36,14 @@ _MOST_CANDIDATES = 6
 
 @dataclass(frozen=True, slots=True)
 class TableRows:
-    """Where rows of a table are: in the lake (which is taken if it is there), or in segments."""
+    """Where rows of a table are: in the lake (which is taken if it is there), or in segments.
+
+    ``known``: what is known of the lake table's files, by path, so that these need not be opened again.
+    """
 
     lake: LakeTable | None
     segments_root: str
+    known: Mapping[str, SourceFile] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,9 @@ def tree_offer(
             total_entries=total, note="there are neither segments nor a lake table to read rows of"
         )
     try:
-        types, multi_value = _columns(rows, overview)
+        lake = rows.lake
+        source = source_table(lake.path, lake.casts, rows.known) if lake is not None else None
+        types, multi_value = _columns(source, overview)
         if not types:
             return TreeOffer(total_entries=total, note="nothing is known of the table's columns")
         # The queries are those of Pinot's log, so that its matcher decides, of the version advised for.
@@ -106,7 +112,7 @@ def tree_offer(
             return TreeOffer((), (), refused, total, 0.0, note)
         if not any(each.dimensions for each in answerable):
             return TreeOffer((), (), refused, total, 0.0, "no query filters or groups by a column")
-        sample = _sample(run_tasks, aside, table, rows, overview, answerable)
+        sample = _sample(run_tasks, aside, table, source, rows, overview, answerable)
         if not sample.parts:
             return TreeOffer((), (), refused, total, 0.0, "no rows could be read to estimate trees from")
         within = [each for each in answerable if each.dimensions <= sample.dimensions]
@@ -127,15 +133,11 @@ def tree_offer(
     return TreeOffer(trees.candidates, trees.refused, refused, total, table_bytes=sample.size_bytes)
 
 
-def _source(lake: LakeTable) -> SourceTable:
-    return source_table(lake.path, lake.casts)
-
-
 def _columns(
-    rows: TableRows, overview: TableOverview | None
+    source: SourceTable | None, overview: TableOverview | None
 ) -> tuple[Mapping[str, pa.DataType], frozenset[str]]:
-    if rows.lake is not None:
-        types = {field.name: field.type for field in _source(rows.lake).schema}
+    if source is not None:
+        types = {each.name: each.type for each in source.schema}
         return types, frozenset(name for name, type_ in types.items() if pa.types.is_nested(type_))
     if overview is None:
         return {}, frozenset()
@@ -152,14 +154,15 @@ def _sample(
     run_tasks: RunTasks,
     aside: Aside,
     table: str,
+    source: SourceTable | None,
     rows: TableRows,
     overview: TableOverview | None,
     shapes: Sequence[AnswerableShape],
 ) -> TableSample:
     used = [each.dimensions for each in shapes if each.dimensions]
     measured = {pair.column for each in shapes for pair in each.pairs} - {"*"}
-    if rows.lake is not None:
-        return lake_sample(run_tasks, aside, table, _source(rows.lake), used, measured)
+    if source is not None:
+        return lake_sample(run_tasks, aside, table, source, used, measured)
     if overview is None:
         return TableSample(table, (), {}, 0.0, 0.0)
     return segment_sample(rows.segments_root, overview, used)
