@@ -1,17 +1,23 @@
 """CHAR(n): what a predicate of values that Spark has filled with spaces says of the values that files hold.
 
 Spark reads a shorter value of CHAR(n) with spaces up to n characters, and fills what it is compared with
-alike. Metadata is of the values as they are in files, which Spark itself writes filled, and others may not.
-With c such a value, p(c) the filled one and L a literal:
+alike; where it is set not to (``spark.sql.readSideCharPadding``), it compares ``rpad(c, n, ' ')``. Metadata
+is of the values as they are in files, which Spark itself writes filled, and others may not. With c such a
+value, p(c) the filled one and L a literal:
 
     p(c) = L    c is L, or L with fewer spaces at its end
     p(c) <= L   c <= L, since c begins p(c)
     p(c) >= L   c >= L up to its first character that is not above the space: if c < L <= p(c), c begins L,
                 and what follows it in L is not above the spaces that follow it in p(c)
     p(c) <> L   c <> L, if L has n characters or more: then p(L) is L
+
+``rpad`` also cuts what is longer than n, which a file may hold: of =, < and <= such a value begins with L's
+first n characters, if it is not as above; of <> nothing is said unless L has n characters.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -22,6 +28,7 @@ PADDED = "ReadSidePadding"
 _SPACE = " "
 _MOST_ENDS = 300
 """A literal with more spaces at its end is compared as a range."""
+_EQUAL = frozenset({"EqualTo", "In"})
 _MIRRORED = {
     "LessThan": "GreaterThan",
     "LessThanOrEqual": "GreaterThanOrEqual",
@@ -32,66 +39,65 @@ _MIRRORED = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _Filled:
+    """Values of ``column`` with spaces up to ``length`` characters; if ``is_cut``, longer ones end there."""
+
+    column: Column
+    length: int
+    is_cut: bool
+
+    def or_longer(self, found: Expression, texts: list[str]) -> Expression:
+        if not self.is_cut:
+            return found
+        begins = (text[: self.length].rstrip(_SPACE) for text in texts)
+        return Call("Or", (found, *(Call("StartsWith", (self.column, _literal(each))) for each in begins)))
+
+
 def of_padded_text(node: Expression) -> Expression | None:
     """Return what holds of a column where ``node`` does, which compares its filled values, if known."""
     if not isinstance(node, Call) or not node.arguments:
         return None
-    if node.name == "Not":
-        return _negated(node.left)
     if node.name in ("IsNull", "IsNotNull"):
-        column = _column(node.left)
-        return None if column is None else Call(node.name, (column,))
-    if len(node.arguments) < 2:
+        filled = _filled(node.left)
+        return None if filled is None else Call(node.name, (filled.column,))
+    is_not = node.name == "Not"
+    plain = node.left if is_not else node
+    if not isinstance(plain, Call) or len(plain.arguments) < 2:
         return None
-    name, left, right = node.name, node.left, node.right
+    name, left, right = plain.name, plain.left, plain.right
     if isinstance(left, Literal) and name in _MIRRORED:
         name, left, right = _MIRRORED[name], right, left
-    column, is_cut = _column(left), False
-    if column is None:
-        column, is_cut = _column_longer(left), True
-    if column is None:
+    filled, texts = _filled(left), _texts(right)
+    if filled is None or texts is None:
         return None
-    if name == "In" and isinstance(right, LiteralSet):
-        texts = right.values.to_pylist()
-    elif isinstance(right, Literal) and isinstance(right.python, str):
-        texts = [right.python]
-    else:
-        return None
+    if is_not:
+        lengths = [len(text) for text in texts]
+        is_known = all(
+            each == filled.length or (each > filled.length and not filled.is_cut) for each in lengths
+        )
+        return Call("Not", (Call(name, (filled.column, right)),)) if is_known and name in _EQUAL else None
     if name in ("EqualTo", "EqualNullSafe", "In"):
-        found = _one_of(column, texts)
-        # rpad() also cuts what is longer, which no CHAR(n) is but a file may hold.
-        begins = [Call("StartsWith", (column, _literal(text.rstrip(_SPACE)))) for text in texts]
-        return Call("Or", (found, *begins)) if is_cut else found
-    return None if is_cut else _compared(name, column, texts[0])
+        return filled.or_longer(_one_of(filled.column, texts), texts)
+    return _compared(name, filled, texts[0])
 
 
-def _negated(node: Expression) -> Expression | None:
-    if not isinstance(node, Call) or len(node.arguments) < 2 or node.name not in ("EqualTo", "In"):
-        return None
-    left, right = node.left, node.right
-    if isinstance(left, Literal):
-        left, right = right, left
-    column = _column(left)
-    if column is None or not isinstance(left, Call):
-        return None
-    length = left.right
-    if isinstance(right, LiteralSet):
-        texts = right.values.to_pylist()
-    else:
-        texts = [right.python] if isinstance(right, Literal) else [None]
-    if not isinstance(length, Literal) or not all(
-        isinstance(text, str) and len(text) >= length.python for text in texts
-    ):
-        return None
-    return Call("Not", (Call(node.name, (column, right)),))
+def _texts(given: Expression) -> list[str] | None:
+    if isinstance(given, LiteralSet) and pa.types.is_string(given.values.type):
+        texts: list[str] = given.values.to_pylist()
+        return texts
+    return [given.python] if isinstance(given, Literal) and isinstance(given.python, str) else None
 
 
-def _compared(name: str, column: Column, text: str) -> Expression | None:
+def _compared(name: str, filled: _Filled, text: str) -> Expression | None:
+    column = filled.column
     if name in ("LessThan", "LessThanOrEqual"):
-        return Call(name, (column, _literal(text)))
+        return filled.or_longer(Call(name, (column, _literal(text))), [text])
     if name in ("GreaterThan", "GreaterThanOrEqual"):
         end = next((at for at, character in enumerate(text) if character <= _SPACE), len(text))
         return Call("GreaterThanOrEqual", (column, _literal(text[:end])))
+    if filled.is_cut:
+        return None
     if name in ("StartsWith", "Contains"):
         return Call(name, (column, _literal(text.rstrip(_SPACE))))
     if name == "EndsWith":
@@ -119,19 +125,22 @@ def _one_of(column: Column, texts: list[str]) -> Expression:
     return Call("In", (column, LiteralSet(pa.array(list(dict.fromkeys(values)), pa.string()))))
 
 
-def _column(filled: Expression) -> Column | None:
-    if isinstance(filled, Call) and filled.name == PADDED and len(filled.arguments) == 2:
-        column = filled.left
-        return column if isinstance(column, Column) else None
-    return None
-
-
-def _column_longer(filled: Expression) -> Column | None:
-    """Return the column of ``rpad(…, m, ' ')``, by which Spark compares CHAR(n) with a longer literal."""
-    if not isinstance(filled, Call) or filled.name != "StringRPad" or len(filled.arguments) != 3:
+def _filled(given: Expression) -> _Filled | None:
+    if not isinstance(given, Call) or given.name not in (PADDED, "StringRPad") or len(given.arguments) < 2:
         return None
-    fill = filled.arguments[2]
-    return _column(filled.left) if isinstance(fill, Literal) and fill.python == _SPACE else None
+    length = given.right
+    if not isinstance(length, Literal) or not isinstance(length.python, int):
+        return None
+    if given.name == PADDED:
+        return _Filled(given.left, length.python, is_cut=False) if isinstance(given.left, Column) else None
+    fill = given.arguments[2] if len(given.arguments) == 3 else None
+    if not isinstance(fill, Literal) or fill.python != _SPACE:
+        return None
+    inner = _filled(given.left)
+    column = given.left if inner is None else inner.column
+    if not isinstance(column, Column) or (inner is not None and inner.is_cut):
+        return None
+    return _Filled(column, max(length.python, 0), is_cut=True)
 
 
 def _literal(text: str) -> Literal:

@@ -115,6 +115,8 @@ def fingerprint(relation: Any, asking: Any = None) -> dict[str, str]:
     told = _OF_FORMAT.get(name)
     found = {"format": name, "schema": _schema_text(facts["schema"], compact=True)}
     for key in (*_OF_ALL, *(_OF_TEXT if told is None else told)):
+        if key not in settings:
+            continue  # of a newer Spark
         found[key] = settings[key]
         if facts["asking"][key] != settings[key]:
             # Some are read from the one session, some from the other.
