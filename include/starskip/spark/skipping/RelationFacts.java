@@ -19,16 +19,20 @@ import java.util.zip.Deflater;
 import java.util.zip.DeflaterOutputStream;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapreduce.lib.input.LineRecordReader;
+import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils;
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.util.DateTimeUtils;
 import org.apache.spark.sql.catalyst.util.ResolveDefaultColumns;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.execution.command.TruncateTableCommand;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
+import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.PartitionPath;
 import org.apache.spark.sql.execution.datasources.PartitioningUtils;
@@ -56,8 +60,8 @@ public final class RelationFacts {
     }
 
     /**
-     * A JSON array with an object for each leaf of a plan, null for what is no relation. One that cannot be looked
-     * at has "other", its kind, instead.
+     * A JSON object: "leaves" has an object for each leaf of a plan, null for what is no relation; one that cannot
+     * be looked at has "other", its kind, instead. "emptied" is the folder that the plan removes, null if none.
      */
     public String leaves(LogicalPlan plan, String mark, String settings, int rootsAskedEach) throws Exception {
         scala.collection.immutable.Seq leaves = plan.collectLeaves();
@@ -85,7 +89,23 @@ public final class RelationFacts {
             facts.put("settings", settings(conf(relation), settings));
             found.add(facts);
         }
-        return packed(JSON.writeValueAsString(found));
+        Map facts = new LinkedHashMap();
+        facts.put("leaves", found);
+        facts.put("emptied", emptied(plan));
+        return packed(JSON.writeValueAsString(facts));
+    }
+
+    /** The folder whose files a command removes, all of them or some, before it writes others; null if none. */
+    public String emptied(LogicalPlan plan) throws Exception {
+        if (plan instanceof InsertIntoHadoopFsRelationCommand) {
+            InsertIntoHadoopFsRelationCommand insert = (InsertIntoHadoopFsRelationCommand) plan;
+            return insert.mode() == SaveMode.Overwrite ? insert.outputPath().toString() : null;
+        }
+        if (plan instanceof TruncateTableCommand) {
+            return new Path(SparkSession.active().sessionState().catalog()
+                .getTableMetadata(((TruncateTableCommand) plan).tableName()).location()).toString();
+        }
+        return null;
     }
 
     /** A JSON object of all that may change what a relation's bytes mean; asking: null for the active session's. */

@@ -35,6 +35,7 @@ from starskip.spark.skipping.fingerprint_comparison import dependent_rows, witho
 from starskip.spark.skipping.on_spark_connect import classic_only
 from starskip.spark.skipping.relation_facts import metadata_root as configured_root
 from starskip.spark.skipping.sent_modules import send_modules
+from starskip.spark.skipping.session import keep_overwritten
 from starskip.spark.skipping.spark_reader import SparkReader
 from starskip.spark.skipping.table_finder import metadata_changed
 from starskip.spark.skipping.table_relation import TableRelation, table_relation
@@ -67,6 +68,7 @@ def create(
     if isinstance(indexes, str) or not indexes:
         raise ConfigError("name the indexes to create in a list, such as ['minmax:ts']", setting="index")
     relation = table_relation(spark, table, _named_format(format, file_format) or "parquet", options)
+    keep_overwritten(spark)
     wanted, failed = resolved_indexes(indexes, relation)
     require_one((each.specification for each in wanted), failed)
     return refresh_relation(spark, relation, wanted, metadata_root, failed=failed)
@@ -89,6 +91,7 @@ def refresh(
     By path it is read as it was when its metadata was created, but for a format or options that are given.
     Raises ConfigError for an index that the table cannot have any more: delete that one; else as ``create``.
     """
+    keep_overwritten(spark)
     given = _named_format(format, file_format)
     if isinstance(table, str) and given is None:
         known = existing_metadata(storage_for(location_of(spark, table, metadata_root))).source
@@ -250,6 +253,7 @@ def _named_format(given: str | None, former: str | None) -> str | None:
 
 
 def _storage(spark: SparkSession, table: str | DataFrame, metadata_root: str | None) -> Storage:
+    keep_overwritten(spark)
     path = table if isinstance(table, str) else table_relation(spark, table).path
     return storage_for(location_of(spark, path, metadata_root))
 

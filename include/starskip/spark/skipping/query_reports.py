@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -54,8 +54,12 @@ class QueryReports:
     """Of one SparkContext. A query is known by its planning tracker, from its plan to its end."""
 
     def __init__(self, toolbox: JvmToolbox) -> None:
-        """Listen to no session yet; ``enabled``: whether queries are kept that skip() did not make."""
+        """Listen to no session yet; ``enabled``: whether queries are kept that skip() did not make.
+
+        ``ended`` is told the logical plan of each query and command that has ended, well or not.
+        """
         self.enabled = False
+        self.ended: Callable[[Any], None] | None = None
         self._toolbox = toolbox
         self._lock = threading.Lock()
         self._callers: set[int] = set()
@@ -268,9 +272,18 @@ class _Listener:
             self._reports.finished(execution)
         except Exception as error:
             log.warning("no statistics of a query: %s", printable(str(error), 300))
+        self._ended(execution)
 
-    def onFailure(self, _name: str, _execution: Any, _error: Any) -> None:  # noqa: N802 - Spark's name
-        return
+    def onFailure(self, _name: str, execution: Any, _error: Any) -> None:  # noqa: N802 - Spark's name
+        self._ended(execution)
+
+    def _ended(self, execution: Any) -> None:
+        if self._reports.ended is None:
+            return
+        try:
+            self._reports.ended(execution.analyzed())
+        except Exception as error:
+            log.warning("what has become of a table's indexes is not known: %s", printable(str(error), 300))
 
     class Java:
         implements = ("org.apache.spark.sql.util.QueryExecutionListener",)

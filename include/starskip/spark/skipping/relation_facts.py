@@ -85,16 +85,21 @@ class OtherRelation:
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """Those of a plan: of files that were not looked at yet, and others; ``leaves``: how many there are."""
+    """Those of a plan: of files that were not looked at yet, and others; ``leaves``: how many there are.
+
+    ``emptied``: the folder whose files the plan, a command, removes, None if it removes none.
+    """
 
     of_files: list[FileRelation]
     others: list[OtherRelation]
     leaves: int
+    emptied: str | None
 
 
 def relations_of(plan: Any) -> Relations:
     """Return the relations of a plan."""
-    leaves = json.loads(_unpacked(_facts().leaves(plan, MARK, "\n".join(_SETTINGS), ROOTS_ASKED_EACH)))
+    facts = json.loads(_unpacked(_facts().leaves(plan, MARK, "\n".join(_SETTINGS), ROOTS_ASKED_EACH)))
+    leaves = facts["leaves"]
     of_files, others = [], []
     for at, leaf in enumerate(leaves):
         if leaf is None:
@@ -104,7 +109,13 @@ def relations_of(plan: Any) -> Relations:
             others.append(OtherRelation(leaf["name"], why_not, leaf.get("files"), leaf.get("bytes")))
         else:
             of_files.append(FileRelation(at=at, **{**leaf, "files": frozenset(leaf["files"])}))
-    return Relations(of_files, others, len(leaves))
+    return Relations(of_files, others, len(leaves), facts["emptied"])
+
+
+def emptied_folder(plan: Any) -> str | None:
+    """Return the folder whose files a plan, a command, removes, None if it removes none."""
+    found = _facts().emptied(plan)
+    return None if found is None else str(found)
 
 
 def fingerprint_facts(relation: Any, settings: Sequence[str], asking: Any = None) -> Mapping[str, Any]:

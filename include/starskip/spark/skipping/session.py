@@ -20,7 +20,7 @@ from starskip.spark.skipping.failures import told
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
 from starskip.spark.skipping.on_spark_connect import classic_only
 from starskip.spark.skipping.query_reports import QueryReports
-from starskip.spark.skipping.relation_facts import relations_of
+from starskip.spark.skipping.relation_facts import emptied_folder, relations_of
 from starskip.spark.skipping.relation_report import RelationReport, other_report
 from starskip.spark.skipping.self_test import check_rule, check_skip
 from starskip.spark.skipping.skipping_rule import SkippingRule
@@ -41,6 +41,7 @@ class _Skipping:
         self.tables = TableFinder(time.monotonic)
         self.reports = QueryReports(self.toolbox)
         self.rule = SkippingRule(self.toolbox, self.tables, self.reports.planned)
+        self.reports.ended = self._ended
         self.registered = False
         self.switch(enabled=False)
 
@@ -49,6 +50,11 @@ class _Skipping:
         self.rule.enabled = self.reports.enabled = enabled
         if not enabled:
             self.reports.forget()
+
+    def _ended(self, plan: Any) -> None:
+        overwritten = self.rule.overwritten
+        if overwritten.has_pending and (folder := emptied_folder(plan)) is not None:
+            overwritten.ended(folder)
 
     def register(self, spark: SparkSession) -> None:
         """Have Spark call the rule once for each query that is planned, in this session and new ones."""
@@ -69,6 +75,8 @@ def _part_from_spark() -> None:
     for skipping in list(_of_contexts.values()):
         with suppress(Exception):  # a JVM that has ended, say
             skipping.reports.close()
+        with suppress(Exception):
+            skipping.rule.overwritten.keep_all()
 
 
 @classic_only
@@ -199,6 +207,13 @@ def explain(query: DataFrame | str, spark: SparkSession | None = None) -> list[d
     datasets = skipping.toolbox.jvm.org.apache.spark.sql.classic.Dataset
     logical = query._jdf.queryExecution().logical()
     return skipping.reports.of_planned(datasets.ofRows(session._jsparkSession, logical).queryExecution())
+
+
+def keep_overwritten(spark: SparkSession) -> None:
+    """Have the indexes of tables that were overwritten in this process be known by their names again."""
+    skipping = _of_contexts.get(spark.sparkContext)
+    if skipping is not None:
+        skipping.rule.overwritten.keep_all()
 
 
 def _of(spark: SparkSession) -> _Skipping:

@@ -30,6 +30,7 @@ from starskip.spark.skipping.fingerprint_comparison import (
 )
 from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
 from starskip.spark.skipping.leaf_predicates import Predicates, attribute_identity, leaf_predicates
+from starskip.spark.skipping.overwritten_tables import OverwrittenTables
 from starskip.spark.skipping.plan_tree import Node, plan_tree
 from starskip.spark.skipping.pruned_relation import pruned_relation
 from starskip.spark.skipping.read_expression import ExpressionReader
@@ -37,6 +38,7 @@ from starskip.spark.skipping.relation_facts import (
     ENABLED,
     FileRelation,
     folders_name_partitions,
+    metadata_root,
     plan_document,
     relations_of,
 )
@@ -91,6 +93,7 @@ class SkippingRule:
         self._toolbox = toolbox
         self._tables = tables
         self._planned = planned
+        self.overwritten = OverwrittenTables(tables)
         self._listings = FileListings(toolbox)
         self._warned: set[str] = set()
         self._lock = threading.Lock()
@@ -111,6 +114,8 @@ class SkippingRule:
 
     def _applied(self, plan: Any) -> Any:
         relations = relations_of(plan)
+        if relations.emptied is not None:
+            self.overwritten.planned(relations.emptied, self.metadata_root or metadata_root(self._settings()))
         leaves: Any = plan.collectLeaves() if relations.of_files else ()
         found = [_leaf(each, leaves.apply(each.at)) for each in relations.of_files]
         if found or relations.others or not any(self._toolbox.is_of(each, plan) for each in _COMMANDS):
@@ -122,6 +127,9 @@ class SkippingRule:
         if len(predicates) != relations.leaves:
             raise RuntimeError(f"the plan has {relations.leaves} leaves, its JSON {len(predicates)}")
         return self._replaced(plan, known, predicates)
+
+    def _settings(self) -> Any:
+        return self._toolbox.jvm.org.apache.spark.sql.classic.SparkSession.active().conf()
 
     def _find_tables(self, leaf: _Leaf) -> bool:
         """Find tables whose metadata was collected of files read as they are about to be; else say why."""
@@ -221,7 +229,10 @@ class SkippingRule:
                 matching.append((table, indexes, mask))
         if all(mask.all() for _, _, mask in matching):
             unsure = {str(name) for name in leaf.unknown} | {corrupt}
-            reasons = why_not_skipped(node, predicates, reader.read, used, unsure)
+            if any(table.files for table, _ in leaf.tables):
+                reasons = why_not_skipped(node, predicates, reader.read, used, unsure)
+            else:
+                reasons = ["the metadata tells of no file yet: refresh"]
             report.not_skipped_because += reasons
             report.metadata_ms = (time.perf_counter() - started_s) * 1000
             return None
