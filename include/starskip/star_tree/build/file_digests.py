@@ -48,7 +48,8 @@ def is_former(digest: str) -> bool:
 
 def former_digest(path: str) -> str:
     """Return the digest that earlier versions took of a file; SourceError if it cannot be read."""
-    return _read_into(hashlib.blake2b(digest_size=16), path).hexdigest()
+    found: str = _read_into(hashlib.blake2b(digest_size=16), path).hexdigest()
+    return found
 
 
 def _digest(path: str) -> str:
