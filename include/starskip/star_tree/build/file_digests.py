@@ -48,7 +48,7 @@ def is_former(digest: str) -> bool:
 
 def former_digest(path: str) -> str:
     """Return the digest that earlier versions took of a file; SourceError if it cannot be read."""
-    return _read_into(hashlib.blake2b(digest_size=16), path).hexdigest()
+    return str(_read_into(hashlib.blake2b(digest_size=16), path).hexdigest())
 
 
 def _digest(path: str) -> str:
