@@ -193,9 +193,15 @@ def test_damaged_manifest_that_was_overtaken_long_ago_keeps_nothing(
     memory.now_s += DAY_S // 2
     report = sweep(store, keep=3)
     assert (report.removed, report.left_alone) == ((), ()), "all is within the grace"
+    memory.now_s += DAY_S
+    support.publish(store, {"a": 4})
+    support.publish(store, {"a": 5})
+    memory.objects[chain.manifest_name(4)] = (b"{}", memory.objects[chain.manifest_name(4)][1])
+    report = sweep(store, keep=5)
+    assert (report.removed, report.left_alone) == ((), ()), "who read it before may still be at its files"
     memory.now_s += 2 * DAY_S
-    report = sweep(store, keep=3)
-    assert len(report.removed) == 1, "the file that the damaged one alone named"
+    report = sweep(store, keep=5)
+    assert len(report.removed) == 2, "the files that the damaged ones alone named"
     assert report.left_alone == ()
     assert [len(content(store.snapshot("numbers", support.NIGHT)))] == [1]
 

@@ -114,9 +114,11 @@ def _unneeded(
             parts = chain.read(version).parts
         except DamagedManifest:
             successor = manifests.get(version + 1)
-            if successor is None or successor.modified_ns >= oldest_kept_ns:
-                # Whoever read it before it was damaged may still need files that nobody can name now.
+            if successor is None:
                 raise
+            if successor.modified_ns >= oldest_kept_ns:
+                # Whoever read it before it was damaged may still need files that nobody can name now.
+                return ()
             continue
         needed.update(file.name for part in parts.values() for file in part.files)
     return [*doomed, *(stored for stored in old if stored.name not in needed)]

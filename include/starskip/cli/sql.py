@@ -19,8 +19,7 @@ from starskip.errors import MissingSource, printable
 from starskip.star_tree.query.asked_table import asked_names
 from starskip.star_tree.query.sql_select import sql_select
 from starskip.star_tree.serving.answer_sql import Answer, answer_sql
-from starskip.star_tree.serving.tree_set import TreeSet, open_trees
-from starskip.star_tree.tree_artefact import ARTEFACT, CURRENT
+from starskip.star_tree.serving.tree_set import TreeSet, newest_snapshot, open_trees
 
 _CSV_NULL = "\\N"
 _WIDEST_CELL = 60
@@ -67,7 +66,7 @@ def sql(directory: str, dialect: str, output: str, query: str) -> None:
 
 def _opened(directory: str, query: str, dialect: str) -> TreeSet:
     store = ArtefactStore(storage_for(directory))
-    snapshot = store.snapshot(ARTEFACT, CURRENT)
+    snapshot = newest_snapshot(store)
     if snapshot is None:
         raise MissingSource(
             f"{directory}: there is no star-tree; build one with starskip star-tree build", source=directory

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from starskip.errors import SourceError, SourceOutage, StaleTree
+from starskip.errors import NotPlainFiles, SourceError, SourceOutage, StaleTree
 from starskip.quality.expectations import (
     Expectation,
     View,
@@ -91,7 +91,7 @@ def _lake_rows(night: Night, table: str, trees: TreeSet) -> int | None:
 def _stale(trees: TreeSet) -> int:
     try:
         trees.require_unchanged(at_most_seconds_ago=0.0)
-    except StaleTree:
+    except (StaleTree, NotPlainFiles):
         return 1
     return 0
 

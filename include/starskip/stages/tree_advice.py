@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from starskip.artefacts.aside import Aside
-from starskip.errors import StarskipError, TransientError, printable
+from starskip.errors import NotPlainFiles, StarskipError, TransientError, printable
 from starskip.lake.lake_table import LakeTable
 from starskip.pinot.star_tree_rules import star_tree_rules
 from starskip.selection.entries_percentile import ShapeEntries
@@ -92,8 +92,7 @@ def tree_offer(
             total_entries=total, note="there are neither segments nor a lake table to read rows of"
         )
     try:
-        lake = rows.lake
-        source = source_table(lake.path, lake.casts, rows.known) if lake is not None else None
+        source = _source(rows)
         types, multi_value = _columns(source, overview)
         if not types:
             return TreeOffer(total_entries=total, note="nothing is known of the table's columns")
@@ -131,6 +130,19 @@ def tree_offer(
     except (StarskipError, pa.ArrowException) as error:
         return TreeOffer(total_entries=total, note=printable(str(error)))
     return TreeOffer(trees.candidates, trees.refused, refused, total, table_bytes=sample.size_bytes)
+
+
+def _source(rows: TableRows) -> SourceTable | None:
+    """Return the lake table, None where rows of segments are to be read instead."""
+    if rows.lake is None:
+        return None
+    try:
+        return source_table(rows.lake.path, rows.lake.casts, rows.known)
+    except NotPlainFiles:
+        # Nothing is built of such a table, but Pinot's own trees are advised as if there were none.
+        if not rows.segments_root:
+            raise
+        return None
 
 
 def _columns(

@@ -48,8 +48,7 @@ def is_former(digest: str) -> bool:
 
 def former_digest(path: str) -> str:
     """Return the digest that earlier versions took of a file; SourceError if it cannot be read."""
-    found: str = _read_into(hashlib.blake2b(digest_size=16), path).hexdigest()
-    return found
+    return str(_read_into(hashlib.blake2b(digest_size=16), path).hexdigest())
 
 
 def _digest(path: str) -> str:

@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.manifest import DataFile, Part
-from starskip.errors import StaleTree, StarskipError, StorageError
+from starskip.artefacts.snapshot import Snapshot
+from starskip.errors import DamagedManifest, StaleTree, StarskipError, StorageError
 from starskip.lake.table_format import format_above, refuse_format
 from starskip.star_tree.build.source_files import (
     RecordedFile,
@@ -137,6 +138,21 @@ class TreeSet:
         self._checked_at = now
 
 
+def newest_snapshot(store: ArtefactStore) -> Snapshot | None:
+    """Return what is published of all tables' trees, None if there is nothing.
+
+    Raises DamagedManifest, which names the command that mends it, if no manifest is whole.
+    """
+    try:
+        return store.snapshot(ARTEFACT, CURRENT)
+    except DamagedManifest as error:
+        raise DamagedManifest(
+            f"{error.location}: the manifest of the star-trees at {store.storage.place} is damaged; refresh "
+            "them (starskip star-tree refresh), which builds them anew",
+            location=error.location,
+        ) from error
+
+
 def open_trees(store: ArtefactStore, table: str | None = None, *, by_any_name: bool = False) -> TreeSet:
     """Return the newest published trees of ``table``, which may be left out where there is one only.
 
@@ -174,7 +190,7 @@ def _opened(
     """Open the trees of ``table``; if it is None, those of ``held`` if there are any, else the only ones."""
     # Listed first: what comes between the listing and the reading is opened once more, and not missed.
     newest = _newest(store)
-    snapshot = store.snapshot(ARTEFACT, CURRENT)
+    snapshot = newest_snapshot(store)
     tables = snapshot.tables if snapshot else ()
     if snapshot is None or not tables:
         raise StarskipError(
