@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -94,6 +95,35 @@ def test_rejected_examples_are_masked_and_printable(installed: Call, tmp_path: P
         assert ": incomplete_record: " in example
         assert "example.org" not in example
         assert example.isprintable()
+
+
+SECRETS = ("john.smith@example.com", "DE89370400440532013000", "hunter2hunter", "Zq9$$w0rd")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "WHERE name = 'O'Brien' AND a = '{}' AND b = '{}' AND c = '{}' AND d = '{}'",
+        'SELECT a AS "{}", b AS "{}", c AS \'{}\', d AS {}',
+        "WHERE a = {} OR password={} OR iban = {}, mail={}",
+        "WHERE a = $${}$$ AND b = $x${}$x$ AND c = X'{}' -- {}",
+        r"WHERE a = 'C:\' AND b = '{}' AND c = '{}' AND d = \"{}\" AND e = `{}",
+    ],
+)
+def test_rejected_records_show_no_value_and_need_no_number(
+    words: str, call: Call, tmp_path: Path, line: Call
+) -> None:
+    query = line(f"SELECT COUNT(*) FROM t {words.format(*SECRETS)}", 5)
+    (tmp_path / "bad.log").write_text(query.replace("docs=", "dogs=") * 9 + query, encoding="utf-8")
+    plain = call("parse-log", "--rejected", tmp_path / "bad.log")
+    as_json = call("parse-log", "--rejected", "--format", "json", tmp_path / "bad.log")
+    for result, shown in ((plain, plain.stdout), (as_json, as_json.stderr)):
+        assert result.exit_code == 0
+        assert shown.count(": incomplete_record: ") == 9
+        for secret in SECRETS:
+            assert secret not in result.output
+            assert not any(part in result.output for part in re.findall(r"[A-Za-z0-9]{5,}", secret))
+    assert json.loads(as_json.stdout)["rejected"] == {"incomplete_record": 9}
 
 
 def test_more_examples_than_there_are(call: Call, logs: Path) -> None:

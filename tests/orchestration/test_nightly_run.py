@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +19,7 @@ from starskip.artefacts.manifest import Part
 from starskip.artefacts.storage_for import storage_for
 from starskip.errors import ConfigError
 from starskip.reports.report_files import report_files
+from tiny_disk import run_on_tiny_disk
 
 pytestmark = pytest.mark.dags
 
@@ -145,6 +147,23 @@ def test_copies_of_reports_are_readable_by_whom_one_says(
     copy = tmp_path / "copies" / NIGHT / "lineitem" / "report.json"
     assert copy.stat().st_mode & 0o777 == mode
     assert copy.parent.stat().st_mode & 0o777 == {0o600: 0o700, 0o644: 0o755}[mode]
+
+
+def test_a_full_disk_is_one_line_that_names_it(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    command = [
+        sys.executable,
+        "-m",
+        "starskip.orchestration.nightly_run",
+        "--run-date",
+        NIGHT,
+        "--home",
+        home,
+    ]
+    ran = run_on_tiny_disk(home, "100k", command)
+    assert ran.returncode == 1
+    (line,) = ran.stderr.splitlines()
+    assert line.startswith(f"Error: {home}/logs: No space left on device: the disk mounted at {home} is full")
 
 
 def test_home_and_log_are_nobody_elses(night: Run, tmp_path: Path) -> None:

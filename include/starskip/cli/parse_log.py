@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Sequence
 
@@ -18,6 +19,7 @@ from starskip.pinot.logs.sampling_summary import SamplingSummary, sampling_summa
 
 SPLIT_BYTES = 64 * 1024 * 1024
 _ALL = sys.maxsize
+_NUMBER = re.compile(r"-?\d+")
 
 
 class _OptionalNumber(click.Command):
@@ -25,9 +27,10 @@ class _OptionalNumber(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Give each bare ``--rejected`` the number that means all."""
+        behind = [*args, ""][1:]
         given = [
-            f"{word}={_ALL}" if word == "--rejected" and not (behind and behind.isdecimal()) else word
-            for word, behind in zip(args, [*args[1:], None], strict=True)
+            f"{word}={_ALL}" if word == "--rejected" and not _NUMBER.fullmatch(next_one) else word
+            for word, next_one in zip(args, behind, strict=True)
         ]
         return super().parse_args(ctx, given)
 

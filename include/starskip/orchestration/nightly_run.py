@@ -21,6 +21,7 @@ import click
 
 from starskip.artefacts.file_access import READABLE_BY
 from starskip.errors import StarskipError, printable
+from starskip.files.full_disk import full_disk, is_full_disk
 from starskip.orchestration.airflow_environment import airflow_environment, has_file_database
 from starskip.orchestration.child_process import child_process
 from starskip.orchestration.night_request import CONFIG_VARIABLE, SAMPLE_CONFIG
@@ -130,19 +131,24 @@ def _follow(command: Sequence[str], environment: Mapping[str, str], log: Path) -
     """Run ``command`` into ``log``, show its progress; return its exit code and the last exception's text."""
     reason, started = None, time.monotonic()
     text_of = {"encoding": "utf-8", "errors": "replace"}
-    with (
-        log.open("a", encoding="utf-8") as full,
-        child_process(command, environment, subprocess.PIPE, **text_of) as process,
-    ):
-        assert process.stdout is not None
-        for line in process.stdout:
-            full.write(line)
-            text = progress_text(line)
-            if text is not None:
-                click.echo(f"  {time.monotonic() - started:5.0f} s  {text}")
-            elif raised := _RAISED.match(line):
-                reason = printable(raised[1], 2000)
-        return process.wait(), reason
+    try:
+        with (
+            log.open("a", encoding="utf-8") as full,
+            child_process(command, environment, subprocess.PIPE, **text_of) as process,
+        ):
+            assert process.stdout is not None
+            for line in process.stdout:
+                full.write(line)
+                text = progress_text(line)
+                if text is not None:
+                    click.echo(f"  {time.monotonic() - started:5.0f} s  {text}")
+                elif raised := _RAISED.match(line):
+                    reason = printable(raised[1], 2000)
+            return process.wait(), reason
+    except OSError as error:
+        if not is_full_disk(error):
+            raise
+        raise click.ClickException(str(full_disk(error, log.parent))) from None
 
 
 def _config(given: str) -> str:

@@ -105,17 +105,17 @@ def test_a_run_of_make_night_that_was_killed_is_called_failed_by_the_next_one(se
     from airflow.utils.types import DagRunTriggeredByType
     from starskip.orchestration.unfinished_runs import end_unfinished_runs
 
-    for run_id in ("killed-night", "a-scheduled-one"):
+    for run_id in ("killed-night", "one-of-the-scheduler-s"):
         server.add_run(run_id, {}, state="running")
     with create_session() as session:
         runs = {run.run_id: run for run in session.query(DagRun)}
         runs["killed-night"].triggered_by = DagRunTriggeredByType.TEST
-        runs["a-scheduled-one"].triggered_by = DagRunTriggeredByType.TIMETABLE
+        runs["one-of-the-scheduler-s"].triggered_by = DagRunTriggeredByType.TIMETABLE
     assert end_unfinished_runs() == 1
     with create_session() as session:
         states = {run.run_id: (str(run.state), run.end_date is None) for run in session.query(DagRun)}
     assert states["killed-night"] == ("failed", False)
-    assert states["a-scheduled-one"] == ("running", True)
+    assert states["one-of-the-scheduler-s"] == ("running", True)
     assert end_unfinished_runs() == 0
 
 
@@ -124,12 +124,12 @@ def test_a_run_that_failed_says_why(server: Any, store: ArtefactStore) -> None:
     reason = "night of 2026-11-02: parse_query_logs failed: no log of <script>alert(1)</script> (no report)"
     note_run(night, reason, "parse_query_logs failed: no log")
     server.add_run("failed-run", {"run_date": "2026-11-02"}, state="failed")
-    server.add_run("failed-later", {"run_date": "2026-11-02"}, state="failed")
+    server.add_run("one-that-failed-after-it", {"run_date": "2026-11-02"}, state="failed")
     own = server.get(f"/runs/{DAG_ID}/failed-run")
     assert own.status_code == 200
     assert "has left no report. It failed: night of 2026-11-02: parse_query_logs failed: no log" in own.text
     assert "&lt;script&gt;alert(1)" in own.text
-    other = server.get(f"/runs/{DAG_ID}/failed-later").text
+    other = server.get(f"/runs/{DAG_ID}/one-that-failed-after-it").text
     assert "The log of its task finish_night says why." in other and "It failed" not in other
     for path in ("/", "/nights/2026-11-02", "/tables/lineitem"):
         answer = server.get(path)
