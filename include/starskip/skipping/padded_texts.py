@@ -86,7 +86,10 @@ def _texts(given: Expression) -> list[str] | None:
     if isinstance(given, LiteralSet) and pa.types.is_string(given.values.type):
         texts: list[str] = given.values.to_pylist()
         return texts
-    return [given.python] if isinstance(given, Literal) and isinstance(given.python, str) else None
+    # By its type: Python has no value for some of Spark's dates and times.
+    if isinstance(given, Literal) and given.value.is_valid and pa.types.is_string(given.value.type):
+        return [given.python]
+    return None
 
 
 def _compared(name: str, filled: _Filled, text: str) -> Expression | None:
@@ -129,7 +132,9 @@ def _filled(given: Expression) -> _Filled | None:
     if not isinstance(given, Call) or given.name not in (PADDED, "StringRPad") or len(given.arguments) < 2:
         return None
     length = given.right
-    if not isinstance(length, Literal) or not isinstance(length.python, int):
+    if not isinstance(length, Literal) or not length.value.is_valid:
+        return None
+    if not pa.types.is_integer(length.value.type):
         return None
     if given.name == PADDED:
         return _Filled(given.left, length.python, is_cut=False) if isinstance(given.left, Column) else None

@@ -63,15 +63,19 @@ def _of_wrapped_predicate(node: Expression) -> Expression | None:
         return None
     if node.name == "If" and len(node.arguments) == 3:
         _, found, otherwise = node.arguments
-        if isinstance(found, Literal) and found.python is False:
+        if _is_false(found):
             return otherwise
-        return found if isinstance(otherwise, Literal) and otherwise.python is False else None
+        return found if _is_false(otherwise) else None
     if node.name not in ("EqualTo", "EqualNullSafe"):
         return None
     for inner, literal in ((node.left, node.right), (node.right, node.left)):
         if isinstance(inner, Call) and isinstance(literal, Literal) and _is_known_boolean(literal.value):
             return inner if literal.python else Call("Not", (inner,))
     return None
+
+
+def _is_false(node: Expression) -> bool:
+    return isinstance(node, Literal) and _is_known_boolean(node.value) and node.python is False
 
 
 def _is_known_boolean(value: pa.Scalar) -> bool:
