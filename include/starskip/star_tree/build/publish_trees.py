@@ -65,7 +65,7 @@ def publish_trees(
 
     Trees of the same configurations over the same files stay. Where files were only added, these alone are
     read and the former base documents are taken over; a changed or removed file can't be subtracted from MIN,
-    MAX or a sketch (design.md), so that all is built again; so it is with ``rebuild``, and where a file of
+    MAX or a sketch, so that all is built again; so it is with ``rebuild``, and where a file of
     the trees, or their manifest, is gone or damaged. ``now`` stamps the commit and tells which files are too
     young to be told apart by size and time; ``clock_ns`` tells it once more when all were read.
     ``in_place_of``: tables whose trees go in the same commit. Killed at any moment, the former trees stay
