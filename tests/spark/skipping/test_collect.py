@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from skipping_tables import aged
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.storage_for import storage_for
 from starskip.errors import ConfigError, SourceError, StarskipError
@@ -296,3 +297,21 @@ def test_what_is_no_table_of_files(spark: SparkSession, tmp_path: Path) -> None:
         skipping.refresh(spark, str(tmp_path / "t"))
     with pytest.raises(ConfigError, match="name the indexes to create in a list"):
         skipping.create(spark, str(tmp_path / "t"), "minmax:id")  # type: ignore[arg-type]
+
+
+def test_files_of_a_task_stay_together_before_spark_4_1(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
+
+    folder = tmp_path / "many"
+    spark.range(0, 200, 1, 200).selectExpr("id", "cast(id AS string) AS s").write.parquet(str(folder))
+    aged(folder)
+    for each in (DataFrame, ClassicFrame):
+        monkeypatch.delattr(each, "repartitionById")
+    location = skipping.create(spark, str(folder), ["valuelist:s", "minmax:id"]).location
+    metadata = open_metadata(location)
+    assert metadata is not None
+    values = [each[0] for each in metadata.column("valuelist:s", "values").to_pylist()]
+    assert values == [str(each) for each in metadata.column("minmax:id", "max").to_pylist()]
+    assert sorted(map(int, values)) == list(range(200))
