@@ -36,8 +36,9 @@ from starskip.selection.with_star_trees import TreeBudget
 from starskip.settings import Settings
 from starskip.spark.spark_engine import SparkEngine
 from starskip.stages.engine_tasks import EngineTasks
-from starskip.star_tree.build.publish_trees import TreeOrder, publish_trees
+from starskip.star_tree.build.publish_trees import publish_trees
 from starskip.star_tree.build.source_table import source_table
+from starskip.star_tree.build.tree_order import TreeOrder
 from starskip.star_tree.recommend.asked_shape import AskedShape
 from starskip.star_tree.serving.answer_sql import Answer, answer_sql
 from starskip.star_tree.serving.tree_set import TreeSet, open_trees

@@ -30,8 +30,9 @@ from starskip.pinot.segments.segment_files import list_segments
 from starskip.pinot.segments.segment_reader import read_row_window
 from starskip.stages.engine_tasks import EngineTasks
 from starskip.stages.local_engine import LocalEngine
-from starskip.star_tree.build.publish_trees import TreeOrder, publish_trees
+from starskip.star_tree.build.publish_trees import publish_trees
 from starskip.star_tree.build.source_table import ROWS_PER_BATCH, source_table
+from starskip.star_tree.build.tree_order import TreeOrder
 from starskip.star_tree.recommend.combination_sketch import sketch_of
 from starskip.star_tree.recommend.combinations import value_codes
 from starskip.star_tree.recommend.document_bytes import SampledRows

@@ -18,7 +18,8 @@ from starskip.artefacts.storage_for import storage_for
 from starskip.pinot.table_config import read_table_configs
 from starskip.stages.engine_tasks import EngineTasks
 from starskip.stages.local_engine import LocalEngine
-from starskip.star_tree.build.publish_trees import TreeOrder, publish_trees
+from starskip.star_tree.build.publish_trees import publish_trees
+from starskip.star_tree.build.tree_order import TreeOrder
 from starskip.star_tree.serving.star_tree import StarTree
 from starskip.star_tree.serving.tree_set import TreeSet, open_trees
 from starskip.star_tree.star_tree_config import StarTreeConfig

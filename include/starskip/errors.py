@@ -37,6 +37,10 @@ class MissingSource(SourceError):
     """A path that names nothing at all."""
 
 
+class NotPlainFiles(SourceError):
+    """A folder of a table format: its own log or metadata tells which rows of the files count."""
+
+
 class SourceOutage(TransientError, SourceError):
     """A store of sources that does not answer, or that answers that it cannot just now."""
 
@@ -61,6 +65,10 @@ class StorageError(StarskipError):
         """Keep the location beside the message."""
         super().__init__(message)
         self.location = location
+
+
+class DamagedManifest(StorageError):
+    """A manifest whose bytes are not those that were written; the version before may stand in for it."""
 
 
 class StorageOutage(TransientError, StorageError):

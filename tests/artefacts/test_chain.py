@@ -11,7 +11,7 @@ from starskip.artefacts.chain import Chain
 from starskip.artefacts.local_storage import LocalStorage
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.storage import PutVerdict, Storage
-from starskip.errors import CommitConflict, StorageError
+from starskip.errors import CommitConflict, DamagedManifest, StorageError
 
 
 def count_up(table: str) -> Any:
@@ -150,19 +150,46 @@ def test_last_attempt_took_effect_though_its_answer_was_lost(support: SimpleName
     assert chain.commit(count_up("t"), commit_id="x", max_attempts=1, **support.CREATED).version == 1
 
 
-def test_manifest_is_damaged_or_in_the_wrong_place(storage: Storage, support: SimpleNamespace) -> None:
+def test_the_newest_whole_manifest_stands_in_for_damaged_and_misplaced_ones(
+    storage: Storage, support: SimpleNamespace
+) -> None:
     chain = Chain(storage, "queries/2026-11-18")
     chain.commit(count_up("t"), commit_id="1", **support.CREATED)
     content = storage.read(chain.manifest_name(1))
     assert content is not None
     storage.put_if_absent(chain.manifest_name(2), content)
-    with pytest.raises(StorageError, match=r"0002\.json: holds version 1"):
-        chain.latest()
     storage.put_if_absent(chain.manifest_name(3), content[:-1])
-    with pytest.raises(StorageError, match=r"0003\.json: the manifest is damaged"):
-        chain.latest()
+    with pytest.raises(DamagedManifest, match=r"0002\.json: holds version 1"):
+        chain.read(2)
+    with pytest.raises(DamagedManifest, match=r"0003\.json: the manifest is damaged"):
+        chain.read(3)
     with pytest.raises(StorageError, match="a vacuum may have removed it"):
         chain.read(4)
+    assert [chain.read_or_before(version).version for version in (1, 2, 3)] == [1, 1, 1]
+    assert counts(chain) == {"t": 1}
+    committed = chain.commit(count_up("t"), commit_id="2", **support.CREATED)
+    assert (committed.version, chain.latest()) == (4, committed)
+    assert counts(chain) == {"t": 2}
+
+
+def test_no_manifest_is_whole(storage: Storage, support: SimpleNamespace) -> None:
+    chain = Chain(storage, "queries/2026-11-18")
+    for version, content in ((1, b""), (2, b"torn")):
+        storage.put_if_absent(chain.manifest_name(version), content)
+    with pytest.raises(DamagedManifest, match=r"0002\.json: the manifest is damaged; run the step"):
+        chain.latest()
+    assert chain.commit(count_up("t"), commit_id="1", **support.CREATED).version == 3
+    assert counts(chain) == {"t": 1}
+
+
+def test_a_manifest_of_a_later_version_is_not_passed_over(storage: Storage, support: SimpleNamespace) -> None:
+    chain = Chain(storage, "queries/2026-11-18")
+    chain.commit(count_up("t"), commit_id="1", **support.CREATED)
+    storage.put_if_absent(chain.manifest_name(2), b'{"body":{},"checksum":"","format_version":2}')
+    with pytest.raises(StorageError, match="use the version that wrote it"):
+        chain.latest()
+    with pytest.raises(StorageError, match="use the version that wrote it"):
+        chain.commit(count_up("t"), commit_id="2", **support.CREATED)
 
 
 def test_newest_is_by_number_whatever_the_times_and_strangers_say(

@@ -340,7 +340,7 @@ def test_on_an_object_store_and_on_a_disk(
         assert not list(storage.objects_below("reports/2026-11-02"))
 
 
-def test_damaged_manifest_is_named_and_stops_its_artefact_alone(store: Any) -> None:
+def test_damaged_manifest_stops_nobody_and_its_night_goes_as_the_others_do(store: Any) -> None:
     for day in range(1, 4):
         for artefact in ARTEFACTS:
             publish(store, artefact, f"2026-11-0{day}", {"a"})
@@ -348,10 +348,18 @@ def test_damaged_manifest_is_named_and_stops_its_artefact_alone(store: Any) -> N
     store.storage.objects[name] = (b"{}", store.storage.objects[name][1])
     store.storage.now_s += 30 * DAY_S
     retired = retire(store, 1)
-    assert {each.artefact for each in retired.old} == {"reports"}
-    ((artefact, reason),) = retired.left_alone
-    assert artefact == "numbers"
-    assert "damaged" in reason
+    assert {(each.artefact, each.run_date) for each in retired.old} == {
+        (artefact, f"2026-11-0{day}") for artefact in ARTEFACTS for day in (1, 2)
+    }
+    assert retired.left_alone == ()
+    settled = retired.settled
+    for _ in range(2):
+        store.storage.now_s += 2 * DAY_S
+        now = datetime.fromtimestamp(store.storage.now_s, UTC)
+        report = vacuum(store, now=now, grace=timedelta(days=1), settled=settled)
+        assert report.left_alone == ()
+    assert store.run_dates("numbers") == ("2026-11-03",)
+    assert not list(store.storage.objects_below("numbers/2026-11-02"))
 
 
 def test_must_keep_one(store: Any) -> None:

@@ -183,6 +183,39 @@ def test_damaged_manifest_stops_its_chain_and_no_other(
     assert "damaged" in reason
 
 
+def test_damaged_manifest_that_was_overtaken_long_ago_keeps_nothing(
+    store: Any, memory: Any, support: SimpleNamespace
+) -> None:
+    for generation in (1, 2, 3):
+        support.publish(store, {"a": generation})
+    chain = store.chain("numbers", support.NIGHT)
+    memory.objects[chain.manifest_name(2)] = (b"{}", memory.objects[chain.manifest_name(2)][1])
+    memory.now_s += DAY_S // 2
+    report = sweep(store, keep=3)
+    assert (report.removed, report.left_alone) == ((), ()), "all is within the grace"
+    memory.now_s += DAY_S
+    support.publish(store, {"a": 4})
+    support.publish(store, {"a": 5})
+    memory.objects[chain.manifest_name(4)] = (b"{}", memory.objects[chain.manifest_name(4)][1])
+    report = sweep(store, keep=5)
+    assert (report.removed, report.left_alone) == ((), ()), "who read it before may still be at its files"
+    memory.now_s += 2 * DAY_S
+    report = sweep(store, keep=5)
+    assert len(report.removed) == 2, "the files that the damaged ones alone named"
+    assert report.left_alone == ()
+    assert [len(content(store.snapshot("numbers", support.NIGHT)))] == [1]
+
+
+def test_of_chosen_artefacts_alone(store: Any, memory: Any, support: SimpleNamespace) -> None:
+    for generation in (1, 2):
+        support.publish(store, {"a": generation})
+    memory.now_s += 9 * DAY_S
+    now = datetime.fromtimestamp(memory.now_s, UTC)
+    for artefacts, removed in ((["star_trees"], 0), (["numbers"], 2)):
+        report = vacuum(store, now=now, grace=timedelta(days=1), keep_manifests=1, artefacts=artefacts)
+        assert len(report.removed) == removed
+
+
 def test_clock_that_ran_ahead_removes_nothing_it_should_not(
     store: Any, memory: Any, support: SimpleNamespace
 ) -> None:

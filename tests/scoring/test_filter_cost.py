@@ -161,6 +161,19 @@ def test_a_not_of_a_filter_clause_looks_for_its_first_row_where_no_row_is_left(
     )
 
 
+def test_a_filter_clause_scans_each_of_its_bounds(window_of: Callable[..., Any]) -> None:
+    """The broker merges the bounds of a WHERE into one range, and looks at no FILTER."""
+    binder = filter_binder(window_of(**BINDER_COLUMNS), lambda leaf: False)
+
+    def entries(sql: str) -> float:
+        cut = fingerprint(sql)
+        return filter_cost(binder.bind(query_shape(cut.skeleton).filter, cut.literals), lambda leaf: None)
+
+    assert entries("select count(*) from t where a >= 2 and a <= 8") == 1.0
+    # One row of ten, the one that follows a failed upper bound, is not asked for it: both scans leap.
+    assert entries("select count(*) filter(where a >= 2 and a <= 8) from t") == pytest.approx(1.9, rel=0.01)
+
+
 @pytest.mark.parametrize(
     ("where", "is_left_alone"),
     [
@@ -170,6 +183,9 @@ def test_a_not_of_a_filter_clause_looks_for_its_first_row_where_no_row_is_left(
         ("(a = 99 AND many = 1) OR b IN (1, 6)", False),
         ("a IN (91, 92, 93, 94, 95, 96, 97, 98, 99, 100, 101)", False),
         ("NOT a < 99", False),
+        ("a < 3 AND a > 7", True),
+        ("a <= 3 AND a >= 3", False),
+        ("a < 3 AND a >= 3", True),
     ],
 )
 def test_segments_are_ruled_out_by_the_ends_of_their_columns(

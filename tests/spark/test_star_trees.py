@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -11,10 +15,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import starskip
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.storage_for import storage_for
 from starskip.errors import StaleTree, StarskipError, UnsupportedQuery
-from starskip.star_tree.build.publish_trees import TreeOrder, publish_trees
+from starskip.star_tree.build.publish_trees import publish_trees
+from starskip.star_tree.build.tree_order import TreeOrder
 from starskip.star_tree.star_tree_config import StarTreeConfig
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("default")]
@@ -51,14 +57,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def build(folder: Path) -> None:
+def build(folder: Path, config: dict[str, Any] = CONFIG, *, is_named: bool = False) -> None:
     def run_tasks(_: str, items: Sequence[Any], function: Callable[[Any], Any]) -> list[Any]:
         return [function(item) for item in items]
 
     publish_trees(
         run_tasks,
         ArtefactStore(storage_for(str(folder / "trees"))),
-        TreeOrder("sales", str(folder / "sales"), (StarTreeConfig.from_document(CONFIG),), {}),
+        TreeOrder("sales", str(folder / "sales"), (StarTreeConfig.from_document(config),), {}, is_named),
         now=datetime.now(UTC),
         created_by="test",
     )
@@ -135,6 +141,58 @@ def test_trees_of_a_changed_table_never_answer(spark: Any, tmp_path: Path) -> No
     pq.write_table(ROWS.slice(1), tmp_path / "sales" / "a.parquet")
     with pytest.raises(StaleTree, match=r"a\.parquet"):
         StarTrees(spark, str(tmp_path / "trees")).sql("SELECT COUNT(*) FROM sales")
+
+
+def test_an_open_object_sees_what_another_process_refreshed(spark: Any, tmp_path: Path) -> None:
+    from starskip.spark.star_trees import StarTrees
+
+    (tmp_path / "sales").mkdir()
+    pq.write_table(ROWS, tmp_path / "sales" / "a.parquet")
+    build(tmp_path)
+    trees = StarTrees(spark, str(tmp_path / "trees"))
+    by_tree, by_spark = "SELECT COUNT(*) FROM sales", "SELECT COUNT(*) FROM sales WHERE item >= 0"
+    assert [trees.sql(query).collect()[0][0] for query in (by_tree, by_spark)] == [300, 300]
+    for rows in (100, 200):
+        pq.write_table(ROWS.slice(0, rows), tmp_path / "sales" / f"{rows}.parquet")
+        command = [sys.executable, "-c", "from starskip.cli.main import main; main()", "star-tree", "refresh"]
+        package = {"PYTHONPATH": str(Path(starskip.__file__).parents[1])}
+        subprocess.run([*command, tmp_path / "trees"], check=True, env=os.environ | package)
+        time.sleep(1.1)
+        expected = 400 if rows == 100 else 600
+        assert [trees.sql(query).collect()[0][0] for query in (by_tree, by_spark)] == [expected, expected]
+        assert not trees.last_answer.star_tree
+
+
+def test_trees_with_a_name_answer_to_it_alone(spark: Any, tmp_path: Path) -> None:
+    from starskip.spark.star_trees import StarTrees
+
+    (tmp_path / "sales").mkdir()
+    pq.write_table(ROWS, tmp_path / "sales" / "a.parquet")
+    build(tmp_path, is_named=True)
+    trees = StarTrees(spark, str(tmp_path / "trees"))
+    for query in ("SELECT COUNT(*) FROM {}", "SELECT COUNT(*) FROM {} WHERE item >= 0"):
+        assert trees.sql(query.format("`lake`.`SALES`")).collect()[0][0] == 300
+        with pytest.raises(UnsupportedQuery, match="asks airline, and these star-trees are of sales"):
+            trees.sql(query.format("airline"))
+
+
+def test_nan_has_the_same_rank_by_a_tree_and_on_spark(spark: Any, tmp_path: Path) -> None:
+    from starskip.spark.star_trees import StarTrees
+
+    (tmp_path / "sales").mkdir()
+    prices = pa.array([1.0, 2.0, float("nan"), None, float("-inf")])
+    rows = pa.table({"country": ["se"] * 5, "price": prices, "n": list(range(5))})
+    pq.write_table(rows, tmp_path / "sales" / "a.parquet")
+    pairs = ["PERCENTILEEST__price", "MAX__price", "MIN__price"]
+    build(tmp_path, {"dimensionsSplitOrder": ["country"], "functionColumnPairs": pairs})
+    trees = StarTrees(spark, str(tmp_path / "trees"))
+    asked = ", ".join(f"percentile_approx(price, {p})" for p in (0, 0.25, 0.5, 0.75, 1))
+    query = f"SELECT {asked}, MAX(price), MIN(price) FROM sales"
+    by_tree = trees.sql(query).collect()[0]
+    assert trees.last_answer.star_tree
+    by_spark = trees.sql(f"{query} WHERE n >= 0").collect()[0]
+    assert not trees.last_answer.star_tree
+    assert repr(tuple(by_tree)) == repr(tuple(by_spark))
 
 
 def test_a_folder_without_trees_says_what_to_do(spark: Any, tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ from starskip.errors import StarskipError
 from starskip.spark.spark_engine import SparkEngine
 from starskip.stages.engine_tasks import EngineTasks
 from starskip.stages.local_engine import LocalEngine
-from starskip.star_tree.build.publish_trees import Outcome, TreeOrder, publish_trees
+from starskip.star_tree.build.publish_trees import Outcome, publish_trees
+from starskip.star_tree.build.tree_order import TreeOrder
 from starskip.star_tree.measure import Measure, MeasureKind
 from starskip.star_tree.measures.initial_measure import initial_measure, stored_measure
 from starskip.star_tree.measures.sketch_answers import distinct_counts, error_bound

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from starskip.errors import SourceOutage, StorageError
+from starskip.errors import NotPlainFiles, SourceOutage, StorageError, UnsupportedQuery
 from starskip.lake.lake_table import LakeTable
 from starskip.settings import Settings
 from starskip.stages import build_star_trees as stage_module
@@ -229,6 +229,60 @@ def test_a_recommendation_of_another_version_is_named(tree_house: Any, chosen: A
     tree_house.choose(chosen)
     with pytest.raises(StorageError, match=r"recommendations of sales: .* run select_indexes again"):
         run(tree_house)
+
+
+@pytest.mark.parametrize(
+    "sign", ["_delta_log/0.json", "metadata/v1.metadata.json", ".hoodie/hoodie.properties"]
+)
+def test_a_lake_table_of_a_table_format_has_no_trees_and_the_reason_is_told(
+    tree_house: Any, star_tree_config: Config, sign: str
+) -> None:
+    tree_house.choose(star_tree_config("country"))
+    run(tree_house)
+    before = manifest(tree_house)
+    (tree_house.lake / sign).parent.mkdir()
+    (tree_house.lake / sign).write_text("{}")
+    result = run(tree_house)
+    assert (result.counts["failed"], result.counts["not_built"], result.warnings) == (0, 1, ())
+    ((outcome, detail),) = outcomes(tree_house)
+    assert outcome == "not_built"
+    assert str(tree_house.lake) in detail and "whose files also hold rows that were deleted" in detail
+    assert manifest(tree_house) == before
+    with pytest.raises(NotPlainFiles):
+        answer(tree_house, "SELECT COUNT(*) FROM sales")
+
+
+def test_trees_of_the_night_answer_to_their_tables_name_alone(
+    tree_house: Any, star_tree_config: Config
+) -> None:
+    tree_house.choose(star_tree_config("country"))
+    run(tree_house)
+    for name in ("sales", "SALES", "lake.sales"):
+        assert answer(tree_house, f"SELECT COUNT(*) AS n FROM {name}") == ([{"n": 1_200}], True)
+    with pytest.raises(UnsupportedQuery, match="asks airlineStats, and these star-trees are of sales"):
+        answer(tree_house, "SELECT COUNT(*) FROM airlineStats")
+
+
+@pytest.mark.parametrize("damage", ["file", "manifest", "older manifest too"])
+def test_a_night_mends_what_is_damaged(tree_house: Any, star_tree_config: Config, damage: str) -> None:
+    tree_house.choose(star_tree_config("country"))
+    run(tree_house)
+    tree_house.add_file("c.parquet", rows=300, first=5_000)
+    run(tree_house)
+    store = tree_house.root / "artefacts" / "star_trees" / "current"
+    if damage == "file":
+        next(store.rglob("*-base.parquet")).unlink()
+        for path in store.rglob("*-star.parquet"):
+            path.write_bytes(bytes(path.stat().st_size))
+    else:
+        manifests = sorted(store.rglob("*.json"))
+        for path in manifests if damage == "older manifest too" else manifests[-1:]:
+            path.write_bytes(path.read_bytes()[:-20])
+    tree_house.choose()
+    result = run(tree_house)
+    assert result.counts["failed"] == 0
+    assert outcomes(tree_house)[0][0] in ("built", "refreshed")
+    assert answer(tree_house, "SELECT COUNT(*) AS n FROM sales") == ([{"n": 1_500}], True)
 
 
 def test_a_cast_decides_what_a_dimension_holds(tree_house: Any, star_tree_config: Config) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -160,14 +161,29 @@ def test_a_lake_table_that_is_gone_ends_no_night() -> None:
     assert "gone/sales" in found.note
 
 
-def test_segments_stand_for_the_trees_that_pinot_would_build() -> None:
+def test_a_lake_table_of_a_table_format_is_a_reason_in_the_report_and_ends_no_night(
+    lake: LakeTable, tmp_path: Path
+) -> None:
+    table = tmp_path / "sales"
+    shutil.copytree(lake.path, table)
+    (table / "_delta_log").mkdir()
+    found = offer([logged(BY_SHOP)], LakeTable(str(table)))
+    assert found.candidates == ()
+    assert "_delta_log: tells of a Delta Lake table" in found.note
+
+
+@pytest.mark.parametrize("has_lake", [False, True])
+def test_segments_stand_for_the_trees_that_pinot_would_build(tmp_path: Path, has_lake: bool) -> None:
+    """Also beside a lake table that no tree of Starskip's is built of."""
+    (tmp_path / "_delta_log").mkdir()
     columns = {
         name: ColumnOverview(name, data_type=kind)
         for name, kind in (("Carrier", "STRING"), ("Origin", "STRING"), ("Distance", "INT"))
     }
     overview = TableOverview("airlineStats", 31, 9_746, columns, frozenset())
     shape = logged("SELECT SUM(Distance) FROM airlineStats WHERE Carrier = 'AA'", entries=9_746)
-    found = offer([shape], None, str(SAMPLE / "segments"), table="airlineStats", overview=overview)
+    lake = LakeTable(str(tmp_path)) if has_lake else None
+    found = offer([shape], lake, str(SAMPLE / "segments"), table="airlineStats", overview=overview)
     (tree,) = found.candidates
     # 14 or 15 carriers in each of 31 small segments, of which none has enough rows to be split.
     assert 31 * 10 < tree.documents < 31 * 17

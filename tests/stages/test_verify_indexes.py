@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from starskip.errors import SourceError
+from starskip.errors import SourceError, StorageError, exit_code
 from starskip.settings import Settings
 from starskip.stages.build_star_trees import build_star_trees
 from starskip.stages.local_engine import LocalEngine
@@ -124,6 +124,32 @@ def test_a_table_that_changed_since_is_told_and_not_compared(house: Any) -> None
     (row,) = house.rows("verdicts")
     assert row["verdict"] == "failed"
     assert "is not what the star-tree was built from" in row["detail"]
+
+
+@pytest.mark.parametrize("name", ["base", "star", "dictionary", "nodes"])
+@pytest.mark.parametrize("damage", ["gone", "cut"])
+def test_a_damaged_tree_fails_the_stage_once_its_verdicts_are_published(
+    house: Any, name: str, damage: str
+) -> None:
+    house.ask(EXACT, "SELECT COUNT(*) FROM sales")
+    for path in (house.root / "artefacts").rglob(f"star_trees/**/*-{name}.parquet"):
+        path.unlink() if damage == "gone" else path.write_bytes(path.read_bytes()[:50])
+    with pytest.raises(
+        StorageError, match=rf"table sales: .*-{name}\.parquet of its star-trees is gone or"
+    ) as e:
+        run(house)
+    assert "run build_star_trees of this night again" in str(e.value)
+    assert exit_code(e.value) == 3
+    assert {row["verdict"] for row in house.rows("verdicts")} >= {"failed"}
+    assert build_star_trees(LocalEngine(), house.night).counts["built"] == 2
+    assert all(row["detail"].endswith("gone or damaged") for row in house.rows("star_tree_builds"))
+    assert run(house).counts["equal"] == 2
+
+
+@pytest.mark.parametrize("name", ["sales_OFFLINE", '"db.sales"', "analytics.sales"])
+def test_a_query_is_the_tables_whatever_it_calls_it(house: Any, name: str) -> None:
+    house.ask(EXACT.replace("FROM sales", f"FROM {name}"))
+    assert run(house).counts["equal"] == 1
 
 
 def test_arithmetic_with_an_approximate_value_has_no_bound_to_be_held_to(house: Any) -> None:

@@ -11,9 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.storage_for import storage_for
-from starskip.errors import MissingSource, StaleTree
-from starskip.star_tree.build.publish_trees import Outcome, TreeOrder, publish_trees
+from starskip.errors import MissingSource, NotPlainFiles, StaleTree
+from starskip.star_tree.build.publish_trees import Outcome, publish_trees
 from starskip.star_tree.build.source_table import source_table
+from starskip.star_tree.build.tree_order import TreeOrder
 from starskip.star_tree.serving.tree_set import open_trees
 
 NOW = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
@@ -64,6 +65,21 @@ def test_a_table_of_an_object_store_is_built_grown_and_watched(trees: Any, s3: A
     s3.upload(tmp_path / "two", source)
     with pytest.raises(StaleTree, match=r"changed: .*3\.parquet"):
         open_trees(store).require_unchanged()
+
+
+@pytest.mark.parametrize("sign", ["_delta_log/0.json", "metadata/v3.metadata.json"])
+@pytest.mark.parametrize("asked", ["table", "table/day=1", "table/day=1/1.parquet", ""])
+def test_a_table_format_in_an_object_store_is_refused(s3: Any, tmp_path: Path, sign: str, asked: str) -> None:
+    url = s3.fresh_url()
+    write(tmp_path / "data", "1.parquet", 0)
+    s3.upload(tmp_path / "data", f"{url}/table/day=1")
+    folder, _, name = sign.partition("/")
+    (tmp_path / "sign").mkdir()
+    (tmp_path / "sign" / name).write_text("{}")
+    assert source_table(f"{url}/{asked}".rstrip("/")).files
+    s3.upload(tmp_path / "sign", f"{url}/table/{folder}")
+    with pytest.raises(NotPlainFiles, match=rf"table/{folder}.*write its current rows apart"):
+        source_table(f"{url}/{asked}".rstrip("/"))
 
 
 def test_an_object_that_is_not_there_is_named(s3: Any) -> None:

@@ -7,7 +7,7 @@ to (design.md, "The night" and "One mechanism publishes everything").
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -62,29 +62,34 @@ class ArtefactStore:
         parts: Mapping[str, Part],
         *,
         replace: Literal["tables", "all"],
+        remove: Collection[str] = (),
         created_at: datetime,
         created_by: str,
         commit_id: str | None = None,
     ) -> Manifest:
         """Make ``parts``, written aside before, what readers of that night see from now on.
 
-        ``replace="tables"`` replaces exactly the tables that ``parts`` names and leaves the others,
-        ``"all"`` replaces the whole night. Publishing the same again changes nothing for readers.
-        Raises ``StorageError`` if a file is not in the store with the size that is told, and what
-        ``Chain.commit`` raises.
+        ``replace="tables"`` replaces exactly the tables that ``parts`` names and leaves the others, ``"all"``
+        replaces the whole night; the tables ``remove`` go in the same commit. Publishing the same again
+        changes nothing for readers. Raises ``StorageError`` if a file is not in the store with the size that
+        is told, and what ``Chain.commit`` raises.
         """
         chain = self.chain(artefact, run_date)
         self._require_files(chain, parts)
 
         def change(published: Mapping[str, Part]) -> Mapping[str, Part]:
-            return dict(parts) if replace == "all" else {**published, **parts}
+            kept = {} if replace == "all" else published
+            return {table: part for table, part in kept.items() if table not in remove} | dict(parts)
 
         return chain.commit(
             change, commit_id=commit_id or uuid4().hex, created_at=created_at, created_by=created_by
         )
 
     def snapshot(self, artefact: str, run_date: str) -> Snapshot | None:
-        """Return the newest version of that night, to be read to the end; None if there is none yet."""
+        """Return the newest version of that night, to be read to the end; None if there is none yet.
+
+        Raises ``StorageError`` as ``Chain.latest`` does.
+        """
         manifest = self.chain(artefact, run_date).latest()
         if manifest is None:
             return None

@@ -1,19 +1,21 @@
 """The versions of one artefact: a chain of manifests that grows by put-if-absent, one number at a time.
 
 Optimistic concurrency as in Delta and Iceberg, with their hardest lesson: an answer that was lost is
-not a conflict. It is read again, and nothing is deleted on an unknown outcome.
+not a conflict. It is read again, and nothing is deleted on an unknown outcome. A damaged manifest does not
+stop anybody: the newest one that can be read stands in for it, and the next commit comes behind it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
 from starskip.artefacts.manifest import Manifest, Part, manifest_bytes, manifest_from_bytes
 from starskip.artefacts.storage import PutVerdict, Storage, StoredObject
-from starskip.errors import CommitConflict, StorageError
+from starskip.errors import CommitConflict, DamagedManifest, StorageError
 
 _MANIFEST_NAME = re.compile(r"(\d{20})\.json")
 _LATEST_ATTEMPTS = 10
@@ -54,24 +56,40 @@ class Chain:
         return {version: stored for version, stored in by_version if version is not None}
 
     def latest(self) -> Manifest | None:
-        """Return the newest manifest, None if nothing was ever published here."""
-        for _ in range(_LATEST_ATTEMPTS):
-            versions = self.versions()
-            if not versions:
-                return None
-            manifest = self._read(versions[-1])
-            if manifest is not None:
-                return manifest
-            # Between listing and reading it was overtaken and vacuumed: there are newer ones.
-        raise StorageError(f"{self.key}: its newest manifest cannot be read", location=self.key)
+        """Return the newest manifest that is whole; None if nothing was ever published here.
+
+        Raises ``DamagedManifest`` if there are some and none is whole, and ``StorageError`` for one that a
+        later version of Starskip wrote.
+        """
+        last, manifest = self._newest()
+        return self.read(last) if last and manifest is None else manifest
+
+    def newest_whole(self, versions: Iterable[int]) -> Manifest | None:
+        """Return the newest of those versions that is neither damaged nor gone, None if there is none."""
+        for version in sorted(versions, reverse=True):
+            with suppress(DamagedManifest):
+                manifest = self._read(version)
+                if manifest is not None:
+                    return manifest
+        return None
 
     def read(self, version: int) -> Manifest:
-        """Return that version; ``StorageError`` if it is damaged or no longer kept."""
+        """Return that version; ``DamagedManifest`` if it is damaged, ``StorageError`` if no longer kept."""
         manifest = self._read(version)
         if manifest is None:
             name = self.manifest_name(version)
             raise StorageError(f"{name}: no such manifest; a vacuum may have removed it", location=name)
         return manifest
+
+    def read_or_before(self, version: int) -> Manifest:
+        """Return that version, or the newest whole one before it if it is damaged; errors as of ``read``."""
+        try:
+            return self.read(version)
+        except DamagedManifest:
+            found = self.newest_whole(each for each in self.versions() if each < version)
+            if found is None:
+                raise
+            return found
 
     def end(self, version: int) -> None:
         """Note, before the last manifest goes, that it has been ``version``; the empty note stays."""
@@ -97,7 +115,7 @@ class Chain:
         """
         attempted, failure = 0, None
         for _ in range(max_attempts):
-            newest = self.latest()
+            last, newest = self._newest()
             # Asked after the listing: a put whose answer was lost may land late, but only on the version
             # it was sent for. Either that version is taken by now, and tells whose it is, or it is the
             # one that is tried again.
@@ -105,7 +123,7 @@ class Chain:
             if own is not None:
                 return own
             manifest = Manifest(
-                version=1 + (self._ended_at() if newest is None else newest.version),
+                version=1 + (last or self._ended_at()),
                 commit_id=commit_id,
                 created_at=created_at,
                 created_by=created_by,
@@ -136,8 +154,23 @@ class Chain:
         notes = self.storage.objects_below(self._ended)
         return max((int(note.name.rpartition("/")[2]) for note in notes), default=0)
 
+    def _newest(self) -> tuple[int, Manifest | None]:
+        """Return the last version that is listed, 0 if there is none, and the newest one that is whole."""
+        for _ in range(_LATEST_ATTEMPTS):
+            versions = self.versions()
+            if not versions:
+                return 0, None
+            with suppress(DamagedManifest):
+                manifest = self._read(versions[-1])
+                if manifest is None:
+                    # Between listing and reading it was overtaken and vacuumed: there are newer ones.
+                    continue
+                return versions[-1], manifest
+            return versions[-1], self.newest_whole(versions[:-1])
+        raise StorageError(f"{self.key}: its newest manifest cannot be read", location=self.key)
+
     def _own(self, version: int, commit_id: str) -> Manifest | None:
-        manifest = self._read(version) if version else None
+        manifest = self.newest_whole([version]) if version else None
         return manifest if manifest is not None and manifest.commit_id == commit_id else None
 
     def _read(self, version: int) -> Manifest | None:
@@ -147,8 +180,9 @@ class Chain:
             return None
         manifest = manifest_from_bytes(content, location=name)
         if manifest.version != version:
-            raise StorageError(
-                f"{name}: holds version {manifest.version}, so it was copied or renamed; remove it",
+            raise DamagedManifest(
+                f"{name}: holds version {manifest.version}, so it was copied or renamed; run the step that "
+                "wrote it again",
                 location=name,
             )
         return manifest

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from starskip.errors import StorageError
+from starskip.errors import DamagedManifest, StorageError
 
 FORMAT_VERSION = 1
 
@@ -78,15 +78,17 @@ def manifest_bytes(manifest: Manifest) -> bytes:
 def manifest_from_bytes(content: bytes, *, location: str) -> Manifest:
     """Return the manifest that ``content`` holds; ``location`` names it in errors.
 
-    Raises ``StorageError`` for a format of another version and for any damage: what was read must
-    be, byte for byte, what writing the same manifest gives, its checksum included.
+    Raises ``StorageError`` for the format of a later version, and ``DamagedManifest`` for any damage: what
+    was read must be, byte for byte, what writing the same manifest gives, its checksum included.
     """
     try:
         document = json.loads(content)
         format_version = document["format_version"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise _damaged(location) from error
-    if format_version != FORMAT_VERSION:
+    if type(format_version) is not int or format_version < FORMAT_VERSION:
+        raise _damaged(location)
+    if format_version > FORMAT_VERSION:
         raise StorageError(
             f"{location}: manifest format {format_version!r} is not the format {FORMAT_VERSION} that this "
             "version of Starskip reads; use the version that wrote it",
@@ -126,8 +128,7 @@ def _canonical(document: Mapping[str, Any]) -> str:
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def _damaged(location: str) -> StorageError:
-    return StorageError(
-        f"{location}: the manifest is damaged; restore it, or remove it to go back to the version before",
-        location=location,
+def _damaged(location: str) -> DamagedManifest:
+    return DamagedManifest(
+        f"{location}: the manifest is damaged; run the step that wrote it again", location=location
     )

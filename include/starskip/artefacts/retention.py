@@ -85,15 +85,18 @@ def retire_nights(
         if not past:
             continue
         try:
-            of_nights = {
-                night: store.chain(artefact, night).read(max(versions)).parts
+            newest = {
+                night: store.chain(artefact, night).newest_whole(versions)
                 for night, versions in manifests.items()
             }
+            of_nights = {night: found.parts if found else {} for night, found in newest.items()}
         except StorageError as error:
             left_alone.append((artefact, str(error)))
             continue
         settled.update(store.chain(artefact, night).key for night in past)
         wanted = None if artefact in _NOT_BY_TABLE else tables
+        # Of a night of which no manifest can be read nothing is left to keep.
+        old += [OldParts(artefact, night, {}) for night in sorted(past) if newest[night] is None]
         old += [each for each in _old_parts(artefact, of_nights, nights, wanted) if each.run_date in past]
     # Only now is anything published, which would make its night look as if it were being run again.
     for each in [] if dry_run else list(old):

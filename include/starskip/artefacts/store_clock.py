@@ -8,7 +8,7 @@ from uuid import uuid4
 from starskip.artefacts.storage import Storage
 from starskip.errors import StorageError
 
-_PROBES = "_clock"
+PROBES = "_clock"
 """No name of an artefact, so that neither a reader nor a vacuum ever looks there."""
 
 
@@ -17,10 +17,10 @@ def store_clock(storage: Storage) -> datetime:
 
     Raises StorageError if the store cannot be written to.
     """
-    name = f"{_PROBES}/{uuid4().hex}"
+    name = f"{PROBES}/{uuid4().hex}"
     storage.put_if_absent(name, b"")
     try:
-        stamps = [found.modified_ns for found in storage.objects_below(_PROBES) if found.name == name]
+        stamps = [found.modified_ns for found in storage.objects_below(PROBES) if found.name == name]
     finally:
         storage.delete(name)
     if not stamps:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.chain import Chain
 from starskip.artefacts.storage import StoredObject
-from starskip.errors import StorageError
+from starskip.errors import DamagedManifest, StorageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +28,15 @@ def vacuum(
     grace: timedelta,
     keep_manifests: int = 10,
     settled: Collection[str] = (),
+    artefacts: Collection[str] | None = None,
 ) -> VacuumReport:
     """Vacuum every night of every artefact; a chain that gives rise to a doubt is left alone with its reason.
 
     ``now`` has a time zone and is the store's own time (``store_clock``): it is compared with the store's
     modification times. Of each chain the newest ``keep_manifests`` stay, and every one that was the newest
     at any time within ``grace``. Of ``settled`` chains, by their keys, one stays, and none if it is empty
-    and nothing came within ``grace``. Nothing is looked at but manifests and data files.
+    and nothing came within ``grace``. ``artefacts``: the only ones to look at; None means all. Nothing is
+    looked at but manifests and data files.
 
     A reader is safe for ``grace`` after its snapshot was overtaken, a writer if it publishes within
     ``grace`` of writing its first file, and a commit if it takes less than ``grace`` itself: all three
@@ -46,6 +48,8 @@ def vacuum(
     removed: list[StoredObject] = []
     left_alone: list[tuple[str, str]] = []
     for artefact in store.artefacts():
+        if artefacts is not None and artefact not in artefacts:
+            continue
         try:
             by_night = store.objects(artefact)
         except StorageError as error:
@@ -86,7 +90,7 @@ def _unneeded(
         return () if chain.versions() else old
     newest = max(manifests)
     is_quiet = all(stored.modified_ns < oldest_kept_ns for stored in listed)
-    if may_end and is_quiet and not chain.read(newest).parts:
+    if may_end and is_quiet and _is_empty(chain, newest):
         chain.end(newest)
         # The last manifest goes last: cut short, what is left is told from what was never published.
         return [*(manifests[version] for version in sorted(manifests)[:-1]), *others, manifests[newest]]
@@ -104,11 +108,24 @@ def _unneeded(
     doomed = [manifests[version] for version in sorted(manifests) if version < min(in_use)]
     if not old and not doomed:
         return ()
-    needed = {
-        file.name
-        for version in manifests
-        if version >= min(in_use)
-        for part in chain.read(version).parts.values()
-        for file in part.files
-    }
+    needed: set[str] = set()
+    for version in (version for version in manifests if version >= min(in_use)):
+        try:
+            parts = chain.read(version).parts
+        except DamagedManifest:
+            successor = manifests.get(version + 1)
+            if successor is None:
+                raise
+            if successor.modified_ns >= oldest_kept_ns:
+                # Whoever read it before it was damaged may still need files that nobody can name now.
+                return ()
+            continue
+        needed.update(file.name for part in parts.values() for file in part.files)
     return [*doomed, *(stored for stored in old if stored.name not in needed)]
+
+
+def _is_empty(chain: Chain, version: int) -> bool:
+    try:
+        return not chain.read(version).parts
+    except DamagedManifest:
+        return False

@@ -112,13 +112,14 @@ def create(
     with user_modules(modules):
         # What is mistyped is told before Spark has started.
         _require_indexes(indexes)
+        _require_one(indexes)
         _require_table(path)
         from starskip.spark.command_session import command_session
         from starskip.spark.skipping import lifecycle
 
         with command_session("collecting") as spark:
             done = lifecycle.create(
-                spark, _full(path), indexes, file_format=file_format, options=given, metadata_root=root
+                spark, _full(path), indexes, format=file_format, options=given, metadata_root=root
             )
     _say(done)
 
@@ -137,8 +138,7 @@ def refresh(path: str, full: bool, root: str | None, modules: Sequence[str]) -> 
       starskip skipping refresh /lake/events --full
     """  # noqa: D301
     with user_modules(modules):
-        for specification in _existing(path, root).state.active:
-            index_from_specification(specification)
+        _require_one(_existing(path, root).state.active)
         from starskip.spark.command_session import command_session
         from starskip.spark.skipping import lifecycle
 
@@ -298,6 +298,20 @@ def _require_indexes(specifications: Sequence[str]) -> None:
             index_from_specification(each)
         except ConfigError as error:
             raise click.BadParameter(str(error), param_hint="--index") from error
+        except Exception:  # noqa: S112 - of a type of a user's own, which is left out alone
+            continue
+
+
+def _require_one(specifications: Sequence[str]) -> None:
+    """Raise what the type of an index raises if none of the indexes can be made."""
+    failures = []
+    for each in specifications:
+        try:
+            index_from_specification(each)
+        except Exception as error:
+            failures.append(error)
+    if failures and len(failures) == len(specifications):
+        raise failures[0]
 
 
 def _require_table(path: str) -> None:

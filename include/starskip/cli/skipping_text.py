@@ -33,7 +33,7 @@ def indexes_text(indexes: Sequence[Mapping[str, Any]]) -> str:
     rows = [
         (
             printable(each["index"]),
-            each["state"] if each["understood"] else "unknown type: --module",
+            each["state"] if each["understood"] else _not_understood(each["fault"]),
             f"{each['files_known']:,}",
             size(each["size_bytes"]),
         )
@@ -42,13 +42,18 @@ def indexes_text(indexes: Sequence[Mapping[str, Any]]) -> str:
     return table(("index", "state", "files", "size"), rows)
 
 
+def _not_understood(fault: str | None) -> str:
+    # The other faults are what a user's own type raises.
+    return "unknown type: --module" if fault is None or "--module" in fault else printable(fault, 60)
+
+
 def explained_text(document: Mapping[str, Any]) -> str:
     """Return what is read of a table, and what each index alone would leave out."""
     total, read = document["files_total"], document["files_read"]
-    lines = [
-        f"reads {read:,} of {total:,} files, {size(document['bytes_read'])} of "
-        f"{size(document['bytes_total'])}"
-    ]
+    lines = ["how many files are read is not known"]
+    if total is not None:
+        sizes = f"{size(document['bytes_read'])} of {size(document['bytes_total'])}"
+        lines = [f"reads {read:,} of {total:,} files, {sizes}"]
     rows = [
         (printable(name), f"{skipped:,}", bar(skipped, total))
         for name, skipped in sorted(document["skipped_by"].items(), key=lambda item: (-item[1], item[0]))

@@ -16,10 +16,10 @@ import pyarrow as pa
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.storage_for import storage_for
 from starskip.errors import MissingSource, printable
-from starskip.sql.table_names import table_names
+from starskip.star_tree.query.asked_table import asked_names
+from starskip.star_tree.query.sql_select import sql_select
 from starskip.star_tree.serving.answer_sql import Answer, answer_sql
-from starskip.star_tree.serving.tree_set import TreeSet, open_trees
-from starskip.star_tree.tree_artefact import ARTEFACT, CURRENT
+from starskip.star_tree.serving.tree_set import TreeSet, newest_snapshot, open_trees
 
 _CSV_NULL = "\\N"
 _WIDEST_CELL = 60
@@ -41,8 +41,9 @@ _WIDEST_CELL = 60
 def sql(directory: str, dialect: str, output: str, query: str) -> None:
     """Answer one aggregation query from the first star-tree that fits it.
 
-    Any table's name may stand in FROM: the table is the one that the trees were built from. Where DIR has
-    trees of several tables, as the store of the night has, FROM tells which. What no tree can answer is
+    Trees that were given a name (build --table) answer to it alone, in any case and with or without a
+    database before it; of others any name may stand in FROM. Where DIR has trees of several tables, as the
+    store of the night has, FROM tells which. What no tree can answer is
     computed from the table's files, and the reason is said. Approximate functions
     (DISTINCTCOUNTHLL, PERCENTILEEST, PERCENTILETDIGEST) come with the bound of their error.
 
@@ -52,7 +53,7 @@ def sql(directory: str, dialect: str, output: str, query: str) -> None:
       starskip sql --star-tree trees/sales --format json "SELECT COUNT(*) FROM t WHERE day >= '2026-01-01'"
       starskip sql --star-tree trees/sales --dialect spark "SELECT approx_count_distinct(user) FROM sales"
     """  # noqa: D301 - click reads the character \b as "keep these lines"
-    answer = answer_sql(_opened(directory, query), query, dialect)
+    answer = answer_sql(_opened(directory, query, dialect), query, dialect)
     if output == "json":
         click.echo(json.dumps(_document(answer)))
     elif output == "csv":
@@ -63,14 +64,14 @@ def sql(directory: str, dialect: str, output: str, query: str) -> None:
         _say(answer)
 
 
-def _opened(directory: str, query: str) -> TreeSet:
+def _opened(directory: str, query: str, dialect: str) -> TreeSet:
     store = ArtefactStore(storage_for(directory))
-    snapshot = store.snapshot(ARTEFACT, CURRENT)
+    snapshot = newest_snapshot(store)
     if snapshot is None:
         raise MissingSource(
             f"{directory}: there is no star-tree; build one with starskip star-tree build", source=directory
         )
-    named = table_names(query) if len(snapshot.tables) > 1 else ()
+    named = asked_names(sql_select(query, dialect)) if len(snapshot.tables) > 1 else []
     return open_trees(store, named[0] if named else None)
 
 

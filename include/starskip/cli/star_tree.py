@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import sys
+import time
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,18 +17,25 @@ import click
 
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.storage_for import storage_for
+from starskip.artefacts.store_clock import PROBES, store_clock
+from starskip.artefacts.vacuum import VacuumReport, vacuum
 from starskip.cli.progress import progress
-from starskip.errors import ConfigError, SourceError, StarskipError, printable
+from starskip.errors import ConfigError, MissingSource, SourceError, StarskipError, StorageError, printable
 from starskip.files.read_small_file import read_small_file
-from starskip.star_tree.build.publish_trees import PublishedTrees, TreeOrder, publish_trees, published_order
+from starskip.star_tree.build.publish_trees import PublishedTrees, publish_trees
+from starskip.star_tree.build.published_trees import published_orders
+from starskip.star_tree.build.tree_order import TreeOrder
 from starskip.star_tree.document_rows import document_header, document_rows
+from starskip.star_tree.query.asked_table import meant_table
 from starskip.star_tree.serving.tree_set import TreeSet, open_trees
 from starskip.star_tree.star_tree_config import StarTreeConfig
-from starskip.star_tree.tree_artefact import ARTEFACT, CURRENT, TableTrees
+from starskip.star_tree.tree_artefact import ARTEFACT, TableTrees
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 _SHOWN_BYTES = 1024
+_GRACE_HOURS = 24.0
+"""How long readers may go on with what a build or refresh has replaced."""
 _of_table = click.option(
     "--table", metavar="NAME", help="Of which table, where DIR has star-trees of several, as the night's has."
 )
@@ -41,6 +51,7 @@ def star_tree() -> None:
       starskip star-tree describe trees/sales
       starskip star-tree documents trees/sales --format csv | head
       starskip star-tree refresh trees/sales
+      starskip star-tree vacuum trees/sales
     """  # noqa: D301 - click reads the character \b as "keep these lines"
 
 
@@ -56,24 +67,33 @@ def star_tree() -> None:
 )
 @click.option("--output", required=True, metavar="DIR", help="Where the tree goes: new, empty, or of a tree.")
 @click.option("--cast", "casts", multiple=True, metavar="COLUMN=TYPE", help="Read a column as another type.")
-def build(source: str, config_files: Sequence[str], output: str, casts: Sequence[str]) -> None:
+@click.option(
+    "--table", metavar="NAME", help="The name that stands in FROM, and no other; any may, if left out."
+)
+def build(
+    source: str, config_files: Sequence[str], output: str, casts: Sequence[str], table: str | None
+) -> None:
     """Build the star-trees of a table and publish them in DIR, in the place of what was there.
 
     A tree that is there already is replaced in one step: readers see the old one or the new one. Nothing
-    else may lie in DIR, no tree of another table either.
+    else may lie in DIR, no tree of another table either. What was replaced more than a day ago is removed.
+    A folder that is kept as a Delta, Iceberg or Hudi table is refused: its files hold deleted rows too.
 
     \b
     Examples:
-      starskip star-tree build --input lineitem/ --config tree.json --output trees/lineitem
+      starskip star-tree build --input lineitem/ --config tree.json --output trees/lineitem --table lineitem
       starskip star-tree build --input a.csv --config t1.json --config t2.json --output trees/a
       starskip star-tree build --input x.parquet --config t.json --output t --cast l_shipdate=string
     """  # noqa: D301
     configs = tuple(config for name in config_files for config in _configs(name))
     _require_own(output, source)
-    order = TreeOrder(_table_name(source), _absolute(source), configs, dict(map(_cast, casts)))
+    if table is not None and not table.strip():
+        raise click.BadParameter("is empty; give the name that stands in FROM", param_hint="--table")
     store = _store(output)
-    _require_no_other_table(store, output, order.table)
-    _say(_published(store, order, rebuild=True), output)
+    order = TreeOrder(_table_name(source), _absolute(source), configs, dict(map(_cast, casts)))
+    order, in_place_of = _named(store, output, order, table)
+    _say(_published(store, order, rebuild=True, in_place_of=in_place_of), output)
+    _tidy(store, output)
 
 
 @star_tree.command(name="refresh")
@@ -82,18 +102,48 @@ def build(source: str, config_files: Sequence[str], output: str, casts: Sequence
 def refresh(directory: str, table: str | None) -> None:
     """Bring a tree up to date with its files: new files are added to it, changed ones mean a new build.
 
+    So do files of the tree that are gone or damaged. What was replaced more than a day ago is removed.
+
     \b
     Example:
       starskip star-tree refresh trees/sales
     """  # noqa: D301
-    store = _store(directory)
-    trees = _opened(directory, table)
-    order = published_order(store, trees.table)
-    if order is None:
-        raise StarskipError(
-            f"{directory}: there is no star-tree that this version could refresh; build it again"
-        )
+    store = _existing_store(directory)
+    order = _former_order(store, directory, table)
     _say(_published(store, order, rebuild=False), directory)
+    _tidy(store, directory)
+
+
+@star_tree.command(name="vacuum")
+@click.argument("directory", metavar="DIR")
+@click.option(
+    "--grace-hours",
+    type=click.FloatRange(0, 24 * 3650),
+    default=_GRACE_HOURS,
+    show_default=True,
+    metavar="N",
+    help="Keep what was replaced less than so many hours ago: readers may be at it.",
+)
+def vacuum_trees(directory: str, grace_hours: float) -> None:
+    """Remove the files of former trees, which builds and refreshes have replaced.
+
+    What is published stays, and so does whatever is younger than the grace time, by the clock of the store
+    that holds DIR: a build that runs meanwhile is safe if it takes less than that.
+
+    \b
+    Example:
+      starskip star-tree vacuum trees/sales --grace-hours 1
+    """  # noqa: D301
+    if math.isnan(grace_hours):
+        raise click.BadParameter("is no number of hours", param_hint="--grace-hours")
+    store = _existing_store(directory)
+    if ARTEFACT not in store.artefacts():
+        raise MissingSource(f"{directory}: there is no star-tree; nothing is to be removed", source=directory)
+    removed = _vacuumed(store, grace_hours)
+    for key, reason in removed.left_alone:
+        click.echo(f"vacuum: warning: {printable(key)} was left alone: {printable(reason)}", err=True)
+    files = _counted(len(removed.removed), "file")
+    click.echo(f"vacuum: {files} removed, {_counted(removed.removed_bytes, 'byte')} freed")
 
 
 @star_tree.command(name="describe")
@@ -153,12 +203,43 @@ def documents(directory: str, table: str | None, output: str, number: int) -> No
     writer.writerows(document_rows(tree))
 
 
-def _published(store: ArtefactStore, order: TreeOrder, *, rebuild: bool) -> PublishedTrees:
+def _published(
+    store: ArtefactStore, order: TreeOrder, *, rebuild: bool, in_place_of: Sequence[str] = ()
+) -> PublishedTrees:
     def run_tasks(label: str, items: Sequence[Item], function: Callable[[Item], Result]) -> list[Result]:
         return [function(item) for item in progress(label, items)]
 
-    now = datetime.now(UTC)
-    return publish_trees(run_tasks, store, order, now=now, created_by="starskip star-tree", rebuild=rebuild)
+    return publish_trees(
+        run_tasks,
+        store,
+        order,
+        now=datetime.now(UTC),
+        created_by="starskip star-tree",
+        rebuild=rebuild,
+        in_place_of=in_place_of,
+        clock_ns=time.time_ns,
+    )
+
+
+def _tidy(store: ArtefactStore, directory: str) -> None:
+    """Remove what was replaced long ago; the trees are published, so that a failure of this is a warning."""
+    try:
+        left_alone = _vacuumed(store, _GRACE_HOURS).left_alone
+    except StorageError as error:
+        left_alone = ((directory, str(error)),)
+    for key, reason in left_alone:
+        click.echo(f"star-tree: warning: {printable(key)} was not tidied: {printable(reason)}", err=True)
+
+
+def _vacuumed(store: ArtefactStore, grace_hours: float) -> VacuumReport:
+    return vacuum(
+        store,
+        now=store_clock(store.storage),
+        grace=timedelta(hours=grace_hours),
+        # Nobody goes back to a former tree.
+        keep_manifests=1,
+        artefacts=[ARTEFACT],
+    )
 
 
 def _say(published: PublishedTrees, directory: str) -> None:
@@ -174,6 +255,7 @@ def _say(published: PublishedTrees, directory: str) -> None:
 def _description(trees: TreeSet) -> dict[str, Any]:
     return {
         "table": trees.table,
+        "answers_to": trees.answers_to,
         "source": trees.published.source_path,
         "source_files": len(trees.recorded),
         "size_bytes": trees.size_bytes,
@@ -213,9 +295,8 @@ def _require_own(output: str, source: str) -> None:
         raise SourceError(f"{output}: lies in {source}, the table itself; name another", source=output)
     if folder.exists() and not folder.is_dir():
         raise SourceError(f"{output}: is a file; name a folder for the tree", source=output)
-    others = (
-        sorted(each.name for each in folder.iterdir() if each.name != ARTEFACT) if folder.exists() else []
-    )
+    own = (ARTEFACT, PROBES)
+    others = sorted(each.name for each in folder.iterdir() if each.name not in own) if folder.exists() else []
     if others:
         raise SourceError(
             f"{output}: holds something else ({others[0]}); name a new folder, or one of a star-tree",
@@ -223,20 +304,62 @@ def _require_own(output: str, source: str) -> None:
         )
 
 
-def _require_no_other_table(store: ArtefactStore, output: str, table: str) -> None:
-    snapshot = store.snapshot(ARTEFACT, CURRENT)
-    others = [name for name in snapshot.tables if name != table] if snapshot else []
+def _named(
+    store: ArtefactStore, output: str, order: TreeOrder, name: str | None
+) -> tuple[TreeOrder, Sequence[str]]:
+    """Return the order under its name, and the tables of the store whose place it takes.
+
+    A store keeps the name that it was given; one that was given none may get one for the same files.
+    """
+    former = published_orders(store)
+    is_same = {table: of is not None and of.source_path == order.source_path for table, of in former.items()}
+    given = next((of for of in former.values() if of is not None and of.is_named), None)
+    if name is None and given is not None and len(former) == 1:
+        if not is_same[given.table]:
+            raise SourceError(
+                f"{output}: holds the star-trees of {given.table}, which are of {given.source_path}; name a "
+                f"new folder, or give --table {given.table}",
+                source=output,
+            )
+        name = given.table
+    order = replace(order, table=name or order.table, is_named=name is not None)
+    others = [table for table in former if table != order.table]
+    if len(others) == 1 == len(former) and given is None and is_same[others[0]]:
+        return order, others
     if others:
         raise SourceError(
-            f"{output}: holds the star-trees of {others[0]}; name a new folder, or one of {table}",
+            f"{output}: holds the star-trees of {others[0]}; name a new folder, or one of {order.table}",
             source=output,
         )
+    return order, ()
+
+
+def _former_order(store: ArtefactStore, directory: str, table: str | None) -> TreeOrder:
+    """Return what the trees of DIR were built to, be their files or their manifest damaged."""
+    former = published_orders(store)
+    if not former:
+        raise StarskipError(f"{directory}: there is no star-tree; build one (starskip star-tree build)")
+    if table is None and len(former) > 1:
+        raise StarskipError(f"{directory}: has star-trees of {', '.join(sorted(former))}; name the table")
+    name = next(iter(former)) if table is None else meant_table(table, former)
+    if name is None:
+        raise StarskipError(f"{directory}: has no star-tree of {table}, but of {', '.join(sorted(former))}")
+    order = former[name]
+    if order is None:
+        raise StarskipError(
+            f"{directory}: there is no star-tree that this version could refresh; build it again"
+        )
+    return order
 
 
 def _opened(directory: str, table: str | None) -> TreeSet:
+    return open_trees(_existing_store(directory), table)
+
+
+def _existing_store(directory: str) -> ArtefactStore:
     if "://" not in directory and not Path(directory).is_dir():
         raise SourceError(f"{directory}: there is no such folder", source=directory)
-    return open_trees(_store(directory), table)
+    return _store(directory)
 
 
 def _counted(number: int, noun: str) -> str:

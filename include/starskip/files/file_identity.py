@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
@@ -15,12 +15,17 @@ RACY_NS = 2_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class FileIdentity:
-    """A version of a file: a disk tells ``modified_ns`` (since the epoch), an object store an ``etag``."""
+    """A version of a file: a disk tells ``modified_ns`` (since the epoch), an object store an ``etag``.
+
+    ``changed_ns``: when a disk last noted a change of content, owner, rights or name. It is no part of the
+    identity, since copies and chmod move it; where it alone differs, only the content can tell.
+    """
 
     path: str
     size_bytes: int
     modified_ns: int | None = None
     etag: str | None = None
+    changed_ns: int | None = field(default=None, compare=False)
 
     def to_text(self) -> str:
         """Return one line of ASCII, equal for equal identities only."""
@@ -42,7 +47,7 @@ def file_identity(path: Path) -> FileIdentity:
         found = path.stat()
     except OSError as error:
         raise SourceError(f"{path}: {error.strerror or error}", source=str(path)) from error
-    return FileIdentity(str(path), found.st_size, found.st_mtime_ns)
+    return FileIdentity(str(path), found.st_size, found.st_mtime_ns, changed_ns=found.st_ctime_ns)
 
 
 def is_racy(identity: FileIdentity, *, observed_at_ns: int) -> bool:

@@ -46,7 +46,11 @@ def _local_listing(path: str) -> FolderListing:
                     folders.append(entry.name)
                 elif entry.is_file():
                     found = entry.stat()
-                    files.append(FileIdentity(entry.path, found.st_size, found.st_mtime_ns))
+                    files.append(
+                        FileIdentity(
+                            entry.path, found.st_size, found.st_mtime_ns, changed_ns=found.st_ctime_ns
+                        )
+                    )
     return FolderListing(tuple(sorted(folders)), tuple(sorted(files, key=lambda file: file.path)))
 
 

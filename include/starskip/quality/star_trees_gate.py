@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from starskip.errors import SourceError, SourceOutage, StaleTree
+from starskip.errors import NotPlainFiles, SourceError, SourceOutage, StaleTree
 from starskip.quality.expectations import (
     Expectation,
     View,
@@ -23,6 +23,7 @@ from starskip.quality.stream_rows import published
 from starskip.settings import Settings
 from starskip.stages.build_star_trees import BUILT, FAILED, NOT_BUILT
 from starskip.stages.night import Night
+from starskip.star_tree.build.source_files import known_files
 from starskip.star_tree.build.source_table import source_table
 from starskip.star_tree.measure import COUNT_ROWS
 from starskip.star_tree.serving.star_tree import ScanRequest, StarTree
@@ -36,7 +37,7 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
     builds = published(night, "star_tree_builds").read_table([table]).to_pylist()
     trees = open_trees(night.store, table) if any(row["outcome"] in BUILT for row in builds) else None
     configs = [json.dumps(tree.config.to_document()) for tree in trees.trees] if trees else []
-    lake_rows = _lake_rows(night, table) if trees else None
+    lake_rows = _lake_rows(night, table, trees) if trees else None
     for row in builds:
         row["name"] = f"tree {row['tree']}"
         row["is_of_table"] = row["table"] == table
@@ -69,11 +70,14 @@ def _root(tree: StarTree) -> dict[str, Any]:
     return {"root_rows": counts.results()[0].as_py(), "documents_now": tree.documents_total}
 
 
-def _lake_rows(night: Night, table: str) -> int | None:
-    """Return the rows that the footers of the lake table's files tell, None where they tell none."""
+def _lake_rows(night: Night, table: str, trees: TreeSet) -> int | None:
+    """Return the rows that the footers of the lake table's files tell, None where they tell none.
+
+    What the trees recorded of files that are still the same is not looked up again.
+    """
     lake = night.lake_tables.get(table)
     try:
-        files = source_table(lake.path, lake.casts).files if lake else ()
+        files = source_table(lake.path, lake.casts, known_files(trees.recorded)).files if lake else ()
     except SourceOutage:
         raise
     except SourceError:
@@ -87,7 +91,7 @@ def _lake_rows(night: Night, table: str) -> int | None:
 def _stale(trees: TreeSet) -> int:
     try:
         trees.require_unchanged(at_most_seconds_ago=0.0)
-    except StaleTree:
+    except (StaleTree, NotPlainFiles):
         return 1
     return 0
 

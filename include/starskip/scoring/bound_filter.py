@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -102,28 +103,36 @@ class FilterBinder:
     _expressions: dict[tuple[Leaf, tuple[tuple[str, ...], ...]], Mask | None]
 
     def bind(
-        self, predicate: Predicate, literals: Literals, unknown_ratio: float | None = None
+        self,
+        predicate: Predicate,
+        literals: Literals,
+        unknown_ratio: float | None = None,
+        *,
+        is_optimized: bool = True,
     ) -> BoundFilter:
         """Return ``predicate`` with ``literals`` in its slots, as this window's segment runs it.
 
-        ``unknown_ratio``: share of rows that expressions keep, where the log tells it.
+        ``unknown_ratio``: share of rows that expressions keep, where the log tells it. ``is_optimized``:
+        whether the broker's optimizers saw it: a FILTER's ranges of one column stay two.
         """
+        bind = partial(self.bind, literals=literals, unknown_ratio=unknown_ratio)
         match predicate:
             case Constant(value):
                 return Fixed.EVERYTHING if value else Fixed.EMPTY
             case And(children):
+                if not is_optimized:
+                    return _bound_and([bind(child, is_optimized=False) for child in children])
                 return _bound_and(self._bind_all(children, literals, unknown_ratio))
             case Or(children):
-                legs = [self.bind(child, literals, unknown_ratio) for child in children]
+                legs = [bind(child, is_optimized=is_optimized) for child in children]
                 if any(isinstance(child, Filtered) for child in children):
                     # A WHERE that all rows pass reads nothing itself; FILTERs beside it still do.
                     legs = [leg for leg in legs if leg is not Fixed.EVERYTHING] or [Fixed.EVERYTHING]
                 return _bound_or(legs)
             case Not(child):
-                return _bound_not(self.bind(child, literals, unknown_ratio))
+                return _bound_not(bind(child, is_optimized=is_optimized))
             case Filtered(rows, child):
-                kept = self.bind(rows, literals, unknown_ratio)
-                return _bound_within(kept, self.bind(child, literals, unknown_ratio))
+                return _bound_within(bind(rows), bind(child, is_optimized=child == rows))
         return self._bind_range(predicate, literals, unknown_ratio)
 
     def bind_segment(

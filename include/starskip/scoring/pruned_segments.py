@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from starskip.scoring.leaf_masks import Literals, bound_texts, signed
 from starskip.sql.predicate import And, Filtered, Leaf, Operator, Or, Predicate
 from starskip.tables.row_window import ColumnWindow, RowWindow
-from starskip.tables.value_positions import ValuePositions
+from starskip.tables.value_positions import ValuePositions, literal_value
 
 _MOST_IN_VALUES = 10
 """DEFAULT_VALUE_PRUNER_IN_PREDICATE_THRESHOLD: longer lists are not looked at."""
@@ -54,8 +54,20 @@ def _is_outside(leaf: Leaf, literals: Literals, ends: ValuePositions) -> bool:
             return False
         low, high = texts_of_ends
         inclusive = (bool(leaf.low and leaf.low.inclusive), bool(leaf.high and leaf.high.inclusive))
-        return _misses(ends, low, high, inclusive=inclusive)
+        return _is_contradiction(ends, low, high, inclusive) or _misses(ends, low, high, inclusive=inclusive)
     return False
+
+
+def _is_contradiction(
+    ends: ValuePositions, low: str | None, high: str | None, inclusive: tuple[bool, bool]
+) -> bool:
+    """Tell whether no value at all lies between the bounds."""
+    if low is None or high is None:
+        return False
+    least, most = (literal_value(text, ends.values.type, exact=False) for text in (low, high))
+    if least is None or most is None:
+        return False
+    return bool(least > most if all(inclusive) else least >= most)
 
 
 def _misses(ends: ValuePositions, low: str | None, high: str | None, *, inclusive: Sequence[bool]) -> bool:

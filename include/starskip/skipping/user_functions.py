@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from starskip.skipping.expression import Call, Expression, Literal
 from starskip.skipping.generate_clause import Implication
+from starskip.skipping.padded_texts import of_padded_text
 
 _by_name: dict[str, Implication] = {}
 _failed: set[str] = set()
@@ -25,8 +26,8 @@ def map_function(name: str, implication: Implication) -> None:
 
 
 def implications() -> tuple[Implication, ...]:
-    """Return what generate_clause asks: of mapped functions, and of Spark's wrappers of predicates."""
-    return (_of_mapped_functions, _of_wrapped_predicate)
+    """Return what generate_clause asks: of mapped functions, of Spark's wrappers, and of CHAR(n)."""
+    return (_of_mapped_functions, _of_wrapped_predicate, of_padded_text)
 
 
 def _of_mapped_functions(node: Expression) -> Expression | None:
@@ -40,7 +41,10 @@ def _of_mapped_functions(node: Expression) -> Expression | None:
 
 def _asked(name: str, node: Expression) -> Expression | None:
     try:
-        return _by_name[name](node)
+        found = _by_name[name](node)
+        if found is not None and not isinstance(found, Expression):
+            raise TypeError(f"{type(found).__name__} is no expression")
+        return found
     except Exception as error:
         # A literal that it cannot take, say: then it tells nothing of this node, and others still do.
         if name not in _failed:
@@ -51,13 +55,27 @@ def _asked(name: str, node: Expression) -> Expression | None:
 
 
 def _of_wrapped_predicate(node: Expression) -> Expression | None:
-    """``(c = 1) <=> true`` is what Spark makes of CASE WHEN c = 1 THEN true ELSE false END."""
-    if not isinstance(node, Call) or node.name not in ("EqualTo", "EqualNullSafe"):
+    """``(c = 1) <=> true`` is what Spark makes of CASE WHEN c = 1 THEN true ELSE false END.
+
+    So it makes ``if(isnull(n), false, n.c = 1)`` of a comparison with a field of a struct.
+    """
+    if not isinstance(node, Call):
+        return None
+    if node.name == "If" and len(node.arguments) == 3:
+        _, found, otherwise = node.arguments
+        if _is_false(found):
+            return otherwise
+        return found if _is_false(otherwise) else None
+    if node.name not in ("EqualTo", "EqualNullSafe"):
         return None
     for inner, literal in ((node.left, node.right), (node.right, node.left)):
         if isinstance(inner, Call) and isinstance(literal, Literal) and _is_known_boolean(literal.value):
             return inner if literal.python else Call("Not", (inner,))
     return None
+
+
+def _is_false(node: Expression) -> bool:
+    return isinstance(node, Literal) and _is_known_boolean(node.value) and node.python is False
 
 
 def _is_known_boolean(value: pa.Scalar) -> bool:

@@ -49,7 +49,7 @@ class StarTrees:
     def __init__(self, session: SparkSession, directory: str, table: str | None = None) -> None:
         """Open the trees below ``directory``; ``table`` may be left out where there are trees of one only.
 
-        Raises StarskipError if there are none.
+        What another process refreshes later is seen within a second. Raises StarskipError if there are none.
         """
         self._session = session
         self._trees: TreeSet = open_trees(ArtefactStore(storage_for(directory)), table)
@@ -61,25 +61,26 @@ class StarTrees:
         return getattr(self._local, "last", None)
 
     def sql(self, sql: str, dialect: str = "spark", *, most_documents: int = MOST_DOCUMENTS) -> DataFrame:
-        """Return the answer as a DataFrame; any table's name may stand in FROM.
+        """Return the answer as a DataFrame.
 
-        What no tree answers, or only by reading more than ``most_documents``, is a plain query over the
-        table's files; an average of decimals is a double by a tree, and a decimal by Spark. Raises
-        UnsupportedQuery for what neither can answer, StaleTree for trees of other files.
+        Trees that were given a name answer to that name alone, others whatever stands in FROM. What no tree
+        answers, or only by reading more than ``most_documents``, is a plain query over the table's files; an
+        average of decimals is a double by a tree, and a decimal by Spark. Raises UnsupportedQuery for what
+        neither can answer, StaleTree for trees of other files.
         """
         found = answer_from_tree(self._trees, sql, dialect, most_documents=most_documents)
         if isinstance(found, str):
             self._local.last = LastAnswer(False, found, None)
-            return self._by_spark(sql, dialect)
+            return self._trees.with_current(lambda trees: self._by_spark(trees, sql, dialect))
         self._local.last = LastAnswer(True, None, found.documents_read)
         return self._session.createDataFrame(found.table)
 
-    def _by_spark(self, sql: str, dialect: str) -> DataFrame:
+    def _by_spark(self, trees: TreeSet, sql: str, dialect: str) -> DataFrame:
         select = sql_select(sql, dialect)
         make_exact(select)
         view = f"starskip_{uuid4().hex}"
-        put_table(select, view)
-        self._rows(self._trees.sources()).createOrReplaceTempView(view)
+        put_table(select, view, trees.answers_to)
+        self._rows(trees.sources()).createOrReplaceTempView(view)
         try:
             # Analysed at once, so that the view's name is needed no longer.
             return self._session.sql(select.sql(dialect="spark"))

@@ -7,6 +7,7 @@ or a backfill, leaves it alone. ``star_tree_builds`` of the night tells what bec
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ import pyarrow as pa
 
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.schemas import STAR_TREE_BUILDS
-from starskip.errors import ConfigError, StarskipError, TransientError, printable
+from starskip.errors import ConfigError, NotPlainFiles, StarskipError, TransientError, printable
 from starskip.lake.lake_table import LakeTable
 from starskip.stages.chosen_trees import ChosenTree, chosen_trees, held_trees
 from starskip.stages.engine import Engine
@@ -24,14 +25,10 @@ from starskip.stages.gate_verdicts import usable_tables
 from starskip.stages.night import Night, StageResult
 from starskip.stages.table_by_table import failure_words, is_of_one_table, is_ours
 from starskip.star_tree.build.build_tree import RunTasks
-from starskip.star_tree.build.publish_trees import (
-    Outcome,
-    PublishedTrees,
-    TreeOrder,
-    publish_trees,
-    published_order,
-)
+from starskip.star_tree.build.publish_trees import Outcome, PublishedTrees, publish_trees
+from starskip.star_tree.build.published_trees import known_of_table, published_order
 from starskip.star_tree.build.source_table import source_table
+from starskip.star_tree.build.tree_order import TreeOrder
 from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.star_tree.tree_artefact import TableTrees
 from starskip.star_tree.validate_config import validate_config
@@ -113,6 +110,9 @@ def _table_builds(
         return []
     try:
         return _built(run_tasks, night, table, lake, chosen)
+    except NotPlainFiles as error:
+        # No failure of the night: such a table has no star-trees, and the report tells why.
+        return [TreeBuild(tree, NOT_BUILT, str(error)) for tree in chosen]
     except Exception as error:
         if not (is_ours(error) or is_of_one_table(error)):
             raise
@@ -130,7 +130,7 @@ def _built(
 ) -> list[TreeBuild]:
     """Return what became of each tree."""
     faults: dict[StarTreeConfig, str] = {}
-    source = source_table(lake.path, lake.casts)
+    source = source_table(lake.path, lake.casts, known_of_table(night.store, table))
     types = {field.name: field.type for field in source.schema}
     lake_bytes = sum(file.identity.size_bytes for file in source.files)
     for tree in chosen:
@@ -140,10 +140,15 @@ def _built(
             faults[tree.config] = str(error)
     possible = tuple(tree.config for tree in chosen if tree.config not in faults)
     for configs in _whole_then_without_one(possible):
-        order = TreeOrder(table, lake.path, configs, lake.casts)
+        order = TreeOrder(table, lake.path, configs, lake.casts, is_named=True)
         try:
             published = publish_trees(
-                run_tasks, night.store, order, now=night.started_at, created_by=night.run_id
+                run_tasks,
+                night.store,
+                order,
+                now=night.started_at,
+                created_by=night.run_id,
+                clock_ns=time.time_ns,
             )
         except TransientError:
             raise

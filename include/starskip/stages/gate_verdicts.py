@@ -114,7 +114,7 @@ def usable_tables(night: Night, artefact: str, before: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1024)
 def _failed(chain: Chain, newest: ListedManifest, stage: str) -> tuple[GateVerdict, ...]:
-    parts = chain.read(newest.version).parts
+    parts = chain.read_or_before(newest.version).parts
     verdicts = (_verdict(table, stage, part, failed_only=True) for table, part in parts.items())
     return tuple(verdict for verdict in verdicts if verdict.checks)
 

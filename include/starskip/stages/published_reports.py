@@ -241,7 +241,7 @@ def _summary(chain: Chain, file: DataFile, source: str) -> ReportSummary:
 
 @lru_cache(maxsize=128)
 def _parts_of(chain: Chain, newest: ListedManifest) -> Mapping[str, Part]:
-    return chain.read(newest.version).parts
+    return chain.read_or_before(newest.version).parts
 
 
 def _parts(night: Night) -> Mapping[str, Part]:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from starskip.artefacts.aside import Aside
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.schemas import RECOMMENDATIONS
+from starskip.errors import StarskipError, TransientError
 from starskip.pinot.table_config import TableConfig
 from starskip.scoring.index_sizes import sizes_of
 from starskip.scoring.structure import Structure
@@ -33,6 +34,8 @@ from starskip.stages.tree_advice import TableRows, TreeOffer, tree_offer
 from starskip.stages.tree_properties import star_tree_properties
 from starskip.stages.trees_in_force import TreesInForce, star_trees_in_force
 from starskip.star_tree.build.build_tree import RunTasks
+from starskip.star_tree.build.published_trees import known_of_table
+from starskip.star_tree.build.source_table import SourceFile
 from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.tables.table_overview import TableOverview
 from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
@@ -119,11 +122,23 @@ def _tree_source(
 ) -> TreeSource | None:
     if "star_tree" not in night.settings.index_kinds.split(","):
         return None
-    rows = TableRows(night.lake_tables.get(table), night.segments_root)
+    rows = TableRows(night.lake_tables.get(table), night.segments_root, _known_files(night, table))
     run_tasks = EngineTasks(engine).run_tasks
     # Not the folder of what is published: this one is emptied.
     aside = night.store.write_aside("recommendations", night.date_text)
     return partial(_tree_offer, run_tasks, aside, table, shapes, overview, rows, night.settings)
+
+
+def _known_files(night: Night, table: str) -> Mapping[str, SourceFile]:
+    """Return what the table's published star-trees know of its files; nothing where that cannot be read."""
+    if table not in night.lake_tables:
+        return {}
+    try:
+        return known_of_table(night.store, table)
+    except TransientError:
+        raise
+    except StarskipError:
+        return {}
 
 
 def _tree_offer(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from starskip.artefacts.aside import Aside
-from starskip.errors import StarskipError, TransientError, printable
+from starskip.errors import NotPlainFiles, StarskipError, TransientError, printable
 from starskip.lake.lake_table import LakeTable
 from starskip.pinot.star_tree_rules import star_tree_rules
 from starskip.selection.entries_percentile import ShapeEntries
@@ -18,7 +18,7 @@ from starskip.stages.lake_sample import lake_sample
 from starskip.stages.tree_samples import column_types, segment_sample
 from starskip.stages.trees_in_force import NO_TREES_IN_FORCE, TreesInForce
 from starskip.star_tree.build.build_tree import RunTasks
-from starskip.star_tree.build.source_table import SourceTable, source_table
+from starskip.star_tree.build.source_table import SourceFile, SourceTable, source_table
 from starskip.star_tree.recommend.asked_shape import (
     AnswerableShape,
     UnanswerableShape,
@@ -36,10 +36,14 @@ _MOST_CANDIDATES = 6
 
 @dataclass(frozen=True, slots=True)
 class TableRows:
-    """Where rows of a table are: in the lake (which is taken if it is there), or in segments."""
+    """Where rows of a table are: in the lake (which is taken if it is there), or in segments.
+
+    ``known``: what is known of the lake table's files, by path, so that these need not be opened again.
+    """
 
     lake: LakeTable | None
     segments_root: str
+    known: Mapping[str, SourceFile] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,8 @@ def tree_offer(
             total_entries=total, note="there are neither segments nor a lake table to read rows of"
         )
     try:
-        types, multi_value = _columns(rows, overview)
+        source = _source(rows)
+        types, multi_value = _columns(source, overview)
         if not types:
             return TreeOffer(total_entries=total, note="nothing is known of the table's columns")
         # The queries are those of Pinot's log, so that its matcher decides, of the version advised for.
@@ -106,7 +111,7 @@ def tree_offer(
             return TreeOffer((), (), refused, total, 0.0, note)
         if not any(each.dimensions for each in answerable):
             return TreeOffer((), (), refused, total, 0.0, "no query filters or groups by a column")
-        sample = _sample(run_tasks, aside, table, rows, overview, answerable)
+        sample = _sample(run_tasks, aside, table, source, rows, overview, answerable)
         if not sample.parts:
             return TreeOffer((), (), refused, total, 0.0, "no rows could be read to estimate trees from")
         within = [each for each in answerable if each.dimensions <= sample.dimensions]
@@ -127,15 +132,24 @@ def tree_offer(
     return TreeOffer(trees.candidates, trees.refused, refused, total, table_bytes=sample.size_bytes)
 
 
-def _source(lake: LakeTable) -> SourceTable:
-    return source_table(lake.path, lake.casts)
+def _source(rows: TableRows) -> SourceTable | None:
+    """Return the lake table, None where rows of segments are to be read instead."""
+    if rows.lake is None:
+        return None
+    try:
+        return source_table(rows.lake.path, rows.lake.casts, rows.known)
+    except NotPlainFiles:
+        # Nothing is built of such a table, but Pinot's own trees are advised as if there were none.
+        if not rows.segments_root:
+            raise
+        return None
 
 
 def _columns(
-    rows: TableRows, overview: TableOverview | None
+    source: SourceTable | None, overview: TableOverview | None
 ) -> tuple[Mapping[str, pa.DataType], frozenset[str]]:
-    if rows.lake is not None:
-        types = {field.name: field.type for field in _source(rows.lake).schema}
+    if source is not None:
+        types = {each.name: each.type for each in source.schema}
         return types, frozenset(name for name, type_ in types.items() if pa.types.is_nested(type_))
     if overview is None:
         return {}, frozenset()
@@ -152,14 +166,15 @@ def _sample(
     run_tasks: RunTasks,
     aside: Aside,
     table: str,
+    source: SourceTable | None,
     rows: TableRows,
     overview: TableOverview | None,
     shapes: Sequence[AnswerableShape],
 ) -> TableSample:
     used = [each.dimensions for each in shapes if each.dimensions]
     measured = {pair.column for each in shapes for pair in each.pairs} - {"*"}
-    if rows.lake is not None:
-        return lake_sample(run_tasks, aside, table, _source(rows.lake), used, measured)
+    if source is not None:
+        return lake_sample(run_tasks, aside, table, source, used, measured)
     if overview is None:
         return TableSample(table, (), {}, 0.0, 0.0)
     return segment_sample(rows.segments_root, overview, used)

@@ -7,7 +7,7 @@ of the log. What Spark asked of lake tables is asked again with skipping and wit
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 
@@ -17,7 +17,7 @@ from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.manifest import Part
 from starskip.artefacts.schemas import VERDICTS
 from starskip.artefacts.snapshot import Snapshot
-from starskip.errors import UnsupportedQuery, printable
+from starskip.errors import StorageError, UnsupportedQuery, printable
 from starskip.sql.fingerprint import masked
 from starskip.sql.query_text import query_text
 from starskip.stages.build_star_trees import BUILT
@@ -36,6 +36,9 @@ from starskip.stages.table_by_table import (
 )
 from starskip.stages.verify_skipping import publish_skipping_verdicts
 from starskip.star_tree.aggregation_query import aggregation_query
+from starskip.star_tree.build.build_tree import RunTasks
+from starskip.star_tree.build.damaged_files import damaged_files
+from starskip.star_tree.build.published_trees import data_folder, published_part
 from starskip.star_tree.serving.answer_from_files import answer_from_files
 from starskip.star_tree.serving.answer_sql import answer_sql
 from starskip.star_tree.serving.fitting_tree import FittingTree, fitting_tree
@@ -60,7 +63,8 @@ class Asked:
 def verify_indexes(engine: Engine, night: Night) -> StageResult:
     """Publish ``verdicts`` and ``skipping_verdicts`` of the night's tables.
 
-    Those without a star-tree, or skipping index, of this night have none.
+    Those without a star-tree, or skipping index, of this night have none. Raises StorageError, after all is
+    published, where queries failed because files of a star-tree are gone or damaged.
     """
     tables = usable_tables(night, "star_tree_builds", "verify_indexes")
     skipping = publish_skipping_verdicts(engine, night)
@@ -93,6 +97,8 @@ def verify_indexes(engine: Engine, night: Night) -> StageResult:
     }
     parts = {table: Part(files) for table, files in written.items()}
     night.publish("verdicts", {**parts, **failed_parts(failures)})
+    failed = {shape.table for shape, proofs in zip(asked, proved, strict=True) if _has_failed(proofs)}
+    _require_whole(EngineTasks(engine).run_tasks, night.store, sorted(failed))
     told = {"tables": len(tables), "shapes": len(asked), **counts, **skipping.counts}
     return StageResult(told, (*warnings, *skipping.warnings))
 
@@ -107,7 +113,7 @@ def _asked(night: Night, table: str, snapshot_of: SnapshotSource) -> Iterator[As
         return
     workload = snapshot_of("workload", night.date_text)
     assert workload is not None
-    trees = open_trees(night.store, table)
+    trees = open_trees(night.store, table, by_any_name=True)
     advised = _advised(table, snapshot_of("recommendations", night.date_text))
     shapes = sorted(workload_shapes(workload.read_table([table])), key=_most_first)
     claimed = [
@@ -152,7 +158,8 @@ def _is_asked(trees: TreeSet, shape: ShapeWorkload, is_advised: bool) -> bool:
 
 def _proofs(store: ArtefactStore, asked: Asked) -> list[Proof]:
     try:
-        trees = open_trees(store, asked.table)
+        # The log tells whose query it is, whatever it calls the table (sales_OFFLINE, "db.sales").
+        trees = open_trees(store, asked.table, by_any_name=True)
         source = trees.sources()
     except Exception as error:
         return _failed_proofs(error, asked)
@@ -173,6 +180,25 @@ def _failed_proofs(error: Exception, asked: Asked) -> list[Proof]:
     if not (is_ours(error) or is_of_one_table(error)):
         raise error
     return [Proof(Verdict.FAILED, failure_words(error))] * len(asked.queries)
+
+
+def _has_failed(proofs: Sequence[Proof]) -> bool:
+    return any(proof.verdict is Verdict.FAILED for proof in proofs)
+
+
+def _require_whole(run_tasks: RunTasks, store: ArtefactStore, tables: Sequence[str]) -> None:
+    """Raise StorageError naming the tables whose star-trees have files that are gone or damaged."""
+    told = []
+    for table in tables:
+        published = published_part(store, table)
+        if published is not None and published.trees is not None:
+            bad = damaged_files(run_tasks, store.storage, data_folder(store), published.part)
+            told += [f"table {table}: {bad[0].name} of its star-trees is gone or damaged"] if bad else []
+    if told:
+        raise StorageError(
+            f"{'; '.join(told)}: run build_star_trees of this night again, which builds them anew",
+            location=told[0],
+        )
 
 
 def _row(shape: Asked, instance: int, proof: Proof) -> dict[str, object]:

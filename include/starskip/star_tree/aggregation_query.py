@@ -15,6 +15,7 @@ from sqlglot import exp
 from starskip.errors import UnsupportedQuery
 from starskip.star_tree.query.aggregate_call import AggregateCall, is_aggregate
 from starskip.star_tree.query.answer_names import answer_names
+from starskip.star_tree.query.asked_table import require_meant, table_name
 from starskip.star_tree.query.bound_columns import bound_columns
 from starskip.star_tree.query.conjuncts import Conjunct, conjuncts
 from starskip.star_tree.query.finishing import Finishing, finishing
@@ -43,18 +44,21 @@ class AggregationQuery:
 
 @bounded_depth()
 def aggregation_query(
-    sql: str, dialect: str = "pinot", columns: Collection[str] | None = None
+    sql: str, dialect: str = "pinot", columns: Collection[str] | None = None, *, answers_to: str | None = None
 ) -> AggregationQuery:
     """Parse ``sql`` in the dialect "pinot" or "spark".
 
     With ``columns``, those of the table, names are found whatever their case and spelt as the table spells
-    them. A ``?`` may stand for a literal, as in the shapes of a log. Raises UnsupportedQuery, whose reason is
-    one of sql_select's, "unknown_column", or why no star-tree can answer: "several_tables", "subquery",
-    "window", "filter_clause", "function", "distinct", "expression", "argument", "several_columns",
+    them. ``answers_to``: the only table that may stand in FROM; None for any. A ``?`` may stand for a
+    literal, as in the shapes of a log. Raises UnsupportedQuery, whose reason is one of sql_select's,
+    "unknown_column", "another_table", or why no star-tree can answer: "several_tables", "subquery", "window",
+    "filter_clause", "function", "distinct", "expression", "argument", "several_columns",
     "aggregate_in_filter", "grouping", "not_grouped", "not_an_aggregation", "sample", "ordinal".
     """
     select = sql_select(sql, dialect)
     table = single_table(select)
+    if answers_to is not None:
+        require_meant(table_name(table), answers_to)
     known_functions(select)
     bound_columns(select, table, columns)
     names = answer_names(select, select_tokens(sql, dialect), sql, dialect)

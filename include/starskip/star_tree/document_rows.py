@@ -13,6 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from starskip.star_tree.function_column_pair import FunctionColumnPair
+from starskip.star_tree.measures.sketches import QUANTILE_SKETCHES
+from starskip.star_tree.measures.values_apart import parted
 from starskip.star_tree.serving.star_tree import StarTree
 
 STAR = "*"
@@ -73,8 +75,16 @@ def _dimension(tree: StarTree, name: str, numbers: np.ndarray[Any, Any]) -> list
 
 def _pair(tree: StarTree, pair: FunctionColumnPair, numbers: np.ndarray[Any, Any]) -> list[str]:
     kept = [tree.documents.measure(numbers, measure) for measure in pair.measures]
-    columns = [_texts(array.results()) for array in kept if array is not None]
+    texts_of = _sketches if pair.measures[0].kind in QUANTILE_SKETCHES else _texts
+    columns = [texts_of(array.results()) for array in kept if array is not None]
     return ["|".join(texts) for texts in zip(*columns, strict=True)]
+
+
+def _sketches(values: pa.Array) -> Iterator[str]:
+    """Yield sketches of quantiles as base64, and behind them what is counted beside them."""
+    for stored in values.to_pylist():
+        sketch, apart = parted(stored)
+        yield f"{value_text(sketch)}{apart}"
 
 
 def _texts(values: pa.Array) -> Iterator[str]:

@@ -51,8 +51,10 @@ class TreeRecord:
 class TableTrees:
     """All trees of a table, over the same files of it.
 
-    ``dictionaries``: the file of each dimension's values; ``sources_file`` lists the table's files with
-    their identities; ``schema`` and ``casts`` are those of ``SourceTable``.
+    ``dictionaries``: the file of each dimension's values; ``sources_file`` lists the table's files with their
+    identities; ``schema`` and ``casts`` are those of ``SourceTable``. ``is_named``: whether the table was
+    given its name, to which alone the trees then answer. ``counts_nan``: whether sketches of quantiles count
+    NaN, as they do since they follow one rule with scans.
     """
 
     source_path: str
@@ -62,6 +64,12 @@ class TableTrees:
     sources_file: str
     dictionaries: Mapping[str, str]
     trees: tuple[TreeRecord, ...]
+    is_named: bool = False
+    counts_nan: bool = True
+
+    def lacks_nan(self, column: str) -> bool:
+        """Tell whether sketches of that column's quantiles may have left out values that are there."""
+        return not self.counts_nan and pa.types.is_floating(self.schema.field(column).type)
 
     def to_properties(self) -> dict[str, Any]:
         """Return the properties of the published part."""
@@ -74,6 +82,8 @@ class TableTrees:
             "sources_file": self.sources_file,
             "dictionaries": dict(self.dictionaries),
             "trees": [tree.to_document() for tree in self.trees],
+            "is_named": self.is_named,
+            "counts_nan": self.counts_nan,
         }
 
     @classmethod
@@ -89,4 +99,6 @@ class TableTrees:
             sources_file=properties["sources_file"],
             dictionaries=properties["dictionaries"],
             trees=tuple(TreeRecord.from_document(tree) for tree in properties["trees"]),
+            is_named=properties.get("is_named", False),
+            counts_nan=properties.get("counts_nan", False),
         )

@@ -118,9 +118,14 @@ def _is_within(value: Any, bounds: tuple[Any, Any] | None) -> bool:
         return False
     if value is None or bounds[0] is None or bounds[1] is None:
         return value is bounds[0] is bounds[1]
-    least, greatest = float(bounds[0]), float(bounds[1])
-    slack = FLOAT_RATIO * max(abs(least), abs(greatest))
-    return least - slack <= float(value) <= greatest + slack
+    return _is_at_most(float(bounds[0]), float(value)) and _is_at_most(float(value), float(bounds[1]))
+
+
+def _is_at_most(low: float, high: float) -> bool:
+    """Tell whether one value is below another, or nearly the same; NaN is the greatest."""
+    if math.isnan(high):
+        return True
+    return not math.isnan(low) and (low <= high or math.isclose(low, high, rel_tol=FLOAT_RATIO))
 
 
 def _sorted_rows(table: pa.Table, approximate: Mapping[int, object]) -> list[Row]:

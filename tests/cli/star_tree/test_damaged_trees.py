@@ -47,3 +47,42 @@ def test_a_damaged_file_is_named_and_a_build_mends_it(star_tree: Any, damage: st
             star_tree.built(source, CONFIG)
             assert star_tree.documents() == documents
     assert len(refused) >= 6
+
+
+@pytest.mark.parametrize("damage", ["cut", "zeros"])
+@pytest.mark.parametrize("name", ["base", "star", "nodes", "dictionary", "sources"])
+def test_a_refresh_builds_anew_what_is_damaged_and_asks_for_nobody(
+    star_tree: Any, name: str, damage: str
+) -> None:
+    star_tree.built(star_tree.write("seed.csv", ROWS), CONFIG, options=("--table", "views"))
+    documents = star_tree.documents()
+    hurt(next(star_tree.tree.rglob(f"*-{name}.parquet")), damage)
+    result = star_tree.refresh()
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "gone or damaged): " in result.stdout and "built (" in result.stdout
+    assert star_tree.documents() == documents
+    assert "unchanged" in star_tree.refresh().stdout
+
+
+@pytest.mark.parametrize("damage", ["cut", "zeros"])
+@pytest.mark.parametrize("step", ["refresh", "build"])
+def test_a_damaged_manifest_is_mended_by_the_next_step(star_tree: Any, damage: str, step: str) -> None:
+    source = star_tree.write("seed.csv", ROWS)
+    star_tree.built(source, CONFIG, options=("--table", "views"))
+    documents = star_tree.documents()
+    query = ("sql", "--star-tree", star_tree.tree, "SELECT SUM(Impressions) FROM views")
+    for _ in range(2):
+        for path in star_tree.tree.rglob("*.json"):
+            hurt(path, damage)
+        result = star_tree.call(*query)
+        assert (result.exit_code, result.stderr.count("\n")) == (3, 1)
+        assert "is damaged; refresh them (starskip star-tree refresh), which builds" in result.stderr
+        mended = star_tree.refresh() if step == "refresh" else star_tree.build(source, CONFIG)
+        assert (mended.exit_code, mended.stderr) == (0, "")
+        assert star_tree.documents() == documents
+        assert star_tree.call(*query).exit_code == 0
+    star_tree.built(source, CONFIG)
+    hurt(max(star_tree.tree.rglob("*.json")), damage)
+    assert star_tree.documents() == documents, "the version before stands in for it"
+    vacuum = star_tree.call("star-tree", "vacuum", star_tree.tree)
+    assert vacuum.exit_code == 0

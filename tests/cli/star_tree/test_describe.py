@@ -10,7 +10,8 @@ import pytest
 from seed_example import CONFIG, ROWS
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.storage_for import storage_for
-from starskip.star_tree.build.publish_trees import TreeOrder, publish_trees
+from starskip.star_tree.build.publish_trees import publish_trees
+from starskip.star_tree.build.tree_order import TreeOrder
 from starskip.star_tree.star_tree_config import StarTreeConfig
 
 LEAVES = {
@@ -52,6 +53,7 @@ def test_json(star_tree: Any) -> None:
     own = {"skipStarNodeCreationForDimensions": [], **CONFIG}
     assert json.loads(describe(star_tree, "--format", "json")) == {
         "table": "seed",
+        "answers_to": None,
         "source": str(source),
         "source_files": 2,
         "size_bytes": on_disk,

@@ -85,7 +85,9 @@ CASES: dict[str, Expression] = {
     ),
     "(id#1L < v#2L)": Call("LessThan", (c("id"), c("v"))),
     "((v#12L + 1) > 5)": Call("GreaterThan", (Call("Add", (c("v"), big(1))), text("5"))),
-    "(cast(id#11L as decimal(20,0)) = 5)": Call("EqualTo", (Call("Cast", (c("id"),)), text("5"))),
+    "(cast(id#11L as decimal(20,0)) = 5)": Call(
+        "EqualTo", (Call("Cast", (c("id"), text("decimal(20,0)"))), text("5"))
+    ),
     "(Agent(s#14) = k00)": Call("EqualTo", (Call("udf:agent", (c("s"),)), text("k00"))),
     "(near(f#1, st#2.b, 1.5) < 3)": Call(
         "LessThan", (Call("udf:near", (c("f"), c("st", "b"), text("1.5"))), text("3"))

@@ -33,7 +33,7 @@ def table_of(spark: SparkSession, tmp_path: Path) -> Callable[..., str]:
         frame.write.format(file_format).partitionBy(*by).save(str(folder))
         aged(folder)
         if indexes:
-            skipping.create(spark, str(folder), indexes, file_format=file_format)
+            skipping.create(spark, str(folder), indexes, format=file_format)
         return str(folder)
 
     return made

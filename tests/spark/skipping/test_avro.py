@@ -51,7 +51,7 @@ spark.range(0, 100, 1, 5).selectExpr(
 ).write.format("avro").save(path)
 aged(Path(path))
 indexes = ["minmax:id", "prefix:s:2", "suffix:s:1", "minmax:ts", "valuelist:day", "bloom:dec", "minmax:d"]
-skipping.create(spark, path, [*indexes, "nulls:d", "minmax:n.b"], file_format="avro")
+skipping.create(spark, path, [*indexes, "nulls:d", "minmax:n.b"], format="avro")
 spark.sql(f"CREATE TABLE t USING avro LOCATION '{path}'")
 
 

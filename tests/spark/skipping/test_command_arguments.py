@@ -105,7 +105,7 @@ def test_one_file_of_a_table_and_a_glob_of_them(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     table = lines_of(tmp_path / "t", {f"f{at}.json": f'{{"a": {at}}}' for at in range(3)})
-    skipping.create(spark, table, ["minmax:a"], file_format="json")
+    skipping.create(spark, table, ["minmax:a"], format="json")
     skipping.enable(spark)
     with caplog.at_level(logging.WARNING, "starskip.skipping"):
         assert newest_version(f"{table}/f1.json/_starskip") is None

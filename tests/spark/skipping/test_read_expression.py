@@ -178,3 +178,29 @@ def test_all_of_sparks_expressions_that_are_not_deterministic_are_known() -> Non
     }
     assert found
     assert found <= NONDETERMINISTIC
+
+
+def calls_of(found: list[Expression], name: str) -> list[tuple[Any, ...]]:
+    every = [each for one in found for each in nodes(one) if isinstance(each, Call) and each.name == name]
+    return [tuple(each.python for each in call.arguments if isinstance(each, Literal)) for call in every]
+
+
+def test_what_a_cast_makes_of_a_column(spark: SparkSession, read: Read) -> None:
+    assert calls_of(read("cast(d AS int) = 3"), "Cast") == [("int",)]
+    assert calls_of(read("cast(d AS decimal(20,2)) = 3"), "Cast") == [("decimal(20,2)",)]
+    assert calls_of(read("cast(cast(d AS int) AS string) = '3'"), "Cast") == [("string",), ("int",)]
+    assert calls_of(read("try_cast(s AS int) = 3"), "TryCast") == [("int",)]
+    assert calls_of(read("try_cast(s AS int) = 3"), "Cast") == []
+    # What does not fit is an error in the one mode, and another value in the other.
+    spark.conf.set("spark.sql.ansi.enabled", "false")
+    try:
+        assert calls_of(read("cast(id AS tinyint) = 3"), "LegacyCast") == [("tinyint",)]
+    finally:
+        spark.conf.unset("spark.sql.ansi.enabled")
+
+
+def test_which_function_of_a_class_is_called(read: Read) -> None:
+    ((_, name),) = calls_of(read("luhn_check(s)"), "StaticInvoke")
+    assert name == '"isLuhnNumber"'
+    ((schema, _),) = calls_of(read("size(from_json(s, 'array<int>')) = 3"), "JsonToStructs")
+    assert "array" in schema and "integer" in schema

@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.star_tree.build.publish_trees import PublishedTrees, TreeOrder, publish_trees
+from starskip.star_tree.build.publish_trees import PublishedTrees, publish_trees
 from starskip.star_tree.build.source_table import SourceTable
+from starskip.star_tree.build.tree_order import TreeOrder
 from starskip.star_tree.serving.tree_set import open_trees
 
 NOW = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)

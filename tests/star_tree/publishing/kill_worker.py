@@ -19,7 +19,8 @@ import pyarrow as pa
 from killed_writes import kill_at
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.local_storage import LocalStorage
-from starskip.star_tree.build.publish_trees import TreeOrder, publish_trees
+from starskip.star_tree.build.publish_trees import publish_trees
+from starskip.star_tree.build.tree_order import TreeOrder
 from starskip.star_tree.measure import COUNT_ROWS
 from starskip.star_tree.serving.star_tree import ScanRequest
 from starskip.star_tree.serving.tree_set import open_trees

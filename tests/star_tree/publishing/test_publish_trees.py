@@ -14,10 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.errors import StarskipError, StorageError
+from starskip.errors import StaleTree, StarskipError, StorageError
 from starskip.star_tree.build import publish_trees as publishing
 from starskip.star_tree.build.document_files import read_documents
 from starskip.star_tree.build.publish_trees import Outcome
+from starskip.star_tree.build.published_trees import published_order
 from starskip.star_tree.build.source_files import SourceChanges
 from starskip.star_tree.build.source_table import source_table
 from starskip.star_tree.serving.tree_set import open_trees
@@ -175,16 +176,59 @@ def test_trees_of_other_tables_stay(table: Any) -> None:
     assert len(open_trees(table.store, "other").trees) == 1
 
 
-def test_a_damaged_file_of_the_tree_before_is_told_and_mended_by_a_build(table: Any) -> None:
+@pytest.mark.parametrize("growth", [False, True])
+@pytest.mark.parametrize("damage", ["gone", "cut", "changed", "zeros"])
+@pytest.mark.parametrize(
+    "name", ["base.parquet", "star.parquet", "nodes.parquet", "dictionary.parquet", "sources.parquet"]
+)
+def test_a_tree_with_a_damaged_file_is_built_anew(table: Any, name: str, damage: str, growth: bool) -> None:
     part = table.publish().part
-    base = next(file.name for file in part.files if file.file_name == "base.parquet")
-    whole = table.objects[base]
-    table.objects[base] = whole[:100] + b"\xff" * 8 + whole[108:]
-    table.write("3.parquet", table.rows(4))
-    with pytest.raises(StorageError, match="is gone or damaged"):
-        table.publish()
-    assert table.publish(rebuild=True).outcome is Outcome.BUILT
+    hurt = next(file.name for file in part.files if file.file_name == name)
+    whole = table.objects[hurt]
+    damaged = {
+        "cut": whole[:-9],
+        "changed": whole[:20] + b"\xff" * 8 + whole[28:],
+        "zeros": bytes(len(whole)),
+    }
+    table.objects.pop(hurt)
+    table.objects.update({hurt: damaged[damage]} if damage != "gone" else {})
+    if growth:
+        table.write("3.parquet", table.rows(4))
+    built = table.publish()
+    assert built.outcome is Outcome.BUILT
+    told = "its list of files is" if name == "sources.parquet" else f"{name} of the tree"
+    assert built.reason == f"{told} gone or damaged"
     assert table.documents() == table.in_full()
+    assert table.publish().outcome is Outcome.UNCHANGED
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b'{"format_version":"x"}', b"torn", None])
+def test_a_damaged_manifest_asks_for_nobody(table: Any, content: bytes | None) -> None:
+    """The version before stands in for it; where there is none, what was ordered lies beside the files."""
+    table.publish()
+    order = published_order(table.store, "t")
+    before = table.documents()
+
+    def damage() -> None:
+        newest = max(name for name in table.objects if "/manifests/" in name)
+        table.objects[newest] = table.objects[newest][:-5] if content is None else content
+
+    damage()
+    assert published_order(table.store, "t") == order
+    built = table.publish()
+    assert (built.outcome, built.reason) == (Outcome.BUILT, "its manifest was damaged")
+    assert table.documents() == before
+    table.write("3.parquet", table.rows(4))
+    assert table.publish().outcome is Outcome.REFRESHED
+    damage()
+    with pytest.raises(StaleTree, match=r"new: .*3\.parquet"):
+        open_trees(table.store).require_unchanged()
+    assert table.publish().outcome is Outcome.REFRESHED
+    assert table.documents() == table.in_full()
+    damage()
+    (table.folder / "3.parquet").unlink()
+    assert table.publish().reason == "same configuration, same files", "as the version before the damage"
+    assert table.documents() == before
 
 
 @pytest.mark.parametrize("fault", ["growth", "stale"])
@@ -199,7 +243,7 @@ def test_a_planted_fault_is_found(table: Any, monkeypatch: pytest.MonkeyPatch, f
             test_a_new_file_alone_is_read_and_the_tree_is_that_of_a_full_build(table, 500_000)
     else:
         nothing = SourceChanges((), (), ())
-        monkeypatch.setattr(publishing, "changes_since", lambda recorded, listed: nothing)
+        monkeypatch.setattr(publishing, "changes_since", lambda recorded, listed, digests: nothing)
         with pytest.raises(AssertionError):
             test_what_cannot_be_subtracted_is_built_again_and_said(table, "rewritten")
 

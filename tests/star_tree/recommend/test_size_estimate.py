@@ -12,7 +12,8 @@ from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.storage_for import storage_for
 from starskip.stages.engine_tasks import EngineTasks
 from starskip.stages.local_engine import LocalEngine
-from starskip.star_tree.build.publish_trees import TreeOrder, publish_trees
+from starskip.star_tree.build.publish_trees import publish_trees
+from starskip.star_tree.build.tree_order import TreeOrder
 from starskip.star_tree.recommend.document_bytes import SampledRows
 from starskip.star_tree.recommend.simulated_tree import SimulatedTree, TreeLayout
 from starskip.star_tree.recommend.size_estimate import pinot_size_estimate, size_estimate

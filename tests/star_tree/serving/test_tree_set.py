@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from starskip.errors import StaleTree
-from starskip.star_tree.build import source_files
+from starskip.star_tree.build import file_digests
 
 
 @pytest.fixture
@@ -21,13 +21,13 @@ def opened(trees: Any, tmp_path: Path) -> Any:
 
 def count_digests(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     taken: list[Any] = []
-    digest = source_files._digest
+    digest = file_digests._digest
 
     def counted(file: Any) -> str:
         taken.append(file)
         return digest(file)
 
-    monkeypatch.setattr(source_files, "_digest", counted)
+    monkeypatch.setattr(file_digests, "_digest", counted)
     return taken
 
 

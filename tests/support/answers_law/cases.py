@@ -17,12 +17,12 @@ PAIRS = [
     *(f"COUNT__{name}" for name in ("m_small", "m_text", "m_wild")),
     *(f"{function}__{name}" for function in ("SUM", "AVG", "MINMAXRANGE") for name in NUMBERS),
     *(f"{function}__{name}" for function in ("MIN", "MAX") for name in POOLS),
-    *("SUM__m_wild", "AVG__m_wild"),
-    *(f"DISTINCTCOUNTHLL__{name}" for name in ("m_small", "m_text", "m_date", "d_text", "m_dec")),
+    *(f"{function}__m_wild" for function in ("SUM", "AVG", "MINMAXRANGE")),
+    *(f"DISTINCTCOUNTHLL__{name}" for name in ("m_small", "m_text", "m_date", "d_text", "m_dec", "m_wild")),
     *(
         f"{function}__{name}"
         for function in ("PERCENTILEEST", "PERCENTILETDIGEST")
-        for name in ("m_small", "m_float")
+        for name in ("m_small", "m_float", "m_wild")
     ),
 ]
 GROUP_TEMPLATES = {

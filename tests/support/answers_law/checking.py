@@ -17,7 +17,8 @@ import pyarrow.parquet as pq
 from answers_law.question import Aggregate, Question
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.storage_for import storage_for
-from starskip.star_tree.build.publish_trees import TreeOrder, publish_trees
+from starskip.star_tree.build.publish_trees import publish_trees
+from starskip.star_tree.build.tree_order import TreeOrder
 from starskip.star_tree.serving.answer_sql import Answer, answer_sql
 from starskip.star_tree.serving.tree_set import TreeSet, open_trees
 from starskip.star_tree.star_tree_config import StarTreeConfig
@@ -118,5 +119,9 @@ def _rank_agrees(aggregate: Aggregate, value: Any, ordered: list[Any] | None, ra
     values = np.array([float(each) for each in ordered])
     # One value of few is a coarse step; a t-digest lies between two of them.
     slack = ratio + (1 if aggregate.function == "PERCENTILETDIGEST" else 1e-9) / len(values)
-    below, up_to = (values < float(value) - 1e-9).mean(), (values <= float(value) + 1e-9).mean()
+    is_nan = np.isnan(values)
+    if math.isnan(value):  # the greatest
+        below, up_to = (~is_nan).mean(), 1.0
+    else:
+        below, up_to = (values < float(value) - 1e-9).mean(), (values <= float(value) + 1e-9).mean()
     return bool(below - slack <= aggregate.percentile / 100 <= up_to + slack)

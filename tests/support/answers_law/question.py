@@ -98,7 +98,7 @@ class Aggregate:
             case "MINMAXRANGE":
                 wide = (
                     "DOUBLE"
-                    if self.column == "m_float"
+                    if self.column in ("m_float", "m_wild")
                     else "DECIMAL(38,2)"
                     if "dec" in self.column
                     else "HUGEINT"

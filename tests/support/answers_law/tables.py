@@ -34,7 +34,7 @@ POOLS: dict[str, tuple[pa.DataType, list[Any]]] = {
     "m_small": (pa.int32(), list(range(-20, 21))),
     "m_dec": (pa.decimal128(15, 2), [Decimal(n) / 100 for n in range(-500, 2000, 37)]),
     "m_float": (pa.float64(), [n / 7 for n in range(-30, 31)]),
-    "m_wild": (pa.float64(), [1.5, -2.5, math.inf, -math.inf, math.nan, 0.0]),
+    "m_wild": (pa.float64(), [1.5, -2.5, math.inf, -math.inf, math.nan, 0.0, -0.0]),
     "m_text": (pa.string(), ["", "b", "B", "bb", "é", "日", "~"]),
     "m_date": (pa.date32(), [_START + timedelta(days=n) for n in range(0, 99, 7)]),
 }

@@ -10,7 +10,8 @@ from starskip.skipping.metadata.table_metadata import TableMetadata
 def describe_metadata(metadata: TableMetadata, location: str) -> dict[str, Any]:
     """Return files, rows, versions and bytes of metadata and of each index.
 
-    ``files_known`` of an index: those of which it has metadata, whatever that says.
+    ``files_known`` of an index: those of which it has metadata, whatever that says. ``fault``: why it is not
+    understood here, None where it is.
     """
     segments = metadata.segments
     understood = {index.specification for index in metadata.indexes}
@@ -19,6 +20,7 @@ def describe_metadata(metadata: TableMetadata, location: str) -> dict[str, Any]:
             "index": name,
             "state": "active" if is_active else "deleted",
             "understood": name in understood or not is_active,
+            "fault": metadata.not_understood.get(name),
             "files_known": metadata.files_known(name),
             "size_bytes": metadata.size_bytes(name),
         }

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.chain import Chain
 from starskip.artefacts.storage import Storage
 from starskip.artefacts.storage_for import storage_for
 from starskip.errors import ConfigError, SourceError
+from starskip.skipping.failing_indexes import reason_of_failure
 from starskip.skipping.metadata.table_metadata import TableMetadata
 from starskip.skipping.metadata.table_state import ARTEFACT, CURRENT, TableState
 from starskip.skipping.registry import index_from_specification
@@ -37,9 +40,8 @@ def read_metadata(storage: Storage) -> TableMetadata | None:
     state = TableState.from_parts(manifest.parts) if manifest else None
     if manifest is None or state is None:
         return None
-    known = (_understood(specification) for specification in state.active)
-    indexes = tuple(index for index in known if index is not None)
-    return TableMetadata(storage, manifest.version, state, indexes)
+    indexes, not_understood = understood_indexes(state.active)
+    return TableMetadata(storage, manifest.version, state, indexes, not_understood=not_understood)
 
 
 def existing_metadata(storage: Storage) -> TableMetadata:
@@ -53,9 +55,17 @@ def existing_metadata(storage: Storage) -> TableMetadata:
     return metadata
 
 
-def _understood(specification: str) -> SkippingIndex | None:
-    # A type of a user's own whose module is not loaded in this process: its predicates skip nothing.
-    try:
-        return index_from_specification(specification)
-    except ConfigError:
-        return None
+def understood_indexes(specifications: Iterable[str]) -> tuple[tuple[SkippingIndex, ...], dict[str, str]]:
+    """Return the indexes whose types are known in this process and can be made, and why the others are not.
+
+    One of the others may be of a type of a user's own, whose module is not loaded here or has a fault.
+    """
+    found, why_not = [], {}
+    for specification in specifications:
+        try:
+            found.append(index_from_specification(specification))
+        except ConfigError as error:
+            why_not[specification] = str(error)
+        except Exception as error:
+            why_not[specification] = reason_of_failure(error)
+    return tuple(found), why_not

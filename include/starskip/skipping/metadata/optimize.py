@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -13,6 +14,7 @@ from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.artefacts.aside import Aside
 from starskip.artefacts.manifest import DataFile, Manifest, Part
 from starskip.artefacts.storage import Storage
+from starskip.errors import printable
 from starskip.skipping.metadata.commit_refresh import Commit, PlanOvertaken
 from starskip.skipping.metadata.metadata_files import (
     FILES_SCHEMA,
@@ -29,6 +31,7 @@ from starskip.skipping.metadata.table_metadata import TableMetadata
 from starskip.skipping.metadata.table_state import ARTEFACT, CURRENT, TableState
 
 _ATTEMPTS = 5
+log = logging.getLogger("starskip.skipping")
 
 
 def optimize_metadata(storage: Storage, commit: Commit) -> int | None:
@@ -64,8 +67,9 @@ def _optimize(aside: Aside, metadata: TableMetadata, commit: Commit) -> Manifest
         schema=FILES_SCHEMA,
     )
     groups = {
-        index: _written(aside, metadata, index, order)
+        index: written
         for index in sorted({name for segment in before.values() for name in segment.groups})
+        if (written := _written(aside, metadata, index, order)) is not None
     }
     merged = Segment(
         metadata.files, metadata.source.generation, write_files(aside, files.take(order)), groups
@@ -116,11 +120,24 @@ class _Places:
         return np.concatenate(dead) if dead else np.empty(0, np.int64)
 
 
-def _written(aside: Aside, metadata: TableMetadata, index: str, order: pa.Array) -> tuple[DataFile, ...]:
+def _written(
+    aside: Aside, metadata: TableMetadata, index: str, order: pa.Array
+) -> tuple[DataFile, ...] | None:
+    """Return the files of an index's rows of all segments, None where they cannot be merged.
+
+    An index type of a user's own that gives other columns than it did leaves the others as they are.
+    """
     of = next((files for s in metadata.segments.values() if (files := s.groups.get(index))), ())
     if not of:
         return ()
     schema = read_schema(metadata.storage, of[0])
+    parts = (files for segment in metadata.segments.values() for files in segment.groups.get(index, ()))
+    if any(not read_schema(metadata.storage, each).equals(schema) for each in parts):
+        log.warning(
+            "%s: left out, since its metadata has columns of several kinds; the next refresh makes it anew",
+            printable(index),
+        )
+        return None
     tables = []
     for name, segment in metadata.segments.items():
         files, positions = segment.groups.get(index), metadata.live[name]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 from typing import Protocol
 from uuid import uuid4
 
@@ -28,7 +29,6 @@ from starskip.skipping.metadata.refresh_plan import RefreshPlan, plan_refresh
 from starskip.skipping.metadata.table_metadata import TableMetadata
 from starskip.skipping.metadata.table_source import TableSource
 from starskip.skipping.metadata.table_state import ARTEFACT, CURRENT
-from starskip.skipping.registry import index_from_specification
 from starskip.skipping.skipping_index import SkippingIndex
 
 ATTEMPTS = 5
@@ -93,6 +93,8 @@ class Refreshed:
     in_full: bool
     indexes: tuple[str, ...]
     damaged_files: tuple[str, ...] = ()
+    failed_indexes: Mapping[str, str] = field(default_factory=dict)
+    """Why indexes were left out, by specification; of files that are new or changed they know nothing."""
 
 
 def refresh_metadata(
@@ -103,8 +105,12 @@ def refresh_metadata(
     *,
     created_by: str,
     in_full: bool = False,
+    failed: Mapping[str, str] = MappingProxyType({}),
 ) -> Refreshed:
     """Bring metadata up to date, with the indexes that are ``created`` beside those it has.
+
+    ``failed``: why active indexes are to be left out, by specification; those that are not understood in
+    this process are left out, too.
 
     Files that were written within the last two seconds are waited for, once: later they could not be told
     from another version of themselves. A damaged file is warned of and left out, unless all are. Raises
@@ -112,7 +118,7 @@ def refresh_metadata(
     """
     for attempt in range(ATTEMPTS):
         try:
-            return _attempt(storage, reader, created, clock, created_by, in_full, anew=attempt > 0)
+            return _attempt(storage, reader, created, clock, created_by, in_full, failed, anew=attempt > 0)
         except PlanOvertaken:
             if attempt == ATTEMPTS - 1:
                 raise
@@ -126,11 +132,13 @@ def _attempt(
     clock: Clock,
     created_by: str,
     in_full: bool,
+    failed: Mapping[str, str],
     *,
     anew: bool,
 ) -> Refreshed:
     metadata = read_metadata(storage)
-    indexes = _all_indexes(metadata, created)
+    failed = {**(metadata.not_understood if metadata else {}), **failed}
+    indexes = _all_indexes(metadata, created, failed)
     behind_ms = max(0, int((clock.now() - store_clock(storage)).total_seconds() * 1000))
     listing = reader.list_files(anew=anew, clock_behind_ms=behind_ms)
     wait_ms = _until_settled_ms(listing)
@@ -169,6 +177,7 @@ def _attempt(
         plan.in_full,
         tuple(index.specification for index in indexes),
         tuple(sorted(damaged)),
+        failed,
     )
 
 
@@ -230,9 +239,8 @@ def _until_settled_ms(listing: FileListing) -> int:
 
 
 def _all_indexes(
-    metadata: TableMetadata | None, created: Sequence[SkippingIndex]
+    metadata: TableMetadata | None, created: Sequence[SkippingIndex], failed: Container[str]
 ) -> tuple[SkippingIndex, ...]:
-    active = metadata.state.active if metadata else ()
-    by_name = {name: index_from_specification(name) for name in active}
-    by_name.update({index.specification: index for index in created})
+    known = metadata.indexes if metadata else ()
+    by_name = {each.specification: each for each in (*known, *created) if each.specification not in failed}
     return tuple(by_name[name] for name in sorted(by_name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from itertools import accumulate
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -42,11 +43,17 @@ class TableMetadata:
         state: TableState,
         indexes: tuple[SkippingIndex, ...] = (),
         cache: ColumnCache = COLUMNS,
+        *,
+        not_understood: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Keep what the manifest says; ``indexes`` are the active ones that are understood here."""
+        """Keep what the manifest says; ``indexes`` are the active ones that are understood here.
+
+        ``not_understood``: why the other active ones are not, by specification.
+        """
         self.version = version
         self.state = state
         self.indexes = indexes
+        self.not_understood = not_understood
         self.storage = storage
         self._cache = cache
 

@@ -158,7 +158,8 @@ class _Reader:
                 if self._text.startswith(" as ", end) and last > 0:
                     closed = self._text.find(")", last + 1) if "(" in self._text[end:last] else last
                     if closed > 0:
-                        yield Call("Cast", (inner,)), closed + 1
+                        data_type = Literal(pa.scalar(self._text[end + len(" as ") : closed]))
+                        yield Call("Cast", (inner, data_type)), closed + 1
             return
         if call[1] in _OF_TEXTS:
             for inner, end in self._expression(call.end(), depth - 1):

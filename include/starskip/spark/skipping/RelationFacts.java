@@ -19,18 +19,28 @@ import java.util.zip.Deflater;
 import java.util.zip.DeflaterOutputStream;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapreduce.lib.input.LineRecordReader;
+import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils;
+import org.apache.spark.sql.catalyst.catalog.HiveTableRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.util.DateTimeUtils;
 import org.apache.spark.sql.catalyst.util.ResolveDefaultColumns;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.execution.command.TruncateTableCommand;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
+import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.PartitionPath;
 import org.apache.spark.sql.execution.datasources.PartitioningUtils;
 import org.apache.spark.sql.execution.datasources.TextBasedFileFormat;
 import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
+import org.apache.spark.sql.execution.datasources.v2.FileTable;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -49,7 +59,10 @@ public final class RelationFacts {
         return packed(values.mkString(between));
     }
 
-    /** A JSON array with an object for each leaf of a plan, null for what is no relation of files to look at. */
+    /**
+     * A JSON object: "leaves" has an object for each leaf of a plan, null for what is no relation; one that cannot
+     * be looked at has "other", its kind, instead. "emptied" is the folder that the plan removes, null if none.
+     */
     public String leaves(LogicalPlan plan, String mark, String settings, int rootsAskedEach) throws Exception {
         scala.collection.immutable.Seq leaves = plan.collectLeaves();
         IdentityHashMap first = new IdentityHashMap();
@@ -57,7 +70,11 @@ public final class RelationFacts {
         for (int at = 0; at < leaves.size(); at++) {
             Object leaf = leaves.apply(at);
             HadoopFsRelation relation = relation(leaf);
-            if (relation == null || relation.options().contains(mark)) {
+            if (relation == null) {
+                found.add(other(leaf));
+                continue;
+            }
+            if (relation.options().contains(mark)) {
                 found.add(null);
                 continue;
             }
@@ -72,7 +89,23 @@ public final class RelationFacts {
             facts.put("settings", settings(conf(relation), settings));
             found.add(facts);
         }
-        return packed(JSON.writeValueAsString(found));
+        Map facts = new LinkedHashMap();
+        facts.put("leaves", found);
+        facts.put("emptied", emptied(plan));
+        return packed(JSON.writeValueAsString(facts));
+    }
+
+    /** The folder whose files a command removes, all of them or some, before it writes others; null if none. */
+    public String emptied(LogicalPlan plan) throws Exception {
+        if (plan instanceof InsertIntoHadoopFsRelationCommand) {
+            InsertIntoHadoopFsRelationCommand insert = (InsertIntoHadoopFsRelationCommand) plan;
+            return insert.mode() == SaveMode.Overwrite ? insert.outputPath().toString() : null;
+        }
+        if (plan instanceof TruncateTableCommand) {
+            return new Path(SparkSession.active().sessionState().catalog()
+                .getTableMetadata(((TruncateTableCommand) plan).tableName()).location()).toString();
+        }
+        return null;
     }
 
     /** A JSON object of all that may change what a relation's bytes mean; asking: null for the active session's. */
@@ -141,6 +174,45 @@ public final class RelationFacts {
             deflater.end(); // zlib's memory is not of the heap, and would stay until a collection
         }
         return Base64.getEncoder().encodeToString(made.toByteArray());
+    }
+
+    private static Map other(Object leaf) {
+        Map facts = new LinkedHashMap();
+        facts.put("name", "");
+        if (leaf instanceof LogicalRelation) {
+            Object relation = ((LogicalRelation) leaf).relation();
+            facts.put("other", ((LogicalRelation) leaf).isStreaming() ? "stream" : "source");
+            if (relation instanceof HadoopFsRelation) {
+                facts.put("name", String.valueOf(roots(((HadoopFsRelation) relation).location()).get(0)));
+            } else {
+                facts.put("name", relation.toString());
+            }
+        } else if (leaf instanceof DataSourceV2Relation || leaf instanceof DataSourceV2ScanRelation) {
+            Object table = leaf instanceof DataSourceV2Relation
+                ? ((DataSourceV2Relation) leaf).table()
+                : ((DataSourceV2ScanRelation) leaf).relation().table();
+            facts.put("other", "v2");
+            facts.put("name", ((Table) table).name());
+            if (table instanceof FileTable) {
+                FileIndex index = ((FileTable) table).fileIndex();
+                facts.put("name", String.valueOf(roots(index).get(0)));
+                facts.put("files", Integer.valueOf(index.inputFiles().length));
+                facts.put("bytes", Long.valueOf(index.sizeInBytes()));
+            }
+        } else if (leaf instanceof InMemoryRelation) {
+            facts.put("other", "cache");
+            scala.Option name = ((InMemoryRelation) leaf).cacheBuilder().tableName();
+            facts.put("name", name.isDefined() ? name.get().toString() : "cache");
+        } else if (leaf instanceof HiveTableRelation) {
+            facts.put("other", "hive");
+            facts.put("name", ((HiveTableRelation) leaf).tableMeta().identifier().unquotedString());
+        } else if (leaf instanceof LogicalPlan && ((LogicalPlan) leaf).isStreaming()) {
+            facts.put("other", "stream");
+            facts.put("name", ((LogicalPlan) leaf).simpleString(1));
+        } else {
+            return null;
+        }
+        return facts;
     }
 
     private static HadoopFsRelation relation(Object leaf) {

@@ -1,23 +1,32 @@
-"""Spark queries leave irrelevant files alone: ``from starskip.spark import skipping`` (seeds 003, 004)."""
+"""Spark queries leave irrelevant files alone: ``from starskip.spark import skipping``.
 
-from starskip.spark.skipping.lifecycle import (
-    create,
-    delete,
-    describe,
-    list_indexes,
-    optimize,
-    refresh,
-    restore,
-    vacuum,
-)
-from starskip.spark.skipping.session import (
-    disable,
-    enable,
-    explain,
-    is_enabled,
-    last_query_stats,
-    skip,
-)
+The functions of ``__all__`` are all that is public; docs/skipping-python.md describes each of them.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from starskip.spark.skipping.lifecycle import (
+        create,
+        delete,
+        describe,
+        list_indexes,
+        optimize,
+        refresh,
+        restore,
+        vacuum,
+    )
+    from starskip.spark.skipping.session import (
+        disable,
+        enable,
+        explain,
+        is_enabled,
+        last_query_stats,
+        skip,
+    )
 
 __all__ = [
     "create",
@@ -35,3 +44,31 @@ __all__ = [
     "skip",
     "vacuum",
 ]
+_OF_SESSIONS = frozenset({"disable", "enable", "explain", "is_enabled", "last_query_stats", "skip"})
+
+
+def __getattr__(name: str) -> Any:
+    """Return a public function, which is imported when it is first asked for."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        home = import_module(f"{__name__}.{'session' if name in _OF_SESSIONS else 'lifecycle'}")
+    except ImportError:
+        if _has_jvm():
+            raise
+        # The client of Spark Connect alone: it has neither a JVM nor what talks to one.
+        return import_module(f"{__name__}.on_spark_connect").without_jvm(name)
+    return getattr(home, name)
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted(__all__)
+
+
+def _has_jvm() -> bool:
+    try:
+        import_module("py4j")
+        return hasattr(import_module("pyspark"), "SparkContext")
+    except ImportError:
+        return False

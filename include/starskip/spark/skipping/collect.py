@@ -23,6 +23,8 @@ from starskip.spark.skipping.table_relation import MALFORMED
 
 _POSITION, _TASK, _PATH, _ROWS = "_position", "_task", "_file_path", "_rows"
 _MALFORMED = "_malformed"
+_VALUES_TRIED = 64
+"""For each partition: of as many that one is reached by none is less probable than a failing disk."""
 
 
 def collect(order: CollectOrder, encoded_paths: pa.Array, rows: DataFrame, aside: Aside) -> Collection:
@@ -39,7 +41,7 @@ def collect(order: CollectOrder, encoded_paths: pa.Array, rows: DataFrame, aside
         # What the aggregates give for no rows at all: of files that have none there is no group.
         of_nothing = rows.where(sql.lit(False)).agg(*aggregates).toArrow()
         together = _wanted(rows, files).join(of_files, on=_PATH, how="full").drop(_PATH)
-        in_tasks = together.repartitionById(files.tasks, sql.coalesce(sql.col(_TASK), sql.lit(0)))
+        in_tasks = _by_task(together, files.tasks)
         return with_receipts(in_tasks.sortWithinPartitions(_POSITION), _Writer(order, files, of_nothing))
 
     return run_tasks(rows.sparkSession, order, encoded_paths, aside, frame_of)
@@ -63,6 +65,21 @@ def _aggregates(indexes: Sequence[SkippingIndex]) -> list[Any]:
 
 def _prefix(number: int) -> str:
     return f"_{number}_"
+
+
+def _by_task(frame: DataFrame, tasks: int) -> DataFrame:
+    """Return the rows of each task in a partition of its own."""
+    task = sql.coalesce(sql.col(_TASK), sql.lit(0))
+    if hasattr(frame, "repartitionById"):
+        return frame.repartitionById(tasks, task)
+    # Before Spark 4.1 rows go where the hash of a value says: a value is found that leads to each partition.
+    numbers = frame.sparkSession.range(0, tasks * _VALUES_TRIED, 1, 1)
+    places = numbers.groupBy(sql.expr(f"CAST(pmod(hash(id), {tasks}) AS INT) AS place")).agg(sql.min("id"))
+    leads = {row[0]: row[1] for row in places.collect()}
+    if len(leads) < tasks:
+        raise StarskipError(f"of {tasks} partitions {tasks - len(leads)} cannot be reached")
+    leading = sql.array(*(sql.lit(leads[each]) for each in range(tasks)))
+    return frame.repartition(tasks, sql.get(leading, task))
 
 
 def _wanted(rows: DataFrame, files: TaskFiles) -> DataFrame:

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import Accumulator, AccumulatorParam
 from pyspark.sql import DataFrame
-from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import (
     BinaryType,
     BooleanType,
@@ -30,6 +29,7 @@ from pyspark.sql.types import (
 from starskip.artefacts.aside import Aside
 from starskip.lake.parquet_footers import FooterColumn, Footers, read_footers
 from starskip.skipping.column_name import column_path
+from starskip.skipping.data_types import arrow_type_of
 from starskip.skipping.metadata.collect_order import Collection, CollectOrder
 from starskip.skipping.metadata.write_collected import Groups
 from starskip.skipping.skipping_index import SkippingIndex
@@ -249,5 +249,4 @@ def _arrow_type(schema: StructType, path: tuple[str, ...], counts_only: bool) ->
     is_plain_text = type(kind) is StringType and kind.simpleString() == "string"
     if not is_plain_text and not isinstance(kind, (*_KINDS, FractionalType) if counts_only else _KINDS):
         return None
-    arrow: pa.DataType = to_arrow_type(kind, timezone="UTC")
-    return arrow
+    return arrow_type_of(kind.simpleString())

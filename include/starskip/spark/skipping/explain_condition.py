@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 from starskip.errors import SourceError
 from starskip.skipping import metric_distances, user_agents
 from starskip.skipping.metadata.table_source import TableSource
+from starskip.spark.skipping.plain_files import require_plain_files
 from starskip.spark.skipping.session import enable, explain
 from starskip.spark.skipping.table_relation import SCHEMA_OPTION
 
@@ -32,8 +33,9 @@ def explain_condition(
     """Return what ``explain`` says of the table at ``path``, read as ``source`` tells; WHERE may be left out.
 
     The condition may call the functions of Starskip and those that ``modules`` register. Raises SourceError
-    where Spark shows no relation of files, or is not what skipping needs.
+    where Spark shows no relation of files, is not what skipping needs, or the files are not plain ones.
     """
+    require_plain_files(spark, path)
     enable(spark, metadata_root, modules)
     for module in (user_agents, metric_distances, *(sys.modules[name] for name in modules)):
         # A module of index types alone has none.

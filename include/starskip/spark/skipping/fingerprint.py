@@ -43,11 +43,6 @@ PARTIAL_RESULTS = "spark.sql.json.enablePartialResults"
 CSV_PRUNING = "spark.sql.csv.parser.columnPruning.enabled"
 NULL_STRUCTS = "spark.sql.legacy.parquet.returnNullStructIfAllFieldsMissing"
 _OF_ALL = ("spark.sql.caseSensitive",)
-_OF_CHARS = (
-    "spark.sql.readSideCharPadding",
-    "spark.sql.legacy.charVarcharAsString",
-    "spark.sql.legacy.noCharPaddingInPredicate",
-)
 _OF_FORMAT = {
     "ParquetFileFormat": (
         "spark.sql.parquet.binaryAsString",
@@ -92,13 +87,13 @@ OF_USERS_TYPES = (
 )
 """What an aggregate such as ``hour(ts)`` means is a matter of the session, of any format."""
 _ALL_SETTINGS = tuple(
-    dict.fromkeys(chain(OF_USERS_TYPES, _OF_ALL, _OF_CHARS, _OF_TEXT, _OF_PARTITIONS, *_OF_FORMAT.values()))
+    dict.fromkeys(chain(OF_USERS_TYPES, _OF_ALL, _OF_TEXT, _OF_PARTITIONS, *_OF_FORMAT.values()))
 )
 _ZONE_OF_JVM = frozenset({"OrcFileFormat"})
 """ORC keeps the wall clock's time of whoever wrote it, and gives it in the zone of whoever reads."""
 _ZONED_CONVERSION = "spark.sql.parquet.int96TimestampConversion"
-_CHAR = "__CHAR_VARCHAR_TYPE_STRING"
-_NO_MATTER = frozenset({"comment", _CHAR})
+_NO_MATTER = frozenset({"comment", "__CHAR_VARCHAR_TYPE_STRING"})
+"""What files hold is collected, whatever Spark fills values of CHAR(n) with when it reads them."""
 _LEGACY_REBASE = {
     "ParquetFileFormat": (
         "spark.sql.parquet.datetimeRebaseModeInRead",
@@ -119,8 +114,9 @@ def fingerprint(relation: Any, asking: Any = None) -> dict[str, str]:
     name, settings, partitions = facts["format"], facts["settings"], facts["partitions"]
     told = _OF_FORMAT.get(name)
     found = {"format": name, "schema": _schema_text(facts["schema"], compact=True)}
-    of_chars = _OF_CHARS if _CHAR in facts["schema"] else ()
-    for key in (*_OF_ALL, *of_chars, *(_OF_TEXT if told is None else told)):
+    for key in (*_OF_ALL, *(_OF_TEXT if told is None else told)):
+        if key not in settings:
+            continue  # of a newer Spark
         found[key] = settings[key]
         if facts["asking"][key] != settings[key]:
             # Some are read from the one session, some from the other.

@@ -58,8 +58,8 @@ def leaf_predicates(root: Node) -> list[tuple[Node, Predicates]]:
         if not node.children:
             found.append((node, predicates))
             continue
-        below = _below(node, predicates)
-        waiting.extend((child, below) for child in reversed(node.children))
+        passed = below(node, predicates)
+        waiting.extend((child, passed) for child in reversed(node.children))
     return found
 
 
@@ -76,7 +76,7 @@ def is_deterministic(expression: Node) -> bool:
     return True
 
 
-def _below(node: Node, predicates: Predicates) -> Predicates:
+def below(node: Node, predicates: Predicates) -> Predicates:
     """Return the predicates of a node's children, which of several children are none."""
     if len(node.children) != 1:
         return ()

@@ -19,7 +19,14 @@ from starskip.skipping.metadata.refresh_metadata import Refreshed
 from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.count_matching import count_matching
 from starskip.spark.skipping.failures import spark_failures
-from starskip.spark.skipping.lifecycle import location_of, new_commit, refresh_relation, resolved_index
+from starskip.spark.skipping.lifecycle import (
+    checked_indexes,
+    location_of,
+    new_commit,
+    refresh_relation,
+    require_one,
+    resolved_index,
+)
 from starskip.spark.skipping.list_files import list_files
 from starskip.spark.skipping.replay_query import replay_query
 from starskip.spark.skipping.sample_columns import column_facts, sample_values
@@ -60,10 +67,11 @@ class SparkSkipping:
         """
         with spark_failures(table.path):
             relation = self._relation(table)
-            indexes = [resolved_index(index, relation) for index in wanted]
+            indexes, failed = checked_indexes(wanted, relation)
+            require_one((index.specification for index in indexes), failed)
             if indexes and _is_one_file(relation):
                 raise ConfigError(_ONE_FILE.format(path=relation.path), setting="path")
-            names = {index.specification for index in indexes}
+            names = {*failed, *(index.specification for index in indexes)}
             location = location_of(self.session, relation.path, root)
             storage = storage_for(location)
             metadata = None if _is_one_file(relation) else read_metadata(storage)
@@ -75,7 +83,7 @@ class SparkSkipping:
                 version = change_indexes(storage, unwanted, new_commit(), active=False).version
                 metadata_changed()
             if indexes:
-                return refresh_relation(self.session, relation, indexes, root)
+                return refresh_relation(self.session, relation, indexes, root, failed=failed)
             files = len(list_files(relation, anew=False).files.paths)
             return Refreshed(storage.place, version, files, 0, 0, 0, 0, in_full=False, indexes=())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from starskip.errors import printable
 from starskip.spark.skipping.file_listing import forget_oldest
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
+from starskip.spark.skipping.own_java import new_java
 from starskip.spark.skipping.pruned_relation import mark
 from starskip.spark.skipping.relation_facts import joined_texts
 from starskip.spark.skipping.relation_report import RelationReport
@@ -20,8 +21,10 @@ from starskip.spark.skipping.relation_report import RelationReport
 log = logging.getLogger("starskip.skipping")
 
 _SCAN = "org.apache.spark.sql.execution.FileSourceScanExec"
-_SERVING = "serve"
-"""How names of threads begin in which Spark plans and runs what toPandas and toArrow ask in another one."""
+_STREAMING = "stream execution thread"
+_SERVING = ("serve", _STREAMING)
+"""How names of threads begin in which Spark plans and runs what another one asks: by toPandas and toArrow, or
+by the start of a stream."""
 _QUERIES_KEPT = 1000
 _THREADS_KEPT = 1000
 _FILES_KEPT = 200_000_000
@@ -51,8 +54,12 @@ class QueryReports:
     """Of one SparkContext. A query is known by its planning tracker, from its plan to its end."""
 
     def __init__(self, toolbox: JvmToolbox) -> None:
-        """Listen to no session yet; ``enabled``: whether queries are kept that skip() did not make."""
+        """Listen to no session yet; ``enabled``: whether queries are kept that skip() did not make.
+
+        ``ended`` is told the logical plan of each query and command that has ended, well or not.
+        """
         self.enabled = False
+        self.ended: Callable[[Any], None] | None = None
         self._toolbox = toolbox
         self._lock = threading.Lock()
         self._callers: set[int] = set()
@@ -66,7 +73,9 @@ class QueryReports:
         self._skipped: OrderedDict[int, _Query] = OrderedDict()
         self._sessions: set[str] = set()
         self._next = 0
-        self._listener = _Listener(self)
+        # Spark empties its queue of events when the JVM ends, and Python may have ended before it.
+        self._listener = new_java(toolbox.gateway, "ListenerUntilExit")
+        self._listener.handOnTo(_Listener(self))
 
     def planned(self, reports: list[RelationReport]) -> None:
         """Keep what was decided about a plan of the query that this thread optimises, a subquery's too."""
@@ -84,6 +93,9 @@ class QueryReports:
             if query is None:
                 query = self._kept(tracker.get(), _Query(thread, [], {}))
             query.reports.extend(reports)
+            if self._current_thread_name().startswith(_STREAMING):
+                # Of batches of a stream Spark tells no listener that they ended.
+                self._keep_finished(query)
 
     @contextmanager
     def apart(self) -> Iterator[list[RelationReport]]:
@@ -134,6 +146,10 @@ class QueryReports:
         with self._lock:
             self._finished.clear()
 
+    def close(self) -> None:
+        """Have Spark tell of no query any more, since Python is about to end."""
+        self._listener.handOnTo(None)
+
     def last_of_thread(self) -> list[dict[str, Any]]:
         """Return one dict for each relation of the last query of the calling thread that ended."""
         thread = self.calling_thread()
@@ -152,12 +168,11 @@ class QueryReports:
     def calling_thread(self) -> int:
         """Return the JVM's id of the thread that asks, which those that serve it will know it by."""
         # A thread of Python has one of its own in the JVM; what is called back runs in another of Python's.
-        current = self._toolbox.jvm.java.lang.Thread.currentThread()
-        number = int(current.getId())
+        number = int(self._toolbox.jvm.java.lang.Thread.currentThread().getId())
         with self._lock:
             if number in self._callers:
                 return number
-        if str(current.getName()).startswith(_SERVING):
+        if self._current_thread_name().startswith(_SERVING):
             caller = self._caller.get()
             return number if caller is None else int(caller)
         self._caller.set(number)
@@ -166,6 +181,9 @@ class QueryReports:
                 self._callers.clear()
             self._callers.add(number)
         return number
+
+    def _current_thread_name(self) -> str:
+        return str(self._toolbox.jvm.java.lang.Thread.currentThread().getName())
 
     def _read(
         self, query: _Query | None, scans: dict[tuple[str, str], list[tuple[int, int]]]
@@ -254,9 +272,18 @@ class _Listener:
             self._reports.finished(execution)
         except Exception as error:
             log.warning("no statistics of a query: %s", printable(str(error), 300))
+        self._ended(execution)
 
-    def onFailure(self, _name: str, _execution: Any, _error: Any) -> None:  # noqa: N802 - Spark's name
-        return
+    def onFailure(self, _name: str, execution: Any, _error: Any) -> None:  # noqa: N802 - Spark's name
+        self._ended(execution)
+
+    def _ended(self, execution: Any) -> None:
+        if self._reports.ended is None:
+            return
+        try:
+            self._reports.ended(execution.analyzed())
+        except Exception as error:
+            log.warning("what has become of a table's indexes is not known: %s", printable(str(error), 300))
 
     class Java:
         implements = ("org.apache.spark.sql.util.QueryExecutionListener",)

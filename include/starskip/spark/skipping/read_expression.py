@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from starskip.skipping.expression import Call, Column, Expression, Literal
+from starskip.skipping.padded_texts import PADDED
 from starskip.spark.skipping.data_type_names import simple_string
 from starskip.spark.skipping.leaf_predicates import attribute_identity, is_deterministic
 from starskip.spark.skipping.literal_values import array_literal, in_set_values, literal, literal_set
@@ -18,6 +20,20 @@ _CATALYST = "org.apache.spark.sql.catalyst.expressions."
 _FUNCTIONS = frozenset({"PythonUDF", "ScalaUDF"})
 _UNKNOWN = Call("Unknown")
 _COLLATIONS = "__COLLATIONS"
+_CASTS = {"ANSI": "Cast", "LEGACY": "LegacyCast", "TRY": "TryCast"}
+"""By Catalyst's mode: they give other values, or none, where a value does not fit the type."""
+_OWN_FIELDS = {
+    "CheckOverflow": ("dataType",),
+    "CsvToStructs": ("schema", "options"),
+    "Invoke": ("functionName",),
+    "JsonToStructs": ("schema", "options"),
+    "MakeDecimal": ("precision", "scale"),
+    "StaticInvoke": ("staticObject", "functionName"),
+    "StructsToCsv": ("options",),
+    "StructsToJson": ("options",),
+    "XmlToStructs": ("schema", "options"),
+}
+"""What such an expression is, beside its children: further arguments, as texts of JSON."""
 
 
 @dataclass(slots=True)
@@ -68,6 +84,14 @@ class ExpressionReader:
             # Only functions know what an array is for: no index compares them.
             return Call(name, tuple(array_literal(each) or self.read(each) for each in node.children))
         arguments = tuple(self.read(each) for each in node.children)
+        if node.name == "StaticInvoke" and node.fields.get("functionName") == "readSidePadding":
+            return Call(PADDED, arguments)
+        if node.name == "Cast":
+            mode = str(node.java(self.plan).evalMode().toString())
+            return Call(_CASTS.get(mode, _UNKNOWN.name), (*arguments, _text(simple_string(_data_type(node)))))
+        if node.name in _OWN_FIELDS:
+            told = (node.fields.get(each) for each in _OWN_FIELDS[node.name])
+            return Call(name, (*arguments, *(_text(json.dumps(each)) for each in told)))
         if node.name == "Like":
             return Call(name, (*arguments, Literal(pa.scalar(str(node.java(self.plan).escapeChar())))))
         return Call(name, arguments)
@@ -91,6 +115,10 @@ class ExpressionReader:
             values = literal_set(literals)
             return _UNKNOWN if values is None else Call("In", (column, values))
         return Call("Or", tuple(Call("EqualTo", (column, each)) for each in listed))
+
+
+def _text(value: str) -> Literal:
+    return Literal(pa.scalar(value))
 
 
 def is_deterministic_function(node: Node) -> bool:

@@ -22,6 +22,16 @@ ENABLED = "spark.starskip.skipping.enabled"
 METADATA_ROOT = "starskip.metadata.root"
 _CORRUPT = "spark.sql.columnNameOfCorruptRecord"
 _SETTINGS = (ENABLED, METADATA_ROOT, f"spark.{METADATA_ROOT}", _CORRUPT)
+_OTHERS = {
+    "v2": "it is read by a source of Spark's DataSource V2, of whose files none can be left out (those of "
+    "Parquet, ORC, JSON, CSV and Avro can: name the format in spark.sql.sources.useV1SourceList)",
+    "stream": "it is read as a stream: files are left out of batch queries alone",
+    "cache": "its rows are read from a cache, which was filled before",
+    "hive": "it is read by a SerDe of Hive (Spark reads it itself with "
+    "spark.sql.hive.convertMetastoreParquet, or convertMetastoreOrc)",
+    "source": "it is no relation of files",
+}
+"""Why skipping does not reach a relation, by the kind that RelationFacts tells."""
 _lock = threading.Lock()
 _java: WeakKeyDictionary[JavaGateway, Any] = WeakKeyDictionary()
 
@@ -63,15 +73,49 @@ class FileRelation:
         return small_names(self.options).get("columnnameofcorruptrecord") or self.settings[_CORRUPT]
 
 
-def file_relations(plan: Any) -> tuple[list[FileRelation], int]:
-    """Return the relations of files in a plan that were not looked at yet, and how many leaves there are."""
-    leaves = json.loads(_unpacked(_facts().leaves(plan, MARK, "\n".join(_SETTINGS), ROOTS_ASKED_EACH)))
-    found = [
-        FileRelation(at=at, **{**leaf, "files": frozenset(leaf["files"])})
-        for at, leaf in enumerate(leaves)
-        if leaf is not None
-    ]
-    return found, len(leaves)
+@dataclass(frozen=True, slots=True)
+class OtherRelation:
+    """A relation that skipping does not reach; ``files`` and ``size_bytes`` are None where not known."""
+
+    name: str
+    why_not: str
+    files: int | None
+    size_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Relations:
+    """Those of a plan: of files that were not looked at yet, and others; ``leaves``: how many there are.
+
+    ``emptied``: the folder whose files the plan, a command, removes, None if it removes none.
+    """
+
+    of_files: list[FileRelation]
+    others: list[OtherRelation]
+    leaves: int
+    emptied: str | None
+
+
+def relations_of(plan: Any) -> Relations:
+    """Return the relations of a plan."""
+    facts = json.loads(_unpacked(_facts().leaves(plan, MARK, "\n".join(_SETTINGS), ROOTS_ASKED_EACH)))
+    leaves = facts["leaves"]
+    of_files, others = [], []
+    for at, leaf in enumerate(leaves):
+        if leaf is None:
+            continue
+        if "other" in leaf:
+            why_not = _OTHERS[leaf["other"]]
+            others.append(OtherRelation(leaf["name"], why_not, leaf.get("files"), leaf.get("bytes")))
+        else:
+            of_files.append(FileRelation(at=at, **{**leaf, "files": frozenset(leaf["files"])}))
+    return Relations(of_files, others, len(leaves), facts["emptied"])
+
+
+def emptied_folder(plan: Any) -> str | None:
+    """Return the folder whose files a plan, a command, removes, None if it removes none."""
+    found = _facts().emptied(plan)
+    return None if found is None else str(found)
 
 
 def fingerprint_facts(relation: Any, settings: Sequence[str], asking: Any = None) -> Mapping[str, Any]:

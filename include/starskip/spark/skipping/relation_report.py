@@ -15,6 +15,8 @@ from starskip.skipping.file_metadata import Mask
 from starskip.skipping.metadata.table_metadata import TableMetadata
 from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.file_listing import FileListing, may_hold
+from starskip.spark.skipping.relation_facts import OtherRelation
+from starskip.spark.skipping.why_not_skipped import EVERY_FILE
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +30,42 @@ class TableReport:
     positions: npt.NDArray[np.int64]
 
     def skipped_by_each(self) -> dict[str, int]:
-        """Return how many files each index would skip if it were the only one."""
+        """Return how many files each index would skip if it were the only one.
+
+        Where several leave out files that none of them does alone, as an OR of two columns needs, they are
+        one entry, such as ``minmax:a ∪ minmax:b``.
+        """
         found = {}
+        alone = np.ones(self.listing.files, np.bool_)
         for index in self.indexes:
-            clause = clause_of((index,), self.predicates)
-            if clause is not None:
-                kept = may_hold(self.listing, self.positions, clause.may_match(self.metadata))
+            kept = self._kept((index,))
+            if kept is not None:
                 found[index.specification] = int(np.count_nonzero(~kept))
-        return found
+                alone &= kept
+        return found | self._by_several(alone)
+
+    def _by_several(self, alone: Mask) -> dict[str, int]:
+        """Return what the fewest indexes skip that leave out what no index does alone, as of an OR."""
+        together = self._kept(self.indexes)
+        if together is None or np.array_equal(alone, together & alone):
+            return {}
+        fewest = tuple(self.indexes)
+        for index in self.indexes:
+            fewer = tuple(each for each in fewest if each is not index)
+            kept = self._kept(fewer)
+            if kept is not None and np.array_equal(kept & alone, together & alone):
+                fewest = fewer
+        kept = self._kept(fewest)
+        name = " ∪ ".join(each.specification for each in fewest)
+        return {} if kept is None else {name: int(np.count_nonzero(~kept))}
+
+    def _kept(self, indexes: Sequence[SkippingIndex]) -> Mask | None:
+        clause = clause_of(indexes, self.predicates, {})
+        return (
+            None
+            if clause is None
+            else may_hold(self.listing, self.positions, clause.may_match(self.metadata))
+        )
 
     def rows(self, skipped: Mask) -> int | None:
         """Return how many rows the skipped files of this table hold, None if it is not known of all."""
@@ -45,7 +75,10 @@ class TableReport:
 
 @dataclass(slots=True)
 class RelationReport:
-    """One relation; ``mark`` is None while it is read whole, ``listing`` while nothing was judged."""
+    """One relation; ``mark`` is None while it is read whole, ``listing`` while nothing was judged.
+
+    ``location`` is its FileIndex in the JVM, or the files and bytes that it has in all, None if not known.
+    """
 
     roots: list[str]
     location: Any
@@ -77,8 +110,11 @@ class RelationReport:
             self.not_skipped_because.append(
                 f"{unknown} of {listing.files} files are new, changed, or too young to be trusted: refresh"
             )
-        elif chosen.all():
-            self.not_skipped_because.append("by the metadata every file may hold a matching row")
+        if not listing.files:
+            self.not_skipped_because.append("there are no files")
+        elif chosen.all() and unknown < listing.files:
+            # The files that cannot match are others, which this query does not list.
+            self.not_skipped_because.append(EVERY_FILE)
 
     def as_stats(self, files_read: int | None, bytes_read: int | None) -> dict[str, Any]:
         """Return the answer of ``last_query_stats``; what Spark did not tell is taken from its listing."""
@@ -101,12 +137,15 @@ class RelationReport:
             "metadata_ms": self.metadata_ms,
         }
 
-    def _totals(self) -> tuple[int, int]:
+    def _totals(self) -> tuple[int | None, int | None]:
+        if isinstance(self.location, tuple):
+            files, size_bytes = self.location
+            return files, size_bytes
         if self.listing is not None:
             return self.listing.files, int(self.listing.sizes.sum())
         return int(self.location.inputFiles().__len__()), int(self.location.sizeInBytes())
 
-    def _left(self, files: int, size_bytes: int) -> tuple[int, int]:
+    def _left(self, files: int | None, size_bytes: int | None) -> tuple[int | None, int | None]:
         if self.listing is None or self.chosen is None or self.mark is None:
             return files, size_bytes
         return int(np.count_nonzero(self.chosen)), int(self.listing.sizes[self.chosen].sum())
@@ -117,3 +156,8 @@ class RelationReport:
         counts = [table.rows(~self.chosen) for table in self.tables]
         known = [count for count in counts if count is not None]
         return sum(known) if len(known) == len(counts) else None
+
+
+def other_report(relation: OtherRelation) -> RelationReport:
+    """Return the report of a relation that skipping does not reach."""
+    return RelationReport([relation.name], (relation.files, relation.size_bytes), [relation.why_not])

@@ -36,6 +36,7 @@ class KnownFiles:
     trusted: Mask
     rows: pa.Array
     columns: dict[tuple[str, str], pa.Array] = field(default_factory=dict)
+    not_understood: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def files(self) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -17,8 +18,10 @@ from starskip.errors import ConfigError
 from starskip.skipping.registry import load_modules
 from starskip.spark.skipping.failures import told
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
+from starskip.spark.skipping.on_spark_connect import classic_only
 from starskip.spark.skipping.query_reports import QueryReports
-from starskip.spark.skipping.relation_report import RelationReport
+from starskip.spark.skipping.relation_facts import emptied_folder, relations_of
+from starskip.spark.skipping.relation_report import RelationReport, other_report
 from starskip.spark.skipping.self_test import check_rule, check_skip
 from starskip.spark.skipping.skipping_rule import SkippingRule
 from starskip.spark.skipping.table_finder import TableFinder
@@ -38,6 +41,7 @@ class _Skipping:
         self.tables = TableFinder(time.monotonic)
         self.reports = QueryReports(self.toolbox)
         self.rule = SkippingRule(self.toolbox, self.tables, self.reports.planned)
+        self.reports.ended = self._ended
         self.registered = False
         self.switch(enabled=False)
 
@@ -46,6 +50,11 @@ class _Skipping:
         self.rule.enabled = self.reports.enabled = enabled
         if not enabled:
             self.reports.forget()
+
+    def _ended(self, plan: Any) -> None:
+        overwritten = self.rule.overwritten
+        if overwritten.has_pending and (folder := emptied_folder(plan)) is not None:
+            overwritten.ended(folder)
 
     def register(self, spark: SparkSession) -> None:
         """Have Spark call the rule once for each query that is planned, in this session and new ones."""
@@ -60,16 +69,32 @@ _lock = threading.RLock()
 _of_contexts: WeakKeyDictionary[SparkContext, _Skipping] = WeakKeyDictionary()
 
 
+@atexit.register
+def _part_from_spark() -> None:
+    """Have the JVM call nothing here any more: it runs on for a while where nobody has called ``stop``."""
+    for skipping in list(_of_contexts.values()):
+        with suppress(Exception):  # a JVM that has ended, say
+            skipping.reports.close()
+        with suppress(Exception):
+            skipping.rule.overwritten.keep_all()
+
+
+@classic_only
 def enable(spark: SparkSession, metadata_root: str | None = None, modules: Iterable[str] = ()) -> None:
     """Have all queries of this session, and of others of its application, leave irrelevant files alone.
 
     ``metadata_root``: where the metadata of all tables lies, if not beside their files (also the setting
     ``starskip.metadata.root``). ``modules``: Python modules with index types and functions of users (also
-    ``spark.starskip.skipping.modules``, with commas). Where this Spark cannot be used as needed, a warning
-    says why and queries run as ever. Raises ConfigError if a module cannot be imported.
+    ``spark.starskip.skipping.modules``, with commas). Of a module that cannot be imported a warning says why,
+    and the index types of others are used. Where this Spark cannot be used as needed, a warning says why and
+    queries run as ever.
     """
     listed = str(spark.conf.get(MODULES, "") or "").split(",")
-    load_modules([*modules, *(name.strip() for name in listed if name.strip())])
+    for name in (*modules, *(each.strip() for each in listed if each.strip())):
+        try:
+            load_modules([name])
+        except ConfigError as error:
+            log.warning("%s; its index types are not used", error)
     with _lock:
         try:
             skipping = _of(spark)
@@ -83,6 +108,7 @@ def enable(spark: SparkSession, metadata_root: str | None = None, modules: Itera
             _give_up(spark, error)
 
 
+@classic_only
 def disable(spark: SparkSession) -> None:
     """Have queries read all files again, and forget what they did."""
     with _lock:
@@ -107,12 +133,14 @@ def enabled_within(spark: SparkSession, metadata_root: str | None) -> Iterator[b
                 found.rule.metadata_root = before[1]
 
 
+@classic_only
 def is_enabled(spark: SparkSession) -> bool:
     """Tell whether queries leave files alone."""
     skipping = _of_contexts.get(spark.sparkContext)
     return skipping is not None and skipping.rule.enabled
 
 
+@classic_only
 def skip(dataframe: DataFrame) -> DataFrame:
     """Return the same rows, read from the files alone that may hold them, without ``enable``.
 
@@ -136,6 +164,7 @@ def skip(dataframe: DataFrame) -> DataFrame:
     return chosen
 
 
+@classic_only
 def last_query_stats(spark: SparkSession) -> list[dict[str, Any]]:
     """Return what was read of each relation of files of the last query that ended in the calling thread.
 
@@ -157,6 +186,7 @@ def last_query_stats(spark: SparkSession) -> list[dict[str, Any]]:
     return skipping.reports.last_of_thread()
 
 
+@classic_only
 def explain(query: DataFrame | str, spark: SparkSession | None = None) -> list[dict[str, Any]]:
     """Return what ``last_query_stats`` would say of a query, of its plan alone.
 
@@ -170,9 +200,20 @@ def explain(query: DataFrame | str, spark: SparkSession | None = None) -> list[d
     skipping = _of_contexts.get(session.sparkContext)
     if skipping is None or not skipping.rule.enabled:
         raise ConfigError("skipping is not enabled: call enable(spark) first", setting="spark")
+    if query.isStreaming:
+        # Spark plans no query of a stream that is not started.
+        analyzed = query._jdf.queryExecution().analyzed()
+        return [other_report(each).as_stats(None, None) for each in relations_of(analyzed).others]
     datasets = skipping.toolbox.jvm.org.apache.spark.sql.classic.Dataset
     logical = query._jdf.queryExecution().logical()
     return skipping.reports.of_planned(datasets.ofRows(session._jsparkSession, logical).queryExecution())
+
+
+def keep_overwritten(spark: SparkSession) -> None:
+    """Have the indexes of tables that were overwritten in this process be known by their names again."""
+    skipping = _of_contexts.get(spark.sparkContext)
+    if skipping is not None:
+        skipping.rule.overwritten.keep_all()
 
 
 def _of(spark: SparkSession) -> _Skipping:

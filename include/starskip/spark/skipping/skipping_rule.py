@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from starskip.errors import printable
 from starskip.skipping.clause_of import clause_of
 from starskip.skipping.column_name import column_name
 from starskip.skipping.expression import Expression
+from starskip.skipping.failing_indexes import Failures
 from starskip.skipping.file_metadata import Mask
 from starskip.skipping.metadata.table_metadata import TableMetadata
 from starskip.skipping.skipping_index import SkippingIndex
@@ -28,19 +30,22 @@ from starskip.spark.skipping.fingerprint_comparison import (
 )
 from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
 from starskip.spark.skipping.leaf_predicates import Predicates, attribute_identity, leaf_predicates
+from starskip.spark.skipping.overwritten_tables import OverwrittenTables
 from starskip.spark.skipping.plan_tree import Node, plan_tree
 from starskip.spark.skipping.pruned_relation import pruned_relation
 from starskip.spark.skipping.read_expression import ExpressionReader
 from starskip.spark.skipping.relation_facts import (
     ENABLED,
     FileRelation,
-    file_relations,
     folders_name_partitions,
+    metadata_root,
     plan_document,
+    relations_of,
 )
-from starskip.spark.skipping.relation_report import RelationReport, TableReport
+from starskip.spark.skipping.relation_report import RelationReport, TableReport, other_report
 from starskip.spark.skipping.table_finder import TableFinder
 from starskip.spark.skipping.trusted_indexes import TrustedIndexes, trusted_indexes
+from starskip.spark.skipping.why_not_skipped import why_not_skipped
 
 log = logging.getLogger("starskip.skipping")
 
@@ -88,6 +93,7 @@ class SkippingRule:
         self._toolbox = toolbox
         self._tables = tables
         self._planned = planned
+        self.overwritten = OverwrittenTables(tables)
         self._listings = FileListings(toolbox)
         self._warned: set[str] = set()
         self._lock = threading.Lock()
@@ -107,18 +113,23 @@ class SkippingRule:
         return self._applied(plan)
 
     def _applied(self, plan: Any) -> Any:
-        relations, count = file_relations(plan)
-        leaves: Any = plan.collectLeaves() if relations else ()
-        found = [_leaf(each, leaves.apply(each.at)) for each in relations]
-        if found or not any(self._toolbox.is_of(each, plan) for each in _COMMANDS):
-            self._planned([leaf.report for leaf in found])
+        relations = relations_of(plan)
+        if relations.emptied is not None:
+            self.overwritten.planned(relations.emptied, self.metadata_root or metadata_root(self._settings()))
+        leaves: Any = plan.collectLeaves() if relations.of_files else ()
+        found = [_leaf(each, leaves.apply(each.at)) for each in relations.of_files]
+        if found or relations.others or not any(self._toolbox.is_of(each, plan) for each in _COMMANDS):
+            self._planned([leaf.report for leaf in found] + list(map(other_report, relations.others)))
         known = [leaf for leaf in found if self._find_tables(leaf)]
         if not known:
             return plan
         predicates = leaf_predicates(plan_tree(plan_document(plan)))
-        if len(predicates) != count:
-            raise RuntimeError(f"the plan has {count} leaves, its JSON {len(predicates)}")
+        if len(predicates) != relations.leaves:
+            raise RuntimeError(f"the plan has {relations.leaves} leaves, its JSON {len(predicates)}")
         return self._replaced(plan, known, predicates)
+
+    def _settings(self) -> Any:
+        return self._toolbox.jvm.org.apache.spark.sql.classic.SparkSession.active().conf()
 
     def _find_tables(self, leaf: _Leaf) -> bool:
         """Find tables whose metadata was collected of files read as they are about to be; else say why."""
@@ -126,15 +137,27 @@ class SkippingRule:
         try:
             facts = leaf.facts
             if facts.kind not in (_INDEX, _CATALOG_INDEX):
-                report.not_skipped_because.append(f"its files are listed by {facts.kind}")
+                lister = facts.kind.rpartition(".")[2]
+                report.not_skipped_because.append(
+                    f"its files are listed by {lister}, which is not Spark's own listing of a folder"
+                )
                 return False
             if not facts.is_enabled:
                 report.not_skipped_because.append(f"{ENABLED} is false")
                 return False
             found = self._tables.find(facts.folders, self.metadata_root or facts.metadata_root)
             if not found:
-                report.not_skipped_because.append(f"there is no metadata for {report.path}")
+                report.not_skipped_because.append(f"there is no metadata for {report.path}: create an index")
                 return False
+            for table in found:
+                report.not_skipped_because += [
+                    self._warn_of(each, why) for each, why in sorted(table.not_understood.items())
+                ]
+                if not (table.indexes or table.not_understood):
+                    deleted = (
+                        f"all indexes of {table.source.path} are deleted: restore them, or create others"
+                    )
+                    report.not_skipped_because.append(deleted)
             now = fingerprint(leaf.relation)
             if (why := dependent_rows(now)) is not None:
                 report.not_skipped_because.append(why)
@@ -160,7 +183,7 @@ class SkippingRule:
             try:
                 if places[leaf.facts.first] > 1:
                     # One object in two places of the plan, which may be under two filters.
-                    leaf.report.not_skipped_because.append("the same relation is in the plan twice")
+                    leaf.report.not_skipped_because.append("the same DataFrame is in the query twice")
                 elif (made := self._pruned(leaf, *predicates[leaf.facts.at], plan)) is not None:
                     replacements.append((leaf.logical, made))
             except Exception as error:
@@ -192,16 +215,25 @@ class SkippingRule:
         reader = ExpressionReader(names, plan)
         expressions = [reader.read(each) for each in predicates]
         matching = []
+        used: list[SkippingIndex] = []
         for table, trusted in leaf.tables:
             asked = trusted.in_zones(reader.zones)
-            if asked.why_not not in (None, trusted.why_not):
+            if asked.why_not is not None and asked.why_not != trusted.why_not:
                 report.not_skipped_because.append(asked.why_not)
-            mask = _matching(table, asked.indexes, expressions)
+            failures: Failures = {}
+            mask = _matching(table, asked.indexes, expressions, failures)
+            report.not_skipped_because += [self._warn_of(each, why) for each, why in failures.items()]
+            indexes = tuple(each for each in asked.indexes if each.specification not in failures)
+            used += indexes
             if mask is not None:
-                matching.append((table, asked.indexes, mask))
+                matching.append((table, indexes, mask))
         if all(mask.all() for _, _, mask in matching):
-            if not report.not_skipped_because:
-                report.not_skipped_because.append(_why_nothing(expressions, bool(matching)))
+            unsure = {str(name) for name in leaf.unknown} | {corrupt}
+            if any(table.files for table, _ in leaf.tables):
+                reasons = why_not_skipped(node, predicates, reader.read, used, unsure)
+            else:
+                reasons = ["the metadata tells of no file yet: refresh"]
+            report.not_skipped_because += reasons
             report.metadata_ms = (time.perf_counter() - started_s) * 1000
             return None
         listing = self._listings.of(self._listed(leaf) if index is None else index)
@@ -225,13 +257,23 @@ class SkippingRule:
     def _warn(self, error: Exception, what: str) -> str:
         """Say once of each kind of failure why nothing is skipped; return it."""
         text = told(error)
+        if self._is_new(text):
+            log.warning("not skipping files of %s, which is read whole: %s", what, text)
+        return f"it could not be found out which files to leave out: {text}"
+
+    def _warn_of(self, specification: str, why: str) -> str:
+        """Say once why an index is left out, of which others of its table are not; return it."""
+        text = printable(f"{specification} is not used: {why}", 400)
+        if self._is_new(text):
+            log.warning("index %s", text)
+        return text
+
+    def _is_new(self, text: str) -> bool:
         with self._lock:
             new = text not in self._warned and len(self._warned) < _WARNINGS
             if new:
                 self._warned.add(text)
-        if new:
-            log.warning("not skipping files of %s, which is read whole: %s", what, text)
-        return text
+        return new
 
 
 _WARNINGS = 100
@@ -244,18 +286,10 @@ def _leaf(facts: FileRelation, logical: Any) -> _Leaf:
 
 
 def _matching(
-    table: TableMetadata, indexes: Sequence[SkippingIndex], predicates: list[Expression]
+    table: TableMetadata,
+    indexes: Sequence[SkippingIndex],
+    predicates: list[Expression],
+    failures: Failures,
 ) -> Mask | None:
-    clause = clause_of(indexes, predicates)
-    if clause is None:
-        return None
-    mask = np.asarray(clause.may_match(table))
-    if mask.dtype != np.bool_ or mask.shape != (table.files,):
-        raise ValueError(f"an index answers with {mask.dtype} {mask.shape} for {table.files} files")
-    return mask
-
-
-def _why_nothing(predicates: list[Expression], known: bool) -> str:
-    if known:
-        return "by the metadata every file may hold a matching row"
-    return "no index knows the predicates" if predicates else "there is no predicate on the files"
+    clause = clause_of(indexes, predicates, failures)
+    return None if clause is None else clause.may_match(table)

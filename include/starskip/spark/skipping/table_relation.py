@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -25,6 +26,7 @@ from starskip.spark.skipping.fingerprint import (
 )
 from starskip.spark.skipping.fingerprint import options as all_options
 from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
+from starskip.spark.skipping.plain_files import require_plain_files
 from starskip.spark.skipping.relation_facts import folders_name_partitions, small_names
 
 _SURE_OF_ALL_ROWS = {
@@ -39,6 +41,8 @@ _SESSION = {
     "spark.sql.parser.quotedRegexColumnNames": "false",
     "spark.sql.functionResolution.sessionOrder": "second",
     PARTIAL_RESULTS: "true",
+    # Values as the files hold them: a query may be of those, or of those that are filled with spaces.
+    "spark.sql.readSideCharPadding": "false",
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
 }
@@ -162,7 +166,7 @@ def table_relation(
 ) -> TableRelation:
     """Return the relation of a path, or of a DataFrame of nothing but a table's files.
 
-    Raises SourceError for what is no table of files, or cannot be read as that format.
+    Raises SourceError for what is no table of plain files, or cannot be read as that format.
     """
     session = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
     listed_ms = int(time.time() * 1000) if isinstance(table, str) else None
@@ -172,6 +176,7 @@ def table_relation(
         reader = session.read.format(file_format).options(**options)
         if schema is not None:
             reader = reader.schema(StructType.fromJson(json.loads(schema)))
+        require_plain_files(session, table)
         try:
             table = reader.load(table)
         except (PySparkException, Py4JError) as error:
@@ -185,9 +190,13 @@ def table_relation(
         raise SourceError(
             f"{roots.size()} paths are read, an index is of one: give the folder of the table", source="path"
         )
+    options_given = all_options(relation)
+    below = _folders_below(relation, options_given)
+    if listed_ms is None or below:
+        require_plain_files(session, str(roots.apply(0).toString()), below)
     kept = {
         name: value
-        for name, value in all_options(relation).items()
+        for name, value in options_given.items()
         if name not in ("path", "basepath") and not name.startswith(OWN_OPTIONS)
     }
     # Of the session as it is for the user's queries, which is what they are compared with.
@@ -220,6 +229,13 @@ def table_relation(
         found,
         listed_ms,
     )
+
+
+def _folders_below(relation: Any, options: Mapping[str, str]) -> Set[str]:
+    """Return the folders of the files where Spark was told to look into folders of any name."""
+    if options.get("recursivefilelookup") != "true":
+        return frozenset()
+    return {unquote(str(file)).rpartition("/")[0] for file in relation.location().inputFiles()}
 
 
 def _logical(frame: DataFrame) -> Any:

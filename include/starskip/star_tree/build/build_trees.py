@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from starskip.artefacts.aside import Aside
@@ -14,15 +15,18 @@ from starskip.star_tree.build.build_subtrees import SplitRules
 from starskip.star_tree.build.build_tree import DOCUMENTS_PER_TASK, RunTasks, build_tree
 from starskip.star_tree.build.dimension_values import ChunkValues, TogetherValues
 from starskip.star_tree.build.document_files import DocumentSchema
+from starskip.star_tree.build.file_digests import digests_by_tasks
 from starskip.star_tree.build.node_tasks import NodeTasks
 from starskip.star_tree.build.partial_documents import AggregatePiece, FormerDocuments
 from starskip.star_tree.build.source_files import (
     RecordedFile,
     recorded_files,
     require_unchanged,
-    write_recorded,
+    settled_files,
 )
 from starskip.star_tree.build.source_table import SourceChunk, SourceTable
+from starskip.star_tree.build.stored_sources import write_recorded
+from starskip.star_tree.build.tree_order import TreeOrder
 from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.star_tree.tree_artefact import TableTrees, TreeRecord
 from starskip.star_tree.validate_config import validate_config
@@ -48,12 +52,15 @@ def build_trees(
     *,
     observed_at_ns: int,
     former: FormerTrees | None = None,
+    is_named: bool = False,
+    clock_ns: Callable[[], int] | None = None,
     rows_per_task: int = ROWS_PER_TASK,
     documents_per_task: int = DOCUMENTS_PER_TASK,
 ) -> Part:
     """Build the trees and return the part to publish; their files are in ``aside``.
 
-    ``observed_at_ns`` is when the source was listed. With ``former``, which has the same configurations and
+    ``observed_at_ns`` is when the source was listed, and ``clock_ns`` tells when it is looked at again in the
+    end. With ``former``, which has the same configurations and
     types, ``source`` holds all files, and those that ``former`` has not are read. Raises ConfigError for a
     configuration that the table cannot have, SourceError for files that cannot be read or were changed.
     """
@@ -61,7 +68,9 @@ def build_trees(
     for config in configs:
         validate_config(config, types, table=table)
     # Before they are read: what is written into one of them from now on is found out in the end.
-    recorded = recorded_files(source, observed_at_ns=observed_at_ns)
+    digests = partial(digests_by_tasks, run_tasks)
+    before = former.recorded if former else ()
+    recorded = recorded_files(source, observed_at_ns=observed_at_ns, before=before, digests=digests)
     if former is not None:
         _require_grown(former, source, configs, recorded)
     build = _Build(run_tasks, aside, table, source, former, rows_per_task, documents_per_task)
@@ -73,16 +82,21 @@ def build_trees(
         record, of_tree = build.tree(config, position, dictionaries)
         records.append(record)
         files.extend(of_tree)
-    require_unchanged(source.path, recorded)
-    sources_file = write_recorded(aside, table, recorded)
+    looked_at_ns = observed_at_ns if clock_ns is None else clock_ns()
+    unchanged = require_unchanged(source.path, recorded, digests).unchanged
+    recorded = settled_files(recorded, unchanged, observed_at_ns=looked_at_ns)
+    casts = {name: str(type_) for name, type_ in source.casts.items()}
+    order = TreeOrder(table, source.path, tuple(configs), casts, is_named)
+    sources_file = write_recorded(aside, table, recorded, order.to_document())
     trees = TableTrees(
         source_path=source.path,
         file_format=source.file_format,
         schema=source.schema,
-        casts={name: str(type_) for name, type_ in source.casts.items()},
+        casts=casts,
         sources_file=sources_file.name,
         dictionaries={name: file.name for name, (file, _) in dictionaries.items()},
         trees=tuple(records),
+        is_named=is_named,
     )
     build.remove_waiting({file.name for file in (*files, sources_file)})
     return Part((*files, sources_file), trees.to_properties())

@@ -7,9 +7,15 @@ loss is read, anything else is an error that names the file.
 from __future__ import annotations
 
 import re
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+_TIMESTAMP = re.compile(r"timestamp\[(s|ms|us|ns)(?:, ?(?:tz ?= ?)?([^\],]{1,60}))?\]")
+_UNITS = ("ns", "us", "ms", "s")
+_UNIT_NAMES = {"us": "microsecond", "ms": "millisecond", "s": "second"}
+_OFFSET = re.compile(r"[+-]\d\d:?\d\d")
 _DECIMAL = re.compile(r"decimal(?:128)?\((\d{1,2}), ?(\d{1,2})\)")
 
 
@@ -53,9 +59,39 @@ def fits(of_file: pa.DataType, of_table: pa.DataType) -> bool:
     return bool(of_file == pa.float32() and of_table == pa.float64())
 
 
+def in_unit_of(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
+    """Return times without the digits that ``wanted``, a type of times in a coarser unit, does not hold."""
+    if not (pa.types.is_timestamp(column.type) and pa.types.is_timestamp(wanted)):
+        return column
+    if _UNITS.index(wanted.unit) <= _UNITS.index(column.type.unit):
+        return column
+    # In UTC: a zone's own days and hours are not asked for, and its gaps would be an error.
+    instants = column.cast(pa.timestamp(column.type.unit, "UTC") if column.type.tz else column.type)
+    return pc.floor_temporal(instants, unit=_UNIT_NAMES[wanted.unit]).cast(column.type)
+
+
 def named_type(text: str) -> pa.DataType:
-    """Return what Arrow calls so ("string", "date32"), or ``decimal(12,2)``; ValueError for no type."""
+    """Return what Arrow calls so ("string", "date32"); ValueError for no type.
+
+    Also ``decimal(12,2)``, and ``timestamp[us, UTC]`` with any zone that there is.
+    """
+    moment = _TIMESTAMP.fullmatch(text.strip())
+    if moment is not None:
+        return plain_type(pa.timestamp(moment[1], _zone(moment[2])))
     found = _DECIMAL.fullmatch(text)
     if found is None:
         return plain_type(pa.type_for_alias(text))
     return pa.decimal128(int(found[1]), int(found[2]))
+
+
+def _zone(name: str | None) -> str | None:
+    if name is None:
+        return None
+    name = name.strip().strip("'\"")
+    if _OFFSET.fullmatch(name):
+        return name
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError(f"no time zone {name}") from None
+    return name

@@ -12,6 +12,7 @@ from starskip.errors import MissingSource, SourceError
 from starskip.files.file_identity import FileIdentity, file_identity
 from starskip.files.list_folder import list_folder
 from starskip.files.object_url import object_url
+from starskip.lake.table_format import refuse_format, table_format
 
 FORMATS = {".csv": "csv", ".parquet": "parquet", ".parq": "parquet", ".pq": "parquet"}
 _MAX_DEPTH = 30
@@ -29,7 +30,8 @@ def list_source(path: str) -> tuple[str, tuple[FileOfTable, ...]]:
     """Return the format and the files of a table, sorted by path.
 
     Files and folders whose names begin with ``_`` or ``.`` are no part of a table, as in Spark. Raises
-    SourceError naming the path that is missing or holds no table, or two formats at once.
+    SourceError naming the path that is missing or holds no table, or two formats at once, and NotPlainFiles
+    for a table format at the path or below it.
     """
     suffix = _suffix(path)
     if suffix in FORMATS and not _is_folder(path):
@@ -54,6 +56,7 @@ def _below(folder: str, partition: Mapping[str, str], depth: int) -> list[FileOf
     if depth > _MAX_DEPTH:
         raise SourceError(f"{folder}: lies more than {_MAX_DEPTH} folders deep", source=folder)
     listing = list_folder(folder)
+    refuse_format(folder, table_format(folder, listing.folders), what="star-trees")
     found = [
         FileOfTable(identity, partition)
         for identity in listing.files

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -11,21 +11,28 @@ import pyarrow.parquet as pq
 from starskip.errors import SourceError, first_line
 from starskip.files.file_identity import FileIdentity
 from starskip.files.open_file import open_file
-from starskip.star_tree.build.column_types import fits, named_type, plain_type
+from starskip.lake.table_format import format_above, refuse_format
+from starskip.star_tree.build.column_types import fits, in_unit_of, named_type, plain_type
 from starskip.star_tree.build.csv_tables import csv_tables, csv_types
 from starskip.star_tree.build.source_listing import FileOfTable, list_source
 
 ROWS_PER_BATCH = 1 << 20
+_ROWS_AT_ONCE = 4 << 20
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One file: its identity when it was listed, its rows (None for CSV) and its row groups."""
+    """One file: its identity when it was listed, and the rows of its row groups (None for CSV).
+
+    ``schema``: its own columns and their types; None where nobody has looked. Of a CSV file it is kept only
+    where its first block has a row to tell types from.
+    """
 
     identity: FileIdentity
     partition: Mapping[str, str] = field(default_factory=dict)
     row_group_rows: tuple[int, ...] | None = None
+    schema: pa.Schema | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +60,8 @@ class SourceTable:
     def chunks(self, rows_per_chunk: int) -> list[SourceChunk]:
         """Return pieces of about that many rows; a row group, or a CSV file, is not cut."""
         found: list[SourceChunk] = []
-        for file in self.files:
+        # A task needs to know no schema but the table's.
+        for file in (replace(file, schema=None) for file in self.files):
             if file.row_group_rows is None:
                 found.append(SourceChunk(file))
                 continue
@@ -99,6 +107,8 @@ class SourceTable:
             try:
                 if not (is_told or name in self.casts or fits(column.type, wanted)):
                     raise pa.ArrowTypeError("cast it, or write the file anew")
+                # Whoever asks for coarser times does not want the digits behind; of others none may be lost.
+                column = in_unit_of(column, wanted) if name in self.casts else column
                 arrays.append(column.cast(wanted))
             except pa.ArrowException as error:
                 raise SourceError(
@@ -109,15 +119,20 @@ class SourceTable:
         return pa.table(arrays, names=columns)
 
 
-def source_table(path: str, casts: Mapping[str, str] | None = None) -> SourceTable:
+def source_table(
+    path: str, casts: Mapping[str, str] | None = None, known: Mapping[str, SourceFile] | None = None
+) -> SourceTable:
     """Return the table at ``path``: a CSV or Parquet file, or a folder with such files below it.
 
     Folders ``name=value`` give their files the column ``name``. Types of CSV columns are told from the first
-    file. ``casts`` names Arrow types by column ("string", "double", "date32"). Raises SourceError naming the
-    path, file or column that is missing or damaged, or of no known kind.
+    file. ``casts`` names Arrow types by column ("string", "double", "date32"). ``known``: what was found
+    before, by path; a file that is still the same is not opened. Raises SourceError naming the path, file or
+    column that is missing or damaged, or of no known kind, and NotPlainFiles for a table format.
     """
+    refuse_format(path, format_above(path), what="star-trees")
     file_format, listed = list_source(path)
-    schema, files = (_csv_schema if file_format == "csv" else _parquet_schema)(listed)
+    files = [_known(each, known or {}) for each in listed]
+    schema, files = (_csv_schema if file_format == "csv" else _parquet_schema)(files)
     told = _partition_types(listed)
     stored = [field for field in schema if field.name not in told]
     schema = pa.schema([*stored, *(pa.field(name, type_) for name, type_ in told.items())])
@@ -127,12 +142,29 @@ def source_table(path: str, casts: Mapping[str, str] | None = None) -> SourceTab
         raise SourceError(f"{first}: column {twice} is there twice; give each its own name", source=first)
     wanted = {name: _cast_type(schema, name, text, path) for name, text in (casts or {}).items()}
     fields = [field.with_type(wanted.get(field.name, plain_type(field.type))) for field in schema]
-    return SourceTable(path, file_format, files, pa.schema(fields), wanted)
+    return SourceTable(path, file_format, tuple(files), pa.schema(fields), wanted)
 
 
-def _csv_schema(listed: tuple[FileOfTable, ...]) -> tuple[pa.Schema, tuple[SourceFile, ...]]:
+def _known(listed: FileOfTable, known: Mapping[str, SourceFile]) -> SourceFile:
+    """Return what is known of a listed file if it is the same as it was then, else that it is there."""
+    identity = listed.identity
+    before = known.get(identity.path)
+    is_same = (
+        before is not None
+        and before.identity == identity
+        and (identity.etag is not None or before.identity.changed_ns == identity.changed_ns)
+    )
+    if before is None or not is_same:
+        return SourceFile(identity, listed.partition)
+    return SourceFile(identity, listed.partition, before.row_group_rows, before.schema)
+
+
+def _csv_schema(files: list[SourceFile]) -> tuple[pa.Schema, list[SourceFile]]:
     found: pa.Schema | None = None
-    for each in listed:
+    for position, each in enumerate(files):
+        if each.schema is not None:
+            found = each.schema
+            break
         path = each.identity.path
         try:
             types, has_rows = csv_types(path)
@@ -140,28 +172,38 @@ def _csv_schema(listed: tuple[FileOfTable, ...]) -> tuple[pa.Schema, tuple[Sourc
             raise _unreadable(path, error) from error
         found = types if found is None or has_rows else found
         if has_rows:
+            files[position] = replace(each, schema=types.remove_metadata())
             break
     if found is None:
         raise SourceError("no file at all", source="")
-    return found, tuple(SourceFile(each.identity, each.partition) for each in listed)
+    return found, files
 
 
-def _parquet_schema(listed: tuple[FileOfTable, ...]) -> tuple[pa.Schema, tuple[SourceFile, ...]]:
+def _parquet_schema(files: list[SourceFile]) -> tuple[pa.Schema, list[SourceFile]]:
     schema: pa.Schema | None = None
-    files = []
-    for each in listed:
-        try:
-            with open_file(each.identity.path) as file:
-                footer = pq.ParquetFile(file)
-                rows = tuple(footer.metadata.row_group(i).num_rows for i in range(footer.num_row_groups))
-                types = footer.schema_arrow
-        except (OSError, pa.ArrowException) as error:
-            raise _unreadable(each.identity.path, error) from error
+    # Files of one table mostly have the same schema, which then is kept once.
+    kept: dict[bytes, pa.Schema] = {}
+    for position, each in enumerate(files):
+        types = each.schema
+        if types is None or each.row_group_rows is None:
+            types, rows = _footer(each.identity.path)
+            types = kept.setdefault(types.serialize().to_pybytes(), types)
+            files[position] = replace(each, row_group_rows=rows, schema=types)
         schema = types if schema is None else _with_types_of(schema, types)
-        files.append(SourceFile(each.identity, each.partition, rows))
     if schema is None:
         raise SourceError("no file at all", source="")
-    return schema.remove_metadata(), tuple(files)
+    return schema, files
+
+
+def _footer(path: str) -> tuple[pa.Schema, tuple[int, ...]]:
+    """Return the schema, without metadata, and the rows of the row groups."""
+    try:
+        with open_file(path) as file:
+            footer = pq.ParquetFile(file)
+            rows = tuple(footer.metadata.row_group(i).num_rows for i in range(footer.num_row_groups))
+            return footer.schema_arrow.remove_metadata(), rows
+    except (OSError, pa.ArrowException) as error:
+        raise _unreadable(path, error) from error
 
 
 def _with_types_of(schema: pa.Schema, other: pa.Schema) -> pa.Schema:
@@ -179,18 +221,32 @@ def _parquet_batches(chunk: SourceChunk, columns: list[str]) -> Iterator[pa.Tabl
         missing = [name for name in columns if name not in parquet.schema_arrow.names]
         if missing:
             raise SourceError(f"{path}: column {missing[0]} is missing, which other files have", source=path)
-        groups = list(range(chunk.first_row_group, chunk.end_row_group))
         held: list[pa.RecordBatch] = []
         rows = 0
-        # Columns of the same file are decoded side by side by Arrow's own threads.
-        for batch in parquet.iter_batches(ROWS_PER_BATCH, row_groups=groups, columns=columns):
-            held.append(batch)
-            rows += batch.num_rows
-            if rows >= ROWS_PER_BATCH:
-                yield pa.Table.from_batches(held)
-                held, rows = [], 0
+        for groups in _read_together(chunk):
+            # Columns of the same file are decoded side by side by Arrow's own threads.
+            for batch in parquet.iter_batches(ROWS_PER_BATCH, row_groups=groups, columns=columns):
+                held.append(batch)
+                rows += batch.num_rows
+                if rows >= ROWS_PER_BATCH:
+                    yield pa.Table.from_batches(held)
+                    held, rows = [], 0
         if held:
             yield pa.Table.from_batches(held)
+
+
+def _read_together(chunk: SourceChunk) -> Iterator[list[int]]:
+    """Yield the row groups of a chunk, as many at once as may be held in memory while they are fetched."""
+    held: list[int] = []
+    rows = 0
+    for group in range(chunk.first_row_group, chunk.end_row_group):
+        held.append(group)
+        rows += (chunk.file.row_group_rows or ())[group]
+        if rows >= _ROWS_AT_ONCE:
+            yield held
+            held, rows = [], 0
+    if held:
+        yield held
 
 
 def _partition_types(listed: tuple[FileOfTable, ...]) -> dict[str, pa.DataType]:

@@ -42,6 +42,20 @@ def read_rows(
     return found
 
 
+def is_damaged(storage: Storage, name: str, rows: int | None) -> bool:
+    """Tell whether a file of a tree cannot be read to its end, or has not as many ``rows``.
+
+    Raises StorageError for a store that cannot be asked.
+    """
+    filesystem = storage.arrow_filesystem()
+    try:
+        with filesystem.open_input_file(name) as opened:
+            found = pq.read_table(opened, page_checksum_verification=True).num_rows
+    except _DAMAGE:
+        return True
+    return rows is not None and found != rows
+
+
 @contextmanager
 def naming_damage(name: str) -> Iterator[None]:
     """Make a StorageError that names the file of whatever reading it raises."""

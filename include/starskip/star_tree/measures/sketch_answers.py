@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import datasketches
-import numpy as np
 import pyarrow as pa
 
 from starskip.star_tree.measure import MeasureKind
 from starskip.star_tree.measures.sketches import HLL_LG_K, KLL_K, QUANTILE_SKETCHES, T_DIGEST_K
 from starskip.star_tree.measures.t_digest_quantile import t_digest_quantile
+from starskip.star_tree.measures.values_apart import parted
 
 _STANDARD_DEVIATIONS = 3
 _T_DIGEST_RATIO = 4 / T_DIGEST_K
@@ -63,16 +65,27 @@ def distinct_counts(sketches: pa.Array) -> pa.Array:
 def percentiles(sketches: pa.Array, kind: MeasureKind, percentile: float) -> pa.Array:
     """Return the value at ``percentile`` (0 to 100) of each sketch as float64, null for one of no values.
 
-    A value that was in the data for KLL; a t-digest interpolates between its centroids.
+    A value that was in the data for KLL; a t-digest interpolates between its centroids. NaN is the greatest.
     """
-    sketch_class, _ = QUANTILE_SKETCHES[kind]
-    found = []
-    for each in sketches.to_pylist():
-        read = sketch_class.deserialize(each)
-        if read.is_empty():
-            found.append(np.nan)
-        elif kind is MeasureKind.KLL:
-            found.append(read.get_quantile(percentile / 100, True))
-        else:
-            found.append(t_digest_quantile(read, percentile / 100))
-    return pa.array(found, pa.float64(), mask=np.isnan(np.array(found, float)))
+    share = Fraction(repr(float(percentile))) / 100
+    found = [_percentile(each, kind, share) for each in sketches.to_pylist()]
+    return pa.array(found, pa.float64())
+
+
+def _percentile(stored: bytes, kind: MeasureKind, share: Fraction) -> float | None:
+    serialized, apart = parted(stored)
+    sketch = QUANTILE_SKETCHES[kind][0].deserialize(serialized)
+    held = int(sketch.n if kind is MeasureKind.KLL else sketch.get_total_weight())
+    total = held + apart.count
+    if not total:
+        return None
+    # In whole numbers: the product of floats 0.28 * 25 is above 7, which would be the value of the next rank.
+    place = max(math.ceil(share * total), 1)
+    if place <= apart.least:
+        return -math.inf
+    if place > apart.least + held:
+        return math.inf if place <= total - apart.nan else math.nan
+    if kind is MeasureKind.KLL:
+        return float(sketch.get_quantile((place - apart.least - 0.5) / held, True))
+    rank = float((share * total - apart.least) / held)
+    return t_digest_quantile(sketch, min(max(rank, 0.0), 1.0))

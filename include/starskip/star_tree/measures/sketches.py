@@ -1,7 +1,7 @@
 """Sketches of Apache DataSketches: distinct values (HLL), quantiles (KLL, t-digest).
 
 They are kept serialised, as all of the library's languages read them (Spark's ``hll_union_agg`` too).
-Nulls are left out, and by quantiles NaN too, which has no rank.
+Nulls are left out. What a sketch of quantiles cannot hold is counted beside it (values_apart).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from starskip.star_tree.measure import MeasureKind
 from starskip.star_tree.measures.arrow_buffers import floats_of, valid_mask
 from starskip.star_tree.measures.measure_array import Positions, run_lengths
+from starskip.star_tree.measures.values_apart import ValuesApart, is_apart, parted, values_apart
 
 HLL_LG_K = 12
 """log2 of the registers: a relative standard error of 1.6 %, at most 2.5 KiB."""
@@ -156,10 +157,12 @@ def _signed(value: int) -> int:
 def _quantile_sketches(values: pa.Array, starts: Positions, kind: MeasureKind) -> npt.NDArray[np.object_]:
     sketch_class, size = QUANTILE_SKETCHES[kind]
     numbers = floats_of(values)
-    usable = ~np.isnan(numbers)
     valid = valid_mask(values)
+    apart = is_apart(numbers, kind)
     if valid is not None:
-        usable &= valid
+        apart &= valid
+    usable = ~apart if valid is None else valid & ~apart
+    beside = values_apart(numbers, apart, starts)
     kept = np.concatenate([[0], np.cumsum(usable)])
     numbers = numbers[usable]
     firsts, ends = kept[starts], kept[np.append(starts, len(values))[1:]]
@@ -169,6 +172,8 @@ def _quantile_sketches(values: pa.Array, starts: Positions, kind: MeasureKind) -
         if end > first:
             sketch.update(numbers[first:end])
         found[position] = sketch.serialize()
+    for position, counts in beside.items():
+        found[position] = counts.stored(found[position])
     return found
 
 
@@ -182,8 +187,14 @@ def _merged_hll(run: npt.NDArray[np.object_], _: MeasureKind) -> bytes:
 
 def _merged_quantiles(run: npt.NDArray[np.object_], kind: MeasureKind) -> bytes:
     sketch_class, _ = QUANTILE_SKETCHES[kind]
-    merged = sketch_class.deserialize(run[0])
-    for each in run[1:]:
-        merged.merge(sketch_class.deserialize(each))
-    serialized: bytes = merged.serialize()
-    return serialized
+    merged, apart = None, ValuesApart()
+    for each in run:
+        serialized, beside = parted(each)
+        apart += beside
+        sketch = sketch_class.deserialize(serialized)
+        if merged is None:
+            merged = sketch
+        else:
+            merged.merge(sketch)
+    assert merged is not None
+    return apart.stored(merged.serialize())

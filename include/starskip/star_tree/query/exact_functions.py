@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from decimal import Decimal
 
 from sqlglot import exp
 
@@ -23,7 +24,9 @@ def make_exact(select: exp.Select, integers: Collection[str] = ()) -> None:
 def _exact(call: AggregateCall, integers: Collection[str]) -> exp.Expr:
     column = exp.column(call.column, quoted=True)
     if call.percentile is not None:
-        rank = exp.PercentileDisc(this=exp.Literal.number(call.percentile / 100))
+        # As a decimal: the float 1.1 / 100 is above 0.011, and would be the rank of the next value.
+        share = Decimal(repr(float(call.percentile))) / 100
+        rank = exp.PercentileDisc(this=exp.Literal.number(format(share, "f")))
         return exp.WithinGroup(this=rank, expression=exp.Order(expressions=[exp.Ordered(this=column)]))
     if call.function is AggregationFunction.MINMAXRANGE:
         wide = exp.cast(column, "int128") if call.column in integers else column

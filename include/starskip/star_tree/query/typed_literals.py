@@ -7,18 +7,23 @@ before anything is read.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 
 import pyarrow as pa
 from sqlglot import exp
 
 from starskip.errors import UnsupportedQuery, printable
+from starskip.star_tree.query.nanoseconds import (
+    COMPARISONS,
+    SIDES,
+    bare,
+    in_utc,
+    nanosecond_literal,
+    told_moment,
+    with_nanoseconds,
+)
 
-_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
-_NANOSECONDS = re.compile(r"\.\d{7,9}\b")
-_SIDES = ("this", "expression", "low", "high")
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -29,8 +34,8 @@ def with_typed_literals(expression: exp.Expr, types: Mapping[str, pa.DataType]) 
     "literal_type", naming column, type and literal.
     """
     copied = expression.copy()
-    for node in list(copied.find_all(*_COMPARISONS, exp.In, exp.Between)):
-        sides = [_bare(side) for key in _SIDES if isinstance(side := node.args.get(key), exp.Expr)]
+    for node in list(copied.find_all(*COMPARISONS, exp.In, exp.Between)):
+        sides = [bare(side) for key in SIDES if isinstance(side := node.args.get(key), exp.Expr)]
         column = next((side for side in sides if isinstance(side, exp.Column)), None)
         if column is None or column.name not in types:
             continue
@@ -41,11 +46,11 @@ def with_typed_literals(expression: exp.Expr, types: Mapping[str, pa.DataType]) 
         # All at once: to replace one of many literals takes as long as there are literals.
         if isinstance(node, exp.In) and node.expressions:
             node.set("expressions", [_typed_item(item, arrow_type, column.name) for item in node.expressions])
-    return copied
+    return with_nanoseconds(copied, types)
 
 
 def _typed_item(item: exp.Expr, arrow_type: pa.DataType, column: str) -> exp.Expr:
-    literal = _bare(item)
+    literal = bare(item)
     if not isinstance(literal, (exp.Literal, exp.Boolean)):
         return item
     typed = _typed(literal, arrow_type, column)
@@ -53,12 +58,6 @@ def _typed_item(item: exp.Expr, arrow_type: pa.DataType, column: str) -> exp.Exp
         return typed
     literal.replace(typed)
     return item
-
-
-def _bare(node: exp.Expr) -> exp.Expr:
-    while isinstance(node, (exp.Paren, exp.Neg)):
-        node = node.this
-    return node
 
 
 def _typed(literal: exp.Expr, arrow_type: pa.DataType, column: str) -> exp.Expr:
@@ -75,34 +74,21 @@ def _typed(literal: exp.Expr, arrow_type: pa.DataType, column: str) -> exp.Expr:
             raise _wrong(literal, arrow_type, column, "true or false")
         return exp.Boolean(this=_BOOLEANS[literal.name.lower()])
     elif pa.types.is_date(arrow_type) or pa.types.is_timestamp(arrow_type):
-        moment = _moment(literal.name) if is_text else None
+        moment = told_moment(literal.name) if is_text else None
         if moment is None:
             raise _wrong(literal, arrow_type, column, "a text such as '2024-12-31'")
         return _cast(moment, literal.name, arrow_type)
     return literal
 
 
-def _moment(text: str) -> date | datetime | None:
-    for parse in (date.fromisoformat, datetime.fromisoformat):
-        try:
-            return parse(text.strip())
-        except ValueError:
-            continue
-    return None
-
-
 def _cast(moment: date | datetime, text: str, arrow_type: pa.DataType) -> exp.Expr:
     zoned = pa.types.is_timestamp(arrow_type) and arrow_type.tz is not None
-    if not isinstance(moment, datetime):
-        if not zoned:
-            return exp.cast(exp.Literal.string(moment.isoformat()), "date")
-        moment = datetime(moment.year, moment.month, moment.day)
-    moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
-    if zoned:
-        return exp.cast(exp.Literal.string(moment.isoformat(sep=" ")), "timestamptz")
-    if _NANOSECONDS.search(text):
-        return exp.cast(exp.Literal.string(text), "timestamp_ns")
-    return exp.cast(exp.Literal.string(moment.replace(tzinfo=None).isoformat(sep=" ")), "timestamp")
+    if pa.types.is_timestamp(arrow_type) and arrow_type.unit == "ns":
+        return nanosecond_literal(in_utc(moment), text, zoned=zoned)
+    if not zoned and not isinstance(moment, datetime):
+        return exp.cast(exp.Literal.string(moment.isoformat()), "date")
+    told = in_utc(moment) if zoned else in_utc(moment).replace(tzinfo=None)
+    return exp.cast(exp.Literal.string(told.isoformat(sep=" ")), "timestamptz" if zoned else "timestamp")
 
 
 def _wrong(literal: exp.Expr, arrow_type: pa.DataType, column: str, wanted: str) -> UnsupportedQuery:

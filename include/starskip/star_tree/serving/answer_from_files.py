@@ -17,28 +17,33 @@ from starskip.star_tree.locked_database import locked_database
 from starskip.star_tree.query.answer_names import answer_names
 from starskip.star_tree.query.bound_columns import Spelling
 from starskip.star_tree.query.exact_functions import make_exact
+from starskip.star_tree.query.nanoseconds import with_nanoseconds
 from starskip.star_tree.query.put_table import put_table
 from starskip.star_tree.query.scalar_functions import known_functions
 from starskip.star_tree.query.sql_select import bounded_depth, select_tokens, sql_select
 from starskip.star_tree.query.typed_literals import with_typed_literals
+from starskip.star_tree.serving.finished_answer import with_one_zero
 
 _ROWS = "rows of the files"
 """No name that SQL text has by chance."""
-_ROWS_PER_CHUNK = 4_000_000
+_ROWS_PER_CHUNK = 1 << 62
+"""A file is opened once and read to its end: in one process nothing is won by cutting it."""
 
 
 @bounded_depth()
-def answer_from_files(source: SourceTable, sql: str, dialect: str) -> tuple[pa.Table, int, int]:
+def answer_from_files(
+    source: SourceTable, sql: str, dialect: str, answers_to: str | None = None
+) -> tuple[pa.Table, int, int]:
     """Return the answer, the rows that were read and the rows of all files.
 
-    Raises UnsupportedQuery for a query over another table or that cannot be computed, SourceError for a file
-    that cannot be read.
+    ``answers_to``: the only table that may stand in FROM; None for any. Raises UnsupportedQuery for a query
+    over another table or that cannot be computed, SourceError for a file that cannot be read.
     """
     select = sql_select(sql, dialect)
     is_known = not any(item.is_star for item in select.expressions)
     names = answer_names(select, select_tokens(sql, dialect), sql, dialect) if is_known else None
     known_functions(select)
-    places = put_table(select, _ROWS)
+    places = put_table(select, _ROWS, answers_to)
     types = {field.name: field.type for field in source.schema}
     columns = _columns(select, types)
     make_exact(select, [name for name, type_ in types.items() if pa.types.is_integer(type_)])
@@ -48,12 +53,13 @@ def answer_from_files(source: SourceTable, sql: str, dialect: str) -> tuple[pa.T
         if places > 1:
             # A stream can be read once only.
             database.keep(rows.reader(), _ROWS)
-            table = database.rows(select.sql(dialect="duckdb"))
+            table = database.rows(with_nanoseconds(select, types).sql(dialect="duckdb"))
         else:
             typed = with_typed_literals(select, types)
             table = database.rows(typed.sql(dialect="duckdb"), **{_ROWS: rows.reader()})
     except UnsupportedQuery as error:
         raise (rows.failure or error) from error
+    table = with_one_zero(table)
     return (table if names is None else table.rename_columns(list(names))), rows.read, rows.total
 
 

@@ -28,6 +28,7 @@ WRONG_QUERIES = frozenset(
     {
         *("too_long", "too_deep", "syntax", "not_a_select", "unknown_column"),
         *("ordinal", "argument", "literal_type", "not_computed", "placeholder", "aggregate_in_filter"),
+        "another_table",
     }
 )
 """Reasons that are the query's own fault: the table's files would not answer it either."""
@@ -60,16 +61,20 @@ class _Plan:
 
 
 def answer_sql(trees: TreeSet, sql: str, dialect: str = "pinot") -> Answer:
-    """Return the answer of one SELECT, in the dialect "pinot" or "spark"; any table may stand in FROM.
+    """Return the answer of one SELECT, in the dialect "pinot" or "spark".
 
-    Without LIMIT all groups come. Raises UnsupportedQuery for a query that cannot be answered at all,
-    StaleTree if the table's files are not those that the trees were built from.
+    Without LIMIT all groups come. Of trees that are held open those answer that are published now. Raises
+    UnsupportedQuery for a query that cannot be answered at all, or is over another table; StaleTree if the
+    table's files are not those that the trees were built from.
     """
-    found = answer_from_tree(trees, sql, dialect)
-    return found if isinstance(found, Answer) else _from_files(trees, sql, dialect, found)
+
+    def answer(current: TreeSet) -> Answer:
+        found = _from_tree(current, sql, dialect, None)
+        return found if isinstance(found, Answer) else _from_files(current, sql, dialect, found)
+
+    return trees.with_current(answer)
 
 
-@bounded_depth()
 def answer_from_tree(
     trees: TreeSet, sql: str, dialect: str = "pinot", *, most_documents: int | None = None
 ) -> Answer | str:
@@ -78,6 +83,11 @@ def answer_from_tree(
     ``most_documents``: an answer that reads more of them is left to an engine of more than one process.
     Raises as ``answer_sql`` does.
     """
+    return trees.with_current(lambda current: _from_tree(current, sql, dialect, most_documents))
+
+
+@bounded_depth()
+def _from_tree(trees: TreeSet, sql: str, dialect: str, most_documents: int | None) -> Answer | str:
     plan = trees.memory.parsed(sql, dialect, lambda text, of: _plan(trees, text, of))
     if plan.query is None or plan.tree is None:
         return plan.reason or "no star-tree fits"
@@ -110,7 +120,7 @@ def answer_from_tree(
 def _plan(trees: TreeSet, sql: str, dialect: str) -> _Plan:
     columns = trees.published.schema.names
     try:
-        query = aggregation_query(sql, dialect, columns)
+        query = aggregation_query(sql, dialect, columns, answers_to=trees.answers_to)
     except UnsupportedQuery as error:
         if error.reason in WRONG_QUERIES:
             raise
@@ -151,7 +161,7 @@ def _passes_all(mask: npt.NDArray[np.bool_], column: str, tree: StarTree) -> boo
 
 def _from_files(trees: TreeSet, sql: str, dialect: str, reason: str | None) -> Answer:
     source = trees.sources()
-    table, rows_read, rows_total = answer_from_files(source, sql, dialect)
+    table, rows_read, rows_total = answer_from_files(source, sql, dialect, trees.answers_to)
     return Answer(
         table=table,
         star_tree=False,

@@ -44,9 +44,16 @@ class DocumentReader:
         self._files = tuple(name for name, _ in files)
         self._ends = np.cumsum([documents for _, documents in files], dtype=np.int64)
         self._groups: dict[int, tuple[pq.ParquetFile, Numbers]] = {}
+        self._cache_bytes = cache_bytes
         self._newest: NewestValues[tuple[int, int, str], Any] = NewestValues(cache_bytes)
         self._lock = threading.RLock()
         self.row_groups_read = 0
+
+    def forget(self) -> None:
+        """Close the files and let go of what was decoded."""
+        with self._lock:
+            self._groups.clear()
+            self._newest = NewestValues(self._cache_bytes)
 
     def codes(self, documents: Numbers, dimension: str) -> npt.NDArray[np.int32]:
         """Return the codes of one dimension of documents, whose numbers ascend."""

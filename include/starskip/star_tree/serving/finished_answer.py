@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from starskip.star_tree.aggregation_query import AggregationQuery
 from starskip.star_tree.locked_database import LockedDatabase
@@ -36,8 +37,18 @@ def finished_answer(
         groups = pa.table(columns)
         table = database.rows(finish.select, **{GROUPS_TABLE: groups})
         table = table.rename_columns(list(finish.names))
+    table = with_one_zero(table)
     approximations = _approximations(query, finish)
     return _with_bounds(table, approximations), tuple(approximations.values())
+
+
+def with_one_zero(table: pa.Table) -> pa.Table:
+    """Return an answer without -0.0, which equals 0.0: which of both came first is chance."""
+    for position, column in enumerate(table.columns):
+        if pa.types.is_floating(column.type):
+            one = pc.add(column, pa.scalar(0.0, column.type))
+            table = table.set_column(position, table.column_names[position], one)
+    return table
 
 
 def _approximations(query: AggregationQuery, finish: Finishing) -> dict[int, Approximation]:

@@ -19,6 +19,7 @@ from starskip.star_tree.build.tree_files import damaged
 from starskip.star_tree.documents import sorted_runs
 from starskip.star_tree.measure import Measure
 from starskip.star_tree.measures.initial_measure import no_measure
+from starskip.star_tree.measures.sketches import QUANTILE_SKETCHES
 from starskip.star_tree.range_positions import range_positions
 from starskip.star_tree.serving.document_reader import DocumentReader
 from starskip.star_tree.serving.node_table import NodeTable, document_files, load_nodes
@@ -58,13 +59,23 @@ class StarTree:
         record: TreeRecord,
         column_types: Mapping[str, pa.DataType],
         dictionaries: Mapping[str, DataFile],
+        without_nan: frozenset[str] = frozenset(),
     ) -> None:
-        """Take a published tree; nothing is read before it is asked for."""
+        """Take a published tree; nothing is read before it is asked for.
+
+        ``without_nan``: columns of which sketches of quantiles have left NaN out, so that these answer
+        nothing.
+        """
         self.config = record.config
         self.types = column_types
         self.columns_with_nulls = record.columns_with_nulls
         self.documents_total = record.layout.documents
         self.rows = record.rows
+        self.measures = tuple(
+            measure
+            for measure in record.config.measures
+            if not (measure.kind in QUANTILE_SKETCHES and measure.column in without_nan)
+        )
         self._storage = storage
         self._record = record
         self._dictionary_files = dictionaries

@@ -1,0 +1,107 @@
+"""The table format that a folder is kept in, told by the log or metadata that lies in it.
+
+Such a folder holds files that count no longer: deleted and replaced rows stay in them until a vacuum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+from starskip.errors import NotPlainFiles, SourceError, SourceOutage
+from starskip.files.list_folder import list_folder
+from starskip.files.object_url import local_path, object_url
+
+_BY_FOLDER = {"_delta_log": ("Delta Lake", "delta"), ".hoodie": ("Hudi", "hudi")}
+_ICEBERG_FOLDER, _ICEBERG_FILE = "metadata", ".metadata.json"
+
+
+@dataclass(frozen=True, slots=True)
+class TableFormat:
+    """A format by its name and as Spark calls it; ``sign``: the file or folder that shows it."""
+
+    name: str
+    spark_name: str
+    folder: str
+    sign: str
+
+
+def table_format(folder: str, folders: Collection[str]) -> TableFormat | None:
+    """Return the format of a folder in which the ``folders`` of those names lie; None for plain files.
+
+    Raises SourceError for a store that cannot be asked.
+    """
+    for name, (title, spark_name) in _BY_FOLDER.items():
+        if name in folders:
+            return TableFormat(title, spark_name, folder, f"{folder}/{name}")
+    return _iceberg(folder) if _ICEBERG_FOLDER in folders else None
+
+
+def format_above(path: str) -> TableFormat | None:
+    """Return the format of the nearest folder that ``path`` lies in, if one of them is of a format.
+
+    A folder that may not be looked at tells nothing. Raises SourceOutage for a store that does not answer.
+    """
+    for folder in _folders_above(path):
+        for name, (title, spark_name) in _BY_FOLDER.items():
+            if _is_folder(f"{folder}/{name}"):
+                return TableFormat(title, spark_name, folder, f"{folder}/{name}")
+        try:
+            found = _iceberg(folder)
+        except SourceOutage:
+            raise
+        except (SourceError, OSError):
+            continue
+        if found is not None:
+            return found
+    return None
+
+
+def refuse_format(path: str, found: TableFormat | None, *, what: str) -> None:
+    """Raise NotPlainFiles if there is a format: ``what``, such as star-trees, would count deleted rows."""
+    if found is not None:
+        raise NotPlainFiles(
+            f"{found.sign}: tells of a {found.name} table, whose files also hold rows that were deleted or "
+            f"replaced; {what} know plain files only: write its current rows apart (in Spark: "
+            f"spark.read.format('{found.spark_name}').load(…).write.parquet(FOLDER)) and name that FOLDER",
+            source=path,
+        )
+
+
+def _iceberg(folder: str) -> TableFormat | None:
+    metadata = f"{folder}/{_ICEBERG_FOLDER}"
+    with suppress(FileNotFoundError, NotADirectoryError):
+        for file in list_folder(metadata).files:
+            # Also v1.gz.metadata.json and, of old writers, v1.metadata.json.gz.
+            if _ICEBERG_FILE in file.path.rpartition("/")[2]:
+                return TableFormat("Iceberg", "iceberg", folder, file.path)
+    return None
+
+
+def _folders_above(path: str) -> Iterator[str]:
+    url = object_url(path)
+    if url is not None:
+        key = url.key
+        while key:
+            key = key.rpartition("/")[0]
+            yield str(url._replace(key=key))
+        return
+    named = local_path(path)
+    found: dict[str, None] = {}
+    # A link may lead into a table, and a table may hold a link to elsewhere.
+    for place in (named.absolute(), named.resolve()):
+        found.update(dict.fromkeys(str(parent).rstrip("/") for parent in place.parents))
+    yield from found
+
+
+def _is_folder(path: str) -> bool:
+    if object_url(path) is None:
+        return local_path(path).is_dir()
+    try:
+        list_folder(path)
+    except SourceOutage:
+        raise
+    except (SourceError, OSError):
+        return False
+    return True

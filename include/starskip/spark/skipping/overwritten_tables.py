@@ -1,0 +1,83 @@
+"""Tables whose folder a query removes to write it anew, ``_starskip`` with it: indexes are kept by name.
+
+INSERT OVERWRITE, ``df.write.mode("overwrite")`` and TRUNCATE TABLE remove all that is in the folder. What the
+metadata said was of the files that are gone; which indexes there are was not. That is written again when the
+query has ended, so that a refresh makes the indexes of the new files.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import replace
+from datetime import UTC, datetime
+from uuid import uuid4
+
+from starskip.errors import StarskipError, printable
+from starskip.skipping.metadata.open_metadata import metadata_chain
+from starskip.skipping.metadata.table_metadata import TableMetadata
+from starskip.spark.skipping.table_finder import TableFinder, metadata_changed
+
+log = logging.getLogger("starskip.skipping")
+_CREATED_BY = "starskip skipping, of a table that was overwritten"
+
+
+class OverwrittenTables:
+    """Of one SparkContext; called by all threads that plan queries, and by that of Spark's listeners."""
+
+    def __init__(self, tables: TableFinder) -> None:
+        """Know of none yet."""
+        self._tables = tables
+        self._pending: dict[str, list[TableMetadata]] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def has_pending(self) -> bool:
+        """Whether a query that removes a folder was planned, and has not ended as far as is known."""
+        return bool(self._pending)
+
+    def planned(self, folder: str, metadata_root: str | None) -> None:
+        """Take note of the indexes of a folder that a query is about to remove; errors as of ``find``."""
+        found = [table for table in self._tables.find([folder], metadata_root) if table.state.indexes]
+        if found:
+            with self._lock:
+                self._pending[folder] = found
+
+    def ended(self, folder: str) -> None:
+        """Write again what indexes there were of a folder, if that is gone."""
+        with self._lock:
+            for table in self._pending.pop(folder, []):
+                _keep(table)
+
+    def keep_all(self) -> None:
+        """Do what ``ended`` does for all folders, of which queries may yet end, or have not been told of."""
+        with self._lock:
+            for table in (each for tables in self._pending.values() for each in tables):
+                _keep(table)
+
+
+def _keep(table: TableMetadata) -> None:
+    path, names = printable(table.source.path), ", ".join(table.state.indexes)
+    try:
+        chain = metadata_chain(table.storage)
+        if chain.listed():
+            return
+        parts = replace(table.state, segments={}).to_parts()
+        chain.commit(
+            lambda found: found or parts,
+            commit_id=uuid4().hex,
+            created_at=datetime.now(UTC),
+            created_by=_CREATED_BY,
+        )
+    except StarskipError as error:
+        log.warning(
+            "%s was overwritten, and its indexes %s with it: create them anew (%s)", path, names, error
+        )
+        return
+    metadata_changed()
+    log.warning(
+        "%s was overwritten, and the metadata of its indexes %s with it: files are left out again after "
+        "skipping.refresh, or starskip skipping refresh",
+        path,
+        names,
+    )
