@@ -55,3 +55,12 @@ def test_without_a_word_the_mask_of_the_process_decides(tmp_path: Path) -> None:
     finally:
         os.umask(before)
     assert modes(tmp_path / "artefacts") == ({0o640}, {0o750})
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_what_others_write_below_a_shielded_folder_is_out_of_reach(is_there: bool, tmp_path: Path) -> None:
+    storage = LocalStorage(tmp_path / "artefacts", READABLE_BY["owner"])
+    if is_there:
+        (storage.root / "skipping_candidates").mkdir(parents=True)
+    storage.shield("skipping_candidates")
+    assert (storage.root / "skipping_candidates").stat().st_mode & 0o777 == 0o700

@@ -51,6 +51,14 @@ class LocalStorage:
             _sync_folder(path.parent)
         return verdict
 
+    def shield(self, folder: str) -> None:
+        """Give ``folder`` the mode of this store's folders, for what is written below it by another mask."""
+        path = self._path(folder)
+        with _failures_named(path):
+            self._make_folder(path)
+            if self.access is not None:
+                path.chmod(self.access.folder_mode)
+
     def read(self, name: str) -> bytes | None:
         """See ``Storage``."""
         path = self._path(name)

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.artefacts.lake_schemas import SKIPPING_ADVICE, SKIPPING_SHAPES
+from starskip.artefacts.local_storage import LocalStorage
 from starskip.artefacts.manifest import Part
 from starskip.errors import StarskipError, StorageOutage, printable
 from starskip.lake.lake_table import LakeTable
@@ -130,6 +131,8 @@ def _advised(
     )
     if not candidates.indexes:
         return _none("no query asks anything that a skipping index knows of")
+    if isinstance(night.store.storage, LocalStorage):
+        night.store.storage.shield(CANDIDATES)
     engine.refresh(lake, candidates.indexes, root)
     metadata = open_metadata(location)
     if metadata is None or not metadata.files:
