@@ -5,7 +5,7 @@ Such a folder holds files that count no longer: deleted and replaced rows stay i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -27,15 +27,31 @@ class TableFormat:
     sign: str
 
 
+def format_of(
+    folder: str, exists: Callable[[str], bool], names: Callable[[str], Iterable[str]]
+) -> TableFormat | None:
+    """Return the format that ``folder`` is kept in, None for plain files.
+
+    ``exists`` tells whether a folder is there, ``names`` the names of the files in a folder.
+    """
+    for name, (title, spark_name) in _BY_FOLDER.items():
+        if exists(f"{folder}/{name}"):
+            return TableFormat(title, spark_name, folder, f"{folder}/{name}")
+    metadata = f"{folder}/{_ICEBERG_FOLDER}"
+    if exists(metadata):
+        for name in names(metadata):
+            # Also v1.gz.metadata.json and, of old writers, v1.metadata.json.gz.
+            if _ICEBERG_FILE in name:
+                return TableFormat("Iceberg", "iceberg", folder, f"{metadata}/{name}")
+    return None
+
+
 def table_format(folder: str, folders: Collection[str]) -> TableFormat | None:
     """Return the format of a folder in which the ``folders`` of those names lie; None for plain files.
 
     Raises SourceError for a store that cannot be asked.
     """
-    for name, (title, spark_name) in _BY_FOLDER.items():
-        if name in folders:
-            return TableFormat(title, spark_name, folder, f"{folder}/{name}")
-    return _iceberg(folder) if _ICEBERG_FOLDER in folders else None
+    return format_of(folder, lambda path: path.rpartition("/")[2] in folders, _file_names)
 
 
 def format_above(path: str) -> TableFormat | None:
@@ -44,11 +60,8 @@ def format_above(path: str) -> TableFormat | None:
     A folder that may not be looked at tells nothing. Raises SourceOutage for a store that does not answer.
     """
     for folder in _folders_above(path):
-        for name, (title, spark_name) in _BY_FOLDER.items():
-            if _is_folder(f"{folder}/{name}"):
-                return TableFormat(title, spark_name, folder, f"{folder}/{name}")
         try:
-            found = _iceberg(folder)
+            found = format_of(folder, _is_folder, _file_names)
         except SourceOutage:
             raise
         except (SourceError, OSError):
@@ -69,14 +82,10 @@ def refuse_format(path: str, found: TableFormat | None, *, what: str) -> None:
         )
 
 
-def _iceberg(folder: str) -> TableFormat | None:
-    metadata = f"{folder}/{_ICEBERG_FOLDER}"
+def _file_names(folder: str) -> list[str]:
     with suppress(FileNotFoundError, NotADirectoryError):
-        for file in list_folder(metadata).files:
-            # Also v1.gz.metadata.json and, of old writers, v1.metadata.json.gz.
-            if _ICEBERG_FILE in file.path.rpartition("/")[2]:
-                return TableFormat("Iceberg", "iceberg", folder, file.path)
-    return None
+        return [file.path.rpartition("/")[2] for file in list_folder(folder).files]
+    return []
 
 
 def _folders_above(path: str) -> Iterator[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from starskip.lake.managed_table import managed_table, with_folders_above
+from starskip.errors import NotPlainFiles, printable
+from starskip.lake.table_format import TableFormat, format_of
 
 
 def require_plain_files(spark: SparkSession, path: str, below: Iterable[str] = ()) -> None:
@@ -39,6 +40,34 @@ def require_plain_files(spark: SparkSession, path: str, below: Iterable[str] = (
         except Py4JError:
             return []
 
-    found = managed_table([*with_folders_above(full), *below], exists, names)
-    if found is not None:
-        raise found.refusal(path, is_itself=found.folder == full.rstrip("/"))
+    for folder in (*_with_folders_above(full), *below):
+        found = format_of(folder, exists, names)
+        if found is not None:
+            raise _refusal(path, found, is_itself=folder == full.rstrip("/"))
+
+
+def _refusal(path: str, found: TableFormat, *, is_itself: bool) -> NotPlainFiles:
+    """Return the error for ``path``, which was asked for as plain files, with both ways out.
+
+    ``is_itself``: the path is the table's folder, and not one of a folder in it or above it.
+    """
+    table = f"{'an' if found.name == 'Iceberg' else 'a'} {found.name} table"
+    where = f"holds {table}" if is_itself else f"has files of {table}, {printable(found.folder)}"
+    return NotPlainFiles(
+        f"{printable(path)}: {where}, and such files also hold rows that were deleted or superseded. "
+        f'Either query it as {found.name} (spark.read.format("{found.spark_name}")), which skips files by '
+        "its own statistics; or write the rows that it has now to a folder of plain files, and give that "
+        "folder",
+        source=path,
+    )
+
+
+def _with_folders_above(path: str) -> Iterator[str]:
+    """Yield a path, or URL, and all folders above it, without slashes at their ends; not the root itself."""
+    scheme, separator, rest = path.partition("://")
+    if not separator:
+        scheme, rest = "", path
+    rest = rest.rstrip("/")
+    while rest.strip("/"):
+        yield f"{scheme}{separator}{rest}" if separator else rest
+        rest = rest.rpartition("/")[0].rstrip("/")
