@@ -25,7 +25,7 @@ night: java $(INSTALLED) $(LAKE) ## Run the night on the sample and print the ad
 	@$(PYTHON) -m starskip.orchestration.nightly_run --run-date "$(RUN_DATE)" --tables "$(TABLES)" $(ARGS)
 
 test: java $(INSTALLED) ## Run all tests (ARGS="tests/sql -k name")
-	@$(PYTHON) -m pytest -n 3 --dist loadscope $(ARGS)
+	@$(PYTHON) -m pytest -n 3 --dist loadscope --no-loadscope-reorder $(ARGS)
 
 test-fast: $(INSTALLED) ## Run the tests that need no Spark, Airflow, browser or Great Expectations (ARGS=)
 	@$(PYTHON) -m pytest -m "not spark and not dags and not quality and not ui" $(ARGS)

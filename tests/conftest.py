@@ -46,9 +46,13 @@ settings.load_profile("starskip")
 
 _GROUPS = {
     "nights": ("tests/operation/test_backfill.py", "tests/dags/test_whole_night.py"),
+    "stages": ("tests/quality/", "tests/stages/", "tests/ui/"),
     "spark": ("tests/spark/",),
 }
-"""Whole nights wait for Airflow and its jobs, Spark's tests for its tasks; all others are a group, too."""
+"""Whole nights wait for Airflow and its jobs, Spark's tests for its tasks; all others are a group, too.
+
+Three processes start with the others, the nights and the stages; the first that is done takes Spark's.
+"""
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -43,7 +43,7 @@ CONDITIONS = {
     "id < v": "id < v",
     "upper(s) = 'A'": "upper(s) = ?",
     "v + 1 > 5": "(v + ?) > ?",
-    "cast(id as string) = '5'": "Cast(id) = ?",
+    "cast(id as string) = '5'": "Cast(id, ?) = ?",
     "date(ts) = date'2024-01-01'": "ts < ? AND ts >= ?",
 }
 

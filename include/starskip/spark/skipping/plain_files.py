@@ -52,12 +52,11 @@ def _refusal(path: str, found: TableFormat, *, is_itself: bool) -> NotPlainFiles
     ``is_itself``: the path is the table's folder, and not one of a folder in it or above it.
     """
     table = f"{'an' if found.name == 'Iceberg' else 'a'} {found.name} table"
-    where = f"holds {table}" if is_itself else f"has files of {table}, {printable(found.folder)}"
+    where = f"holds {table}" if is_itself else f"has files of {table}, {printable(found.folder, 150)}"
     return NotPlainFiles(
-        f"{printable(path)}: {where}, and such files also hold rows that were deleted or superseded. "
-        f'Either query it as {found.name} (spark.read.format("{found.spark_name}")), which skips files by '
-        "its own statistics; or write the rows that it has now to a folder of plain files, and give that "
-        "folder",
+        f"{printable(path, 200)}: {where}, and such files also hold deleted or superseded rows. "
+        f'Either query it as {found.name} (spark.read.format("{found.spark_name}")), or write its current '
+        "rows to a folder of plain files, and give that folder",
         source=path,
     )
 
