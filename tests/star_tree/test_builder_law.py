@@ -24,6 +24,7 @@ from starskip.errors import StorageError
 from starskip.star_tree.build import build_subtrees, node_arrays, node_tasks
 from starskip.star_tree.documents import Documents
 from starskip.star_tree.measures import exact_sums
+from starskip.star_tree.measures.values_apart import ValuesApart, parted
 
 CASES = int(os.environ.get("STARSKIP_STAR_TREE_CASES", "80"))
 STAR = "the star"
@@ -159,7 +160,9 @@ def check_measure(kind: str, found: Any, values: list[Any], rows: int) -> None:
         distinct = len({one_of_its_kind(value) for value in present})
         assert round(estimate) == distinct  # so few are counted exactly
     elif kind == "kll":
-        sketch = datasketches.kll_doubles_sketch.deserialize(found)
+        stored, apart = parted(found)
+        sketch = datasketches.kll_doubles_sketch.deserialize(stored)
+        assert apart == ValuesApart(nan=sum(map(math.isnan, map(float, present))))
         ranked = sorted(float(value) for value in present if not math.isnan(value))
         assert sketch.n == len(ranked)
         if ranked:
