@@ -1,4 +1,4 @@
-"""Who may read what a store keeps on a local disk: modes of its files and folders."""
+"""Modes of the files and folders that a store keeps on a local disk."""
 
 from __future__ import annotations
 

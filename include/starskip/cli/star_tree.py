@@ -35,7 +35,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 _SHOWN_BYTES = 1024
 _GRACE_HOURS = 24.0
-"""How long readers may go on with what a build or refresh has replaced."""
+"""Hours for which readers may go on with what a build or refresh has replaced."""
 _of_table = click.option(
     "--table", metavar="NAME", help="Of which table, where DIR has star-trees of several, as the night's has."
 )

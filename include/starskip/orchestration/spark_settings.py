@@ -20,7 +20,7 @@ from starskip.errors import ConfigError, printable
 _SECRET = re.compile(
     r"secret|password|passwd|token|credential|access[._-]?key|account[._-]?key", re.IGNORECASE
 )
-"""What Spark redacts in its own pages (spark.redaction.regex), and the words of stores beside."""
+"""Names that Spark redacts in its own pages (spark.redaction.regex), and those of stores."""
 _LOGIN_IN_URL = re.compile(r"://[^/\s]*@")
 
 

@@ -168,7 +168,7 @@ def _event_log(folder: str | None) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Connection:
-    """What the Airflow connection says: the Spark master, and what else."""
+    """The Spark master of an Airflow connection, and its extras."""
 
     master: str
     extra: Mapping[str, Any]

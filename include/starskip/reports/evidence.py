@@ -126,7 +126,7 @@ class TypicalEntries:
 
 @dataclass(frozen=True, slots=True)
 class ConfigChange:
-    """What to change under ``tableIndexConfig``, by Pinot's own key names, and the same as structures.
+    """Changes under ``tableIndexConfig``, by Pinot's own key names, and the same as structures.
 
     ``star_trees``: the entries of starTreeIndexConfigs that the table config holds, which stay. ``config``:
     the whole table config as it should be, null where none was given; its secrets are hidden, and

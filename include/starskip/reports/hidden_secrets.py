@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 HIDDEN = "(hidden: as in your table config)"
-"""What stands in the place of a secret."""
+"""Placeholder of a secret."""
 
 _SECRET = re.compile(
     r"passw|secret|credential|jaas|(?:^|[._-])token$|(?:access|private|api|account|encryption)[._-]?key"

@@ -1,4 +1,4 @@
-"""Where the literals and comments of SQL text lie, parseable or not, under any reading of its quotes."""
+"""Positions of the literals and comments of SQL text, parseable or not, under any reading of its quotes."""
 
 from __future__ import annotations
 

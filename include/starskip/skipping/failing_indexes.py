@@ -20,7 +20,7 @@ from starskip.skipping.generate_clause import Label
 from starskip.skipping.skipping_index import SkippingIndex
 
 Failures = dict[str, str]
-"""Why indexes were left out, by specification."""
+"""Reasons why indexes were left out, by specification."""
 
 
 def label_unless_failing(index: SkippingIndex, failures: Failures) -> Label:

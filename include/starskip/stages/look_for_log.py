@@ -17,7 +17,7 @@ from starskip.stages.night import Night
 from starskip.stages.night_logs import night_logs
 
 _MOST_BYTES = 128 << 20
-"""Of records that are looked at: in a longer log the night is not looked for any further."""
+"""Bytes of records that are looked at: in a longer log the night is not looked for any further."""
 
 
 def look_for_log(night: Night) -> None:

@@ -1,4 +1,4 @@
-"""How the runs of a night ended: artefact ``night_runs``, which the report pages show beside the reports."""
+"""Ends of the runs of a night: artefact ``night_runs``, which the report pages show beside the reports."""
 
 from __future__ import annotations
 

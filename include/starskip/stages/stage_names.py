@@ -16,7 +16,7 @@ STAGES = (
 """The stages in the order of the night."""
 
 BUILDING_STAGES = ("build_star_trees", "refresh_skipping_indexes", "verify_indexes")
-"""What fails here costs a table no report, which tells of it: the advice stands without."""
+"""Stages whose failure costs a table no report, which tells of it: the advice stands without."""
 
 ARTEFACT_OF = {
     "collect_segment_metadata": "table_facts",

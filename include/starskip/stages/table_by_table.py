@@ -26,7 +26,7 @@ Result = TypeVar("Result")
 
 @dataclass(slots=True)
 class TableResults(Generic[Result]):
-    """What the work returned, once for all tables or once a table; ``failures``: table to reason."""
+    """Results of the work, once for all tables or once a table; ``failures``: table to reason."""
 
     results: list[Result] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)

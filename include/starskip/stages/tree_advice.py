@@ -36,7 +36,7 @@ _MOST_CANDIDATES = 6
 
 @dataclass(frozen=True, slots=True)
 class TableRows:
-    """Where rows of a table are: in the lake (which is taken if it is there), or in segments.
+    """Places of a table's rows: in the lake (which is taken if it is there), or in segments.
 
     ``known``: what is known of the lake table's files, by path, so that these need not be opened again.
     """

@@ -94,7 +94,7 @@ class Refreshed:
     indexes: tuple[str, ...]
     damaged_files: tuple[str, ...] = ()
     failed_indexes: Mapping[str, str] = field(default_factory=dict)
-    """Why indexes were left out, by specification; of files that are new or changed they know nothing."""
+    """Reasons why indexes were left out, by specification; they know nothing of new or changed files."""
 
 
 def refresh_metadata(

@@ -1,4 +1,4 @@
-"""Which index types of users fail while metadata is collected, found by collecting each of them alone."""
+"""Users' index types that fail while metadata is collected, found by collecting each of them alone."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ _ZONE_OF_JVM = frozenset({"OrcFileFormat"})
 """ORC keeps the wall clock's time of whoever wrote it, and gives it in the zone of whoever reads."""
 _ZONED_CONVERSION = "spark.sql.parquet.int96TimestampConversion"
 _NO_MATTER = frozenset({"comment", "__CHAR_VARCHAR_TYPE_STRING"})
-"""What files hold is collected, whatever Spark fills values of CHAR(n) with when it reads them."""
+"""Metadata is of the values in files, whatever Spark fills values of CHAR(n) with when it reads them."""
 _LEGACY_REBASE = {
     "ParquetFileFormat": (
         "spark.sql.parquet.datetimeRebaseModeInRead",

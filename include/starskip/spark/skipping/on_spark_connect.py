@@ -1,4 +1,4 @@
-"""What the public functions do in a session of Spark Connect: a warning, and the query as it is."""
+"""Public functions in a session of Spark Connect: they warn, and leave the query as it is."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ANSWERS: Mapping[str, Callable[[], Any]] = {
     "describe": dict,
     "list_indexes": list,
 }
-"""What is returned in the place of an answer; of all other functions None, of ``skip`` the DataFrame."""
+"""Values returned in the place of an answer; of all other functions None, of ``skip`` the DataFrame."""
 _ON_THE_SERVER = frozenset({"enable", "disable", "is_enabled", "last_query_stats", "explain", "skip"})
 
 Parameters = ParamSpec("Parameters")

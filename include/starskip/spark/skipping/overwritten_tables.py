@@ -23,7 +23,7 @@ _CREATED_BY = "starskip skipping, of a table that was overwritten"
 
 
 class OverwrittenTables:
-    """Of one SparkContext; called by all threads that plan queries, and by that of Spark's listeners."""
+    """State of one SparkContext; called by all threads that plan queries, and by Spark's listeners."""
 
     def __init__(self, tables: TableFinder) -> None:
         """Know of none yet."""

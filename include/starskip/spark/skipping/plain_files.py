@@ -1,4 +1,4 @@
-"""Whether a table is one of plain files, and not a folder of Delta's, Iceberg's or Hudi's."""
+"""Refusal of folders of Delta, Iceberg and Hudi where plain files are asked for."""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ log = logging.getLogger("starskip.skipping")
 _SCAN = "org.apache.spark.sql.execution.FileSourceScanExec"
 _STREAMING = "stream execution thread"
 _SERVING = ("serve", _STREAMING)
-"""How names of threads begin in which Spark plans and runs what another one asks: by toPandas and toArrow, or
-by the start of a stream."""
+"""Beginnings of the names of threads in which Spark plans and runs what another thread asks, by toPandas, by
+toArrow or by the start of a stream."""
 _QUERIES_KEPT = 1000
 _THREADS_KEPT = 1000
 _FILES_KEPT = 200_000_000

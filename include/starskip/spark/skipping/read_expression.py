@@ -33,7 +33,7 @@ _OWN_FIELDS = {
     "StructsToJson": ("options",),
     "XmlToStructs": ("schema", "options"),
 }
-"""What such an expression is, beside its children: further arguments, as texts of JSON."""
+"""Further arguments of such an expression, beside its children, as texts of JSON."""
 
 
 @dataclass(slots=True)

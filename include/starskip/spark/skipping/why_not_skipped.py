@@ -1,4 +1,4 @@
-"""Why the predicates of a query leave no file out, in plain words: of each what no index understands.
+"""Reasons why the predicates of a query leave no file out, in plain words: of each what no index understands.
 
 A predicate that an index understands, and that may match rows of every file, is told of last.
 """

@@ -1,4 +1,4 @@
-"""Which files of published trees are gone, or are not what was written."""
+"""Files of published trees that are gone, or are not what was written."""
 
 from __future__ import annotations
 

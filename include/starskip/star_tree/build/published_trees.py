@@ -1,4 +1,4 @@
-"""What is published of a table's star-trees, as far as it can be read, and what they were built to."""
+"""Published star-trees of a table, as far as they can be read, and the order that they were built to."""
 
 from __future__ import annotations
 

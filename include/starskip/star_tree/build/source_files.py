@@ -38,7 +38,7 @@ class RecordedFile:
 
 @dataclass(frozen=True, slots=True)
 class SourceChanges:
-    """What differs from the recorded files, by path, and the identities of those that do not; all sorted."""
+    """Differences from the recorded files, by path, and the identities of those that do not; all sorted."""
 
     added: tuple[str, ...]
     changed: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What is asked of a build: which trees, of which table, over which files."""
+"""The order of a build: the trees to build, of one table, over its files."""
 
 from __future__ import annotations
 

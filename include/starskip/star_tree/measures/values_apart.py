@@ -22,7 +22,7 @@ _NAMES = ("-Infinity", "Infinity", "NaN")
 
 @dataclass(frozen=True, slots=True)
 class ValuesApart:
-    """How many values are -Infinity, Infinity and NaN beside those of a sketch."""
+    """Counts of the values -Infinity, Infinity and NaN beside those of a sketch."""
 
     least: int = 0
     infinite: int = 0
@@ -34,7 +34,7 @@ class ValuesApart:
 
     @property
     def count(self) -> int:
-        """How many there are in all."""
+        """The count of all of them."""
         return self.least + self.infinite + self.nan
 
     def stored(self, sketch: bytes) -> bytes:

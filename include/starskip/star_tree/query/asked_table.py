@@ -1,4 +1,4 @@
-"""Which table a name in FROM means, as Pinot finds it: in any case, and with or without its database."""
+"""The table that a name in FROM means, as Pinot finds it: in any case, and with or without its database."""
 
 from __future__ import annotations
 

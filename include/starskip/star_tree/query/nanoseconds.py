@@ -15,7 +15,7 @@ from sqlglot import exp
 
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 SIDES = ("this", "expression", "low", "high")
-"""Where comparisons and BETWEEN have what they compare."""
+"""Arguments of comparisons and BETWEEN that hold what they compare."""
 
 _DIGITS = re.compile(r"\.\d{7,9}(?!\d)")
 _FIRST, _LAST = datetime(1677, 9, 22, tzinfo=UTC), datetime(2262, 4, 11, tzinfo=UTC)

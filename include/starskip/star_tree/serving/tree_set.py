@@ -164,7 +164,7 @@ def open_trees(store: ArtefactStore, table: str | None = None, *, by_any_name: b
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
-    """Where trees came from, and the newest manifest that was listed when they were opened."""
+    """The store of trees, and the newest manifest that was listed when they were opened."""
 
     store: ArtefactStore
     table: str | None
