@@ -20,13 +20,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow.compute as pc
 from index_sizes import BUDGET_RATIOS, MOST, Sizes, budget_cells, predictions, report_sizes
-from starskip.scoring.index_sizes import sizes_of
-from starskip.scoring.structure import Structure, parse_structure
+from starskip.cost.index_sizes import sizes_of
+from starskip.indexes.index import Structure, parse_structure
+from starskip.night.tune_tables import ScoredTables, TuneRequest, scored_tables
+from starskip.selection.advise_table import advise_table
 from starskip.selection.saving_interval import saving_interval
 from starskip.selection.vote_list import VoteList, building_lists, vote_lists
 from starskip.settings import STRATEGIES, Settings
-from starskip.stages.advise_table import advise_table
-from starskip.stages.tune_tables import ScoredTables, TuneRequest, scored_tables
 
 HERE = Path(__file__).parent
 SAMPLE = HERE.parent / "include" / "sample"

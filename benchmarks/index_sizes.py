@@ -10,16 +10,16 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
-from starskip.artefacts.schemas import INDEX_SIZES
+from starskip.cost.index_sizes import merge_index_sizes, metadata_sizes, sizes_of, window_sizes
+from starskip.indexes.index import Structure
 from starskip.pinot.index_sizes.index_format import index_format
 from starskip.pinot.segments.facts_table import facts_rows
 from starskip.pinot.segments.segment_files import list_segments
 from starskip.pinot.segments.segment_reader import read_row_window, read_segment_facts
-from starskip.scoring.index_sizes import merge_index_sizes, metadata_sizes, sizes_of, window_sizes
-from starskip.scoring.structure import Structure
 from starskip.selection.k_selection import k_selection
 from starskip.selection.vote_list import VoteList
 from starskip.settings import Settings
+from starskip.storage.schemas import INDEX_SIZES
 
 Sizes = Mapping[Structure, int]
 SEGMENTS_READ = (0, 1, 2, 4, 8, 32)

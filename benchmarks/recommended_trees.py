@@ -6,21 +6,21 @@ import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import pyarrow as pa
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.storage_for import storage_for
+from starskip.execution.engine import Engine
+from starskip.execution.engine_tasks import EngineTasks
+from starskip.indexes.star_tree.build.source_table import SourceTable
+from starskip.indexes.star_tree.recommend.asked_shape import AnswerableShape, AskedShape, answerable_shape
+from starskip.indexes.star_tree.recommend.candidates import candidate_trees
+from starskip.indexes.star_tree.recommend.cuboids import Dimensions
+from starskip.indexes.star_tree.recommend.lake_sample import lake_sample
+from starskip.indexes.star_tree.recommend.table_sample import TableSample
+from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
+from starskip.indexes.star_tree.tree_artefact import ARTEFACT, CURRENT
 from starskip.selection.recommendation import Budget
 from starskip.selection.with_star_trees import TreeBudget, with_star_trees
 from starskip.settings import Settings
-from starskip.stages.engine import Engine
-from starskip.stages.engine_tasks import EngineTasks
-from starskip.stages.lake_sample import lake_sample
-from starskip.star_tree.build.source_table import SourceTable
-from starskip.star_tree.recommend.asked_shape import AnswerableShape, AskedShape, answerable_shape
-from starskip.star_tree.recommend.candidates import candidate_trees
-from starskip.star_tree.recommend.cuboids import Dimensions
-from starskip.star_tree.recommend.table_sample import TableSample
-from starskip.star_tree.star_tree_config import StarTreeConfig
-from starskip.star_tree.tree_artefact import ARTEFACT, CURRENT
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.storage_for import storage_for
 
 MOST_CANDIDATES = 6
 
@@ -47,7 +47,7 @@ def sample_for(
     measured = {pair.column for shape in shapes for pair in shape.pairs} - {"*"}
     run_tasks = EngineTasks(engine).run_tasks
     with tempfile.TemporaryDirectory() as folder:
-        aside = ArtefactStore(storage_for(folder)).write_aside(ARTEFACT, CURRENT)
+        aside = ArtefactStore(storage_for(folder)).staged_write(ARTEFACT, CURRENT)
         return lake_sample(run_tasks, aside, table, source, [*also_used, *used], measured | {*also_measured})
 
 

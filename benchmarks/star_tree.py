@@ -29,20 +29,20 @@ from typing import Any
 import duckdb
 from pyspark.sql import SparkSession
 from recommended_trees import answerable_shapes, recommended_trees, sample_for
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.storage_for import storage_for
+from starskip.execution.engine_tasks import EngineTasks
+from starskip.indexes.star_tree.build.publish_trees import publish_trees
+from starskip.indexes.star_tree.build.source_table import source_table
+from starskip.indexes.star_tree.build.tree_order import TreeOrder
+from starskip.indexes.star_tree.recommend.asked_shape import AskedShape
+from starskip.indexes.star_tree.serving.answer_sql import Answer, answer_sql
+from starskip.indexes.star_tree.serving.tree_set import TreeSet, open_trees
+from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 from starskip.selection.recommendation import Budget
 from starskip.selection.with_star_trees import TreeBudget
 from starskip.settings import Settings
 from starskip.spark.spark_engine import SparkEngine
-from starskip.stages.engine_tasks import EngineTasks
-from starskip.star_tree.build.publish_trees import publish_trees
-from starskip.star_tree.build.source_table import source_table
-from starskip.star_tree.build.tree_order import TreeOrder
-from starskip.star_tree.recommend.asked_shape import AskedShape
-from starskip.star_tree.serving.answer_sql import Answer, answer_sql
-from starskip.star_tree.serving.tree_set import TreeSet, open_trees
-from starskip.star_tree.star_tree_config import StarTreeConfig
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.storage_for import storage_for
 from tpch import generate_tpch
 
 SUMS = ["COUNT__*", "SUM__l_quantity", "SUM__l_extendedprice", "AVG__l_discount"]

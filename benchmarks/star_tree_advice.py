@@ -24,18 +24,18 @@ from pathlib import Path
 
 import pyarrow as pa
 from recommended_trees import answerable_shapes, recommended_trees, sample_for
+from starskip.execution.local_engine import LocalEngine
+from starskip.indexes.star_tree.build.source_table import source_table
+from starskip.indexes.star_tree.recommend.asked_shape import AnswerableShape
+from starskip.indexes.star_tree.recommend.asked_shapes import asked_shapes
+from starskip.indexes.star_tree.recommend.simulated_tree import TreeLayout
+from starskip.indexes.star_tree.recommend.table_sample import TableSample
+from starskip.indexes.star_tree.recommend.tree_forecast import Forecaster
+from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
+from starskip.night.tune_tables import TuneRequest, scored_tables
 from starskip.selection.recommendation import Budget
 from starskip.selection.with_star_trees import TreeBudget
 from starskip.settings import Settings
-from starskip.stages.asked_shapes import asked_shapes
-from starskip.stages.local_engine import LocalEngine
-from starskip.stages.tune_tables import TuneRequest, scored_tables
-from starskip.star_tree.build.source_table import source_table
-from starskip.star_tree.recommend.asked_shape import AnswerableShape
-from starskip.star_tree.recommend.simulated_tree import TreeLayout
-from starskip.star_tree.recommend.table_sample import TableSample
-from starskip.star_tree.recommend.tree_forecast import Forecaster
-from starskip.star_tree.star_tree_config import StarTreeConfig
 from tpch import generate_tpch
 
 SAMPLE = Path(__file__).parents[1] / "include" / "sample"

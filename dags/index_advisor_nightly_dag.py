@@ -57,12 +57,12 @@ from starskip.orchestration.progress_line import show_progress
 from starskip.orchestration.spark_stage_operator import SparkStageOperator
 from starskip.orchestration.store_connection import use_store_connection
 from starskip.orchestration.task_failure import failing_at_once
-from starskip.stages.stage_names import BUILDING_STAGES, STAGES
+from starskip.run.stage_names import BUILDING_STAGES, STAGES
 
 # Airflow imports this file anew every half a minute and before each task, and drops a DAG whose file takes
 # too long: what reads and judges artefacts is imported by the task that does it.
 if TYPE_CHECKING:
-    from starskip.stages.night import Night
+    from starskip.run.night import Night
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 
@@ -93,7 +93,7 @@ def check_tables(stage: str, **context: Any) -> bool:
 def finish_night(**context: Any) -> list[str]:
     """Return the tables that have a report; fail for a stage that failed or a table that was stopped."""
     from starskip.orchestration.night_outcome import night_outcome
-    from starskip.stages.night_runs import note_run
+    from starskip.run.night_runs import note_run
 
     with failing_at_once(context):
         night = _night(context)

@@ -17,22 +17,18 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS = [
     {"errors", "number_text", "settings"},
-    {"files"},
-    {"artefacts"},
+    {"storage"},
+    {"execution"},
     {"tables"},
     {"sql"},
-    {"pinot"},
-    {"lake"},
-    {"workload"},
-    {"latency"},
-    {"star_tree"},
-    {"skipping"},
-    {"secondary"},
-    {"scoring"},
+    {"pinot", "lake"},
+    {"workload", "latency"},
+    {"run"},
+    {"indexes"},
+    {"cost", "verification"},
     {"selection"},
-    {"verification"},
     {"reports"},
-    {"stages"},
+    {"night"},
     {"spark", "quality", "orchestration"},
     {"cli"},
 ]
@@ -109,7 +105,7 @@ def test_each_engine_is_imported_in_its_home_only() -> None:
 
 def test_duckdb_has_one_home() -> None:
     homes = {module_of(path) for path, module in IMPORTS if module.split(".")[0] == "duckdb"}
-    assert homes == {"starskip.star_tree.locked_database"}
+    assert homes == {"starskip.indexes.star_tree.sandboxed_duckdb"}
 
 
 def test_nothing_reads_what_lies_outside_of_the_package() -> None:

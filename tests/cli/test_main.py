@@ -200,7 +200,7 @@ def test_a_folder_that_may_not_be_read(place: Path, call: Call, monkeypatch: pyt
 
     # The tests may run as root, who is refused nothing.
     monkeypatch.setattr(Path, "iterdir", refuse)
-    monkeypatch.setattr("starskip.files.list_folder.os.scandir", refuse)
+    monkeypatch.setattr("starskip.storage.files.list_folder.os.scandir", refuse)
     for arguments in (["parse-log", "empty"], [*TUNE, "--segments", "none"]):
         result = call(*arguments)
         assert (result.exit_code, result.stdout) == (3, "")

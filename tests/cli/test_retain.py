@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.local_storage import LocalStorage
-from starskip.artefacts.manifest import Part
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.local_storage import LocalStorage
+from starskip.storage.manifest import Part
 
 Call = Callable[..., Result]
 NIGHTS = tuple(f"2026-01-0{day}" for day in range(1, 6))
@@ -28,7 +28,7 @@ def store(tmp_path: Path) -> ArtefactStore:
     store = ArtefactStore(LocalStorage(tmp_path / "artefacts"))
     for night in NIGHTS:
         tables = ["orders"] if night == NIGHTS[0] else ["lineitem", "airlineStats"]
-        aside = store.write_aside("reports", night)
+        aside = store.staged_write("reports", night)
         parts = {table: Part((aside.write_file(table, "report.md", b"0123456789"),)) for table in tables}
         created = {"created_at": datetime(2026, 1, 6, tzinfo=UTC), "created_by": "test"}
         store.publish("reports", night, parts, replace="all", **created)  # type: ignore[arg-type]

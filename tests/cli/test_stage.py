@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.storage_for import storage_for
-from starskip.stages.gate_verdicts import STAGES
+from starskip.run.gate_verdicts import STAGES
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.storage_for import storage_for
 
 Call = Callable[..., Any]
 

@@ -57,5 +57,5 @@ def test_the_dag_file_is_imported_in_less_than_a_second_and_without_what_reads_n
     told = json.loads(ran.stdout.splitlines()[-1])
     assert HEAVY & set(told["all"]) == set()
     of_ours = [name for name in told["modules"] if name.startswith("starskip.")]
-    assert not any(name.startswith(("starskip.artefacts", "starskip.quality")) for name in of_ours)
+    assert not any(name.startswith(("starskip.storage", "starskip.quality")) for name in of_ours)
     assert told["cpu_s"] < 1.0

@@ -12,8 +12,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from starskip.night.night_from_config import night_from_config
 from starskip.settings import Settings
-from starskip.stages.night_from_config import night_from_config
 
 pytestmark = [pytest.mark.dags, pytest.mark.filterwarnings("default")]
 
@@ -21,7 +21,7 @@ CHECKOUT = Path(__file__).parents[2]
 
 
 def test_tasks_are_the_stages_in_order_each_with_its_gate_behind_it(nightly: Any) -> None:
-    from starskip.stages.gate_verdicts import STAGES
+    from starskip.run.gate_verdicts import STAGES
 
     (root,) = nightly.roots
     found = []
@@ -235,8 +235,8 @@ def test_who_only_asks_what_a_run_is_about_gets_no_keys(
 
 
 def test_jobs_and_gates_are_about_the_same_night(nightly: Any, tmp_path: Path) -> None:
+    from starskip.night.write_report import write_report
     from starskip.spark.stage_job import _night_arguments, _parser
-    from starskip.stages.write_report import write_report
 
     request = requested(nightly, tables=["lineitem"], max_indexes=3, query_weights={"lineitem": 2})
     parsed = _night_arguments(_parser(write_report).parse_args(request.job_arguments()))

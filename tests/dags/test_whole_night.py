@@ -21,11 +21,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from local_submit import local_submit
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.manifest import Part
-from starskip.artefacts.schemas import RECOMMENDATIONS
-from starskip.artefacts.storage_for import storage_for
-from starskip.stages.gate_verdicts import STAGES
+from starskip.run.gate_verdicts import STAGES
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.manifest import Part
+from starskip.storage.schemas import RECOMMENDATIONS
+from starskip.storage.storage_for import storage_for
 
 pytestmark = [pytest.mark.dags, pytest.mark.spark, pytest.mark.quality]
 
@@ -114,7 +114,7 @@ def before() -> datetime:
 @pytest.fixture(scope="module")
 def first(house: House, before: datetime) -> subprocess.CompletedProcess[str]:
     """A night over the whole sample, beside another night that has been published before."""
-    aside = house.store.write_aside("recommendations", OTHER_NIGHT)
+    aside = house.store.staged_write("recommendations", OTHER_NIGHT)
     row = {
         "table": "lineitem",
         "verdict": "chosen",

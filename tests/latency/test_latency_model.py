@@ -9,11 +9,11 @@ import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starskip.artefacts.schemas import LATENCY_BINS
 from starskip.latency.latency_model import MIN_BINS, LatencyModel, NoFit, fit_latency_model
 from starskip.latency.pooled_bins import pool_latencies
 from starskip.pinot.logs.log_files import log_splits
 from starskip.pinot.logs.parse_records import parse_split
+from starskip.storage.schemas import LATENCY_BINS
 
 Bins = Callable[..., pa.Table]
 LOGS = Path(__file__).parents[2] / "include" / "sample" / "logs"

@@ -26,8 +26,8 @@ from typing import Any
 import pytest
 import yaml
 from free_ports import free_ports
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.storage_for import storage_for
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.storage_for import storage_for
 
 CHECKOUT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent

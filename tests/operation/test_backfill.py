@@ -22,8 +22,8 @@ import yaml
 import zstandard
 from free_ports import free_ports
 from local_submit import local_submit
-from starskip.stages.gate_verdicts import STAGES
-from starskip.stages.night_runs import NIGHT_RUNS
+from starskip.run.gate_verdicts import STAGES
+from starskip.run.night_runs import NIGHT_RUNS
 
 pytestmark = [
     pytest.mark.dags,

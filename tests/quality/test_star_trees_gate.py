@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from gate_checks import failed_checks, remove_check
+from starskip.execution.local_engine import LocalEngine
+from starskip.indexes.star_tree.serving import star_tree as star_tree_module
+from starskip.night.build_star_trees import build_star_trees
+from starskip.night.verify_indexes import verify_indexes
 from starskip.quality.check_stage import check_stage
-from starskip.stages.build_star_trees import build_star_trees
-from starskip.stages.gate_verdicts import flagged_tables
-from starskip.stages.local_engine import LocalEngine
-from starskip.stages.verify_indexes import verify_indexes
-from starskip.star_tree.serving import star_tree as star_tree_module
+from starskip.run.gate_verdicts import flagged_tables
 
 pytestmark = pytest.mark.quality
 TREES = "star-trees of {table}"
@@ -37,10 +37,10 @@ class Spoiler:
         self.publish(artefact, rows)
 
     def publish(self, artefact: str, rows: list[dict[str, Any]]) -> None:
-        from starskip.artefacts.manifest import Part
+        from starskip.storage.manifest import Part
 
         night = self.house.night
-        aside = night.store.write_aside(artefact, night.date_text)
+        aside = night.store.staged_write(artefact, night.date_text)
         table = pa.Table.from_pylist(rows, schema=night.store.schemas[artefact])
         night.publish(artefact, {"sales": Part(aside.write("sales", table))})
 

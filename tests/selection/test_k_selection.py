@@ -10,7 +10,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from starskip.scoring.structure import Structure
+from starskip.indexes.index import Structure
 from starskip.selection.k_selection import k_selection
 from starskip.selection.vote_list import Saving, VoteList, total_saving
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starskip.scoring.structure import Structure, removal
-from starskip.selection.entries_percentile import ShapeEntries
+from starskip.indexes.index import Structure, removal
 from starskip.selection.look_back import NightVotes, is_comparable, look_back
 from starskip.selection.recommendation import Entries
 from starskip.selection.vote_list import Saving, StructureSet, VoteList, total_saving
+from starskip.workload.shape_entries import ShapeEntries
 
 A, B = (Structure("inverted", name) for name in "ab")
 NONE: frozenset[Structure] = frozenset()

@@ -9,12 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from starskip.cost.leapfrog_votes import leapfrog_votes
+from starskip.cost.segment_estimates import SegmentState, estimate_segment, merge_estimates, parsed_shape
+from starskip.indexes.index import Structure, by_column, parse_structure
 from starskip.pinot.index_rules import IndexRules
 from starskip.pinot.segments.segment_files import list_segments
 from starskip.pinot.segments.segment_reader import read_row_window, read_segment_facts
-from starskip.scoring.leapfrog_votes import leapfrog_votes
-from starskip.scoring.segment_estimates import SegmentState, estimate_segment, merge_estimates, parsed_shape
-from starskip.scoring.structure import Structure, by_column, parse_structure
 from starskip.selection.k_selection import k_selection
 from starskip.selection.saving_interval import saving_interval
 from starskip.selection.vote_list import VoteList, vote_lists

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from starskip.scoring.structure import Structure
-from starskip.selection.entries_percentile import DesirableEntries, ShapeEntries, entries_percentile
+from starskip.indexes.index import Structure
+from starskip.selection.entries_percentile import DesirableEntries, entries_percentile
 from starskip.selection.recommend import recommend
 from starskip.selection.recommendation import Budget, Entries, Recommendation, Refusal, Stop
 from starskip.selection.vote_list import Saving, VoteList
+from starskip.workload.shape_entries import ShapeEntries
 
 A, B, C = (Structure("inverted", name) for name in "abc")
 ALL = Entries(1000.0, 1e6)

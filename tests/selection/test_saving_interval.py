@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starskip.scoring.structure import Structure
+from starskip.indexes.index import Structure
 from starskip.selection.saving_interval import SavingInterval, saving_interval
 from starskip.selection.vote_list import Saving, VoteList
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from starskip.scoring.structure import Structure, removal
+from starskip.indexes.index import Structure, removal
 from starskip.selection.unneeded_indexes import unneeded_indexes
 from starskip.selection.vote_list import Saving, VoteList
 

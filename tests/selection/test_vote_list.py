@@ -4,10 +4,10 @@ from math import inf, nan
 
 import pyarrow as pa
 import pytest
-from starskip.artefacts.schemas import VOTES
 from starskip.errors import StarskipError
-from starskip.scoring.structure import Structure, parse_structure
+from starskip.indexes.index import Structure, parse_structure
 from starskip.selection.vote_list import NOTHING, Saving, VoteList, total_saving, vote_lists
+from starskip.storage.schemas import VOTES
 
 A, B, C = (Structure("inverted", name) for name in "abc")
 

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from starskip.scoring.structure import Structure
+from starskip.indexes.index import Structure
+from starskip.indexes.star_tree.recommend.candidates import CandidateTree
+from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 from starskip.selection.k_selection import k_selection
 from starskip.selection.recommendation import Budget
 from starskip.selection.vote_list import Saving, VoteList, total_saving
 from starskip.selection.with_star_trees import TreeBudget, with_star_trees
-from starskip.star_tree.recommend.candidates import CandidateTree
-from starskip.star_tree.star_tree_config import StarTreeConfig
 
 STRUCTURES = tuple(Structure("inverted", name) for name in "abc")
 SHAPES = ("s", "t", "u", "v")

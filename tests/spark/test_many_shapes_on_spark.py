@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.storage_for import storage_for
+from starskip.execution.engine import Engine
+from starskip.execution.local_engine import LocalEngine
+from starskip.night.collect_segment_metadata import collect_segment_metadata
+from starskip.night.parse_query_logs import parse_query_logs
+from starskip.night.score_votes import score_votes
+from starskip.run.night import Night
 from starskip.settings import Settings
 from starskip.spark.spark_engine import SparkEngine
-from starskip.stages.busy_keys import busy_keys
-from starskip.stages.collect_segment_metadata import collect_segment_metadata
-from starskip.stages.engine import Engine
-from starskip.stages.local_engine import LocalEngine
-from starskip.stages.night import Night
-from starskip.stages.parse_query_logs import parse_query_logs
-from starskip.stages.score_votes import score_votes
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.storage_for import storage_for
+from starskip.workload.busy_keys import busy_keys
 from starskip.workload.key_sums import KEYED_BY
 
 pytestmark = pytest.mark.spark

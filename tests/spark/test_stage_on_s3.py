@@ -14,12 +14,12 @@ from typing import Any
 import obstore
 import pytest
 import starskip
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.storage_for import storage_for
+from starskip.execution.local_engine import LocalEngine
+from starskip.night.collect_segment_metadata import collect_segment_metadata
+from starskip.run.night import Night
 from starskip.settings import Settings
-from starskip.stages.collect_segment_metadata import collect_segment_metadata
-from starskip.stages.local_engine import LocalEngine
-from starskip.stages.night import Night
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.storage_for import storage_for
 
 pytestmark = pytest.mark.spark
 

@@ -16,12 +16,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import starskip
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.storage_for import storage_for
 from starskip.errors import StaleTree, StarskipError, UnsupportedQuery
-from starskip.star_tree.build.publish_trees import publish_trees
-from starskip.star_tree.build.tree_order import TreeOrder
-from starskip.star_tree.star_tree_config import StarTreeConfig
+from starskip.indexes.star_tree.build.publish_trees import publish_trees
+from starskip.indexes.star_tree.build.tree_order import TreeOrder
+from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.storage_for import storage_for
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("default")]
 

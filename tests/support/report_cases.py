@@ -19,6 +19,10 @@ from report_data import (
     skipping_indexes,
     star_trees,
 )
+from starskip.indexes.skipping.report.skipping_evidence import SkippingIndexes
+from starskip.indexes.star_tree.report.star_tree_evidence import StarTrees
+from starskip.indexes.star_tree.star_tree_entry import star_tree_entry, star_tree_words
+from starskip.pinot.hidden_secrets import HIDDEN
 from starskip.reports.evidence import (
     ChosenIndex,
     ConfigChange,
@@ -39,10 +43,6 @@ from starskip.reports.evidence import (
     TypicalEntries,
 )
 from starskip.reports.evidence_bounds import top_shapes
-from starskip.reports.hidden_secrets import HIDDEN
-from starskip.reports.skipping_evidence import SkippingIndexes
-from starskip.reports.star_tree_entry import star_tree_entry, star_tree_words
-from starskip.reports.star_tree_evidence import StarTrees
 from starskip.workload.unlogged_texts import UnloggedTexts
 
 

@@ -12,18 +12,18 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from starskip.artefacts.schemas import WORKLOAD
+from starskip.cost.baseline_scores import frequency_scores, parser_scores
+from starskip.cost.estimation_votes import estimation_votes
+from starskip.cost.leapfrog_votes import leapfrog_votes
+from starskip.cost.segment_estimates import SegmentState, estimate_segment, merge_estimates
+from starskip.cost.voting_shapes import voting_shapes
+from starskip.indexes.index import Structure, by_column, removal
 from starskip.pinot.index_rules import IndexRules
-from starskip.scoring.baseline_scores import frequency_scores, parser_scores
-from starskip.scoring.estimation_votes import estimation_votes
-from starskip.scoring.leapfrog_votes import leapfrog_votes
-from starskip.scoring.segment_estimates import SegmentState, estimate_segment, merge_estimates
-from starskip.scoring.structure import Structure, by_column, removal
-from starskip.scoring.voting_shapes import voting_shapes
+from starskip.selection.advise_table import advise_table
 from starskip.selection.entries_percentile import entries_percentile
+from starskip.selection.past_nights import night_votes
 from starskip.settings import Settings
-from starskip.stages.advise_table import advise_table
-from starskip.stages.past_nights import night_votes
+from starskip.storage.schemas import WORKLOAD
 from starskip.tables.row_window import ColumnWindow, RowWindow
 from starskip.tables.table_overview import ColumnOverview, TableOverview
 from starskip.workload.count_shapes import count_shapes

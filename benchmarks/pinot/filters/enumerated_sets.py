@@ -9,7 +9,7 @@ from itertools import chain, combinations
 import numpy as np
 from pinot.filters.generated_queries import GeneratedQuery
 from pinot.filters.replayed_day import ReplayedDay, Structures, named_by
-from starskip.scoring.structure import Structure
+from starskip.indexes.index import Structure
 
 WIDE = 24
 """Of more structures than that, larger sets are made of those in the best smaller ones alone."""

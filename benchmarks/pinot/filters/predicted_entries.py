@@ -10,12 +10,12 @@ import numpy as np
 from pinot.filters.early_ends import EarlyEnd, Segment, early_end
 from pinot.filters.filter_truth import Measured
 from pinot.filters.opened_segments import OpenedSegment
+from starskip.cost.bound_filter import BoundFilter
+from starskip.cost.filter_cost import filter_entries
+from starskip.cost.leaf_masks import ConstantFilter
 from starskip.errors import UnsupportedQuery
-from starskip.scoring.bound_filter import BoundFilter
-from starskip.scoring.filter_cost import filter_entries
-from starskip.scoring.leaf_masks import Fixed
-from starskip.scoring.structure import Structure
-from starskip.sql.fingerprint import fingerprint
+from starskip.indexes.index import Structure
+from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
 
 _WORD = re.compile(r"\w+")
@@ -63,7 +63,7 @@ class Predictor:
 
     def _bind(self, sql: str, variant: str) -> list[BoundFilter] | None:
         try:
-            cut = fingerprint(sql)
+            cut = normalize_sql(sql)
             shape = query_shape(cut.skeleton)
         except UnsupportedQuery:
             return None
@@ -75,6 +75,10 @@ class Predictor:
         found = []
         for segment, bound in zip(self._segments_of(variant), filters, strict=True):
             window = segment.binder.window
-            mask = np.full(window.rows, bound is Fixed.EVERYTHING) if isinstance(bound, Fixed) else bound.mask
+            mask = (
+                np.full(window.rows, bound is ConstantFilter.EVERYTHING)
+                if isinstance(bound, ConstantFilter)
+                else bound.mask
+            )
             found.append(Segment(window, mask, segment.state.sorted_columns))
         return early_end(sql, found)

@@ -11,7 +11,7 @@ from statistics import fmean
 from pinot.filters.generated_queries import GeneratedQuery
 from pinot.filters.index_sets import IndexSet
 from pinot.running_pinot import PinotFailed, RunningPinot
-from starskip.scoring.structure import Structure
+from starskip.indexes.index import Structure
 
 Structures = frozenset[Structure]
 _WORD = re.compile(r"\w+")

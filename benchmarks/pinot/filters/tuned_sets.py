@@ -13,11 +13,11 @@ from typing import Any
 import pyarrow.compute as pc
 from pinot.filters.replayed_day import Structures
 from pinot.running_pinot import PinotFailed
-from starskip.scoring.structure import Structure
+from starskip.indexes.index import Structure
+from starskip.night.tune_tables import TuneRequest, scored_tables
 from starskip.selection.saving_interval import SavingInterval, saving_interval
 from starskip.selection.vote_list import vote_lists
 from starskip.settings import Settings
-from starskip.stages.tune_tables import TuneRequest, scored_tables
 
 PINOT = "0.11.0"
 

@@ -12,8 +12,8 @@ from starskip.cli.progress import progress
 from starskip.cli.several_values import SeveralValues
 from starskip.cli.table_names import table_names
 from starskip.errors import printable
+from starskip.pinot.segments.collect_packed_metadata import CollectedMetadata, collect_packed_metadata
 from starskip.pinot.segments.damaged_segment import damage_told
-from starskip.stages.collect_packed_metadata import CollectedMetadata, collect_packed_metadata
 
 SPELLINGS = {"-segments": "--segments", "-out": "--out", "-tables": "--tables", "-help": "--help"}
 """The options of Pinot's own CollectMetadataForIndexTuning."""

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from starskip.errors import ConfigError
+from starskip.indexes.index import Structure
 from starskip.pinot.proposed_config import IndexChanges, with_index_changes
 from starskip.pinot.table_config import TableConfig, given_config
-from starskip.scoring.structure import Structure
-from starskip.stages.advise_table import TableAdvice
+from starskip.selection.advise_table import TableAdvice
 
 
 @dataclass(frozen=True, slots=True)

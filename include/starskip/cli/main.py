@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from starskip.errors import BAD_INPUT, TRY_AGAIN, StarskipError, exit_code, first_line, printable
-from starskip.files.full_disk import full_disk, is_full_disk
+from starskip.storage.files.full_disk import full_disk, is_full_disk
 
 CLOSED_PIPE = 141
 """128 and SIGPIPE, as shells report any tool that is ended by a closed pipe."""

@@ -81,7 +81,7 @@ def _show_rejected(batch: pa.RecordBatch, most: int, *, to_stderr: bool) -> int:
 
 def _example(row: dict[str, object]) -> str:
     from starskip.errors import printable
-    from starskip.reports.mask_unparsed import mask_unparsed
+    from starskip.sql.mask_unparsed import mask_unparsed
 
     text = mask_unparsed(str(row["query_text"] or ""))
     return printable(f"{row['source_file']} at byte {row['source_position']}: {row['reason']}: {text}")

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 import click
 
-from starskip.artefacts.retention import OldParts
 from starskip.errors import MissingSource, printable
-from starskip.stages.night_from_config import NightArguments, night_from_config
-from starskip.stages.tidy_artefacts import tidy_artefacts
+from starskip.night.expire_snapshots import expire_snapshots
+from starskip.night.night_from_config import NightArguments, night_from_config
+from starskip.storage.retention import OldParts
 
 _MAX_TABLES = 5
 
@@ -39,7 +39,7 @@ def retain(config: str, nights: int | None, dry_run: bool) -> None:
     if not night.store.artefacts():
         place = night.store.storage.place
         raise MissingSource(f"nothing is stored at {place}: check `artefacts` in {config}", source=place)
-    tidied = tidy_artefacts(night, dry_run=dry_run)
+    tidied = expire_snapshots(night, dry_run=dry_run)
     for warning in tidied.warnings:
         click.echo(f"retain: warning: {warning}", err=True)
     for run_date in tidied.retired.nights:

@@ -12,13 +12,13 @@ import click
 from starskip.cli.named_setting import named_setting
 from starskip.cli.progress import progress
 from starskip.cli.table_names import table_names
-from starskip.skipping.registry import load_modules
-from starskip.stages.engine import Engine
-from starskip.stages.local_engine import LocalEngine
-from starskip.stages.look_for_log import look_for_log
-from starskip.stages.night import Night, StageResult
-from starskip.stages.night_from_config import NightArguments, night_from_config
-from starskip.stages.stage_names import STAGES
+from starskip.execution.engine import Engine
+from starskip.execution.local_engine import LocalEngine
+from starskip.indexes.skipping.registry import load_modules
+from starskip.night.look_for_log import look_for_log
+from starskip.night.night_from_config import NightArguments, night_from_config
+from starskip.run.night import Night, StageResult
+from starskip.run.stage_names import STAGES
 
 
 @click.command(name="stage")
@@ -59,5 +59,5 @@ def stage(name: str, config: str, run_date: datetime, tables: str, overrides: Se
 
 
 def _function(name: str) -> Callable[[Engine, Night], StageResult]:
-    function: Callable[[Engine, Night], StageResult] = getattr(import_module(f"starskip.stages.{name}"), name)
+    function: Callable[[Engine, Night], StageResult] = getattr(import_module(f"starskip.night.{name}"), name)
     return function

@@ -15,21 +15,21 @@ from typing import Any, TypeVar
 
 import click
 
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.storage_for import storage_for
-from starskip.artefacts.store_clock import PROBES, store_clock
-from starskip.artefacts.vacuum import VacuumReport, vacuum
 from starskip.cli.progress import progress
 from starskip.errors import ConfigError, MissingSource, SourceError, StarskipError, StorageError, printable
-from starskip.files.read_small_file import read_small_file
-from starskip.star_tree.build.publish_trees import PublishedTrees, publish_trees
-from starskip.star_tree.build.published_trees import published_orders
-from starskip.star_tree.build.tree_order import TreeOrder
-from starskip.star_tree.document_rows import document_header, document_rows
-from starskip.star_tree.query.asked_table import meant_table
-from starskip.star_tree.serving.tree_set import TreeSet, open_trees
-from starskip.star_tree.star_tree_config import StarTreeConfig
-from starskip.star_tree.tree_artefact import ARTEFACT, TableTrees
+from starskip.indexes.star_tree.build.publish_trees import PublishedTrees, publish_trees
+from starskip.indexes.star_tree.build.published_trees import published_orders
+from starskip.indexes.star_tree.build.tree_order import TreeOrder
+from starskip.indexes.star_tree.document_rows import document_header, document_rows
+from starskip.indexes.star_tree.query.asked_table import meant_table
+from starskip.indexes.star_tree.serving.tree_set import TreeSet, open_trees
+from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
+from starskip.indexes.star_tree.tree_artefact import ARTEFACT, TableTrees
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.files.read_small_file import read_small_file
+from starskip.storage.storage_for import storage_for
+from starskip.storage.store_clock import PROBES, store_clock
+from starskip.storage.vacuum import VacuumReport, vacuum
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -16,11 +16,11 @@ from starskip.cli.table_names import table_names
 from starskip.cli.tune_document import tune_document
 from starskip.cli.tune_text import tune_text
 from starskip.errors import ConfigError, printable
-from starskip.files.read_small_file import read_small_file
+from starskip.indexes.star_tree.recommend.trees_in_force import star_trees_in_force
+from starskip.night.tune_tables import TuneRequest, tune_tables
 from starskip.pinot.table_config import configured_indexes, read_table_configs
 from starskip.settings import STRATEGIES, STRATEGY_ALIASES, Settings, with_overrides
-from starskip.stages.trees_in_force import star_trees_in_force
-from starskip.stages.tune_tables import TuneRequest, tune_tables
+from starskip.storage.files.read_small_file import read_small_file
 from starskip.tables.untracked_indexes import untracked_indexes
 from starskip.workload.query_weights import query_weights as parsed_query_weights
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from starskip.stages.advise_table import TableAdvice
+from starskip.selection.advise_table import TableAdvice
 
 
 def tune_document(advice: TableAdvice, index_kind: str) -> dict[str, Any]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from starskip.errors import printable
+from starskip.indexes.index import Structure
 from starskip.number_text import percent, percent_range, size
 from starskip.reports.log_words import leaf_words, redaction_words
-from starskip.scoring.structure import Structure
+from starskip.selection.advise_table import TableAdvice
 from starskip.selection.recommendation import Refusal
-from starskip.stages.advise_table import TableAdvice
 
 
 def tune_text(advice: TableAdvice, index_kind: str, *, is_guess: bool) -> str:

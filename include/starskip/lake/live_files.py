@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from starskip.errors import MissingSource, SourceError
-from starskip.files.list_folder import list_folder
+from starskip.storage.files.list_folder import list_folder
 
 _MAX_DEPTH = 30
 

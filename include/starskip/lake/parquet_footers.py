@@ -20,8 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from starskip.errors import SourceError, SourceOutage
-from starskip.files.object_reader import ObjectReader
-from starskip.files.object_url import local_path, object_url
+from starskip.storage.files.object_reader import ObjectReader
+from starskip.storage.files.object_url import local_path, object_url
 
 LEGACY_CALENDAR_DAYS = -25_567
 """1900-01-01, in days since the epoch: all calendars and time zones of old writers agree from then on."""

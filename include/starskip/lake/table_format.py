@@ -10,8 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from starskip.errors import NotPlainFiles, SourceError, SourceOutage
-from starskip.files.list_folder import list_folder
-from starskip.files.object_url import local_path, object_url
+from starskip.storage.files.list_folder import list_folder
+from starskip.storage.files.object_url import local_path, object_url
 
 _BY_FOLDER = {"_delta_log": ("Delta Lake", "delta"), ".hoodie": ("Hudi", "hudi")}
 _ICEBERG_FOLDER, _ICEBERG_FILE = "metadata", ".metadata.json"

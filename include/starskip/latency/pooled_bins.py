@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.artefacts.schemas import LATENCY_BINS
+from starskip.storage.schemas import LATENCY_BINS
 
 SMALLEST_BIN_ENTRIES = 100
 BINS_PER_OCTAVE = 4

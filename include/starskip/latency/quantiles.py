@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.artefacts.schemas import QUANTILE_SKETCHES, QUANTILES
+from starskip.storage.schemas import QUANTILE_SKETCHES, QUANTILES
 
 RANKS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 """The percentiles of the seed's EntriesScannedQuantileReport (10 to 95), and 99."""

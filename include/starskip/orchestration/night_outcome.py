@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from starskip.stages.gate_verdicts import GateVerdict, read_verdicts
-from starskip.stages.night import Night
-from starskip.stages.stage_names import BUILDING_STAGES, STAGES
-from starskip.stages.table_by_table import FAILED
+from starskip.run.gate_verdicts import GateVerdict, read_verdicts
+from starskip.run.night import Night
+from starskip.run.stage_names import BUILDING_STAGES, STAGES
+from starskip.run.table_by_table import FAILED
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from starskip.orchestration.run_date import resolve_run_date
 from starskip.settings import settings_environment
 
 if TYPE_CHECKING:
-    from starskip.stages.night import Night
+    from starskip.run.night import Night
 
 CONFIG_VARIABLE = "starskip_config"
 """Airflow variable, and in capitals environment variable, that names the night's configuration file."""
@@ -63,7 +63,7 @@ class NightRequest:
     def night(self, started_at: datetime) -> Night:
         """Return the night as the gates take it; raises ConfigError as the jobs do."""
         # The DAG file imports this module: what a night is read with is imported by the task that reads it.
-        from starskip.stages.night_from_config import NightArguments, night_from_config
+        from starskip.night.night_from_config import NightArguments, night_from_config
 
         arguments = NightArguments(self.run_date, self.run_id, started_at, self.tables, self.settings)
         return night_from_config(self.config, arguments, os.environ)

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from starskip.quality.reduce_rows import Measure, reduce_rows
 from starskip.quality.stream_rows import published
-from starskip.stages.night import Night
+from starskip.run.night import Night
 from starskip.tables.table_overview import INDEXES_IN_SEGMENTS
 
 

@@ -10,17 +10,17 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from starskip.errors import SourceError, SourceOutage
-from starskip.files.open_file import open_file
+from starskip.indexes.skipping.metadata.open_metadata import open_metadata
+from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.indexes.skipping.ordered_values import order_keys, valid_mask
 from starskip.lake.live_files import live_files
-from starskip.quality.expectations import Expectation, View, among, distinct, equal, none, present
+from starskip.night.refresh_skipping_indexes import BY_HAND, DELETED, FAILED, KEPT, NOT_BUILT
+from starskip.quality.expectations import Expectation, View, distinct, equal, in_set, none, present
 from starskip.quality.gate import Gate
 from starskip.quality.stream_rows import published
+from starskip.run.night import Night
 from starskip.settings import Settings
-from starskip.skipping.metadata.open_metadata import open_metadata
-from starskip.skipping.metadata.table_metadata import TableMetadata
-from starskip.skipping.ordered_values import order_keys, valid_mask
-from starskip.stages.night import Night
-from starskip.stages.refresh_skipping_indexes import BY_HAND, DELETED, FAILED, KEPT, NOT_BUILT
+from starskip.storage.files.open_file import open_file
 
 _COUNTED_FILES = 64
 """Files of which the footers are read, to compare their rows."""
@@ -119,18 +119,18 @@ def _impossible(metadata: TableMetadata, index: str) -> int:
 def _expectations(_: Settings) -> Sequence[Expectation]:
     indexes = "skipping indexes of {table}"
     return (
-        among("indexes", "is_of_table", f"{indexes}: rows of this table", [True]),
+        in_set("indexes", "is_of_table", f"{indexes}: rows of this table", [True]),
         distinct("indexes", ["index"], f"{indexes}: told twice"),
         present("indexes", "outcome", f"{indexes}: missing outcome"),
-        among(
+        in_set(
             "indexes",
             "outcome",
             f"{indexes}: what became of them",
             sorted({*KEPT, BY_HAND, DELETED, NOT_BUILT}),
             expected=f"anything but {FAILED}",
         ),
-        among("kept", "is_active", f"{indexes}: used by queries", [True]),
-        among("deleted", "is_active", f"{indexes}: deleted ones used by queries", [False]),
+        in_set("kept", "is_active", f"{indexes}: used by queries", [True]),
+        in_set("deleted", "is_active", f"{indexes}: deleted ones used by queries", [False]),
         equal("kept", "files_known", "files", f"{indexes}: files known, and live ones", "equal"),
         none("kept", "disordered_bounds", f"{indexes}: files whose least value is above the greatest"),
         none("kept", "impossible_nulls", f"{indexes}: files with more nulls than rows"),

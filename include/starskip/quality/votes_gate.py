@@ -7,14 +7,15 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from starskip.indexes.index import parse_structure
 from starskip.quality.expectations import (
     Expectation,
     View,
-    among,
     at_most,
     between,
     distinct,
     equal,
+    in_set,
     none,
     present,
 )
@@ -22,9 +23,8 @@ from starskip.quality.gate import Gate, fields_view
 from starskip.quality.known_columns import known_columns
 from starskip.quality.reduce_rows import Measure, exact_sum, reduce_rows, sum_of
 from starskip.quality.stream_rows import published
-from starskip.scoring.structure import parse_structure
+from starskip.run.night import Night
 from starskip.settings import Settings
-from starskip.stages.night import Night
 from starskip.workload.fold_shapes import FOLDED
 from starskip.workload.shape_workload import UNPARSED, WHOLLY_REDACTED
 
@@ -183,7 +183,7 @@ def _workload_expectations(settings: Settings) -> Sequence[Expectation]:
         ),
         # One row beyond the cap holds the sums of all shapes that it cut.
         between("workload", "shapes", "shapes of {table}: number", None, settings.max_shapes_per_table + 1),
-        among("shapes", "is_of_table", "shapes of {table}: rows of this table", [True]),
+        in_set("shapes", "is_of_table", "shapes of {table}: rows of this table", [True]),
         present("shapes", "shape_id", "shapes of {table}: missing shape_id"),
         distinct("shapes", ["shape_id"], "shapes of {table}: told twice"),
         none("shape_fields", "missing", "shapes of {table}: fields with missing values"),
@@ -204,11 +204,11 @@ def _workload_expectations(settings: Settings) -> Sequence[Expectation]:
 
 def _vote_expectations() -> Sequence[Expectation]:
     return (
-        among("votes", "is_of_table", "votes of {table}: rows of this table", [True]),
-        among("votes", "is_of_parsed_shape", "votes of {table}: of shapes in the workload", [True]),
-        among("votes", "is_set", "votes of {table}: for a set of structures", [True]),
-        among("votes", "is_of_known_kind", "votes of {table}: for structures of a known kind", [True]),
-        among("votes", "is_of_known_columns", "votes of {table}: for columns of the table", [True]),
+        in_set("votes", "is_of_table", "votes of {table}: rows of this table", [True]),
+        in_set("votes", "is_of_parsed_shape", "votes of {table}: of shapes in the workload", [True]),
+        in_set("votes", "is_set", "votes of {table}: for a set of structures", [True]),
+        in_set("votes", "is_of_known_kind", "votes of {table}: for structures of a known kind", [True]),
+        in_set("votes", "is_of_known_columns", "votes of {table}: for columns of the table", [True]),
         distinct("votes", ["shape_id", "leg", "set"], "votes of {table}: given twice"),
         none("vote_fields", "missing", "votes of {table}: fields with missing values"),
         # An index can make a query read many times what it reads now: no bound but a number.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from starskip.indexes.star_tree.star_tree_entry import STAR_TREES_KEY, star_tree_entry
 from starskip.reports.evidence import ConfigValue, Evidence
 from starskip.reports.evidence_json import harmless_json
-from starskip.reports.star_tree_entry import STAR_TREES_KEY, star_tree_entry
 
 MAX_BLOCK = 20_000
 MAX_ON_A_LINE = 4

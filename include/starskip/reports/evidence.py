@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any, Literal
 
-from starskip.reports.skipping_evidence import SkippingIndexes
-from starskip.reports.star_tree_evidence import StarTrees
+from starskip.indexes.skipping.report.skipping_evidence import SkippingIndexes
+from starskip.indexes.star_tree.report.star_tree_evidence import StarTrees
 from starskip.workload.unlogged_texts import NOTHING_REDACTED, UnloggedTexts
 
 SCHEMA_VERSION = 1

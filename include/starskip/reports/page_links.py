@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from starskip.artefacts.aside import file_safe, is_plain_name
+from starskip.storage.staged_write import file_safe, is_plain_name
 
 _FILE_SAFE_NAME = re.compile(r"t-[A-Za-z0-9.-]{0,60}-[0-9a-f]{32}")
 

@@ -19,7 +19,7 @@ from starskip.reports.charts import (
 )
 from starskip.reports.config_block import config_block, whole_config_block
 from starskip.reports.evidence import Evidence
-from starskip.reports.masking import masked_evidence
+from starskip.reports.masked_evidence import masked_evidence
 from starskip.reports.sentences import headline
 from starskip.reports.template_environment import template_environment, template_text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starskip.reports.evidence import Evidence
 from starskip.reports.evidence_json import evidence_to_json
-from starskip.reports.masking import masked_evidence
+from starskip.reports.masked_evidence import masked_evidence
 
 
 def render_json(evidence: Evidence) -> str:

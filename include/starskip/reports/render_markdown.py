@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from starskip.reports.config_block import config_block
 from starskip.reports.evidence import Evidence
-from starskip.reports.masking import masked_evidence
+from starskip.reports.masked_evidence import masked_evidence
 from starskip.reports.sentences import (
     code_words,
     filter_text,

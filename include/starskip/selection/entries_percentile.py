@@ -12,16 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from starskip.scoring.structure import Structure
+from starskip.indexes.index import Structure
 from starskip.selection.vote_list import VoteList
-
-
-@dataclass(frozen=True, slots=True)
-class ShapeEntries:
-    """What the queries of one shape scanned in filter, together."""
-
-    queries: float
-    entries: float
+from starskip.workload.shape_entries import ShapeEntries
 
 
 @dataclass(frozen=True, slots=True)

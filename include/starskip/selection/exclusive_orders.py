@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from starskip.scoring.alternatives import SORTED_BY_ANOTHER
+from starskip.cost.alternatives import SORTED_BY_ANOTHER
 from starskip.selection.vote_list import NOTHING, VoteList
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from starskip.indexes.index import Structure
 from starskip.pinot.index_rules import IndexRules
-from starskip.scoring.structure import Structure
 from starskip.selection.recommendation import Refusal, Refused
 from starskip.sql.predicate import Operator, leaves
 from starskip.sql.query_shape import QueryShape

@@ -22,7 +22,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
 from starskip.errors import StarskipError
-from starskip.scoring.structure import Structure
+from starskip.indexes.index import Structure
 from starskip.selection.vote_list import NOTHING, Saving, StructureSet, VoteList, total_saving
 
 _GAP_RATIO = 1e-9

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from starskip.scoring.structure import Structure, removal
-from starskip.selection.entries_percentile import ShapeEntries
+from starskip.indexes.index import Structure, removal
 from starskip.selection.recommendation import Entries
 from starskip.selection.vote_list import NOTHING, Saving, StructureSet, VoteList
+from starskip.workload.shape_entries import ShapeEntries
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from starskip.indexes.index import Structure
 from starskip.number_text import saves
-from starskip.scoring.structure import Structure
 from starskip.selection.entries_percentile import entries_percentile
 from starskip.selection.k_selection import k_selection
 from starskip.selection.recommendation import (

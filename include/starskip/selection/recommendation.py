@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from starskip.scoring.structure import Structure
+from starskip.indexes.index import Structure
 from starskip.selection.entries_percentile import DesirableEntries
 from starskip.selection.saving_interval import SavingInterval
 

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from math import copysign, sqrt
 
-from starskip.scoring.structure import Structure
+from starskip.indexes.index import Structure
 from starskip.selection.vote_list import Saving, VoteList
 
 _Z_90 = 1.6449

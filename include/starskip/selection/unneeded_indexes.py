@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from starskip.indexes.index import Structure, removal
 from starskip.number_text import share
-from starskip.scoring.structure import Structure, removal
 from starskip.selection.vote_list import StructureSet, VoteList
 
 

@@ -9,7 +9,7 @@ from math import isfinite
 import pyarrow as pa
 
 from starskip.errors import StarskipError
-from starskip.scoring.structure import Structure, parse_structure
+from starskip.indexes.index import Structure, parse_structure
 
 StructureSet = frozenset[Structure]
 

@@ -17,13 +17,13 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from math import ceil
 
+from starskip.indexes.index import Structure
+from starskip.indexes.star_tree.recommend.candidates import CandidateTree, RefusedTree
+from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 from starskip.number_text import saves
-from starskip.scoring.structure import Structure
 from starskip.selection.k_selection import k_selection
 from starskip.selection.recommendation import Budget, Refusal
 from starskip.selection.vote_list import VoteList
-from starskip.star_tree.recommend.candidates import CandidateTree, RefusedTree
-from starskip.star_tree.star_tree_config import StarTreeConfig
 
 
 @dataclass(frozen=True, slots=True)

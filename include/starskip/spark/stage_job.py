@@ -15,15 +15,15 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from starskip.errors import TRY_AGAIN, StarskipError, exit_code
-from starskip.files.full_disk import full_disk, is_full_disk
-from starskip.skipping.registry import load_modules
+from starskip.execution.engine import Engine
+from starskip.indexes.skipping.registry import load_modules
+from starskip.night.night_from_config import NightArguments, night_from_config
+from starskip.night.submitting_process import end_with_submitter
+from starskip.run.listed_tables import listed_tables
+from starskip.run.night import Night, StageResult
 from starskip.spark.spark_engine import SparkEngine
 from starskip.spark.understood_failure import understood_failure
-from starskip.stages.engine import Engine
-from starskip.stages.listed_tables import listed_tables
-from starskip.stages.night import Night, StageResult
-from starskip.stages.night_from_config import NightArguments, night_from_config
-from starskip.stages.submitting_process import end_with_submitter
+from starskip.storage.files.full_disk import full_disk, is_full_disk
 
 
 def stage_job(stage: Callable[[Engine, Night], StageResult], arguments: Sequence[str] | None = None) -> int:

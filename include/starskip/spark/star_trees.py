@@ -20,15 +20,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 from pyspark.sql.pandas.types import from_arrow_type
 
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.storage_for import storage_for
 from starskip.errors import UnsupportedQuery, first_line
-from starskip.star_tree.build.source_table import SourceTable
-from starskip.star_tree.query.exact_functions import make_exact
-from starskip.star_tree.query.put_table import put_table
-from starskip.star_tree.query.sql_select import sql_select
-from starskip.star_tree.serving.answer_sql import answer_from_tree
-from starskip.star_tree.serving.tree_set import TreeSet, open_trees
+from starskip.indexes.star_tree.build.source_table import SourceTable
+from starskip.indexes.star_tree.query.exact_functions import make_exact
+from starskip.indexes.star_tree.query.rename_table import rename_table
+from starskip.indexes.star_tree.query.sql_select import sql_select
+from starskip.indexes.star_tree.serving.answer_sql import answer_from_tree
+from starskip.indexes.star_tree.serving.tree_set import TreeSet, open_trees
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.storage_for import storage_for
 
 MOST_DOCUMENTS = 2_000_000
 """An answer of more documents would take seconds on the driver; Spark's tasks read the table meanwhile."""
@@ -79,7 +79,7 @@ class StarTrees:
         select = sql_select(sql, dialect)
         make_exact(select)
         view = f"starskip_{uuid4().hex}"
-        put_table(select, view, trees.answers_to)
+        rename_table(select, view, trees.answers_to)
         self._rows(trees.sources()).createOrReplaceTempView(view)
         try:
             # Analysed at once, so that the view's name is needed no longer.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from starskip.errors import CapExceeded, StarskipError, StorageError, TransientError
-from starskip.files.full_disk import is_full_disk
+from starskip.storage.files.full_disk import is_full_disk
 
 
 def understood_failure(error: Exception) -> Exception:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from starskip.errors import UnsupportedQuery
-from starskip.sql.fingerprint import SLOT
+from starskip.sql.normalize_sql import SLOT
 from starskip.sql.parsed_query import parsed_query
 from starskip.sql.pinot_dialect import PinotDialect
 from starskip.sql.query_shape import aggregates

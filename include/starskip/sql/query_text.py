@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from starskip.sql.fingerprint import SLOT
+from starskip.sql.normalize_sql import SLOT
 from starskip.sql.redacted_text import REDACTED
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.artefacts.schemas import COLUMN_SUMS
+from starskip.storage.schemas import COLUMN_SUMS
 
 IndexColumns = Mapping[str, Collection[str]]
 """Columns by the kind of index that they have: "inverted", "range"."""

@@ -9,8 +9,8 @@ from enum import Enum
 import pyarrow as pa
 
 from starskip.errors import StarskipError, TransientError, UnsupportedQuery
-from starskip.star_tree.serving.answer_sql import Answer
-from starskip.star_tree.serving.finished_answer import ERROR_BOUND
+from starskip.indexes.star_tree.serving.answer_sql import Answer
+from starskip.indexes.star_tree.serving.finished_answer import ERROR_BOUND
 from starskip.verification.comparable_query import (
     ComparableQuery,
     bound_columns,

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.errors import UnsupportedQuery
-from starskip.sql.fingerprint import Fingerprint, fingerprint
+from starskip.sql.normalize_sql import NormalizedSql, normalize_sql
 from starskip.sql.parsed_query import MAX_SKELETON_CHARACTERS
 from starskip.sql.query_shape import QueryShape, parsed_shape
 from starskip.sql.redacted_text import is_wholly_redacted, told_apart
@@ -40,7 +40,7 @@ QUERY_COLUMNS = (
     "weight",
     "line_format",
 )
-_FOLDED = Fingerprint(FOLDED, ()), FOLDED
+_FOLDED = NormalizedSql(FOLDED, ()), FOLDED
 _MAX_LITERAL_CHARACTERS = 100_000
 """Literals beyond this stay out of the sample: one IN list must not outgrow all other shapes."""
 
@@ -101,7 +101,7 @@ def _told_apart(batch: pa.RecordBatch, busy: Mapping[str, BusyKeys]) -> npt.NDAr
 
 
 def _count(
-    workload: Workload, record: tuple[Any, ...], recognised: tuple[Fingerprint, QueryShape | str], cap: int
+    workload: Workload, record: tuple[Any, ...], recognised: tuple[NormalizedSql, QueryShape | str], cap: int
 ) -> None:
     table, _, latency_ms, rows_scanned, segments_matched, entries, post, exceptions, weight, _ = record
     cut, shape = recognised
@@ -145,10 +145,10 @@ def _unlogged(weight: float, entries: int) -> tuple[float, float, float]:
     return weight - 1.0, (weight - 1.0) * entries, (weight * weight - 1.0) * entries * entries
 
 
-def _recognised(text: str, line_format: str | None) -> tuple[Fingerprint, QueryShape | str]:
+def _recognised(text: str, line_format: str | None) -> tuple[NormalizedSql, QueryShape | str]:
     if is_wholly_redacted(text):
-        return Fingerprint(text.strip(), ()), UNPARSED + WHOLLY_REDACTED
-    cut = fingerprint(sql_text(text, line_format))
+        return NormalizedSql(text.strip(), ()), UNPARSED + WHOLLY_REDACTED
+    cut = normalize_sql(sql_text(text, line_format))
     if len(cut.skeleton) > MAX_SKELETON_CHARACTERS:
         # Refused before it is kept: thousands of them in the cache would fill the memory.
         return cut, UNPARSED + "too_long"

@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 
 from starskip.errors import UnsupportedQuery
 from starskip.pinot.logs.record_columns import TABLE_SEPARATOR
-from starskip.sql.fingerprint import Literal, fingerprint
 from starskip.sql.leaf_queries import LeafQuery, leaf_queries
+from starskip.sql.normalize_sql import Literal, normalize_sql
 from starskip.sql.query_shape import query_shape
 from starskip.sql.query_text import query_text
 from starskip.workload.sql_text import sql_text
@@ -64,7 +64,7 @@ class LeafRecords:
 
     def _leaves(self, row: dict[str, Any]) -> list[dict[str, Any]]:
         named = (row["table"] or "").split(TABLE_SEPARATOR)
-        cut = fingerprint(sql_text(row["query_text"] or "", row.get("line_format")))
+        cut = normalize_sql(sql_text(row["query_text"] or "", row.get("line_format")))
         plan = self._plan(cut.skeleton, is_several=len(named) > 1)
         leaves = {table: leaf for leaf in plan if (table := _logged_name(leaf.table, named)) is not None}
         texts = {table: _leaf_text(leaf, cut.literals) for table, leaf in leaves.items()}

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from starskip.errors import ConfigError, UnsupportedQuery, printable
-from starskip.sql.fingerprint import fingerprint
+from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
 from starskip.workload.shape_workload import ShapeWorkload, workload_shapes, workload_table
 
@@ -64,7 +64,7 @@ def weighted_shapes(batches: Iterable[pa.RecordBatch], weights: QueryWeights) ->
 
 def _named(name: str) -> str:
     """Return the shape id of a query text, or the name itself."""
-    cut = fingerprint(name)
+    cut = normalize_sql(name)
     try:
         return query_shape(cut.skeleton).shape_id
     except UnsupportedQuery as error:

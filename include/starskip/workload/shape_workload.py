@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from starskip.artefacts.schemas import WORKLOAD
+from starskip.storage.schemas import WORKLOAD
 
 Literals = tuple[tuple[str, ...], ...]
 _MAX_SUM = 1 << 62

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.orchestration.report_places import DAG_ID
+from starskip.run.night import Night
+from starskip.run.night_runs import note_run
 from starskip.settings import Settings
-from starskip.stages.night import Night
-from starskip.stages.night_runs import note_run
+from starskip.storage.artefact_store import ArtefactStore
 
 pytestmark = [pytest.mark.dags, pytest.mark.filterwarnings("default")]
 

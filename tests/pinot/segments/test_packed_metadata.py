@@ -11,12 +11,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starskip.artefacts.schemas import TABLE_FACTS
 from starskip.errors import SourceError
 from starskip.pinot.segments.facts_table import collect_facts
 from starskip.pinot.segments.packed_metadata import packed_metadata
 from starskip.pinot.segments.read_packed_metadata import read_packed_metadata
 from starskip.pinot.segments.segment_files import list_segments
+from starskip.storage.schemas import TABLE_FACTS
 from starskip.tables.table_overview import column_sums, table_overviews
 
 SAMPLE = Path(__file__).parents[3] / "include" / "sample" / "segments"

@@ -13,20 +13,20 @@ from gate_checks import failed_checks, import_great_expectations
 from pyspark.sql import SparkSession
 from skipping_nights import FILES, SkippingNights, call, column, customer_is, id_between, literal, next_day
 from skipping_tables import aged
-from starskip.artefacts.manifest import Part
+from starskip.execution.local_engine import LocalEngine
+from starskip.indexes.skipping.advice.skipping_advice import publish_skipping_advice
+from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
+from starskip.indexes.skipping.index_types.min_max import MinMaxClause
+from starskip.indexes.skipping.metadata.open_metadata import open_metadata
+from starskip.indexes.skipping.skipping_engine import MatchingRows
+from starskip.night.refresh_skipping_indexes import refresh_skipping_indexes
 from starskip.quality import skipping_gate
 from starskip.quality.check_stage import check_stage
+from starskip.run.gate_verdicts import STAGES
 from starskip.settings import Settings
-from starskip.skipping.file_metadata import FileMetadata, Mask
-from starskip.skipping.index_types.min_max import MinMaxClause
-from starskip.skipping.metadata.open_metadata import open_metadata
 from starskip.spark import skipping
 from starskip.spark.skipping import night_skipping
-from starskip.stages.gate_verdicts import STAGES
-from starskip.stages.local_engine import LocalEngine
-from starskip.stages.refresh_skipping_indexes import refresh_skipping_indexes
-from starskip.stages.skipping_advice import publish_skipping_advice
-from starskip.stages.skipping_engine import MatchingRows
+from starskip.storage.manifest import Part
 
 pytestmark = [pytest.mark.spark, pytest.mark.quality]
 
@@ -305,8 +305,8 @@ def test_a_function_is_ours_only_where_the_night_says_so(nights: SkippingNights)
     nights.log([*RANGES, agent])
     night = nights.run()
     (row,) = [each for each in nights.rows("skipping_advice", night) if each["index"].startswith("formatted")]
-    assert row["reason"] == "cannot_be" and "starskip.skipping.user_agents" in row["detail"]
-    nights.run(nights.night(skipping_modules=["starskip.skipping.user_agents"]))
+    assert row["reason"] == "cannot_be" and "starskip.indexes.skipping.user_agents" in row["detail"]
+    nights.run(nights.night(skipping_modules=["starskip.indexes.skipping.user_agents"]))
     (row,) = [each for each in nights.rows("skipping_advice", night) if each["index"].startswith("formatted")]
     assert row["size_bytes"] and row["reason"] != "cannot_be"
 

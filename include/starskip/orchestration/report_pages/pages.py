@@ -15,6 +15,16 @@ from sqlalchemy import select
 from starlette.types import ASGIApp
 
 from starskip.errors import MissingSource
+from starskip.night.published_reports import (
+    neighbour_nights,
+    night_rows,
+    published_document,
+    published_page,
+    published_table,
+    recent_nights,
+    report_nights,
+    table_rows,
+)
 from starskip.orchestration.report_pages.answers import (
     answer_errors,
     download_answer,
@@ -41,18 +51,8 @@ from starskip.reports.render_pages import (
     render_report_frame,
 )
 from starskip.reports.report_row import RowPage
-from starskip.stages.night import Night
-from starskip.stages.night_runs import night_runs
-from starskip.stages.published_reports import (
-    neighbour_nights,
-    night_rows,
-    published_document,
-    published_page,
-    published_table,
-    recent_nights,
-    report_nights,
-    table_rows,
-)
+from starskip.run.night import Night
+from starskip.run.night_runs import night_runs
 
 ROWS_A_PAGE = 40
 ROWS_A_NIGHT = 12

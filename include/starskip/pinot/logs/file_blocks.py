@@ -12,8 +12,8 @@ from typing import BinaryIO
 
 import zstandard
 
-from starskip.files.open_file import open_file
 from starskip.pinot.logs.log_files import LogSplit
+from starskip.storage.files.open_file import open_file
 
 _GZIP_PORTION_BYTES = 64 << 10
 _ZSTD_PORTION_BYTES = 256

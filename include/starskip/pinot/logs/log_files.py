@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Literal
 
 from starskip.errors import MissingSource, SourceError
-from starskip.files.object_files import object_files
-from starskip.files.object_url import ObjectUrl, local_path, object_url
-from starskip.files.open_file import file_head
 from starskip.pinot.logs.line_formats.record_start import SNIFFED_BYTES, is_binary
+from starskip.storage.files.object_files import object_files
+from starskip.storage.files.object_url import ObjectUrl, local_path, object_url
+from starskip.storage.files.open_file import file_head
 
 Compression = Literal["none", "gzip", "zstd"]
 _MAGIC: tuple[tuple[bytes, Compression], ...] = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"))

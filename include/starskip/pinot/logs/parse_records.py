@@ -26,7 +26,7 @@ from starskip.pinot.logs.log_files import LogSplit
 from starskip.pinot.logs.record_columns import CAPTURED, Row, record_batch
 from starskip.pinot.logs.record_reader import LogRecord, read_records
 from starskip.pinot.logs.sampling_weights import with_sampling_weights
-from starskip.pinot.logs.unexplained_record import unexplained
+from starskip.pinot.logs.unmatched_record import unmatched
 
 BATCH_ROWS = 8_192
 BATCH_BYTES = 16 << 20
@@ -103,7 +103,7 @@ def _row(record: LogRecord, readers: list[_Reader]) -> Row:
         return _row_without_counters(record, prefix, "rejected", record.flaw)
     found = _first_match(text, prefix.end(), readers)
     if found is None:
-        return _row_without_counters(record, prefix, *unexplained(text, prefix))
+        return _row_without_counters(record, prefix, *unmatched(text, prefix))
     reader, match = found
     if reader.form.reason is not None:
         return _row_without_counters(record, prefix, "other", reader.form.reason)

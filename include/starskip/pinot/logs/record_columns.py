@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.artefacts.schemas import LOG_RECORDS
 from starskip.pinot.logs.line_formats.line_format import COUNTERS
 from starskip.pinot.logs.wall_clock import wall_clock
+from starskip.storage.schemas import LOG_RECORDS
 
 CAPTURED = ("table", *COUNTERS, "group_limit_reached", "query_text")
 """What is taken from a record's message, as bytes or None."""

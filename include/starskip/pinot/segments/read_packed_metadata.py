@@ -15,10 +15,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from starskip.artefacts.schemas import COLUMN_SUMS
 from starskip.errors import SourceError, printable
-from starskip.files.path_text import path_text
-from starskip.files.read_small_file import read_small_file
+from starskip.storage.files.path_text import path_text
+from starskip.storage.files.read_small_file import read_small_file
+from starskip.storage.schemas import COLUMN_SUMS
 
 LARGEST_FILE_BYTES = 512 << 20
 _LARGEST_NUMBER = 1 << 62

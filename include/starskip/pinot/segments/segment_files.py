@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from starskip.errors import SourceError
-from starskip.files.file_identity import FileIdentity
-from starskip.files.list_folder import list_folder
-from starskip.files.open_file import file_head
-from starskip.files.path_text import path_text
+from starskip.storage.files.file_identity import FileIdentity
+from starskip.storage.files.list_folder import list_folder
+from starskip.storage.files.open_file import file_head
+from starskip.storage.files.path_text import path_text
 
 SEGMENT_SUFFIXES = (".tar.gz", ".tgz", ".tar")
 DELETED_SEGMENTS = "Deleted_Segments"

@@ -10,10 +10,10 @@ from __future__ import annotations
 import tarfile
 from collections.abc import Generator
 
-from starskip.files.open_file import open_file
 from starskip.pinot.segments.damaged_segment import DamagedSegment
 from starskip.pinot.segments.decompressed_stream import DecompressedStream
 from starskip.pinot.segments.tar_limits import TarLimits
+from starskip.storage.files.open_file import open_file
 
 _BLOCK_BYTES = 512
 _SKIP_BYTES = 1 << 20

@@ -11,15 +11,15 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from starskip.artefacts.aside import Aside
 from starskip.errors import StarskipError
-from starskip.skipping.column_name import column_path
-from starskip.skipping.metadata.collect_order import FILES, Collection, CollectOrder
-from starskip.skipping.metadata.write_collected import Groups
-from starskip.skipping.skipping_index import SkippingIndex
+from starskip.indexes.skipping.column_name import column_path
+from starskip.indexes.skipping.metadata.collect_order import FILES, Collection, CollectOrder
+from starskip.indexes.skipping.metadata.write_collected import Groups
+from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.collect_tasks import TaskFiles, groups_of, run_tasks, with_receipts, written
 from starskip.spark.skipping.list_files import file_path_of
 from starskip.spark.skipping.table_relation import MALFORMED
+from starskip.storage.staged_write import StagedWrite
 
 _POSITION, _TASK, _PATH, _ROWS = "_position", "_task", "_file_path", "_rows"
 _MALFORMED = "_malformed"
@@ -27,7 +27,7 @@ _VALUES_TRIED = 64
 """For each partition: of as many that one is reached by none is less probable than a failing disk."""
 
 
-def collect(order: CollectOrder, encoded_paths: pa.Array, rows: DataFrame, aside: Aside) -> Collection:
+def collect(order: CollectOrder, encoded_paths: pa.Array, rows: DataFrame, aside: StagedWrite) -> Collection:
     """Collect what is ordered of ``rows``, which are those of the order's files and of no others.
 
     ``encoded_paths``: of the order's files, as ``_metadata.file_path`` has them. Errors as of ``run_tasks``.

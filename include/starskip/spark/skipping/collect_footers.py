@@ -26,16 +26,16 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from starskip.artefacts.aside import Aside
+from starskip.indexes.skipping.column_name import column_path
+from starskip.indexes.skipping.data_types import arrow_type_of
+from starskip.indexes.skipping.metadata.collect_order import Collection, CollectOrder
+from starskip.indexes.skipping.metadata.write_collected import Groups
+from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.lake.parquet_footers import FooterColumn, Footers, read_footers
-from starskip.skipping.column_name import column_path
-from starskip.skipping.data_types import arrow_type_of
-from starskip.skipping.metadata.collect_order import Collection, CollectOrder
-from starskip.skipping.metadata.write_collected import Groups
-from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.collect import quoted
 from starskip.spark.skipping.collect_tasks import TaskFiles, groups_of, run_tasks, with_receipts, written
 from starskip.spark.skipping.table_relation import TableRelation
+from starskip.storage.staged_write import StagedWrite
 
 _FILES_AT_ONCE = 5_000
 _REACHED = re.compile(r"(file:|s3a?:)")
@@ -104,7 +104,11 @@ def footer_plan(order: CollectOrder, relation: TableRelation) -> FooterPlan | No
 
 
 def collect_footers(
-    order: CollectOrder, plan: FooterPlan, encoded_paths: pa.Array, relation: TableRelation, aside: Aside
+    order: CollectOrder,
+    plan: FooterPlan,
+    encoded_paths: pa.Array,
+    relation: TableRelation,
+    aside: StagedWrite,
 ) -> FooterCollection:
     """Collect what is ordered; what a file's footer does not tell is null. Errors as of ``run_tasks``."""
     context = relation.session.sparkContext
@@ -125,7 +129,7 @@ def collect_footers(
 
 
 def damaged_by_footers(
-    order: CollectOrder, encoded_paths: pa.Array, relation: TableRelation, aside: Aside
+    order: CollectOrder, encoded_paths: pa.Array, relation: TableRelation, aside: StagedWrite
 ) -> frozenset[int]:
     """Return the positions in the order of files that are no Parquet files; none of another format."""
     if not _has_footers(relation):

@@ -1,4 +1,4 @@
-"""What the tasks share that collect metadata: which files are whose, and receipts of what they wrote."""
+"""What the tasks share that collect metadata: which files are whose, and messages of what they wrote."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from starskip.artefacts.aside import Aside
-from starskip.artefacts.checked_parquet import checked_parquet
-from starskip.artefacts.manifest import DataFile
 from starskip.errors import SourceError, StarskipError, printable
-from starskip.skipping.metadata.collect_order import (
+from starskip.indexes.skipping.metadata.collect_order import (
     FILES,
     Collection,
     CollectOrder,
     Receipt,
     collection_of,
 )
-from starskip.skipping.metadata.commit_refresh import PlanOvertaken
-from starskip.skipping.metadata.file_listing import DamagedFiles
-from starskip.skipping.metadata.metadata_files import FILES_SCHEMA
-from starskip.skipping.metadata.write_collected import Groups, write_collected
-from starskip.skipping.skipping_index import SkippingIndex
+from starskip.indexes.skipping.metadata.commit_refresh import PlanOvertaken
+from starskip.indexes.skipping.metadata.metadata_files import FILES_SCHEMA
+from starskip.indexes.skipping.metadata.table_files import DamagedFiles
+from starskip.indexes.skipping.metadata.write_collected import Groups, write_collected
+from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.list_files import one_slash
 from starskip.spark.understood_failure import understood_failure
+from starskip.storage.checked_parquet import checked_parquet
+from starskip.storage.manifest import DataFile
+from starskip.storage.staged_write import StagedWrite
 
 _RECEIPTS = pa.schema(
     [
@@ -73,7 +73,7 @@ _NOT_OF_CONTENT = re.compile(
 class TaskFiles:
     """The files of an order, kept in the store: a row group a task."""
 
-    aside: Aside
+    aside: StagedWrite
     name: str
     rows_per_task: int
     tasks: int
@@ -92,10 +92,10 @@ def run_tasks(
     session: SparkSession,
     order: CollectOrder,
     encoded_paths: pa.Array,
-    aside: Aside,
+    aside: StagedWrite,
     frame_of: Callable[[TaskFiles], DataFrame],
 ) -> Collection:
-    """Run the DataFrame of receipts that ``frame_of`` returns.
+    """Run the DataFrame of messages that ``frame_of`` returns.
 
     Raises what ``reading_failures`` does.
     """
@@ -112,10 +112,10 @@ def run_tasks(
     name = aside.write_file("listing", "listing.parquet", content).name
     try:
         with reading_failures(order, encoded_paths):
-            receipts = frame_of(TaskFiles(aside, name, rows_per_task, -(-count // rows_per_task))).toArrow()
+            messages = frame_of(TaskFiles(aside, name, rows_per_task, -(-count // rows_per_task))).toArrow()
     finally:
         aside.storage.delete(name)
-    return collection_of(order, [_receipt(row) for row in receipts.to_pylist()])
+    return collection_of(order, [_receipt(row) for row in messages.to_pylist()])
 
 
 @contextmanager
@@ -171,7 +171,7 @@ def _listed_path(sentences: str, order: CollectOrder, encoded_paths: pa.Array) -
 def written(
     files: TaskFiles, order: CollectOrder, found: Iterator[tuple[int, Groups]]
 ) -> Iterator[pa.RecordBatch]:
-    """Write what a task has found and yield the receipts as rows."""
+    """Write what a task has found and yield the messages as rows."""
     for receipt in write_collected(files.aside, order.row_counts, found):
         row = {
             "segment": receipt.segment,
@@ -187,7 +187,7 @@ def written(
 def with_receipts(
     frame: DataFrame, function: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 ) -> DataFrame:
-    """Return the receipts that ``function`` yields, called once a partition."""
+    """Return the messages that ``function`` yields, called once a partition."""
     return frame.mapInArrow(function, from_arrow_schema(_RECEIPTS))
 
 

@@ -12,14 +12,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
 from starskip.errors import CapExceeded, SourceError, UnsupportedQuery
-from starskip.skipping.expression import Expression
-from starskip.skipping.metadata.match_paths import match_paths
-from starskip.skipping.workload.expression_sql import expression_sql
-from starskip.spark.skipping.asking_session import have_ask
+from starskip.indexes.skipping.expression import Expression
+from starskip.indexes.skipping.metadata.match_paths import match_paths
+from starskip.indexes.skipping.skipping_engine import MatchingRows
+from starskip.indexes.skipping.workload.expression_sql import expression_sql
 from starskip.spark.skipping.failures import FAILURES, is_of_files, reason_of
+from starskip.spark.skipping.isolated_session import have_ask
 from starskip.spark.skipping.list_files import file_path_of, list_files
 from starskip.spark.skipping.table_relation import TableRelation
-from starskip.stages.skipping_engine import MatchingRows
 
 MOST_CELLS = 20_000_000
 """Predicates times files."""

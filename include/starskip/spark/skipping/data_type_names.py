@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from starskip.skipping.data_types import literal_type_of
+from starskip.indexes.skipping.data_types import literal_type_of
 
 _SIMPLE = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint"}
 

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from starskip.errors import SourceError
-from starskip.skipping import metric_distances, user_agents
-from starskip.skipping.metadata.table_source import TableSource
+from starskip.indexes.skipping import metric_distances, user_agents
+from starskip.indexes.skipping.metadata.table_source import TableSource
 from starskip.spark.skipping.plain_files import require_plain_files
 from starskip.spark.skipping.session import enable, explain
 from starskip.spark.skipping.table_relation import SCHEMA_OPTION

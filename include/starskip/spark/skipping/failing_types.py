@@ -8,8 +8,8 @@ import pyarrow as pa
 from pyspark.sql import functions as sql
 
 from starskip.errors import StarskipError
-from starskip.skipping.failing_indexes import reason_of_failure
-from starskip.skipping.skipping_index import SkippingIndex
+from starskip.indexes.skipping.failing_indexes import reason_of_failure
+from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.collect import in_utc, quoted
 from starskip.spark.skipping.failures import is_of_files, reason_of
 from starskip.spark.skipping.list_files import file_path_of

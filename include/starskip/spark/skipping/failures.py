@@ -54,7 +54,7 @@ def is_of_files(error: Exception) -> bool:
     return isinstance(error, Py4JNetworkError) or _FILE.search(str(error)) is not None
 
 
-def told(error: Exception) -> str:
+def error_summary(error: Exception) -> str:
     """Return the class and the first line of any error, for a warning."""
     return printable(f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}", 300)
 

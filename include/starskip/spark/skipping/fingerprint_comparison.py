@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from starskip.spark.skipping.fingerprint import (
+from starskip.spark.skipping.read_signature import (
     CSV_PRUNING,
     NULL_STRUCTS,
     OF_USERS_TYPES,

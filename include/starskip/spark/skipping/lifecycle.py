@@ -14,22 +14,19 @@ from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
 
-from starskip.artefacts.storage import Storage
-from starskip.artefacts.storage_for import storage_for
-from starskip.artefacts.store_clock import store_clock
-from starskip.artefacts.vacuum import VacuumReport
 from starskip.errors import ConfigError, SourceError, StarskipError, TransientError, printable
-from starskip.skipping.failing_indexes import reason_of_failure
-from starskip.skipping.metadata.change_indexes import change_indexes
-from starskip.skipping.metadata.commit_refresh import Commit
-from starskip.skipping.metadata.describe_metadata import describe_metadata
-from starskip.skipping.metadata.metadata_location import metadata_location
-from starskip.skipping.metadata.open_metadata import existing_metadata, read_metadata
-from starskip.skipping.metadata.optimize import optimize_metadata
-from starskip.skipping.metadata.refresh_metadata import Clock, Refreshed, refresh_metadata
-from starskip.skipping.metadata.vacuum_metadata import vacuum_metadata
-from starskip.skipping.registry import index_from_specification
-from starskip.skipping.skipping_index import SkippingIndex
+from starskip.indexes.skipping.failing_indexes import reason_of_failure
+from starskip.indexes.skipping.metadata.change_indexes import change_indexes
+from starskip.indexes.skipping.metadata.commit_refresh import Commit
+from starskip.indexes.skipping.metadata.describe_metadata import describe_metadata
+from starskip.indexes.skipping.metadata.metadata_location import metadata_location
+from starskip.indexes.skipping.metadata.open_metadata import existing_metadata, read_metadata
+from starskip.indexes.skipping.metadata.optimize import optimize_metadata
+from starskip.indexes.skipping.metadata.refresh_metadata import Clock, Refreshed, refresh_metadata
+from starskip.indexes.skipping.metadata.vacuum_metadata import vacuum_metadata
+from starskip.indexes.skipping.registry import index_from_specification
+from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.spark.skipping.compatible_indexes import has_users_type, is_users_type
 from starskip.spark.skipping.failing_types import failing_types
 from starskip.spark.skipping.fingerprint_comparison import dependent_rows, without_users_types
 from starskip.spark.skipping.on_spark_connect import classic_only
@@ -39,7 +36,10 @@ from starskip.spark.skipping.session import keep_overwritten
 from starskip.spark.skipping.spark_reader import SparkReader
 from starskip.spark.skipping.table_finder import metadata_changed
 from starskip.spark.skipping.table_relation import TableRelation, table_relation
-from starskip.spark.skipping.trusted_indexes import has_users_type, is_users_type
+from starskip.storage.storage import Storage
+from starskip.storage.storage_for import storage_for
+from starskip.storage.store_clock import store_clock
+from starskip.storage.vacuum import VacuumReport
 
 GRACE = timedelta(hours=24)
 CREATED_BY = "starskip skipping"

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from starskip.skipping.expression import Literal, LiteralSet
+from starskip.indexes.skipping.expression import Literal, LiteralSet
 from starskip.spark.skipping.data_type_names import arrow_type
 from starskip.spark.skipping.plan_tree import Node
 from starskip.spark.skipping.relation_facts import joined_texts

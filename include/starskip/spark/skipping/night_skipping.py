@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from starskip.artefacts.storage_for import storage_for
 from starskip.errors import ConfigError
+from starskip.indexes.skipping.choice.candidate_indexes import ColumnFacts
+from starskip.indexes.skipping.expression import Expression
+from starskip.indexes.skipping.metadata.change_indexes import change_indexes
+from starskip.indexes.skipping.metadata.open_metadata import read_metadata
+from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
+from starskip.indexes.skipping.skipping_engine import MatchingRows, Replay
+from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.lake.lake_table import LakeTable
-from starskip.skipping.choice.candidate_indexes import ColumnFacts
-from starskip.skipping.expression import Expression
-from starskip.skipping.metadata.change_indexes import change_indexes
-from starskip.skipping.metadata.open_metadata import read_metadata
-from starskip.skipping.metadata.refresh_metadata import Refreshed
-from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.count_matching import count_matching
 from starskip.spark.skipping.failures import spark_failures
 from starskip.spark.skipping.lifecycle import (
@@ -32,7 +32,7 @@ from starskip.spark.skipping.replay_query import replay_query
 from starskip.spark.skipping.sample_columns import column_facts, sample_values
 from starskip.spark.skipping.table_finder import metadata_changed
 from starskip.spark.skipping.table_relation import TableRelation, table_relation
-from starskip.stages.skipping_engine import MatchingRows, Replay
+from starskip.storage.storage_for import storage_for
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 from starskip.errors import StarskipError, printable
-from starskip.skipping.metadata.open_metadata import metadata_chain
-from starskip.skipping.metadata.table_metadata import TableMetadata
+from starskip.indexes.skipping.metadata.open_metadata import metadata_chain
+from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.spark.skipping.table_finder import TableFinder, metadata_changed
 
 log = logging.getLogger("starskip.skipping")

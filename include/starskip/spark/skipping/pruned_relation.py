@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from starskip.skipping.file_metadata import Mask
-from starskip.spark.skipping.file_listing import FileListing
+from starskip.indexes.skipping.file_metadata import Mask
+from starskip.spark.skipping.spark_listing import SparkListing
 
 MARK = "starskip.skipping.files"
 """An option of the relation. Spark takes two listings of the same paths for equal, so that without it the
@@ -21,7 +21,7 @@ def mark(relation: Any) -> str | None:
     return str(found.get()) if found.isDefined() else None
 
 
-def pruned_relation(logical: Any, listing: FileListing, chosen: Mask) -> tuple[Any, str]:
+def pruned_relation(logical: Any, listing: SparkListing, chosen: Mask) -> tuple[Any, str]:
     """Return the LogicalRelation ``logical`` with the chosen files of its listing alone, and its mark."""
     digest = hashlib.sha256(np.packbits(chosen).tobytes() + listing.digest)
     value = f"{np.count_nonzero(chosen)}/{listing.files}:{digest.hexdigest()[:32]}"

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from starskip.errors import printable
-from starskip.spark.skipping.file_listing import forget_oldest
+from starskip.spark.skipping.compile_java import new_java
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
-from starskip.spark.skipping.own_java import new_java
 from starskip.spark.skipping.pruned_relation import mark
 from starskip.spark.skipping.relation_facts import joined_texts
 from starskip.spark.skipping.relation_report import RelationReport
+from starskip.spark.skipping.spark_listing import forget_oldest
 
 log = logging.getLogger("starskip.skipping")
 

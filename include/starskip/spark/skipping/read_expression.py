@@ -1,4 +1,4 @@
-"""Catalyst's expressions in the core's language (starskip.skipping.expression)."""
+"""Catalyst's expressions in the core's language (starskip.indexes.skipping.expression)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from starskip.skipping.expression import Call, Column, Expression, Literal
-from starskip.skipping.padded_texts import PADDED
+from starskip.indexes.skipping.expression import Call, Column, Expression, Literal
+from starskip.indexes.skipping.padded_texts import PADDED
 from starskip.spark.skipping.data_type_names import simple_string
 from starskip.spark.skipping.leaf_predicates import attribute_identity, is_deterministic
 from starskip.spark.skipping.literal_values import array_literal, in_set_values, literal, literal_set

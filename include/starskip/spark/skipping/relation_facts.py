@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from py4j.java_gateway import JavaGateway
 from pyspark import SparkContext
 
-from starskip.spark.skipping.own_java import new_java
+from starskip.spark.skipping.compile_java import new_java
 from starskip.spark.skipping.pruned_relation import MARK
 from starskip.spark.skipping.table_finder import ROOTS_ASKED_EACH
 

@@ -9,24 +9,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from starskip.skipping.clause_of import clause_of
-from starskip.skipping.expression import Expression
-from starskip.skipping.file_metadata import Mask
-from starskip.skipping.metadata.table_metadata import TableMetadata
-from starskip.skipping.skipping_index import SkippingIndex
-from starskip.spark.skipping.file_listing import FileListing, may_hold
+from starskip.indexes.skipping.build_clause import build_clause
+from starskip.indexes.skipping.expression import Expression
+from starskip.indexes.skipping.file_metadata import Mask
+from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.relation_facts import OtherRelation
+from starskip.spark.skipping.spark_listing import SparkListing, may_hold
 from starskip.spark.skipping.why_not_skipped import EVERY_FILE
 
 
 @dataclass(frozen=True, slots=True)
 class TableReport:
-    """How files were judged by indexes of one table; ``positions`` as FileListing has them."""
+    """How files were judged by indexes of one table; ``positions`` as SparkListing has them."""
 
     metadata: TableMetadata
     indexes: Sequence[SkippingIndex]
     predicates: Sequence[Expression]
-    listing: FileListing
+    listing: SparkListing
     positions: npt.NDArray[np.int64]
 
     def skipped_by_each(self) -> dict[str, int]:
@@ -60,7 +60,7 @@ class TableReport:
         return {} if kept is None else {name: int(np.count_nonzero(~kept))}
 
     def _kept(self, indexes: Sequence[SkippingIndex]) -> Mask | None:
-        clause = clause_of(indexes, self.predicates, {})
+        clause = build_clause(indexes, self.predicates, {})
         return (
             None
             if clause is None
@@ -87,7 +87,7 @@ class RelationReport:
     mark: str | None = None
     metadata_ms: float = 0.0
     chosen: Mask | None = None
-    listing: FileListing | None = None
+    listing: SparkListing | None = None
 
     @property
     def path(self) -> str:
@@ -99,7 +99,7 @@ class RelationReport:
         """What the scan in the physical plan is found by."""
         return ("", "\n".join(self.roots)) if self.mark is None else (self.mark, "")
 
-    def take_listing(self, listing: FileListing, chosen: Mask) -> None:
+    def take_listing(self, listing: SparkListing, chosen: Mask) -> None:
         """Note what is left of the listing, and which files were not known well enough to be judged."""
         self.listing, self.chosen = listing, chosen
         known = np.zeros(listing.files, np.bool_)

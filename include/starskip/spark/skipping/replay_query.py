@@ -10,16 +10,16 @@ from pyspark.sql import functions as sql
 from pyspark.sql.types import StructField, VariantType
 
 from starskip.errors import SourceError, StarskipError, TransientError, UnsupportedQuery
+from starskip.indexes.skipping.expression import Expression
+from starskip.indexes.skipping.skipping_engine import Reading, Replay
+from starskip.indexes.skipping.workload.expression_sql import REASON, expression_sql
 from starskip.lake.lake_table import LakeTable
-from starskip.skipping.expression import Expression
-from starskip.skipping.workload.expression_sql import REASON, expression_sql
-from starskip.spark.skipping.asking_session import asking_session
 from starskip.spark.skipping.failures import FAILURES, failure_of, is_of_files, reason_of
+from starskip.spark.skipping.isolated_session import isolated_session
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
 from starskip.spark.skipping.query_reports import scans_read
 from starskip.spark.skipping.relation_facts import ENABLED
 from starskip.spark.skipping.session import enabled_within, last_query_stats
-from starskip.stages.skipping_engine import Reading, Replay
 
 _RUNS = 2
 """Of each kind, one after the other of both; one does where both answer alike."""
@@ -32,7 +32,7 @@ def replay_query(spark: SparkSession, table: LakeTable, predicate: Expression, r
     Raises TransientError if the table changed between two plain runs.
     """
     text = expression_sql(predicate)
-    session = asking_session(spark)
+    session = isolated_session(spark)
     rows = session.read.format(table.file_format).options(**table.options).load(table.path)
     files_total = _files_listed(rows)
     toolbox = JvmToolbox(session)

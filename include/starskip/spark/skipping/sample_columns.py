@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
-from starskip.skipping.choice.candidate_indexes import ColumnFacts
-from starskip.skipping.data_types import arrow_type_of, family_of
+from starskip.indexes.skipping.choice.candidate_indexes import ColumnFacts
+from starskip.indexes.skipping.data_types import arrow_type_of, family_of
 from starskip.spark.skipping.collect import in_utc, quoted
 from starskip.spark.skipping.list_files import list_files
 from starskip.spark.skipping.table_relation import TableRelation

@@ -13,12 +13,12 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from starskip.skipping.file_metadata import Mask
-from starskip.skipping.index_types.min_max import MinMax
-from starskip.skipping.metadata.table_metadata import TableMetadata
-from starskip.skipping.metadata.table_source import TableSource
-from starskip.skipping.skipping_index import SkippingIndex
-from starskip.spark.skipping.fingerprint import fingerprint
+from starskip.indexes.skipping.file_metadata import Mask
+from starskip.indexes.skipping.index_types.min_max import MinMax
+from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.indexes.skipping.metadata.table_source import TableSource
+from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.spark.skipping.read_signature import read_signature
 from starskip.spark.skipping.table_finder import TableFinder
 
 _LOCATION = "DataSkippingFileIndex"
@@ -62,7 +62,7 @@ def check_skip(spark: SparkSession, tables: TableFinder, skip: Callable[[DataFra
         relation = whole._jdf.queryExecution().optimizedPlan().collectLeaves().apply(0).relation()
         path = str(relation.location().rootPaths().apply(0).toString())
         asking = spark._jsparkSession.sessionState().conf()
-        tables.given[path] = _metadata(path, fingerprint(relation, asking))
+        tables.given[path] = _metadata(path, read_signature(relation, asking))
         try:
             chosen = skip(whole.where("a = 2 and a in (2, 7)"))
             files = list(chosen.inputFiles())

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pyspark import SparkContext
 
-from starskip.skipping.skipping_index import SkippingIndex
-from starskip.spark.skipping.trusted_indexes import is_users_type
+from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.spark.skipping.compatible_indexes import is_users_type
 
 
 def send_modules(context: SparkContext, indexes: Iterable[SkippingIndex]) -> None:

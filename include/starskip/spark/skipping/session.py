@@ -15,8 +15,8 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 from starskip.errors import ConfigError
-from starskip.skipping.registry import load_modules
-from starskip.spark.skipping.failures import told
+from starskip.indexes.skipping.registry import load_modules
+from starskip.spark.skipping.failures import error_summary
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
 from starskip.spark.skipping.on_spark_connect import classic_only
 from starskip.spark.skipping.query_reports import QueryReports
@@ -154,13 +154,13 @@ def skip(dataframe: DataFrame) -> DataFrame:
         with _active(skipping, spark):
             chosen, reports = _pruned(skipping, dataframe)
     except Exception as error:
-        log.warning("not skipping, because %s", told(error))
+        log.warning("not skipping, because %s", error_summary(error))
         return dataframe
     try:
         with _active(skipping, spark):
             skipping.reports.skipped(dataframe._jdf.queryExecution(), reports)
     except Exception as error:
-        log.warning("no statistics of a query: %s", told(error))
+        log.warning("no statistics of a query: %s", error_summary(error))
     return chosen
 
 
@@ -182,7 +182,7 @@ def last_query_stats(spark: SparkSession) -> list[dict[str, Any]]:
     try:
         spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(_LISTENERS_MS)
     except Exception as error:  # others keep the listeners busy
-        log.warning("Spark's listeners are behind: %s", told(error))
+        log.warning("Spark's listeners are behind: %s", error_summary(error))
     return skipping.reports.last_of_thread()
 
 
@@ -257,6 +257,8 @@ def _give_up(spark: SparkSession, error: Exception) -> None:
         with _active(skipping, spark):
             check_skip(spark, skipping.tables, lambda dataframe: _pruned(skipping, dataframe)[0])
     except Exception:
-        log.warning("not skipping, because %s", told(error))
+        log.warning("not skipping, because %s", error_summary(error))
     else:
-        log.warning("queries skip no files by themselves, because %s; skip(dataframe) does", told(error))
+        log.warning(
+            "queries skip no files by themselves, because %s; skip(dataframe) does", error_summary(error)
+        )

@@ -13,16 +13,15 @@ from typing import Any
 import numpy as np
 
 from starskip.errors import printable
-from starskip.skipping.clause_of import clause_of
-from starskip.skipping.column_name import column_name
-from starskip.skipping.expression import Expression
-from starskip.skipping.failing_indexes import Failures
-from starskip.skipping.file_metadata import Mask
-from starskip.skipping.metadata.table_metadata import TableMetadata
-from starskip.skipping.skipping_index import SkippingIndex
-from starskip.spark.skipping.failures import told
-from starskip.spark.skipping.file_listing import FileListings, may_hold
-from starskip.spark.skipping.fingerprint import fingerprint
+from starskip.indexes.skipping.build_clause import build_clause
+from starskip.indexes.skipping.column_name import column_name
+from starskip.indexes.skipping.expression import Expression
+from starskip.indexes.skipping.failing_indexes import Failures
+from starskip.indexes.skipping.file_metadata import Mask
+from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.spark.skipping.compatible_indexes import CompatibleIndexes, compatible_indexes
+from starskip.spark.skipping.failures import error_summary
 from starskip.spark.skipping.fingerprint_comparison import (
     dependent_rows,
     partitions_differ,
@@ -34,6 +33,7 @@ from starskip.spark.skipping.overwritten_tables import OverwrittenTables
 from starskip.spark.skipping.plan_tree import Node, plan_tree
 from starskip.spark.skipping.pruned_relation import pruned_relation
 from starskip.spark.skipping.read_expression import ExpressionReader
+from starskip.spark.skipping.read_signature import read_signature
 from starskip.spark.skipping.relation_facts import (
     ENABLED,
     FileRelation,
@@ -43,8 +43,8 @@ from starskip.spark.skipping.relation_facts import (
     relations_of,
 )
 from starskip.spark.skipping.relation_report import RelationReport, TableReport, other_report
+from starskip.spark.skipping.spark_listing import SparkListings, may_hold
 from starskip.spark.skipping.table_finder import TableFinder
-from starskip.spark.skipping.trusted_indexes import TrustedIndexes, trusted_indexes
 from starskip.spark.skipping.why_not_skipped import why_not_skipped
 
 log = logging.getLogger("starskip.skipping")
@@ -64,7 +64,7 @@ class _Leaf:
     logical: Any
     relation: Any
     report: RelationReport
-    tables: list[tuple[TableMetadata, TrustedIndexes]]
+    tables: list[tuple[TableMetadata, CompatibleIndexes]]
     unknown: frozenset[str] = frozenset()
 
     def partition_columns(self) -> frozenset[str]:
@@ -94,7 +94,7 @@ class SkippingRule:
         self._tables = tables
         self._planned = planned
         self.overwritten = OverwrittenTables(tables)
-        self._listings = FileListings(toolbox)
+        self._listings = SparkListings(toolbox)
         self._warned: set[str] = set()
         self._lock = threading.Lock()
 
@@ -158,13 +158,13 @@ class SkippingRule:
                         f"all indexes of {table.source.path} are deleted: restore them, or create others"
                     )
                     report.not_skipped_because.append(deleted)
-            now = fingerprint(leaf.relation)
+            now = read_signature(leaf.relation)
             if (why := dependent_rows(now)) is not None:
                 report.not_skipped_because.append(why)
                 return False
             leaf.unknown = unsure_partitions(now)
             for table in found:
-                trusted = trusted_indexes(table, now)
+                trusted = compatible_indexes(table, now)
                 if trusted.why_not is not None:
                     report.not_skipped_because.append(trusted.why_not)
                 if trusted.indexes:
@@ -256,7 +256,7 @@ class SkippingRule:
 
     def _warn(self, error: Exception, what: str) -> str:
         """Say once of each kind of failure why nothing is skipped; return it."""
-        text = told(error)
+        text = error_summary(error)
         if self._is_new(text):
             log.warning("not skipping files of %s, which is read whole: %s", what, text)
         return f"it could not be found out which files to leave out: {text}"
@@ -291,5 +291,5 @@ def _matching(
     predicates: list[Expression],
     failures: Failures,
 ) -> Mask | None:
-    clause = clause_of(indexes, predicates, failures)
+    clause = build_clause(indexes, predicates, failures)
     return None if clause is None else clause.may_match(table)

@@ -11,18 +11,18 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import functions as sql
 
-from starskip.artefacts.aside import Aside
-from starskip.skipping.file_metadata import Mask
-from starskip.skipping.metadata.collect_order import Collection, CollectOrder
-from starskip.skipping.metadata.file_listing import DamagedFiles, FileListing
-from starskip.skipping.metadata.match_paths import match_paths
-from starskip.skipping.metadata.metadata_files import joined
-from starskip.skipping.metadata.table_source import TableSource
+from starskip.indexes.skipping.file_metadata import Mask
+from starskip.indexes.skipping.metadata.collect_order import Collection, CollectOrder
+from starskip.indexes.skipping.metadata.match_paths import match_paths
+from starskip.indexes.skipping.metadata.metadata_files import joined
+from starskip.indexes.skipping.metadata.table_files import DamagedFiles, TableFiles
+from starskip.indexes.skipping.metadata.table_source import TableSource
 from starskip.spark.skipping.collect import collect
 from starskip.spark.skipping.collect_footers import collect_footers, damaged_by_footers, footer_plan
 from starskip.spark.skipping.collect_tasks import reading_failures
 from starskip.spark.skipping.list_files import ListedTable, changed_since, list_files
 from starskip.spark.skipping.table_relation import SCHEMA_OPTION, TEXT_FORMATS, TableRelation
+from starskip.storage.staged_write import StagedWrite
 
 _MOST_UNKNOWN_RATIO = 0.5
 """Of files of whose bounds the footers do not tell; with more of them the rows are read."""
@@ -47,12 +47,12 @@ class SparkReader:
             options[SCHEMA_OPTION] = json.dumps(relation.schema.jsonValue())
         return TableSource(relation.path, relation.file_format, relation.fingerprint, options)
 
-    def list_files(self, *, anew: bool, clock_behind_ms: int) -> FileListing:
+    def list_files(self, *, anew: bool, clock_behind_ms: int) -> TableFiles:
         """See TableReader."""
         self._listed = list_files(self._relation, anew=anew, clock_behind_ms=clock_behind_ms)
         return self._listed.files
 
-    def collect(self, order: CollectOrder, aside: Aside) -> Collection:
+    def collect(self, order: CollectOrder, aside: StagedWrite) -> Collection:
         """See TableReader; from footers, where they tell all that is ordered, of most files."""
         listed = self._last()
         paths = joined(order.files, "path")

@@ -7,9 +7,9 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from starskip.skipping.metadata.metadata_location import metadata_location
-from starskip.skipping.metadata.open_metadata import newest_version, open_metadata
-from starskip.skipping.metadata.table_metadata import TableMetadata
+from starskip.indexes.skipping.metadata.metadata_location import metadata_location
+from starskip.indexes.skipping.metadata.open_metadata import newest_version, open_metadata
+from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 
 _ANSWER_LASTS_S = 1.0
 ROOTS_ASKED_EACH = 8

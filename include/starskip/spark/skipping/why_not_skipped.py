@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from starskip.skipping.clause_of import clause_of
-from starskip.skipping.column_name import column_name, column_path
-from starskip.skipping.expression import Call, Expression
-from starskip.skipping.skipping_index import SkippingIndex
+from starskip.indexes.skipping.build_clause import build_clause
+from starskip.indexes.skipping.column_name import column_name, column_path
+from starskip.indexes.skipping.expression import Call, Expression
+from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.leaf_predicates import Predicates, below, is_deterministic
 from starskip.spark.skipping.plan_tree import Node
 
@@ -108,7 +108,7 @@ class _Reasons:
     def is_understood(self, predicate: Node, *, negated: bool = False) -> bool:
         expression = self.read(predicate)
         asked = Call("Not", (expression,)) if negated else expression
-        return clause_of(self.indexes, [asked], {}) is not None
+        return build_clause(self.indexes, [asked], {}) is not None
 
     def of(self, predicate: Node, *, negated: bool = False) -> Iterator[str]:
         """Yield what no index understands of a predicate, or of its NOT."""

@@ -12,9 +12,9 @@ from night_tables import FILES, ID, below, call, indexes, literal
 from pyspark.sql import SparkSession
 from skipping_tables import aged
 from starskip.errors import ConfigError, SourceError, StarskipError
+from starskip.indexes.skipping.choice.workload_gap_list import WorkloadGapList
+from starskip.indexes.skipping.metadata.open_metadata import open_metadata
 from starskip.lake.lake_table import LakeTable
-from starskip.skipping.choice.workload_gap_list import WorkloadGapList
-from starskip.skipping.metadata.open_metadata import open_metadata
 from starskip.spark.skipping import night_skipping
 from starskip.spark.skipping.night_skipping import SparkSkipping
 

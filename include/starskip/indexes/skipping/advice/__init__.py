@@ -1,0 +1,1 @@
+"""Which skipping indexes a table of the lake should have."""

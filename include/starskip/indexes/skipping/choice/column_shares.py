@@ -1,0 +1,30 @@
+"""What share of a column's values a predicate lets through, and in how many runs: from a sample of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from starskip.indexes.skipping.choice.layout_notice import ColumnShare
+from starskip.indexes.skipping.choice.range_workload import range_workload
+from starskip.indexes.skipping.expression import Expression
+from starskip.indexes.skipping.ordered_values import order_keys, sorted_keys
+
+
+def column_shares(predicate: Expression, sample: Mapping[str, pa.Array]) -> Mapping[str, ColumnShare]:
+    """Return the share by column; columns of which the predicate asks no range or values are left out.
+
+    ``sample``: values of rows by column name, null for null, which no range lets through.
+    """
+    found = {}
+    for column, values in sample.items():
+        workload = range_workload([predicate], [1.0], column, values.type)
+        if not len(workload.weights) or not len(values):
+            continue
+        known = values.drop_null()
+        places = workload.places_of(order_keys(workload.literals), sorted_keys(order_keys(known)))
+        ratio = float((places.high - places.low).sum()) / len(values)
+        found[column] = ColumnShare(ratio, int(np.count_nonzero(places.high > places.low)))
+    return found

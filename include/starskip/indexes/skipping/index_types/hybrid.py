@@ -1,0 +1,91 @@
+"""``hybrid:c[:threshold]``: a value list of a file with few values, else a Bloom filter (seed 003, IV-E)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from starskip.errors import ConfigError
+from starskip.indexes.skipping.bloom_filters import bloom_filters
+from starskip.indexes.skipping.clause import Clause
+from starskip.indexes.skipping.data_types import ORDERED
+from starskip.indexes.skipping.expression import Expression
+from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
+from starskip.indexes.skipping.index_types.bloom_filter import FALSE_POSITIVE_RATIO, BloomClause, bloom_clause
+from starskip.indexes.skipping.index_types.column_index import ColumnIndex
+from starskip.indexes.skipping.value_sets import ValueSetClause, value_set_clause, with_valid_texts
+
+THRESHOLD = 10_000
+"""Distinct values of a file of which a list is kept (seed 003, IV-E: 10K by its example of 10,088)."""
+
+
+def hybrid_threshold(
+    object_bytes: float,
+    value_bits: float,
+    false_positive_ratio: float = FALSE_POSITIVE_RATIO,
+    scanning_factor: float = 0.01,
+) -> float:
+    """Return up to how many distinct values a list costs less than a filter, in bytes read by equalities.
+
+    v (b + ln f / ln² 2) < f |o| (1 - E): seed 003, IV-E; ``scanning_factor`` is the expected E. Infinite
+    where a value is no larger than what a filter keeps of it.
+    """
+    dearer_bits = value_bits + math.log(false_positive_ratio) / math.log(2) ** 2
+    saved_bits = false_positive_ratio * object_bytes * 8 * (1 - scanning_factor)
+    return saved_bits / dearer_bits if dearer_bits > 0 else math.inf
+
+
+class Hybrid(ColumnIndex):
+    """Columns ``values`` (a list) and ``filter``: one of them is null, both where nothing is known."""
+
+    kind = "hybrid"
+    families = ORDERED
+
+    def __init__(self, columns: Sequence[str], arguments: Sequence[str] = ()) -> None:
+        """Take the threshold as an argument."""
+        super().__init__(columns)
+        self.arguments = tuple(arguments)
+        if len(arguments) > 1 or not all(each.isdecimal() and int(each) for each in arguments):
+            raise ConfigError(
+                f"{self.specification}: write hybrid:COLUMN or hybrid:COLUMN:VALUES", setting="index"
+            )
+        self.threshold = int(arguments[0]) if arguments else THRESHOLD
+
+    def aggregates(self, columns: Sequence[str]) -> Mapping[str, str]:
+        """Collect the set once: Spark would collect it again for each expression that names it."""
+        (column,) = columns
+        few = f"size(v) <= {self.threshold}"
+        parts = f"'values', if({few}, v, NULL), 'hashes', if({few}, NULL, transform(v, x -> xxhash64(x)))"
+        return {"found": f"transform(array(collect_set({column})), v -> named_struct({parts}))[0]"}
+
+    def finish(self, collected: pa.Table) -> Mapping[str, pa.Array]:
+        """See SkippingIndex.finish."""
+        values, hashes = collected["found"].combine_chunks().flatten()
+        return {
+            "values": with_valid_texts(values),
+            "filter": bloom_filters(hashes, FALSE_POSITIVE_RATIO),
+        }
+
+    def label(self, node: Expression) -> Clause | None:
+        """Know what the value list knows; of files that have a filter, equality and IN."""
+        found = self.comparison(node)
+        listed = value_set_clause(self.specification, "values", found)
+        if found is None or listed is None:
+            return None
+        filtered = bloom_clause(self.specification, found, FALSE_POSITIVE_RATIO)
+        return listed if filtered is None else HybridClause(listed, filtered)
+
+
+@dataclass(frozen=True, slots=True)
+class HybridClause(Clause):
+    """The one clause where a file has a list, the other where it has a filter: each keeps what is null."""
+
+    listed: ValueSetClause
+    filtered: BloomClause
+
+    def may_match(self, metadata: FileMetadata) -> Mask:
+        """See Clause.may_match."""
+        return self.listed.may_match(metadata) & self.filtered.may_match(metadata)

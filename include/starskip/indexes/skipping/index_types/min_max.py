@@ -1,0 +1,82 @@
+"""``minmax:c``: the least and the greatest value of a file (seed 003, table I; zone maps, synopsis).
+
+All that is used of the two is that each value lies between them, so that wider bounds are right, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from starskip.indexes.skipping.clause import Clause
+from starskip.indexes.skipping.comparison import Comparison, Operator
+from starskip.indexes.skipping.data_types import ORDERED
+from starskip.indexes.skipping.expression import Expression
+from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
+from starskip.indexes.skipping.index_types.column_index import ColumnIndex
+from starskip.indexes.skipping.like_pattern import like_prefix
+from starskip.indexes.skipping.ordered_values import is_text, mask_of
+from starskip.indexes.skipping.prefix_bounds import long_bounds_cut
+from starskip.indexes.skipping.value_ranges import bounds_judged, is_possible_known, possible_between
+
+
+class MinMax(ColumnIndex):
+    """Columns ``min``, ``max`` and ``values``: how many are not null.
+
+    Of a file without values the bounds are null and ``values`` is 0; else a null bound is an unknown one.
+    """
+
+    kind = "minmax"
+    families = ORDERED
+
+    def aggregates(self, columns: Sequence[str]) -> Mapping[str, str]:
+        """See SkippingIndex.aggregates."""
+        (column,) = columns
+        return {"min": f"min({column})", "max": f"max({column})", "values": f"count({column})"}
+
+    def finish(self, collected: pa.Table) -> Mapping[str, pa.Array]:
+        """Cut long texts to bounds of them."""
+        found = dict(super().finish(collected))
+        if is_text(found["min"].type) or pa.types.is_binary(found["min"].type):
+            found["min"], found["max"] = long_bounds_cut(found["min"], found["max"])
+        return found
+
+    def label(self, node: Expression) -> Clause | None:
+        """Know comparisons, IN, IS NOT NULL and beginnings of texts, and NOT of them but for LIKE."""
+        found = self.comparison(node)
+        if found is None:
+            return None
+        if found.operator is Operator.LIKE:
+            prefix = like_prefix(found.text, found.escape)
+            if found.negated:
+                return None
+            found = Comparison(found.column, Operator.STARTS_WITH, pa.array([prefix]))
+        known = is_possible_known(found) or found.operator is Operator.IS_NOT_NULL
+        return MinMaxClause(self.specification, found) if known else None
+
+
+@dataclass(frozen=True, slots=True)
+class MinMaxClause(Clause):
+    """Whether a value between a file's bounds can satisfy a comparison."""
+
+    index: str
+    comparison: Comparison
+    least: str = "min"
+    greatest: str = "max"
+
+    def may_match(self, metadata: FileMetadata) -> Mask:
+        """See Clause.may_match."""
+        if self.comparison.operator is Operator.IS_NOT_NULL:
+            return self._has_values(metadata)
+        names = bounds_judged(self.comparison, self.least, self.greatest)
+        least, greatest = (metadata.column(self.index, name) for name in names)
+        possible = possible_between(self.comparison, least, greatest)
+        # Where there is a bound there is a value: the third column is read for the null ones only.
+        return possible & self._has_values(metadata) if least.null_count else possible
+
+    def _has_values(self, metadata: FileMetadata) -> Mask:
+        values = metadata.column(self.index, "values")
+        return mask_of(pc.fill_null(pc.not_equal(values, 0), True))

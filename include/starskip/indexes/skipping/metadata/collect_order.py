@@ -1,0 +1,74 @@
+"""What is to be collected, and what came of it: the language of the core and of the engine that reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from starskip.errors import StarskipError
+from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.storage.manifest import DataFile
+
+FILES = ""
+"""The group of a segment's files themselves, where the others have the specifications of indexes."""
+
+
+@dataclass(frozen=True, slots=True)
+class CollectOrder:
+    """Collect ``indexes`` of ``files``, one row each, written in their order.
+
+    ``files`` has path (null: write nulls), size_bytes, modified_ms and trusted. ``row_counts``: how many of
+    them belong to each segment, one after another. ``with_files``: also the group ``FILES`` is written.
+    """
+
+    indexes: tuple[SkippingIndex, ...]
+    files: pa.Table
+    row_counts: tuple[int, ...]
+    with_files: bool
+
+    def without_files(self) -> CollectOrder:
+        """Return the order as tasks take it along, whose files are read from the store."""
+        return replace(self, files=self.files.slice(0, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """A file that was written: rows from ``position`` of the order on, for one group of one segment."""
+
+    segment: int
+    group: str
+    position: int
+    file: DataFile
+
+
+Collection = Sequence[Mapping[str, tuple[DataFile, ...]]]
+"""Of each segment of an order the files of each group."""
+
+
+def collection_of(order: CollectOrder, messages: Sequence[Receipt]) -> Collection:
+    """Put messages together; raises StarskipError if a row was written twice or not at all."""
+    groups = [FILES] * order.with_files + [index.specification for index in order.indexes]
+    collected = []
+    start = 0
+    for segment, rows in enumerate(order.row_counts):
+        of_groups = {}
+        for group in groups:
+            mine = sorted(
+                (receipt for receipt in messages if (receipt.segment, receipt.group) == (segment, group)),
+                key=lambda receipt: receipt.position,
+            )
+            at = start
+            for receipt in mine:
+                if receipt.position != at:
+                    break
+                at += receipt.file.rows or 0
+            if at != start + rows:
+                raise StarskipError(
+                    f"collecting {group or 'files'} gave other rows than were asked for; run it again"
+                )
+            of_groups[group] = tuple(receipt.file for receipt in mine)
+        collected.append(of_groups)
+        start += rows
+    return collected

@@ -1,0 +1,28 @@
+"""Where the metadata of a table lies: beside its files, or below a root of the user's."""
+
+from __future__ import annotations
+
+import re
+
+from starskip.errors import ConfigError
+from starskip.storage.staged_write import file_safe
+
+FOLDER = "_starskip"
+"""Spark and its peers leave alone what begins with an underscore."""
+_LOCAL = re.compile(r"file:/+")
+_S3 = re.compile(r"s3[an]?://")
+
+
+def metadata_location(table_path: str, root: str | None = None) -> str:
+    """Return the folder or URL of a table's metadata, the same for every way to write the table's path.
+
+    ``table_path`` is a path or URL, as Hadoop writes it. Below ``root`` the name ends in a hash of the path,
+    by which tables of the same last name are told apart.
+    """
+    path = _S3.sub("s3://", _LOCAL.sub("/", table_path)).rstrip("/")
+    if not path:
+        raise ConfigError(f"{table_path!r} is no table's path", setting="path")
+    if not root:
+        return f"{path}/{FOLDER}"
+    name = path.rpartition("/")[2]
+    return f"{_S3.sub('s3://', root).rstrip('/')}/{file_safe(f'{name}-{path}')}"

@@ -1,0 +1,246 @@
+"""One create or refresh: list, plan, collect, compare again, publish; anew where another came first."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import MappingProxyType
+from typing import Protocol
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+
+from starskip.errors import printable
+from starskip.indexes.skipping.file_metadata import Mask
+from starskip.indexes.skipping.metadata.collect_order import Collection, CollectOrder
+from starskip.indexes.skipping.metadata.commit_refresh import Commit, PlanOvertaken, commit_refresh
+from starskip.indexes.skipping.metadata.match_paths import match_paths
+from starskip.indexes.skipping.metadata.metadata_files import joined
+from starskip.indexes.skipping.metadata.open_metadata import read_metadata
+from starskip.indexes.skipping.metadata.refresh_plan import RefreshPlan, plan_refresh
+from starskip.indexes.skipping.metadata.table_files import RACY_MS, DamagedFiles, TableFiles
+from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.indexes.skipping.metadata.table_source import TableSource
+from starskip.indexes.skipping.metadata.table_state import ARTEFACT, CURRENT
+from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.staged_write import StagedWrite
+from starskip.storage.storage import Storage
+from starskip.storage.store_clock import store_clock
+
+ATTEMPTS = 5
+_TICK_MS = 20
+_MOST_DAMAGED = 20
+"""So often all is collected again without damaged files, of which an engine may find one at a time."""
+_DAMAGED_TOLD = 10
+log = logging.getLogger("starskip.skipping")
+
+
+class TableReader(Protocol):
+    """An engine that lists and reads the files of one table; paths are as Hadoop writes them."""
+
+    @property
+    def source(self) -> TableSource:
+        """What the table is read as."""
+        ...
+
+    def list_files(self, *, anew: bool, clock_behind_ms: int) -> TableFiles:
+        """List the files; what the engine has listed a moment ago may serve unless ``anew``.
+
+        ``clock_behind_ms``: how far the clock that stamps files is behind the engine's.
+        """
+        ...
+
+    def collect(self, order: CollectOrder, aside: StagedWrite) -> Collection:
+        """Collect of files of the last listing.
+
+        Raises PlanOvertaken if some are gone, DamagedFiles for as many as are found that cannot be read.
+        """
+        ...
+
+    def changed_files(self, chosen: Mask) -> pa.Array:
+        """Return those of the chosen files of the last listing that are others now, or gone."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """``now`` is the time by this machine, with a zone; ``wait`` lets seconds pass."""
+
+    now: Callable[[], datetime]
+    wait: Callable[[float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """What a create or refresh did; ``location`` is that of the metadata, ``version`` the one there is now.
+
+    ``changed_meanwhile``: files that changed while they were read, so that nothing is known of them yet.
+    ``damaged_files``: paths of those that cannot be read; nothing is known of them, and they are tried again
+    by the next refresh.
+    """
+
+    location: str
+    version: int
+    files: int
+    collected_files: int
+    unchanged_files: int
+    gone_files: int
+    changed_meanwhile: int
+    in_full: bool
+    indexes: tuple[str, ...]
+    damaged_files: tuple[str, ...] = ()
+    failed_indexes: Mapping[str, str] = field(default_factory=dict)
+    """Reasons why indexes were left out, by specification; they know nothing of new or changed files."""
+
+
+def refresh_metadata(
+    storage: Storage,
+    reader: TableReader,
+    created: Sequence[SkippingIndex],
+    clock: Clock,
+    *,
+    created_by: str,
+    in_full: bool = False,
+    failed: Mapping[str, str] = MappingProxyType({}),
+) -> Refreshed:
+    """Bring metadata up to date, with the indexes that are ``created`` beside those it has.
+
+    ``failed``: why active indexes are to be left out, by specification; those that are not understood in
+    this process are left out, too.
+
+    Files that were written within the last two seconds are waited for, once: later they could not be told
+    from another version of themselves. A damaged file is warned of and left out, unless all are. Raises
+    StarskipError; what was there before stays then.
+    """
+    for attempt in range(ATTEMPTS):
+        try:
+            return _attempt(storage, reader, created, clock, created_by, in_full, failed, anew=attempt > 0)
+        except PlanOvertaken:
+            if attempt == ATTEMPTS - 1:
+                raise
+    raise AssertionError("unreachable")
+
+
+def _attempt(
+    storage: Storage,
+    reader: TableReader,
+    created: Sequence[SkippingIndex],
+    clock: Clock,
+    created_by: str,
+    in_full: bool,
+    failed: Mapping[str, str],
+    *,
+    anew: bool,
+) -> Refreshed:
+    metadata = read_metadata(storage)
+    failed = {**(metadata.not_understood if metadata else {}), **failed}
+    indexes = _all_indexes(metadata, created, failed)
+    behind_ms = max(0, int((clock.now() - store_clock(storage)).total_seconds() * 1000))
+    listing = reader.list_files(anew=anew, clock_behind_ms=behind_ms)
+    wait_ms = _until_settled_ms(listing)
+    if wait_ms:
+        clock.wait(wait_ms / 1000)
+        listing = reader.list_files(anew=True, clock_behind_ms=behind_ms)
+    names = [index.specification for index in created]
+
+    def plan_of(readable: TableFiles) -> RefreshPlan:
+        return plan_refresh(readable, metadata, reader.source, indexes, creates=names, in_full=in_full)
+
+    found = _collect_readable(storage, reader, listing, plan_of, is_first=metadata is None)
+    plan, damaged = found.plan, found.damaged
+    version, chosen, changed = 0, np.zeros(len(listing.paths), np.bool_), pa.array([], pa.string())
+    if metadata is not None and plan.is_nothing:
+        version = metadata.version
+    else:
+        for order in plan.orders:
+            at = match_paths(joined(order.files, "path"), listing.paths)
+            chosen[at[at >= 0]] = True
+        changed = reader.changed_files(chosen)
+        commit = Commit(uuid4().hex, clock.now(), created_by)
+        version = commit_refresh(
+            found.aside, plan, found.collections, commit, changed_meanwhile=changed
+        ).version
+    _warn(damaged)
+    return Refreshed(
+        storage.place,
+        version,
+        len(listing.paths),
+        int(np.count_nonzero(chosen)),
+        plan.unchanged_files,
+        # Of what the plan left out it holds that it is not there any more.
+        max(plan.gone_files - _known_files(damaged, metadata), 0),
+        len(changed),
+        plan.in_full,
+        tuple(index.specification for index in indexes),
+        tuple(sorted(damaged)),
+        failed,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Collected:
+    """``damaged``: why files were left out of the plan, by path."""
+
+    plan: RefreshPlan
+    aside: StagedWrite
+    collections: Sequence[Collection]
+    damaged: Mapping[str, str]
+
+
+def _collect_readable(
+    storage: Storage,
+    reader: TableReader,
+    listing: TableFiles,
+    plan_of: Callable[[TableFiles], RefreshPlan],
+    *,
+    is_first: bool,
+) -> _Collected:
+    """Collect what is planned of the files that can be read; raises DamagedFiles if none can, or too few.
+
+    What an earlier pass has written stays aside, where a vacuum finds it.
+    """
+    damaged: dict[str, str] = {}
+    passes = 0
+    while True:
+        plan = plan_of(listing.without(damaged))
+        aside = ArtefactStore(storage).staged_write(ARTEFACT, CURRENT)
+        if plan.is_nothing and not is_first:
+            return _Collected(plan, aside, (), damaged)
+        try:
+            return _Collected(plan, aside, [reader.collect(order, aside) for order in plan.orders], damaged)
+        except DamagedFiles as error:
+            passes += 1
+            damaged |= error.reasons
+            if passes > _MOST_DAMAGED or len(damaged) >= len(listing.paths):
+                raise DamagedFiles(damaged) from error
+
+
+def _known_files(damaged: Mapping[str, str], metadata: TableMetadata | None) -> int:
+    if metadata is None or not damaged:
+        return 0
+    return int(np.count_nonzero(match_paths(pa.array(list(damaged), pa.string()), metadata.paths) >= 0))
+
+
+def _warn(damaged: Mapping[str, str]) -> None:
+    for path in sorted(damaged)[:_DAMAGED_TOLD]:
+        log.warning("%s: left out, cannot be read: %s", printable(path), damaged[path])
+    if len(damaged) > _DAMAGED_TOLD:
+        log.warning("%d more damaged files left out", len(damaged) - _DAMAGED_TOLD)
+
+
+def _until_settled_ms(listing: TableFiles) -> int:
+    # A file of the future is not waited for.
+    young = listing.modified_ms[~listing.trusted & (listing.modified_ms <= listing.observed_ms + RACY_MS)]
+    return int(young.max()) + RACY_MS - listing.observed_ms + _TICK_MS if len(young) else 0
+
+
+def _all_indexes(
+    metadata: TableMetadata | None, created: Sequence[SkippingIndex], failed: Container[str]
+) -> tuple[SkippingIndex, ...]:
+    known = metadata.indexes if metadata else ()
+    by_name = {each.specification: each for each in (*known, *created) if each.specification not in failed}
+    return tuple(by_name[name] for name in sorted(by_name))

@@ -1,0 +1,202 @@
+"""One version of a table's metadata as whole columns, read when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from itertools import accumulate
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from starskip.indexes.skipping.file_metadata import Mask
+from starskip.indexes.skipping.metadata.collect_order import FILES
+from starskip.indexes.skipping.metadata.column_cache import ColumnCache
+from starskip.indexes.skipping.metadata.metadata_files import FILES_SCHEMA, joined, read_columns
+from starskip.indexes.skipping.metadata.removed_rows import Positions, live_rows
+from starskip.indexes.skipping.metadata.segment import Segment
+from starskip.indexes.skipping.metadata.table_source import TableSource
+from starskip.indexes.skipping.metadata.table_state import TableState
+from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.storage.storage import Storage
+
+COLUMNS = ColumnCache(1 << 30)
+"""Of a process: with a million files some twenty columns of bounds."""
+
+_ROWS_EACH = 64
+
+
+class TableMetadata:
+    """Implements FileMetadata; segments follow one another, without their dead rows.
+
+    Columns can be read for the vacuum's grace after a newer version came.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        version: int,
+        state: TableState,
+        indexes: tuple[SkippingIndex, ...] = (),
+        cache: ColumnCache = COLUMNS,
+        *,
+        not_understood: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """Keep what the manifest says; ``indexes`` are the active ones that are understood here.
+
+        ``not_understood``: why the other active ones are not, by specification.
+        """
+        self.version = version
+        self.state = state
+        self.indexes = indexes
+        self.not_understood = not_understood
+        self.storage = storage
+        self._cache = cache
+
+    @property
+    def source(self) -> TableSource:
+        """The table as it was when the metadata was collected."""
+        return self.state.source
+
+    @cached_property
+    def segments(self) -> Mapping[str, Segment]:
+        """The segments that count, in the order of their rows."""
+        return self.state.current
+
+    @cached_property
+    def live(self) -> Mapping[str, Positions | None]:
+        """The live positions by segment, None for all."""
+        return live_rows(self.storage, self.segments)
+
+    @cached_property
+    def row_counts(self) -> Mapping[str, int]:
+        """The number of live rows by segment."""
+        return {
+            name: self.segments[name].rows if positions is None else len(positions)
+            for name, positions in self.live.items()
+        }
+
+    @cached_property
+    def row_slices(self) -> Mapping[str, slice]:
+        """Where the live rows of each segment are among all."""
+        ends = accumulate(self.row_counts.values())
+        return {
+            name: slice(end - rows, end)
+            for (name, rows), end in zip(self.row_counts.items(), ends, strict=True)
+        }
+
+    @property
+    def files(self) -> int:
+        """See FileMetadata."""
+        return sum(self.row_counts.values())
+
+    @property
+    def paths(self) -> pa.Array:
+        """The files' paths, as Hadoop's Path writes them."""
+        return self._of_files["path"]
+
+    @cached_property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """The files' sizes in bytes."""
+        return _numbers(self._of_files["size_bytes"])
+
+    @cached_property
+    def modified_ms(self) -> npt.NDArray[np.int64]:
+        """The files' times of modification, in milliseconds since the epoch."""
+        return _numbers(self._of_files["modified_ms"])
+
+    @cached_property
+    def rows(self) -> pa.Array:
+        """The files' numbers of rows, null where it is not known."""
+        return self._of_files["rows"]
+
+    @property
+    def total_rows(self) -> int | None:
+        """The number of all files' rows, None where it is not known of each."""
+        return None if self.rows.null_count else pc.sum(self.rows, min_count=0).as_py()
+
+    @cached_property
+    def trusted(self) -> Mask:
+        """Which files' later changes would show in size or time."""
+        trusted: Mask = self._of_files["trusted"].to_numpy(zero_copy_only=False).astype(np.bool_)
+        return trusted
+
+    def files_known(self, index: str) -> int:
+        """Return the number of files of which there is metadata of an index, whatever that says."""
+        return sum(self.row_counts[of] for of, segment in self.segments.items() if index in segment.groups)
+
+    def size_bytes(self, index: str) -> int:
+        """Return the size of an index's metadata, removed rows with it."""
+        groups = (segment.groups.get(index, ()) for segment in self.segments.values())
+        return sum(file.size_bytes for files in groups for file in files)
+
+    def column(self, index: str, name: str) -> pa.Array:
+        """See FileMetadata.column; raises StorageError naming a file that is gone or damaged."""
+
+        def read() -> pa.Array:
+            return self._joined(lambda of: self._group(self.segments[of], index, name))
+
+        return self._kept(index, name, read)
+
+    def _group(self, segment: Segment, index: str, name: str) -> pa.Array | None:
+        files = segment.groups.get(index)
+        return joined(read_columns(self.storage, files, [name]), name) if files else None
+
+    def _joined(self, read: Callable[[str], pa.Array | None], kind: pa.DataType | None = None) -> pa.Array:
+        """Return the live rows of all segments; where one has none, they are null (``kind`` if none has)."""
+        read_of = {name: read(name) for name in self.live}
+        kind = next((column.type for column in read_of.values() if column is not None), kind or pa.null())
+        found = []
+        for name, positions in self.live.items():
+            column = read_of[name]
+            if column is None:
+                column, positions = pa.nulls(self.row_counts[name], kind), None
+            found.extend([column] if positions is None else _taken(column, positions))
+        if not found:
+            return pa.nulls(0, kind)
+        return found[0] if len(found) == 1 else pa.concat_arrays(found)
+
+    def _kept(self, index: str, name: str, read: Callable[[], pa.Array]) -> pa.Array:
+        return self._cache.get((self.storage.place, self.version, self.identity, index, name), read)
+
+    @cached_property
+    def identity(self) -> tuple[str, ...]:
+        """What tells it from metadata of the same version in a store that was removed and made again."""
+        return tuple(self.segments)
+
+    @property
+    def _of_files(self) -> pa.RecordBatch:
+        # Not kept here but with the columns: what was planned holds on to old versions, and paths are long.
+        return self._kept(FILES, "", self._read_files)
+
+    def _read_files(self) -> pa.RecordBatch:
+        read = {
+            name: read_columns(self.storage, segment.files, FILES_SCHEMA.names)
+            for name, segment in self.segments.items()
+            if segment.files
+        }
+
+        def column(name: str) -> Callable[[str], pa.Array | None]:
+            return lambda of: joined(read[of], name) if of in read else None
+
+        columns = [self._joined(column(field.name), field.type) for field in FILES_SCHEMA]
+        return pa.RecordBatch.from_arrays(columns, schema=FILES_SCHEMA)
+
+
+def _taken(column: pa.Array, positions: Positions) -> list[pa.Array]:
+    """Return the rows at rising positions, in whole pieces where most of them are alive."""
+    ends = np.flatnonzero(np.diff(positions) != 1)
+    if len(ends) * _ROWS_EACH > len(positions):
+        return [column.take(pa.array(positions))]
+    starts = positions[np.concatenate([[0], ends + 1])] if len(positions) else positions
+    lengths = np.diff(np.concatenate([[-1], ends, [len(positions) - 1]]))
+    return [column.slice(start, length) for start, length in zip(starts, lengths, strict=False)]
+
+
+def _numbers(column: pa.Array) -> npt.NDArray[np.int64]:
+    numbers: Any = column.to_numpy(zero_copy_only=False)
+    return numbers.astype(np.int64, copy=False)  # type: ignore[no-any-return]

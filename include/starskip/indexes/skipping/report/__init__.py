@@ -1,0 +1,1 @@
+"""The skipping indexes' section of the report."""

@@ -1,0 +1,29 @@
+"""A session for predicates of logs: its settings are its own, and the user's stay as they are."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from starskip.spark.skipping.relation_facts import ENABLED
+
+_SETTINGS = {
+    # What stands in a log is no reason to read variables of the environment.
+    "spark.sql.variable.substitute": "false",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    # Rows with maps are told apart, too; the same file gives the same order of entries.
+    "spark.sql.legacy.allowHashOnMapType": "true",
+    ENABLED: "false",
+}
+
+
+def isolated_session(spark: SparkSession) -> SparkSession:
+    """Return a session like ``spark``, with its functions and views, in which nothing is skipped."""
+    session = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+    have_ask(session)
+    return session
+
+
+def have_ask(session: SparkSession) -> None:
+    """Set what a session needs that is asked for predicates of logs."""
+    for name, value in _SETTINGS.items():
+        session.conf.set(name, value)

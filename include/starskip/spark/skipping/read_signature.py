@@ -1,0 +1,169 @@
+"""All of a relation that may make other values of the same bytes; metadata of another one is not trusted.
+
+Self-describing formats (Parquet, ORC, Avro) say what their values are, but for what Spark lets a session
+change. What a line of text means is a matter of options and of the session's time zone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from itertools import chain
+from typing import Any
+
+from starskip.spark.skipping.relation_facts import fingerprint_facts, small_names
+
+_FILES_ONLY = frozenset(
+    {
+        "path",
+        "paths",
+        "basepath",
+        "pathglobfilter",
+        "recursivefilelookup",
+        "modifiedbefore",
+        "modifiedafter",
+        "ignoremissingfiles",
+        "inferschema",
+        "samplingratio",
+        "mergeschema",
+        "compression",
+        "serialization.format",
+    }
+)
+"""Options that say which files are read, how the schema is found or how files are written."""
+OWN_OPTIONS = "starskip."
+_FACTS = {
+    "columns by position": "positional",
+    "longest line": "longest_line",
+    "values of columns that were added": "defaults",
+}
+"""Names of what RelationFacts tells where there is something to tell."""
+PARTIAL_RESULTS = "spark.sql.json.enablePartialResults"
+CSV_PRUNING = "spark.sql.csv.parser.columnPruning.enabled"
+NULL_STRUCTS = "spark.sql.legacy.parquet.returnNullStructIfAllFieldsMissing"
+_OF_ALL = ("spark.sql.caseSensitive",)
+_OF_FORMAT = {
+    "ParquetFileFormat": (
+        "spark.sql.parquet.binaryAsString",
+        "spark.sql.parquet.int96AsTimestamp",
+        "spark.sql.parquet.int96TimestampConversion",
+        "spark.sql.parquet.int96RebaseModeInRead",
+        "spark.sql.parquet.datetimeRebaseModeInRead",
+        "spark.sql.parquet.fieldId.read.enabled",
+        "spark.sql.parquet.inferTimestampNTZ.enabled",
+        NULL_STRUCTS,
+    ),
+    "OrcFileFormat": ("spark.sql.orc.impl",),
+    "AvroFileFormat": ("spark.sql.avro.datetimeRebaseModeInRead",),
+}
+_OF_TEXT = (
+    "spark.sql.session.timeZone",
+    "spark.sql.legacy.timeParserPolicy",
+    "spark.sql.columnNameOfCorruptRecord",
+    CSV_PRUNING,
+    PARTIAL_RESULTS,
+    "spark.sql.json.enableExactStringParsing",
+    "spark.sql.legacy.json.enableDateTimeParsingFallback",
+    "spark.sql.legacy.json.allowEmptyString.enabled",
+    "spark.sql.legacy.csv.enableDateTimeParsingFallback",
+    "spark.sql.legacy.javaCharsets",
+    "spark.sql.legacy.codingErrorAction",
+)
+PARTITION = "partition"
+OF_WHO_ASKS = " of the session that asks"
+CATALOGS_PARTITIONS = f"{PARTITION} values of the catalog"
+"""In the fingerprint of what was collected where folders are not named after the partitions' values."""
+_OF_PARTITIONS = (
+    "spark.sql.session.timeZone",
+    "spark.sql.sources.partitionColumnTypeInference.enabled",
+)
+USERS = "index types of users "
+ZONE_OF_USERS_TYPES = f"{USERS}spark.sql.session.timeZone"
+OF_USERS_TYPES = (
+    "spark.sql.session.timeZone",
+    "spark.sql.ansi.enabled",
+    "spark.sql.legacy.timeParserPolicy",
+)
+"""What an aggregate such as ``hour(ts)`` means is a matter of the session, of any format."""
+_ALL_SETTINGS = tuple(
+    dict.fromkeys(chain(OF_USERS_TYPES, _OF_ALL, _OF_TEXT, _OF_PARTITIONS, *_OF_FORMAT.values()))
+)
+_ZONE_OF_JVM = frozenset({"OrcFileFormat"})
+"""ORC keeps the wall clock's time of whoever wrote it, and gives it in the zone of whoever reads."""
+_ZONED_CONVERSION = "spark.sql.parquet.int96TimestampConversion"
+_NO_MATTER = frozenset({"comment", "__CHAR_VARCHAR_TYPE_STRING"})
+"""Metadata is of the values in files, whatever Spark fills values of CHAR(n) with when it reads them."""
+_LEGACY_REBASE = {
+    "ParquetFileFormat": (
+        "spark.sql.parquet.datetimeRebaseModeInRead",
+        "spark.sql.parquet.int96RebaseModeInRead",
+    ),
+    "AvroFileFormat": ("spark.sql.avro.datetimeRebaseModeInRead",),
+}
+"""What LEGACY makes of old timestamps is a matter of the JVM's zone."""
+
+
+def read_signature(relation: Any, asking: Any = None) -> dict[str, str]:
+    """Return what metadata of a JVM HadoopFsRelation depends on, beside its files; two are compared whole.
+
+    ``asking``: the SQLConf of the session that reads it, which need not be the one that made it; None for
+    that of the active one.
+    """
+    facts = fingerprint_facts(relation, _ALL_SETTINGS, asking)
+    name, settings, partitions = facts["format"], facts["settings"], facts["partitions"]
+    told = _OF_FORMAT.get(name)
+    found = {"format": name, "schema": _schema_text(facts["schema"], compact=True)}
+    for key in (*_OF_ALL, *(_OF_TEXT if told is None else told)):
+        if key not in settings:
+            continue  # of a newer Spark
+        found[key] = settings[key]
+        if facts["asking"][key] != settings[key]:
+            # Some are read from the one session, some from the other.
+            found[f"{key}{OF_WHO_ASKS}"] = facts["asking"][key]
+    for key, fact in _FACTS.items():
+        if facts[fact] is not None:
+            found[key] = facts[fact]
+    if found.get(_ZONED_CONVERSION) == "true":
+        found["spark.sql.session.timeZone"] = facts["zone"]
+    if partitions is not None:
+        # Values of partition columns are texts of paths, which a session's settings give their meaning.
+        found[f"{PARTITION} schema"] = _schema_text(partitions, compact=False)
+        for key in _OF_PARTITIONS:
+            found[f"{PARTITION} {key}"] = settings[key]
+    is_rebased = any(settings[key].upper() == "LEGACY" for key in _LEGACY_REBASE.get(name, ()))
+    if told is None or name in _ZONE_OF_JVM or is_rebased:
+        found["zone of the JVM"] = facts["zone_of_jvm"]
+    # A column of paths and of files, too, is that of the paths, but where a partition is read by itself.
+    if facts["overlap"] is not None:
+        found["columns of paths and files"] = facts["overlap"]
+    for key in OF_USERS_TYPES:
+        found[f"{USERS}{key}"] = facts["asking"][key]
+    for key, value in small_names(facts["options"]).items():
+        if key not in _FILES_ONLY and not key.startswith(OWN_OPTIONS):
+            found[f"option {key}"] = value
+    return found
+
+
+def options(relation: Any) -> Mapping[str, str]:
+    """Return a relation's options by their names in small letters."""
+    return small_names(fingerprint_facts(relation, ())["options"])
+
+
+@lru_cache(maxsize=256)
+def _schema_text(schema: str, *, compact: bool) -> str:
+    return json.dumps(_schema(json.loads(schema)), separators=(",", ":") if compact else None)
+
+
+def _schema(data_type: Any) -> Any:
+    """Leave out of a type's JSON what does not change values: whether null is allowed, comments."""
+    if isinstance(data_type, list):
+        return [_schema(each) for each in data_type]
+    if not isinstance(data_type, dict):
+        return data_type
+    kept = {key: _schema(value) for key, value in data_type.items() if key not in ("nullable", "metadata")}
+    kept.pop("containsNull", None)
+    kept.pop("valueContainsNull", None)
+    # Such as the value that a column has in files written before it was added.
+    told = {key: value for key, value in data_type.get("metadata", {}).items() if key not in _NO_MATTER}
+    return {**kept, "metadata": told} if told else kept
