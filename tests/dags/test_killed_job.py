@@ -89,6 +89,14 @@ def test_a_task_that_is_told_to_end_ends_java_python_and_workers(nightly: Any, h
     assert not any(map(is_alive, pids(house)))
 
 
+def test_who_started_a_process_that_is_ended_learns_how_it_ended() -> None:
+    from starskip.orchestration.job_processes import end_processes
+
+    started = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    assert end_processes([psutil.Process(started.pid)]) == 1
+    assert started.wait(timeout=60) == -signal.SIGTERM
+
+
 def test_another_try_first_ends_the_job_that_a_killed_try_left(
     nightly: Any, house: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 import psutil
 
 _PATIENCE_S = 10.0
+_POLL_S = 0.05
 
 
 def job_processes(command: Sequence[str]) -> list[psutil.Process]:
@@ -42,9 +44,27 @@ def end_processes(processes: Iterable[psutil.Process]) -> int:
     for process in ending:
         with suppress(psutil.Error):
             process.terminate()
-    _, alive = psutil.wait_procs(ending, timeout=_PATIENCE_S)
+    alive = _left_after_patience(ending)
     for process in alive:
         with suppress(psutil.Error):
             process.kill()
-    psutil.wait_procs(alive, timeout=_PATIENCE_S)
+    _left_after_patience(alive)
     return len(ending)
+
+
+def _left_after_patience(processes: Sequence[psutil.Process]) -> list[psutil.Process]:
+    """Return the processes that go on running.
+
+    Whoever has started a process learns its exit code: psutil's own wait would take that away from them.
+    """
+    deadline = time.monotonic() + _PATIENCE_S
+    while (alive := [each for each in processes if _is_running(each)]) and time.monotonic() < deadline:
+        time.sleep(_POLL_S)
+    return alive
+
+
+def _is_running(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
