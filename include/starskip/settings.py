@@ -19,7 +19,6 @@ from starskip.errors import ConfigError
 STRATEGIES = ("leapfrog", "estimation", "parser", "frequency")
 STRATEGY_ALIASES = {"freq": "frequency"}
 """The name that Pinot's own tuner has for it."""
-INDEX_KINDS = ("inverted", "range", "sorted", "star_tree", "skipping")
 _PREFIX = "STARSKIP_"
 _VERSION = re.compile(r"\d+(?:\.\d+){1,2}(?:-\w+)?")
 _LARGEST = {"look_back_nights": 3_650, "vacuum_grace_hours": 87_600, "max_star_trees": 6}
@@ -43,7 +42,7 @@ class Settings:
     incremental_column_scans: float = 0.05  # what a further index must save, beside C0
     min_gain_ratio: float = 0.005  # share of all entries that one more index must save; seed 000 calls it G0
     pinot_version: str = "0.11"  # which index serves which predicate; the rules are measured on 0.11
-    index_kinds: str = "inverted,range,sorted,star_tree,skipping"  # what a night considers, by commas
+    index_kinds: str = "all"  # families of indexes that a night considers, by commas
     index_budget_bytes: int | None = None  # bytes, a table's new indexes together
     desirable_entries_scanned_in_filter: int | None = None  # few enough a query; seed 000, III.1
     desirable_query_ratio: float = 0.9  # share of the queries that must stay within them
@@ -84,23 +83,12 @@ class Settings:
     retention_nights: int = 90  # nights that each table keeps of every artefact; its newest one always stays
     vacuum_grace_hours: int = 24  # how long files stay that no manifest names: readers may be slow
 
-    @property
-    def column_index_kinds(self) -> list[str]:
-        """The kinds of index that stand on one column."""
-        return [kind for kind in self.index_kinds.split(",") if kind not in ("star_tree", "skipping")]
-
     def __post_init__(self) -> None:
         """Refuse values that no night can run with."""
         if self.strategy not in STRATEGIES:
             raise ConfigError(
                 f"strategy {self.strategy!r} is not known: use one of {', '.join(STRATEGIES)}",
                 setting="strategy",
-            )
-        unknown = set(self.index_kinds.split(",")) - set(INDEX_KINDS)
-        if unknown:
-            raise ConfigError(
-                f"index_kinds {self.index_kinds!r}: use some of {', '.join(INDEX_KINDS)}, by commas",
-                setting="index_kinds",
             )
         if not _VERSION.fullmatch(self.pinot_version):
             raise ConfigError(

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings
 from starskip.cost.bound_filter import FilterBinder, filter_binder, is_served_by_sorting
 from starskip.cost.filter_cost import filter_cost
-from starskip.pinot.index_rules import IndexRules
+from starskip.indexes.access_paths import AccessPaths
 from starskip.pinot.segments.segment_files import list_segments
 from starskip.pinot.segments.segment_reader import read_row_window, read_segment_facts
 from starskip.sql.normalize_sql import normalize_sql
@@ -29,7 +29,7 @@ TRUTH = Path(__file__).parents[1] / "data" / "truth"
 SAMPLE = Path(__file__).parents[2] / "include" / "sample" / "segments"
 HELD_OUT = Path(__file__).parents[2] / "benchmarks" / "data" / "heldout" / "segments"
 
-RULES = IndexRules()
+RULES = AccessPaths()
 
 Scanned = Callable[..., float]
 

@@ -15,7 +15,7 @@ from pinot.filters.orders_table import orders_table
 from pinot.filters.query_day import TEMPLATES, query_day
 from pinot.filters.replayed_day import Structures, ask_day
 from pinot.running_pinot import PinotFailed
-from starskip.indexes.index import Structure
+from starskip.indexes.index import Index
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
 
@@ -26,7 +26,7 @@ def orders() -> GeneratedTable:
 
 
 def built_on(*columns: str) -> Structures:
-    return frozenset(Structure("inverted", column) for column in columns)
+    return frozenset(Index("inverted", column) for column in columns)
 
 
 def query(condition: str) -> GeneratedQuery:
@@ -92,10 +92,10 @@ def test_the_best_sets_are_weighed_by_the_day() -> None:
     pinot: Any = FakePinot()
     day = ask_day(pinot, "t", [*[query("a = 1")] * 3, query("b = 1"), query("c = 1")])
 
-    def predicted(asked: GeneratedQuery, structures: Structures) -> float | None:
+    def predicted(asked: GeneratedQuery, indexes: Structures) -> float | None:
         if "c = " in asked.sql:
             return None
-        return 100.0 - sum({"a": 60, "b": 90}[each.column] for each in structures)
+        return 100.0 - sum({"a": 60, "b": 90}[each.column] for each in indexes)
 
     sets = EnumeratedSets(day, sorted(built_on("a", "b", "c")), predicted)
     assert sets.best(1, 2) == [built_on("a"), built_on("b")]

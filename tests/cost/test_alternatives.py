@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import pytest
 from starskip.cost.alternatives import (
-    MAX_JOINT_STRUCTURES,
-    MAX_PAIRED_STRUCTURES,
+    MAX_JOINT_INDEXES,
+    MAX_PAIRED_INDEXES,
     LegAlternatives,
     leg_alternatives,
-    without_idle_ranges,
+    without_idle_paths,
 )
-from starskip.indexes.index import Structure, by_column, parse_structure
-from starskip.pinot.index_rules import index_rules
+from starskip.indexes.access_paths import access_paths
+from starskip.indexes.index import Index, by_column, parse_index
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.predicate import leaves
 from starskip.sql.query_shape import query_shape
@@ -21,8 +21,8 @@ def legs_of(
     where: str, select: str = "count(*)", kinds: tuple[str, ...] = ("inverted",), version: str = "0.11"
 ) -> tuple[LegAlternatives, ...]:
     cut = normalize_sql(f"select {select} from t where {where}")
-    candidates = by_column({Structure(kind, name) for kind in kinds for name in NAMES})
-    return leg_alternatives(query_shape(cut.skeleton), candidates, index_rules(version))
+    candidates = by_column({parse_index(f"{kind}:{name}") for kind in kinds for name in NAMES})
+    return leg_alternatives(query_shape(cut.skeleton), candidates, access_paths(version))
 
 
 def columns_of(leg: LegAlternatives) -> list[str]:
@@ -54,10 +54,10 @@ def test_alternatives_do_not_grow_without_bound() -> None:
     numbers = {
         n: len(legs_of(" and ".join(f"{name} = 1" for name in NAMES[:n]))[0].alternatives)
         for n in (
-            MAX_JOINT_STRUCTURES,
-            MAX_JOINT_STRUCTURES + 1,
-            MAX_PAIRED_STRUCTURES,
-            MAX_PAIRED_STRUCTURES + 1,
+            MAX_JOINT_INDEXES,
+            MAX_JOINT_INDEXES + 1,
+            MAX_PAIRED_INDEXES,
+            MAX_PAIRED_INDEXES + 1,
             40,
         )
     }
@@ -71,7 +71,7 @@ def test_alternatives_do_not_grow_without_bound() -> None:
 def test_a_table_has_one_order() -> None:
     (leg,) = legs_of("c1 = 1 and c2 > 2 and c3 like 'x'", kinds=("sorted",))
     assert columns_of(leg) == ["", "", "c1", "c2"], "as it is, sorted by another column, sorted by each"
-    assert all(item.kind == "sorted" for subset in leg.alternatives for item in subset)
+    assert all(item.family == "sorted" for subset in leg.alternatives for item in subset)
 
 
 def names_of(leg: LegAlternatives) -> list[str]:
@@ -111,9 +111,9 @@ def test_a_chain_takes_the_columns_in_the_order_of_the_candidates_and_equalities
     cut = normalize_sql(
         "select count(*) from t where c1 <> 1 and c2 > 2 and c3 = 3 and c4 = 4 and c5 = 5 and c6 = 6"
     )
-    ranges = by_column({Structure("range", "c2")})
-    inverted = {name: (Structure("inverted", name),) for name in ("c1", "c6", "c4", "c3", "c5")}
-    (leg,) = leg_alternatives(query_shape(cut.skeleton), {**inverted, **ranges}, index_rules("0.11"))
+    ranges = by_column({Index("range", "c2")})
+    inverted = {name: (Index("inverted", name),) for name in ("c1", "c6", "c4", "c3", "c5")}
+    (leg,) = leg_alternatives(query_shape(cut.skeleton), {**inverted, **ranges}, access_paths("0.11"))
     chains = [subset for subset in leg.alternatives if 2 < len(subset) < 6]
     assert [sorted(item.column for item in subset) for subset in chains] == [
         ["c3", "c4", "c6"],
@@ -151,16 +151,15 @@ def test_a_range_index_that_only_an_inverted_one_could_replace(
     version: str, where: str, kept: set[str]
 ) -> None:
     candidates = by_column(
-        {Structure(kind, name) for kind in ("inverted", "range") for name in "ab"}
-        | {parse_structure("range:only")}
+        {Index(kind, name) for kind in ("inverted", "range") for name in "ab"} | {parse_index("range:only")}
     )
     asked = leaves(query_shape(normalize_sql(f"select count(*) from t where {where}").skeleton).filter)
-    found = without_idle_ranges(asked, candidates, index_rules(version))
+    found = without_idle_paths(asked, candidates, access_paths(version))
     assert {str(item) for of_column in found.values() for item in of_column} == kept
 
 
 def test_no_range_index_beside_an_inverted_one_that_is_there() -> None:
-    candidates = by_column({Structure("without_inverted", "a"), Structure("range", "a")})
+    candidates = by_column({parse_index("without_inverted:a"), Index("range", "a")})
     asked = leaves(query_shape(normalize_sql("select count(*) from t where a = 1").skeleton).filter)
-    found = without_idle_ranges(asked, candidates, index_rules("1.2.0"))
-    assert found == {"a": (Structure("without_inverted", "a"),)}
+    found = without_idle_paths(asked, candidates, access_paths("1.2.0"))
+    assert found == {"a": (parse_index("without_inverted:a"),)}

@@ -15,7 +15,7 @@ TABLE = TableOverview(
         for name, n in {"a": 10.0, "b": 4.0, "c": 100.0, "one": 1.0}.items()
     }
     | {"sorted": ColumnOverview("sorted", cardinality=10.0, sorted_ratio=1.0)},
-    frozenset({"c"}),
+    {"inverted": frozenset({"c"})},
 )
 
 
@@ -65,14 +65,14 @@ def test_many_values_a_row_are_own_entries_and_count() -> None:
         "m": ColumnOverview("m", cardinality=20.0, entries_per_row=5.0, is_single_value=False),
         "d": ColumnOverview("d", cardinality=10.0),
     }
-    table = TableOverview("t", 1, 1000, columns, frozenset())
+    table = TableOverview("t", 1, 1000, columns)
     scores = parser_scores([shape("m = 1 and d = 2", (1, 1500))], table)
     assert scores == pytest.approx({"m": 500 + 1000 * 0.75, "d": 1500 * 0.9})
 
 
 def test_a_lone_scan_of_many_values_a_row_is_saved_whole() -> None:
     columns = {"m": ColumnOverview("m", cardinality=20.0, entries_per_row=5.0, is_single_value=False)}
-    table = TableOverview("t", 1, 1000, columns, frozenset())
+    table = TableOverview("t", 1, 1000, columns)
     assert parser_scores([shape("m = 1", (1, 5000))], table) == pytest.approx({"m": 5000.0})
 
 

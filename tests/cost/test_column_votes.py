@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starskip.cost.column_votes import column_votes
-from starskip.indexes.index import Structure, by_column, removal
-from starskip.pinot.index_rules import IndexRules, index_rules
+from starskip.indexes.access_paths import AccessPaths, access_paths
+from starskip.indexes.index import Index, by_column, drop_of
 from starskip.tables.table_overview import ColumnOverview, TableOverview
 
 TABLE = TableOverview(
@@ -25,14 +25,14 @@ TABLE = TableOverview(
         "indexed": ColumnOverview("indexed", cardinality=4.0),
         "unknown": ColumnOverview("unknown"),
     },
-    frozenset({"indexed"}),
+    {"inverted": frozenset({"indexed"})},
 )
 ALL = dict.fromkeys(TABLE.columns, 1.0)
-INVERTED = by_column([Structure("inverted", name) for name in ("low", "high", "many", "unknown")])
+INVERTED = by_column([Index("inverted", name) for name in ("low", "high", "many", "unknown")])
 
 
 def test_selectivity_and_values_a_row_decide() -> None:
-    found = column_votes(TABLE, INVERTED, IndexRules(), ALL)
+    found = column_votes(TABLE, INVERTED, AccessPaths(), ALL)
     # Entries read now: L + 1; behind the sort order and the index the share s of the other scan is left.
     read = {"low": 2.0, "high": 2.0, "many": 6.0, "order": 1 / 5, "indexed": 1 / 4, "unknown": 2.0}
     unit = 1e6 / sum(read.values())
@@ -45,16 +45,16 @@ def test_selectivity_and_values_a_row_decide() -> None:
 
 
 def test_weights_say_who_is_asked() -> None:
-    found = column_votes(TABLE, INVERTED, IndexRules(), {"low": 3.0, "high": 1.0, "many": 0.0})
+    found = column_votes(TABLE, INVERTED, AccessPaths(), {"low": 3.0, "high": 1.0, "many": 0.0})
     assert found.entries == pytest.approx({"high": 250_000.0, "low": 750_000.0})
     saved = {row["structures"][0]: row["saving_entries"] for row in found.votes.to_pylist()}
     assert saved == pytest.approx({"inverted:high": 1.99 * 125_000, "inverted:low": 1.5 * 375_000})
 
 
 def test_a_column_in_no_query_and_a_table_without_columns() -> None:
-    assert column_votes(TABLE, INVERTED, IndexRules(), {}).entries == {}
-    empty = TableOverview("t", 0, 0, {}, frozenset())
-    assert len(column_votes(empty, {}, IndexRules(), {"a": 1.0}).votes) == 0
+    assert column_votes(TABLE, INVERTED, AccessPaths(), {}).entries == {}
+    empty = TableOverview("t", 0, 0, {})
+    assert len(column_votes(empty, {}, AccessPaths(), {"a": 1.0}).votes) == 0
 
 
 COLUMNS = st.builds(
@@ -70,10 +70,10 @@ OTHER = ColumnOverview("b", cardinality=7.0)
 
 def guessed(column: ColumnOverview, *in_force: str, version: str = "0.11", weight: float = 1.0) -> Any:
     of_kind = {kind: frozenset("a" if kind in in_force else ()) for kind in ("inverted", "range")}
-    table = TableOverview("t", 1, 1000, {"a": column, "b": OTHER}, of_kind["inverted"], of_kind["range"])
-    structures = [Structure(kind, name) for kind in ("inverted", "range", "sorted") for name in "ab"]
-    candidates = by_column([*structures, removal(Structure("inverted", "a"))])
-    return column_votes(table, candidates, index_rules(version), {"a": weight, "b": 1.0})
+    table = TableOverview("t", 1, 1000, {"a": column, "b": OTHER}, of_kind)
+    indexes = [Index(kind, name) for kind in ("inverted", "range", "sorted") for name in "ab"]
+    candidates = by_column([*indexes, drop_of(Index("inverted", "a"))])
+    return column_votes(table, candidates, access_paths(version), {"a": weight, "b": 1.0})
 
 
 def saved(votes: Any) -> dict[str, float]:
@@ -133,6 +133,6 @@ def test_from_1_0_on_a_range_index_answers_an_equality_and_an_inverted_one_is_ta
     found = guessed(column, "range", version="1.2")
     assert [name for name in saved(found) if name.endswith(":a")] == []
     raw = replace(column, dictionary_ratio=0.0)
-    table = TableOverview("t", 1, 1000, {"a": raw}, frozenset())
-    by_range = column_votes(table, by_column([Structure("range", "a")]), index_rules("1.2"), {"a": 1.0})
+    table = TableOverview("t", 1, 1000, {"a": raw})
+    by_range = column_votes(table, by_column([Index("range", "a")]), access_paths("1.2"), {"a": 1.0})
     assert list(saved(by_range)) == ["range:a"]

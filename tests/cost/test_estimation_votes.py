@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from starskip.cost.estimation_votes import estimation_votes
 from starskip.cost.proposed_sets import VoteRules
-from starskip.indexes.index import Structure, by_column, removal
-from starskip.pinot.index_rules import IndexRules, index_rules
+from starskip.indexes.access_paths import AccessPaths, access_paths
+from starskip.indexes.index import Index, by_column, drop_of
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.tables.table_overview import ColumnOverview, TableOverview
 from starskip.workload.shape_workload import Instance, ShapeWorkload
@@ -24,9 +24,8 @@ TABLE = TableOverview(
         "m": ColumnOverview("m", cardinality=20.0, entries_per_row=5.0, is_single_value=False),
         "s": ColumnOverview("s", cardinality=5.0, sorted_ratio=1.0),
     },
-    frozenset(),
 )
-INVERTED = frozenset(Structure("inverted", name) for name in (*COLUMNS, "m"))
+INVERTED = frozenset(Index("inverted", name) for name in (*COLUMNS, "m"))
 SEED = VoteRules(incremental_scans=1e9)
 """The seed's own rules: a further index only where more than C0 is left."""
 
@@ -44,12 +43,12 @@ def votes(
     workload: ShapeWorkload,
     vote_rules: VoteRules = SEED,
     *,
-    candidates: Collection[Structure] = INVERTED,
-    in_force: Collection[Structure] = (),
-    rules: IndexRules | None = None,
+    candidates: Collection[Index] = INVERTED,
+    in_force: Collection[Index] = (),
+    rules: AccessPaths | None = None,
 ) -> dict[tuple[int, str], float]:
     table = estimation_votes(
-        [workload], TABLE, by_column(candidates), in_force, rules or IndexRules(), vote_rules
+        [workload], TABLE, by_column(candidates), in_force, rules or AccessPaths(), vote_rules
     )
     assert table["is_complete"].to_pylist() == [False] * len(table)
     return {
@@ -107,23 +106,23 @@ def test_an_or_below_an_and_asks_for_all_its_columns() -> None:
 
 def test_what_an_index_does_not_serve_has_no_vote() -> None:
     assert votes(shape("a > 1")) == {}
-    ranges = [*INVERTED, Structure("range", "a")]
+    ranges = [*INVERTED, Index("range", "a")]
     assert votes(shape("a > 1"), candidates=ranges).keys() == {(0, "range:a")}
     # From 1.0 on a range index answers an equality too.
-    new = votes(shape("a = 1"), candidates=ranges, rules=index_rules("1.2.0"))
+    new = votes(shape("a = 1"), candidates=ranges, rules=access_paths("1.2.0"))
     assert new.keys() == {(0, "a"), (0, "range:a")}
 
 
 def test_what_is_in_force_reads_nothing_and_its_dropping_loses() -> None:
-    indexed = Structure("inverted", "c")
-    candidates = (INVERTED - {indexed}) | {removal(indexed)}
+    indexed = Index("inverted", "c")
+    candidates = (INVERTED - {indexed}) | {drop_of(indexed)}
     # With c: L = 1/10 of a; without it 1 + 1/10.
     found = votes(shape("a = 1 and c = 1", 100), candidates=candidates, in_force=[indexed])
     assert found == pytest.approx({(0, "a"): 100.0, (0, "without_inverted:c"): -1000.0})
 
 
 def test_a_sort_order_saves_its_column_and_ends_the_present_one() -> None:
-    orders = [Structure("sorted", name) for name in COLUMNS]
+    orders = [Index("sorted", name) for name in COLUMNS]
     found = votes(shape("s = 1 and a = 1", 200), candidates=orders)
     # Now a is read at a fifth of the rows; in another order s is read too, in a's at half of them.
     assert found == pytest.approx(
@@ -140,8 +139,8 @@ def test_failed_queries_have_no_vote_and_a_sample_is_scaled() -> None:
 
 def test_two_hundred_predicates_have_a_bounded_number_of_sets() -> None:
     columns = {f"x{n}": ColumnOverview(f"x{n}", cardinality=2.0 + n) for n in range(200)}
-    table = TableOverview("t", 1, 1000, columns, frozenset())
-    candidates = by_column([Structure("inverted", name) for name in columns])
+    table = TableOverview("t", 1, 1000, columns)
+    candidates = by_column([Index("inverted", name) for name in columns])
     workload = shape(" and ".join(f"{name} = 1" for name in columns))
-    found = estimation_votes([workload], table, candidates, (), IndexRules(), VoteRules(0.1, 0.0, 0.0))
+    found = estimation_votes([workload], table, candidates, (), AccessPaths(), VoteRules(0.1, 0.0, 0.0))
     assert 0 < len(found) <= 32

@@ -9,7 +9,7 @@ import pytest
 from starskip.cost.bound_filter import filter_binder
 from starskip.cost.filter_cost import filter_cost, filter_entries
 from starskip.cost.pruned_segments import is_pruned
-from starskip.pinot.index_rules import IndexRules
+from starskip.indexes.access_paths import AccessPaths
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.predicate import Leaf
 from starskip.sql.query_shape import query_shape
@@ -106,7 +106,7 @@ def test_known_costs(window_of: Callable[..., Any], where: str, indexed: str, en
     bound = binder.bind(query_shape(cut.skeleton).filter, cut.literals)
 
     def answers(leaf: Leaf) -> float | None:
-        return 0.0 if leaf.column in indexed and IndexRules().serves("inverted", leaf) else None
+        return 0.0 if leaf.column in indexed and AccessPaths().serves("inverted", leaf) else None
 
     assert filter_cost(bound, answers) == pytest.approx(entries_per_row)
 

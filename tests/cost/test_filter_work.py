@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starskip.cost.filter_work import entries_by_column, filter_work
 from starskip.cost.leaf_estimates import leaf_estimates
-from starskip.pinot.index_rules import IndexRules
+from starskip.indexes.access_paths import AccessPaths
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.predicate import Leaf
 from starskip.sql.query_shape import QueryShape, query_shape
 from starskip.tables.table_overview import ColumnOverview, TableOverview
 from starskip.workload.shape_workload import Instance, Literals
 
-RULES = IndexRules()
+RULES = AccessPaths()
 TABLE = TableOverview(
     "t",
     1,
@@ -32,7 +32,6 @@ TABLE = TableOverview(
         "half": ColumnOverview("half", cardinality=5.0, sorted_ratio=0.5),
         "one": ColumnOverview("one", cardinality=1.0, sorted_ratio=1.0),
     },
-    frozenset(),
 )
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starskip.cost.index_sizes import merge_index_sizes, metadata_sizes, sizes_of, window_sizes
-from starskip.indexes.index import Structure
+from starskip.indexes.index import Index
 from starskip.pinot.index_sizes.index_format import IndexFormat
 from starskip.pinot.segments.facts_table import facts_rows
 from starskip.pinot.segments.segment_files import list_segments
@@ -28,19 +28,19 @@ TABLES = {"lineitem": SAMPLE, "airlineStats": SAMPLE, "baseballStats": HELD_OUT,
 
 
 @cache
-def real_sizes(table: str) -> Mapping[Structure, int]:
-    found: dict[Structure, int] = {}
+def real_sizes(table: str) -> Mapping[Index, int]:
+    found: dict[Index, int] = {}
     for path in TRUTH.glob(f"{table}*.json"):
         for name, size in json.loads(path.read_text())["index_bytes_all_segments"].items():
             kind, _, column = name.rpartition(":")
-            found[Structure(kind or "inverted", column)] = size
+            found[Index(kind or "inverted", column)] = size
     return found
 
 
 @cache
 def segment_sizes(table: str, max_rows: int = 1 << 20) -> list[tuple[pa.RecordBatch, pa.RecordBatch]]:
     """For each segment: what its metadata says of sizes, and what its rows do."""
-    columns = sorted({structure.column for structure in real_sizes(table)})
+    columns = sorted({index.column for index in real_sizes(table)})
     found = []
     for file in list_segments(str(TABLES[table]), [table]):
         facts = facts_rows(file, read_segment_facts(file)).to_batches()[0]
@@ -49,22 +49,22 @@ def segment_sizes(table: str, max_rows: int = 1 << 20) -> list[tuple[pa.RecordBa
     return found
 
 
-def predicted(table: str, sampled: Sequence[int], max_rows: int = 1 << 20) -> Mapping[Structure, int]:
+def predicted(table: str, sampled: Sequence[int], max_rows: int = 1 << 20) -> Mapping[Index, int]:
     segments = segment_sizes(table, max_rows)
     batches = [metadata for metadata, _ in segments] + [segments[position][1] for position in sampled]
     return sizes_of(pa.Table.from_batches(merge_index_sizes(batches), INDEX_SIZES))
 
 
-def errors(table: str, sampled: Sequence[int], max_rows: int = 1 << 20) -> dict[Structure, float]:
+def errors(table: str, sampled: Sequence[int], max_rows: int = 1 << 20) -> dict[Index, float]:
     sizes = predicted(table, sampled, max_rows)
-    return {structure: abs(sizes[structure] / real - 1) for structure, real in real_sizes(table).items()}
+    return {index: abs(sizes[index] / real - 1) for index, real in real_sizes(table).items()}
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_reading_every_segment_gives_the_real_sizes_to_the_byte(table: str) -> None:
     everything = range(len(segment_sizes(table)))
     sizes = predicted(table, everything)
-    assert {structure: sizes[structure] for structure in real_sizes(table)} == real_sizes(table)
+    assert {index: sizes[index] for index in real_sizes(table)} == real_sizes(table)
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -82,7 +82,7 @@ def test_a_part_of_each_segment_is_within_a_fifth_of_the_real_sizes() -> None:
 @pytest.mark.parametrize("table", TABLES)
 def test_metadata_alone_is_close_where_values_are_even_and_too_high_where_they_are_not(table: str) -> None:
     sizes = predicted(table, [])
-    ratios = np.array([sizes[structure] / real for structure, real in real_sizes(table).items()])
+    ratios = np.array([sizes[index] / real for index, real in real_sizes(table).items()])
     assert ratios.min() > 0.99
     assert np.median(ratios) < {"baseballStats": 1.5}.get(table, 1.2)
 
@@ -105,14 +105,14 @@ def fact(**overrides: object) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([row], TABLE_FACTS)
 
 
-def of_facts(*facts: pa.RecordBatch) -> Mapping[Structure, int]:
+def of_facts(*facts: pa.RecordBatch) -> Mapping[Index, int]:
     batches = [metadata_sizes(batch, IndexFormat()) for batch in facts]
     return sizes_of(pa.Table.from_batches(merge_index_sizes(batches), INDEX_SIZES))
 
 
-INVERTED = Structure("inverted", "c")
-RANGE = Structure("range", "c")
-SORTED = Structure("sorted", "c")
+INVERTED = Index("inverted", "c")
+RANGE = Index("range", "c")
+SORTED = Index("sorted", "c")
 
 
 def test_what_a_segment_has_already_counts_as_it_is() -> None:

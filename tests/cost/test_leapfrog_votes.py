@@ -18,16 +18,16 @@ from starskip.cost.segment_estimates import (
     estimate_segment,
     merge_estimates,
 )
-from starskip.indexes.index import Structure, by_column, removal
-from starskip.pinot.index_rules import IndexRules, index_rules
+from starskip.indexes.access_paths import AccessPaths, access_paths
+from starskip.indexes.index import Index, by_column, drop_of
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.tables.row_window import RowWindow
 from starskip.workload.shape_workload import Instance, ShapeWorkload
 
 Windows = Callable[..., RowWindow]
-RULES = IndexRules()
+RULES = AccessPaths()
 PLAIN = SegmentState(RULES)
-CANDIDATES = by_column({Structure("inverted", name) for name in "abc"})
+CANDIDATES = by_column({Index("inverted", name) for name in "abc"})
 
 
 def workload(sql: str, entries: int, **fields: Any) -> ShapeWorkload:
@@ -78,7 +78,7 @@ def test_an_index_leaves_its_survivors_to_the_next_scan(windows: list[RowWindow]
 
 
 def test_what_is_answered_already_saves_nothing(windows: list[RowWindow]) -> None:
-    indexed = SegmentState(RULES, in_force=frozenset({Structure("inverted", "a")}))
+    indexed = SegmentState(RULES, in_force=frozenset({Index("inverted", "a")}))
     ordered = SegmentState(RULES, sorted_columns=frozenset("a"))
     shape = workload("select count(*) from t where a = 1", 0)
     assert savings(shape, windows, [indexed, ordered]) == {}
@@ -165,23 +165,23 @@ def test_no_shapes_no_votes(windows: list[RowWindow]) -> None:
 
 
 def test_a_range_index_answers_ranges(windows: list[RowWindow]) -> None:
-    candidates = by_column({Structure("range", "c"), Structure("inverted", "a")})
+    candidates = by_column({Index("range", "c"), Index("inverted", "a")})
     shape = workload("select count(*) from t where a = 5 and c < 10", 110)
     found = savings(shape, windows[:1], candidates=candidates)
     assert found == {"a": pytest.approx(100, abs=1), "range:c": pytest.approx(100, abs=1), "a+range:c": 110.0}
 
 
 def test_before_0_10_a_range_index_reads_the_ends_of_a_range(windows: list[RowWindow]) -> None:
-    candidates = by_column({Structure("range", "c")})
-    old = SegmentState(index_rules("0.9"))
+    candidates = by_column({Index("range", "c")})
+    old = SegmentState(access_paths("0.9"))
     shape = workload("select count(*) from t where c < 10", 100)
     assert savings(shape, windows[:1], [old], candidates) == {"range:c": 90.0}
-    assert savings(shape, windows[:1], [SegmentState(index_rules("0.10"))], candidates) == {"range:c": 100.0}
+    assert savings(shape, windows[:1], [SegmentState(access_paths("0.10"))], candidates) == {"range:c": 100.0}
 
 
 def test_dropping_an_index_costs_what_it_saved(windows: list[RowWindow]) -> None:
-    indexed = SegmentState(RULES, in_force=frozenset({Structure("inverted", "a")}))
-    candidates = by_column({removal(Structure("inverted", "a"))})
+    indexed = SegmentState(RULES, in_force=frozenset({Index("inverted", "a")}))
+    candidates = by_column({drop_of(Index("inverted", "a"))})
     # Today nothing is read; without the index the first segment's 100 rows and the second's are.
     shape = workload("select count(*) from t where a = 5", 0)
     assert savings(shape, windows, [indexed, indexed], candidates) == {"without_inverted:a": -200.0}
@@ -192,7 +192,7 @@ def test_dropping_an_index_costs_what_it_saved(windows: list[RowWindow]) -> None
 
 
 SEGMENTS = 12
-IN_FORCE = frozenset({Structure("inverted", "a")})
+IN_FORCE = frozenset({Index("inverted", "a")})
 SCALED_CASES = [
     # Dropping the index in force loses what no log has seen.
     ("select count(*) from t where a = 1", 0, SegmentState(RULES, in_force=IN_FORCE)),
@@ -213,7 +213,7 @@ def test_losses_do_not_depend_on_how_many_equal_segments_are_simulated(
     segment = window_of(
         a=[n % 7 for n in range(100)], b=[n // 50 * 3 for n in range(100)], c=list(range(100))
     )
-    candidates = by_column({Structure("inverted", "b"), Structure("sorted", "c"), removal(*IN_FORCE)})
+    candidates = by_column({Index("inverted", "b"), Index("sorted", "c"), drop_of(*IN_FORCE)})
     shape = workload(sql, entries)
     rows = SEGMENTS * segment.rows
     everything = savings(shape, [segment] * SEGMENTS, [state] * SEGMENTS, candidates, rows)
@@ -229,7 +229,7 @@ def test_losses_do_not_depend_on_how_many_equal_segments_are_simulated(
 def test_a_loss_is_one_of_the_whole_table(windows: list[RowWindow]) -> None:
     indexed = SegmentState(RULES, in_force=IN_FORCE)
     shape = workload("select count(*) from t where a = 5", 0)
-    found = savings(shape, windows[:1], [indexed], by_column({removal(*IN_FORCE)}), table_rows=100_000)
+    found = savings(shape, windows[:1], [indexed], by_column({drop_of(*IN_FORCE)}), table_rows=100_000)
     assert found == {"without_inverted:a": -100_000.0}
 
 
@@ -252,7 +252,7 @@ def test_the_most_selective_three_of_seven_columns_are_known_to_save_most(window
         **{name: draw.integers(0, 2 + n // 3, 4_000).tolist() for n, name in enumerate(names)}
     )
     # As the night's candidates: most distinct values first.
-    candidates = {name: (Structure("inverted", name),) for name in reversed(names)}
+    candidates = {name: (Index("inverted", name),) for name in reversed(names)}
     shape = workload(f"select count(*) from t where {' and '.join(f'{name} = 1' for name in names)}", 5_000)
     found = savings(shape, [segment], candidates=candidates)
     assert found["e+f+g"] > max(saved for columns, saved in found.items() if len(columns) == 3)

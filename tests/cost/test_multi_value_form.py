@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from starskip.cost.baseline_scores import parser_scores
+from starskip.indexes.families import segment_indexes
 from starskip.pinot.segments.facts_table import collect_facts
 from starskip.pinot.segments.segment_files import list_segments
 from starskip.sql.normalize_sql import normalize_sql
@@ -43,4 +44,4 @@ def _shape(sql: str, entries: int) -> ShapeWorkload:
 def _overview() -> TableOverview:
     facts = collect_facts(list_segments(SEGMENTS, ["airlineStats"]))
     sums = column_sums(batch for of_file, _ in facts for batch in of_file.to_batches())
-    return table_overviews(sums)["airlineStats"]
+    return table_overviews(sums, segment_indexes())["airlineStats"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from index_choice import in_force
 from starskip.cost.parser_selectivity import SORTED_ORDER, best_keys, parser_keys, surviving_ratio
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
@@ -21,7 +22,7 @@ COLUMNS = [
     ColumnOverview("raw", cardinality=None, dictionary_ratio=0.0),
     ColumnOverview("many", cardinality=8.0, entries_per_row=4.0, is_single_value=False),
 ]
-TABLE = TableOverview("t", 2, 1000, {c.name: c for c in COLUMNS}, frozenset({"indexed"}))
+TABLE = TableOverview("t", 2, 1000, {c.name: c for c in COLUMNS}, in_force({"indexed"}))
 
 
 def keys_of(where: str, **options: int) -> list[tuple[str, float]]:

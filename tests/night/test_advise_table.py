@@ -7,8 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from starskip.indexes.index import Structure, parse_structure
-from starskip.selection.advise_table import TableAdvice, advise_table
+from index_choice import advised, in_force
+from starskip.indexes.index import Index, parse_index
+from starskip.selection.advise_table import TableAdvice
 from starskip.selection.look_back import NightVotes
 from starskip.selection.past_nights import NO_PAST, PastNights, night_votes
 from starskip.settings import Settings
@@ -64,12 +65,12 @@ def table(columns: str, inverted: Collection[str] = (), sorted_by: str = "") -> 
         name: ColumnOverview(name, cardinality=100.0, sorted_ratio=float(name == sorted_by))
         for name in columns
     }
-    return TableOverview("t", 1, 1000, known, frozenset(inverted))
+    return TableOverview("t", 1, 1000, known, in_force(inverted))
 
 
 def past(*nights: NightVotes, chosen: str = "") -> PastNights:
     weighted = [(0.8**age, night) for age, night in enumerate(nights, start=1)]
-    return PastNights(weighted, frozenset(map(parse_structure, chosen.split())))
+    return PastNights(weighted, frozenset(map(parse_index, chosen.split())))
 
 
 def advice(
@@ -80,15 +81,15 @@ def advice(
     **settings: Any,
 ) -> TableAdvice:
     shapes = list({voter.shape_id: voter for voter, _, _ in rows}.values()) + list(others)
-    return advise_table("t", shapes, votes(rows), overview, Settings(**settings), "all", past=before)
+    return advised("t", shapes, votes(rows), overview, Settings(**settings), "all", past=before)
 
 
 def chosen(found: TableAdvice) -> list[str]:
-    return [str(item.structure) for item in found.recommendation.chosen]
+    return [str(item.index) for item in found.recommendation.chosen]
 
 
 def dropped(found: TableAdvice) -> list[str]:
-    return [str(drop.structure) for drop in found.drops]
+    return [str(drop.index) for drop in found.drops]
 
 
 B = shape("b = 1", 100_000)
@@ -134,8 +135,8 @@ def test_following_the_advice_does_not_turn_it_round() -> None:
         nights.append(
             night_votes([other, *(voter for voter, _, _ in rows)], votes(rows), overview, found.asked)
         )
-        in_force = in_force | {c.structure.column for c in found.recommendation.chosen}
-        in_force -= {drop.structure.column for drop in found.drops}
+        in_force = in_force | {c.index.column for c in found.recommendation.chosen}
+        in_force -= {drop.index.column for drop in found.drops}
         last = " ".join(chosen(found))
     assert told == [(["inverted:a"], ["inverted:b"])] + [([], [])] * 11
     assert in_force == {"a"}
@@ -161,19 +162,19 @@ def test_drops_are_judged_on_enough_queries_that_were_understood() -> None:
 
 def test_an_index_that_an_earlier_night_asked_for_stays() -> None:
     asks = shape("c = 1", 0)
-    asked = frozenset({Structure("inverted", "c")})
+    asked = frozenset({Index("inverted", "c")})
     before = past(night_votes([asks], votes([]), table("bc", "c"), asked))
     assert dropped(advice([WANTS_B], table("bc", "c"), before=before)) == []
 
 
 def test_the_sort_order_does_not_flap() -> None:
     told = []
-    last: frozenset[Structure] = frozenset()
+    last: frozenset[Index] = frozenset()
     for shift in (100, -100, 100, -100):
         a, b = shape("a = 1", 50_000 + shift), shape("b = 1", 50_000 - shift)
         rows: list[Vote] = [(a, "sorted:a", 50_000.0 + shift), (b, "sorted:b", 50_000.0 - shift)]
         found = advice(rows, table("ab"), before=PastNights(order=last))
         assert found.sort_order is not None
-        last = frozenset(item.structure for item in found.sort_order.chosen)
-        told.append([item.structure.column for item in found.sort_order.chosen])
+        last = frozenset(item.index for item in found.sort_order.chosen)
+        told.append([item.index.column for item in found.sort_order.chosen])
     assert told == [["a"]] * 4

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from starskip.cost import sampled_index_sizes as sampling
 from starskip.cost.index_sizes import sizes_of
-from starskip.indexes.index import Structure, parse_structure
+from starskip.indexes.index import Index, parse_index
 from starskip.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -19,11 +19,11 @@ SAMPLE = ROOT / "include" / "sample"
 ADVICE = ("collect_segment_metadata", "parse_query_logs", "fit_latency_model", "score_votes")
 
 
-def real_sizes(table: str) -> dict[Structure, int]:
-    found: dict[Structure, int] = {}
+def real_sizes(table: str) -> dict[Index, int]:
+    found: dict[Index, int] = {}
     for path in (ROOT / "benchmarks" / "data" / "truth").glob(f"{table}*.json"):
         for name, size in json.loads(path.read_text())["index_bytes_all_segments"].items():
-            found[parse_structure(name) if ":" in name else Structure("inverted", name)] = size
+            found[parse_index(name) if ":" in name else Index("inverted", name)] = size
     return found
 
 
@@ -53,7 +53,7 @@ def test_a_night_knows_the_size_of_every_index_that_was_measured(scored: Any, ta
     rows = published(scored, "index_sizes", table)
     sizes, real = sizes_of(rows), real_sizes(table)
     # Columns that no query of the day filters on are known by the segments' metadata alone.
-    read = {Structure(row["kind"], row["column"]) for row in rows.to_pylist() if row["sampled_segments"]}
+    read = {Index(row["kind"], row["column"]) for row in rows.to_pylist() if row["sampled_segments"]}
     assert len(read & real.keys()) >= len(real) - 2
     assert {item: sizes[item] for item in read & real.keys()} == {
         item: real[item] for item in read & real.keys()
@@ -66,7 +66,7 @@ def test_the_report_tells_the_sizes_of_chosen_and_refused_indexes(scored: Any) -
     report = scored.report("lineitem")
     real = real_sizes("lineitem")
     shown = {
-        Structure(item["kind"], item["columns"][0]): item["size_bytes"]
+        Index(item["kind"], item["columns"][0]): item["size_bytes"]
         for item in [*report["chosen"], *report["refused"]]
     }
     assert report["chosen"]
@@ -90,5 +90,5 @@ def test_of_large_segments_few_are_read(scored: Any, monkeypatch: pytest.MonkeyP
     scored.run(night, stages=("score_votes",))
     rows = published(scored, "index_sizes", "airlineStats")
     assert max(rows["sampled_segments"].to_pylist()) == 8
-    origin = Structure("inverted", "Origin")
+    origin = Index("inverted", "Origin")
     assert sizes_of(rows)[origin] == pytest.approx(real_sizes("airlineStats")[origin], rel=0.01)

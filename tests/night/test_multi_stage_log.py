@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from gate_checks import import_great_expectations
+from starskip.indexes.families import families_named
 from starskip.night.tune_tables import TuneAnswer, TuneRequest, tune_tables
 from starskip.run.gate_verdicts import STAGES
 from starskip.settings import Settings
@@ -29,14 +30,15 @@ def _great_expectations() -> None:
 
 def tuned(root: Path, log: Path, tables: tuple[str, ...] = ()) -> TuneAnswer:
     settings = Settings(window_rows_per_table=2_048, max_simulations_per_table=300, max_indexes=2)
-    request = TuneRequest([str(log)], str(root / "segments"), tables, {}, "inverted", settings)
+    request = TuneRequest(
+        [str(log)], str(root / "segments"), tables, {}, families_named("inverted"), settings
+    )
     return tune_tables(request, lambda what, items: items)
 
 
 def chosen(answer: TuneAnswer) -> dict[str, list[str]]:
     return {
-        table.table: [item.structure.column for item in table.recommendation.chosen]
-        for table in answer.tables
+        table.table: [item.index.column for item in table.recommendation.chosen] for table in answer.tables
     }
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from starskip.errors import StorageOutage
-from starskip.indexes.index import Structure
+from starskip.indexes.index import Index
 from starskip.run.night import Night
 from starskip.selection.past_nights import night_votes, past_nights
 from starskip.settings import Settings
@@ -19,7 +19,7 @@ from starskip.storage.manifest import Part
 from starskip.storage.schemas import RECOMMENDATIONS, VOTES, WORKLOAD
 from starskip.storage.storage_for import storage_for
 
-A, B = Structure("inverted", "a"), Structure("inverted", "b")
+A, B = Index("inverted", "a"), Index("inverted", "b")
 EMPTY_VOTES = VOTES.empty_table()
 
 
@@ -92,7 +92,7 @@ def test_nights_weigh_less_the_older_they_are_and_days_without_advice_are_left_o
     publish(night_of(21), chosen="b", saving=99.0)
     past = past_nights(night_of(20, look_back_nights=7, look_back_decay_ratio=0.5), "t")
     assert [weight for weight, _ in past.nights] == [0.5, 0.125], "not the 12th, eight days ago, nor the 21st"
-    assert (past.chosen, past.order) == ({A}, {Structure("sorted", "day")}), "the newest advice counts"
+    assert (past.chosen, past.order) == ({A}, {Index("sorted", "day")}), "the newest advice counts"
     alone = past_nights(night_of(20, look_back_nights=1), "t")
     assert (alone.nights, alone.chosen) == ([], {A}), "advice does not flap either where one night votes"
     assert past_nights(night_of(20), "another").nights == []

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from gate_checks import import_great_expectations
 from redacted_log import redacted_log
+from starskip.indexes.families import families_named
 from starskip.night.tune_tables import TuneAnswer, TuneRequest, tune_tables
 from starskip.settings import Settings
 
@@ -25,7 +26,7 @@ def _great_expectations() -> None:
 
 def tuned(log: Path, **settings: Any) -> TuneAnswer:
     given = Settings(**{"window_rows_per_table": 8_192, "max_simulations_per_table": 800, **settings})
-    request = TuneRequest([str(log)], str(SAMPLE / "segments"), (), {}, "inverted", given)
+    request = TuneRequest([str(log)], str(SAMPLE / "segments"), (), {}, families_named("inverted"), given)
     return tune_tables(request, lambda what, items: items)
 
 
@@ -45,7 +46,7 @@ def test_advice_without_literals_is_that_with_them(redacted: Path) -> None:
         assert not whole.unlogged_texts.literals_queries
         points = zip(whole.recommendation.curve, cut.recommendation.curve, strict=True)
         for point, of_cut in list(points)[:3]:
-            assert set(point.structures) == set(of_cut.structures), (whole.table, point.k)
+            assert set(point.indexes) == set(of_cut.indexes), (whole.table, point.k)
             assert of_cut.saving.low < point.saving.ratio < of_cut.saving.high
             assert of_cut.saving.high - of_cut.saving.low > point.saving.high - point.saving.low
 

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from starskip.indexes.families import families_named
 from starskip.night.tune_tables import TuneRequest, tune_tables
 from starskip.run.gate_verdicts import STAGES
 from starskip.settings import Settings
@@ -51,7 +52,9 @@ def advice(folder: Path, small_store: Path, lines: list[str]) -> tuple[Any, tupl
     settings = Settings(
         max_indexes=1, min_gain_ratio=0.0, window_rows_per_table=2_048, max_simulations_per_table=300
     )
-    request = TuneRequest([str(path)], str(small_store / "segments"), ["lineitem"], {}, "inverted", settings)
+    request = TuneRequest(
+        [str(path)], str(small_store / "segments"), ["lineitem"], {}, families_named("inverted"), settings
+    )
     answer = tune_tables(request, lambda what, items: items)
     (of_table,) = answer.tables
     return of_table, answer.warnings
@@ -67,7 +70,7 @@ def test_corrected_advice_is_that_of_the_whole_workload_and_uncorrected_is_not(b
         raw, no_warnings = advice(tmp_path, small_store, [line for line in lines if "dropped" not in line])
 
         def chosen(of_table: Any) -> list[str]:
-            return [item.structure.column for item in of_table.recommendation.chosen]
+            return [item.index.column for item in of_table.recommendation.chosen]
 
         assert chosen(corrected) == chosen(whole) == ["l_suppkey"]
         assert chosen(raw) == ["l_partkey"]

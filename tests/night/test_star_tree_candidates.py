@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from index_choice import trees_of, with_star_trees
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.star_tree.recommend.asked_shapes import asked_shapes
@@ -20,11 +21,12 @@ from starskip.indexes.star_tree.recommend.star_tree_candidates import (
     TableRows,
     star_tree_candidates,
 )
+from starskip.indexes.star_tree.recommend.star_tree_offer import answer_of
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 from starskip.lake.lake_table import LakeTable
+from starskip.selection.chosen_answers import AnswerTerms, ChosenAnswers
 from starskip.selection.recommendation import Budget
 from starskip.selection.tree_properties import star_tree_properties
-from starskip.selection.with_star_trees import ChosenTrees, TreeBudget, with_star_trees
 from starskip.settings import Settings
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
@@ -135,9 +137,9 @@ def test_a_tree_counts_for_what_pinot_answers_from_it(lake: LakeTable) -> None:
     )
     assert [shape.by_starskip.fits(both) for shape in found.unanswerable if shape.by_starskip] == [True, True]
     tree = replace(found.candidates[0], config=both)
-    told = star_tree_properties(ChosenTrees((tree,), {served.shape_id: 0}), found)
+    told = star_tree_properties(ChosenAnswers((answer_of(tree),), {served.shape_id: 0}), found)
     assert [each["shape_id"] for each in told["answered_by_starskip_only"]] == sorted(reasons)
-    assert star_tree_properties(ChosenTrees(), found)["answered_by_starskip_only"] == []
+    assert star_tree_properties(ChosenAnswers(), found)["answered_by_starskip_only"] == []
 
 
 def test_without_rows_there_is_no_tree_and_a_word_about_it() -> None:
@@ -184,7 +186,7 @@ def test_segments_stand_for_the_trees_that_pinot_would_build(tmp_path: Path, has
         name: ColumnOverview(name, data_type=kind)
         for name, kind in (("Carrier", "STRING"), ("Origin", "STRING"), ("Distance", "INT"))
     }
-    overview = TableOverview("airlineStats", 31, 9_746, columns, frozenset())
+    overview = TableOverview("airlineStats", 31, 9_746, columns)
     shape = logged("SELECT SUM(Distance) FROM airlineStats WHERE Carrier = 'AA'", entries=9_746)
     lake = LakeTable(str(tmp_path)) if has_lake else None
     found = offer([shape], lake, str(SAMPLE / "segments"), table="airlineStats", overview=overview)
@@ -207,11 +209,11 @@ def test_failed_queries_and_other_nights_count_as_they_do_for_indexes() -> None:
 
 def test_what_is_chosen_is_read_back_from_the_properties(lake: LakeTable) -> None:
     offered = offer([logged(BY_SHOP), logged("SELECT * FROM sales LIMIT 5")], lake)
-    budget = TreeBudget(1, offered.total_entries, 0.005, 0.05 * offered.table_bytes)
+    budget = AnswerTerms(offered.total_entries, 0.005, 1, 0.05 * offered.table_bytes)
     chosen = with_star_trees(offered.candidates, [], Budget(1, 0.0, 0.0), 1.0, budget)
     properties = star_tree_properties(chosen, offered)
     (tree,) = chosen_trees("sales", Part((), properties))
-    assert tree.config == chosen.trees[0].config
+    assert tree.config == trees_of(chosen)[0].config
     assert properties["unanswerable_by_star_trees"] == {"not_an_aggregation": 10}
     # The queries that no tree answers scan as much.
     assert properties["star_trees"][0]["saving_ratio"] == pytest.approx(0.5, abs=0.01)

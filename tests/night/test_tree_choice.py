@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from starskip.indexes.index import Structure
+from index_choice import trees_of
+from starskip.indexes.answer import AnswerOffer, TableQueries
+from starskip.indexes.families import BUILT_IN, FamilyChoice
+from starskip.indexes.index import Index
+from starskip.indexes.star_tree.family import STAR_TREE
 from starskip.indexes.star_tree.recommend.candidates import CandidateTree
-from starskip.indexes.star_tree.recommend.star_tree_candidates import StarTreeCandidates
-from starskip.indexes.star_tree.recommend.trees_in_force import TreesInForce
+from starskip.indexes.star_tree.recommend.star_tree_offer import answer_of, tree_index
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
-from starskip.selection.advise_table import TableAdvice, advise_table
+from starskip.pinot.table_config import TableConfig
+from starskip.selection.advise_table import TableQuestion, advise_table
 from starskip.selection.past_nights import NO_PAST, PastNights
+from starskip.selection.table_advice import TableAdvice
 from starskip.settings import Settings
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
 from starskip.storage.schemas import VOTES
 from starskip.tables.table_overview import ColumnOverview, TableOverview
-from starskip.workload.shape_entries import ShapeEntries
 from starskip.workload.shape_workload import Instance, ShapeWorkload
 
 OVERVIEW = TableOverview(
-    "t",
-    1,
-    1_000,
-    {name: ColumnOverview(name, cardinality=100.0, dictionary_ratio=1.0) for name in "ab"},
-    frozenset(),
+    "t", 1, 1_000, {name: ColumnOverview(name, cardinality=100.0, dictionary_ratio=1.0) for name in "ab"}
 )
-SIZES = {Structure("inverted", "a"): 50, Structure("inverted", "b"): 50}
+SIZES = {Index("inverted", "a"): 50, Index("inverted", "b"): 50}
 
 
 def shape(column: str) -> ShapeWorkload:
@@ -78,38 +78,43 @@ def advice(
     configured: tuple[StarTreeConfig, ...] = (),
     **settings: Any,
 ) -> TableAdvice:
-    def source(
-        window: Mapping[str, ShapeEntries], known: Sequence[StarTreeConfig], held: TreesInForce
-    ) -> StarTreeCandidates:
-        assert held.trees == configured
-        assert set(window) == {A.shape_id, B.shape_id}
-        assert tuple(known) == past.star_trees
-        return StarTreeCandidates(trees, total_entries=300_000.0, table_bytes=10_000.0)
+    def offer(queries: TableQueries) -> AnswerOffer:
+        assert set(queries.window) == {A.shape_id, B.shape_id}
+        assert STAR_TREE.answer is not None
+        held = STAR_TREE.answer(queries)
+        assert held.detail.in_force.trees == configured
+        assert list(queries.last) == list(past.answers.get("star_tree", ()))
+        return replace(
+            held, candidates=tuple(map(answer_of, trees)), total_entries=300_000.0, gain_bytes=500.0
+        )
 
+    known = tuple(replace(f, answer=offer) if f.name == STAR_TREE.name else f for f in BUILT_IN)
+    config = TableConfig("t", star_tree_index_configs=tuple(tree.to_document() for tree in configured))
     return advise_table(
-        "t",
-        [A, B],
-        votes(),
-        OVERVIEW,
-        Settings(**settings),
-        "all",
-        past=past,
-        size_bytes=SIZES,
-        tree_source=source,
-        configured_trees=configured,
+        TableQuestion(
+            "t",
+            [A, B],
+            votes(),
+            OVERVIEW,
+            Settings(**settings),
+            FamilyChoice(known, known),
+            past=past,
+            size_bytes=SIZES,
+            configs=[config],
+        )
     )
 
 
 def chosen(found: TableAdvice) -> list[str]:
-    return [str(item.structure) for item in found.recommendation.chosen]
+    return [str(item.index) for item in found.recommendation.chosen]
 
 
 def test_what_a_tree_answers_asks_for_no_index() -> None:
     found = advice(tree("a", A))
-    assert len(found.star_trees.trees) == 1
+    assert len(trees_of(found.answers)) == 1
     assert chosen(found) == ["inverted:b"]
     assert ("inverted:a", "answered_by_star_tree") in [
-        (str(item.structure), item.reason.value) for item in found.refused
+        (str(item.index), item.reason.value) for item in found.refused
     ]
     assert found.recommendation.saving.ratio == pytest.approx(0.5)
 
@@ -117,9 +122,9 @@ def test_what_a_tree_answers_asks_for_no_index() -> None:
 def test_what_a_tree_of_the_config_answers_asks_for_no_index() -> None:
     held = tree("a", A).config
     found = advice(configured=(held,))
-    assert found.trees_in_force.answered == {A.shape_id: 0}
+    assert found.offers["star_tree"].answered == {A.shape_id}
     assert chosen(found) == ["inverted:b"]
-    (refused,) = [item for item in found.refused if str(item.structure) == "inverted:a"]
+    (refused,) = [item for item in found.refused if str(item.index) == "inverted:a"]
     assert refused.reason.value == "answered_by_star_tree"
     assert found.recommendation.saving.ratio == pytest.approx(0.5), "of all entries, those of the tree too"
 
@@ -141,20 +146,21 @@ def test_typical_queries_read_what_the_tree_lets_them_read() -> None:
 )
 def test_trees_and_indexes_share_one_budget(budget: int | None, trees: int, indexes: list[str]) -> None:
     found = advice(tree("a", A), index_budget_bytes=budget)
-    assert (len(found.star_trees.trees), chosen(found)) == (trees, indexes)
+    assert (len(trees_of(found.answers)), chosen(found)) == (trees, indexes)
 
 
 def test_without_candidates_the_indexes_are_chosen_as_ever() -> None:
     assert chosen(advice()) == ["inverted:a", "inverted:b"]
-    assert advice().star_trees.trees == ()
+    assert trees_of(advice().answers) == ()
 
 
 def test_the_tree_of_the_last_advice_is_known_and_stays() -> None:
     old, new = tree("a", A), tree("b", A, saving=150_100.0)
-    past = PastNights(star_trees=(old.config,))
-    assert advice(old, new, past=past, max_star_trees=1).star_trees.trees == (old,)
-    assert advice(old, new, max_star_trees=1).star_trees.trees == (new,)
+    index = tree_index(old.config)
+    past = PastNights(kept_answers=frozenset([index]), answers={"star_tree": [old.config.to_document()]})
+    assert advice(old, new, past=past, max_star_trees=1).answers.answers == (answer_of(old),)
+    assert advice(old, new, max_star_trees=1).answers.answers == (answer_of(new),)
 
 
 def test_too_few_queries_are_no_reason_for_a_tree() -> None:
-    assert advice(tree("a", A), num_queries_threshold=1_000).star_trees.trees == ()
+    assert advice(tree("a", A), num_queries_threshold=1_000).answers.answers == ()

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import index_choice
 import pytest
 from starskip.cost.estimation_votes import estimation_votes
-from starskip.cost.planned_votes import candidate_structures
-from starskip.pinot.index_rules import IndexRules
-from starskip.selection.advise_table import advise_table
+from starskip.cost.planned_votes import candidate_indexes
+from starskip.indexes.access_paths import AccessPaths
+from starskip.indexes.families import families_named
 from starskip.settings import Settings
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
 from starskip.tables.table_overview import ColumnOverview, TableOverview
 from starskip.workload.shape_workload import Instance, ShapeWorkload
 
-TABLE = TableOverview(
-    "t", 10, 1000, {name: ColumnOverview(name, cardinality=100.0) for name in "ab"}, frozenset()
-)
+TABLE = TableOverview("t", 10, 1000, {name: ColumnOverview(name, cardinality=100.0) for name in "ab"})
 
 
 def shape(column: str, queries: int) -> ShapeWorkload:
@@ -41,9 +40,9 @@ def test_the_advised_column_takes_the_entries_of_its_queries(
 ) -> None:
     shapes = [shape("a", 60), shape("b", queries_of_b)]
     settings = Settings(max_indexes=1)
-    candidates = candidate_structures(TABLE, index_kind, settings)
-    votes = estimation_votes(shapes, TABLE, candidates, (), IndexRules())
-    advice = advise_table("t", shapes, votes, TABLE, settings, index_kind)
-    assert [item.structure.column for item in advice.recommendation.chosen] == ["a"]
+    candidates = candidate_indexes(TABLE, families_named(index_kind).asked, settings)
+    votes = estimation_votes(shapes, TABLE, candidates, (), AccessPaths())
+    advice = index_choice.advised("t", shapes, votes, TABLE, settings, index_kind)
+    assert [item.index.column for item in advice.recommendation.chosen] == ["a"]
     assert advice.typical is not None
     assert (advice.typical.today, advice.typical.advised) == (1000.0, advised)

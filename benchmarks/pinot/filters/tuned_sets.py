@@ -13,7 +13,8 @@ from typing import Any
 import pyarrow.compute as pc
 from pinot.filters.replayed_day import Structures
 from pinot.running_pinot import PinotFailed
-from starskip.indexes.index import Structure
+from starskip.indexes.families import families_named
+from starskip.indexes.index import Index
 from starskip.night.tune_tables import TuneRequest, scored_tables
 from starskip.selection.saving_interval import SavingInterval, saving_interval
 from starskip.selection.vote_list import vote_lists
@@ -26,7 +27,7 @@ PINOT = "0.11.0"
 class TunedSet:
     """The advice for one table."""
 
-    structures: Structures
+    indexes: Structures
     predicted: SavingInterval
 
 
@@ -58,7 +59,9 @@ class TunedDay:
     def predicted(self, table: str, sets: Iterable[Structures]) -> Mapping[Structures, SavingInterval]:
         """Return what the same votes predict for ``sets``, chosen or not."""
         settings = replace(Settings(), index_kinds=",".join(self.kinds), pinot_version=PINOT)
-        request = TuneRequest([str(self.log)], str(self.segments), (table,), {}, "all", settings)
+        request = TuneRequest(
+            [str(self.log)], str(self.segments), (table,), {}, families_named("all"), settings
+        )
         scored = scored_tables(request, lambda _, items: items)
         lists = vote_lists(scored.votes.filter(pc.equal(scored.votes["table"], table)))
         shapes = scored.workload[table]
@@ -77,10 +80,10 @@ class TunedDay:
 
 
 def _tuned(document: Mapping[str, Any]) -> TunedSet:
-    structures = frozenset(
-        Structure(kind, column)
+    indexes = frozenset(
+        Index(kind, column)
         for kind in ("inverted", "range")
         for column in document.get(f"{kind}_index_columns", ())
     )
     low, high = document["predicted_interval"]
-    return TunedSet(structures, SavingInterval(document["predicted_saving_ratio"], low, high))
+    return TunedSet(indexes, SavingInterval(document["predicted_saving_ratio"], low, high))

@@ -16,9 +16,9 @@ from starskip.cli.table_names import table_names
 from starskip.cli.tune_document import tune_document
 from starskip.cli.tune_text import tune_text
 from starskip.errors import ConfigError, printable
-from starskip.indexes.star_tree.recommend.trees_in_force import star_trees_in_force
+from starskip.indexes.families import ALL, configured_indexes, families_named, load_families
 from starskip.night.tune_tables import TuneRequest, tune_tables
-from starskip.pinot.table_config import configured_indexes, read_table_configs
+from starskip.pinot.table_config import read_table_configs
 from starskip.settings import STRATEGIES, STRATEGY_ALIASES, Settings, with_overrides
 from starskip.storage.files.read_small_file import read_small_file
 from starskip.tables.untracked_indexes import untracked_indexes
@@ -63,7 +63,18 @@ SPELLINGS = {
     help="Write the whole table config as it should be: that of --table-config, with the advice in it.",
 )
 @click.option(
-    "--index", "index_kind", required=True, type=click.Choice(["inverted", "range", "sorted", "all"])
+    "--index",
+    "index_names",
+    required=True,
+    metavar="FAMILY[,FAMILY...]|all",
+    help="Families of indexes: inverted, range, sorted, star_tree, those of --families, or all.",
+)
+@click.option(
+    "--families",
+    "family_modules",
+    default="",
+    metavar="MODULE[,MODULE...]",
+    help="Modules with families of indexes of your own, importable or in the current folder.",
 )
 @click.option(
     "--strategy",
@@ -145,7 +156,8 @@ def tune(
     tables: str,
     configs: Sequence[str],
     config_out: str,
-    index_kind: str,
+    index_names: str,
+    family_modules: str,
     strategy: str,
     selectivity_threshold: float | None,
     entries_scanned_threshold: int | None,
@@ -197,17 +209,27 @@ def tune(
         settings = with_overrides(_DEFAULTS, overrides, origin="arguments")
         settings = with_overrides(settings, told, origin="--set")
         untracked_indexes(settings.untracked_inverted_index)
+        modules = tuple(name.strip() for name in family_modules.split(",") if name.strip())
+        names = settings.index_kinds if index_names == ALL else index_names
+        families = families_named(names, load_families(modules))
     except ConfigError as error:
         raise click.UsageError(str(error)) from error
     if config_out and len(configs) != 1:
         raise click.UsageError("--config-out writes one table config: give it with one --table-config FILE")
     wanted = table_names(tables)
     current = read_table_configs(configs)
-    trees = {table: star_trees_in_force(of_table) for table, of_table in current.items()}
     request = TuneRequest(
-        logs, segments, wanted, configured_indexes(current), index_kind, settings, metadata, weights, trees
+        logs,
+        segments,
+        wanted,
+        configured_indexes(current, families.known),
+        families,
+        settings,
+        metadata,
+        weights,
+        current,
     )
-    out = ConfigOut(configs[0], config_out, index_kind) if config_out else None
+    out = ConfigOut(configs[0], config_out, families.asked) if config_out else None
     answer = tune_tables(request, progress)
     for warning in out.write(answer.tables) if out else ():
         click.echo(f"starskip: warning: {printable(warning)}", err=True)
@@ -217,9 +239,9 @@ def tune(
     if basis and output == "json":
         click.echo(f"starskip: note: {basis}", err=True)
     if output == "json":
-        click.echo(json.dumps({"tables": {a.table: tune_document(a, index_kind) for a in answer.tables}}))
+        click.echo(json.dumps({"tables": {a.table: tune_document(a, families) for a in answer.tables}}))
     else:
-        text = "\n\n".join(tune_text(a, index_kind, is_guess=not logs) for a in answer.tables)
+        text = "\n\n".join(tune_text(a, families, is_guess=not logs) for a in answer.tables)
         click.echo((f"{basis}\n\n" if basis else "") + (text or "the log holds no queries"))
 
 

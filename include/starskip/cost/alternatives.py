@@ -1,4 +1,4 @@
-"""The sets of structures that are worth estimating for one shape."""
+"""The sets of indexes that are worth estimating for one shape."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from starskip.indexes.index import Structure
-from starskip.pinot.index_rules import IndexRules
+from starskip.indexes.access_paths import AccessPaths
+from starskip.indexes.index import Index
+from starskip.indexes.sorted_column.family import SORTED
 from starskip.sql.predicate import Leaf, Operator, Or, Predicate, leaves
 from starskip.sql.query_shape import QueryShape
 
-MAX_JOINT_STRUCTURES = 5
-"""Up to here every subset of a leg's structures is estimated: 32 of them."""
-MAX_PAIRED_STRUCTURES = 12
-"""Up to here every pair is: 66 of them; beyond, each structure by itself, chains, and all together."""
-MAX_CHAINED_STRUCTURES = 8
+MAX_JOINT_INDEXES = 5
+"""Up to here every subset of a leg's indexes is estimated: 32 of them."""
+MAX_PAIRED_INDEXES = 12
+"""Up to here every pair is: 66 of them; beyond, each index by itself, chains, and all together."""
+MAX_CHAINED_INDEXES = 8
 """A chain goes on up to here; no more indexes are recommended by default (settings, max_indexes)."""
 
-SORTED_BY_ANOTHER = Structure("sorted", "")
+SORTED_BY_ANOTHER = Index(SORTED.name, "")
 """The table sorted by a column that the leg does not ask: all it does is end the present order."""
 
-Candidates = Mapping[str, Sequence[Structure]]
-"""By column, the structures that could be built on it, and the droppings of those that are there.
+Candidates = Mapping[str, Sequence[Index]]
+"""By column, the indexes that could be built on it, and the droppings of those that are there.
 
 Chains take the columns in this order, so the most selective ones belong first.
 """
@@ -33,20 +34,20 @@ _KEEPS_FEW = {Operator.EQUAL: 0, Operator.IN: 0, Operator.RANGE: 1}
 
 @dataclass(frozen=True, slots=True)
 class LegAlternatives:
-    """An independent part of a filter, and the sets of structures that change what it scans.
+    """An independent part of a filter, and the sets of indexes that change what it scans.
 
     ``alternatives[0]`` is always the empty set. ``is_complete``: all subsets are there. ``reorders``: the
     alternatives are sort orders, of which a table has one; else indexes and the dropping of indexes.
     """
 
     leg: Predicate
-    alternatives: tuple[frozenset[Structure], ...]
+    alternatives: tuple[frozenset[Index], ...]
     is_complete: bool
     reorders: bool = False
 
 
 def leg_alternatives(
-    shape: QueryShape, candidates: Candidates, rules: IndexRules
+    shape: QueryShape, candidates: Candidates, rules: AccessPaths
 ) -> tuple[LegAlternatives, ...]:
     """Return one item for each leg of a top-level OR, or one for the whole filter.
 
@@ -56,86 +57,90 @@ def leg_alternatives(
     """
     whole = shape.filter
     legs = whole.children if isinstance(whole, Or) and not shape.stops_early else (whole,)
-    kinds = {structure.kind for of_column in candidates.values() for structure in of_column}
+    orders = {rules.reorders(index.family) for of_column in candidates.values() for index in of_column}
     found: list[LegAlternatives] = []
-    if kinds != {"sorted"}:
+    if orders != {True}:
         found.extend(_indexes(leg, candidates, rules) for leg in legs)
-    if "sorted" in kinds:
+    if True in orders:
         found.extend(_orders(leg, _asked(leg, candidates, rules, reorders=True)) for leg in legs)
     return tuple(found)
 
 
-def without_idle_ranges(
-    asked: Iterable[Leaf], candidates: Candidates, rules: IndexRules
-) -> dict[str, tuple[Structure, ...]]:
-    """Return the candidates without range indexes that would answer only what an inverted index answers.
+def without_idle_paths(
+    asked: Iterable[Leaf], candidates: Candidates, rules: AccessPaths
+) -> dict[str, tuple[Index, ...]]:
+    """Return the candidates without those that would answer only what another one of their column answers.
 
-    From 1.0 on a range index answers an equality too. Where some query asks a range of the column, one
-    index may do for both; where none does, it would only stand beside the inverted one in every set.
+    An index is left out beside those of the families that it yields to where these answer all that it would.
     ``asked``: the predicates of all queries of the table.
     """
-    needed = {
-        leaf.column for leaf in asked if rules.serves("range", leaf) and not rules.serves("inverted", leaf)
+    by_column: dict[str, set[Leaf]] = {}
+    for leaf in asked:
+        by_column.setdefault(leaf.column, set()).add(leaf)
+    return {
+        column: tuple(item for item in of_column if not _is_idle(item, of_column, by_column, rules))
+        for column, of_column in candidates.items()
     }
-    return {column: _without_idle_range(of_column, needed) for column, of_column in candidates.items()}
 
 
-def _without_idle_range(
-    of_column: Sequence[Structure], range_columns: Collection[str]
-) -> tuple[Structure, ...]:
-    has_inverted = any((structure.removed or structure).kind == "inverted" for structure in of_column)
-    return tuple(s for s in of_column if s.kind != "range" or not has_inverted or s.column in range_columns)
+def _is_idle(
+    item: Index, of_column: Sequence[Index], asked: Mapping[str, Collection[Leaf]], rules: AccessPaths
+) -> bool:
+    beside = {other.family for other in of_column} & set(rules.yields_to(item.family))
+    if not beside or item.is_drop:
+        return False
+    served = [leaf for leaf in asked.get(item.column, ()) if rules.serves(item.family, leaf)]
+    return all(any(rules.serves(family, leaf) for family in beside) for leaf in served)
 
 
-def _indexes(leg: Predicate, candidates: Candidates, rules: IndexRules) -> LegAlternatives:
-    structures = _asked(leg, candidates, rules, reorders=False)
-    is_complete = len(structures) <= MAX_JOINT_STRUCTURES
-    pairs = (2,) if len(structures) <= MAX_PAIRED_STRUCTURES else ()
-    sizes = range(len(structures) + 1) if is_complete else (0, 1, *pairs)
-    subsets = [frozenset(subset) for size in sizes for subset in combinations(structures, size)]
+def _indexes(leg: Predicate, candidates: Candidates, rules: AccessPaths) -> LegAlternatives:
+    indexes = _asked(leg, candidates, rules, reorders=False)
+    is_complete = len(indexes) <= MAX_JOINT_INDEXES
+    pairs = (2,) if len(indexes) <= MAX_PAIRED_INDEXES else ()
+    sizes = range(len(indexes) + 1) if is_complete else (0, 1, *pairs)
+    subsets = [frozenset(subset) for size in sizes for subset in combinations(indexes, size)]
     if not is_complete:
-        subsets += [*_chains(leg, structures, candidates, rules), frozenset(structures)]
+        subsets += [*_chains(leg, indexes, candidates, rules), frozenset(indexes)]
     return LegAlternatives(leg, tuple(dict.fromkeys(subsets)), is_complete)
 
 
 def _chains(
-    leg: Predicate, structures: Sequence[Structure], candidates: Candidates, rules: IndexRules
-) -> list[frozenset[Structure]]:
-    """Return ever larger sets of structures to build, predicate by predicate, those that keep few rows first.
+    leg: Predicate, indexes: Sequence[Index], candidates: Candidates, rules: AccessPaths
+) -> list[frozenset[Index]]:
+    """Return ever larger sets of indexes to build, predicate by predicate, those that keep few rows first.
 
     Which further index saves most is not known before the estimate; in an AND it is the most selective
-    one. For each kind there is a chain that prefers it, and the set of all structures to build.
+    one. For each kind there is a chain that prefers it, and the set of all indexes to build.
     """
-    buildable = [structure for structure in structures if structure.removed is None]
+    buildable = [index for index in indexes if index.dropped is None]
     order = {column: position for position, column in enumerate(candidates)}
     asked = sorted(
         dict.fromkeys(leaf for leaf in leaves(leg) if leaf.column in order),
         key=lambda leaf: (_KEEPS_FEW.get(leaf.operator, 2), order[leaf.column]),
     )
     found = []
-    for kind in sorted({structure.kind for structure in buildable}):
-        chain: list[Structure] = []
+    for kind in sorted({index.family for index in buildable}):
+        chain: list[Index] = []
         for leaf in asked:
-            answering = [s for s in buildable if s.column == leaf.column and rules.serves(s.kind, leaf)]
+            answering = [s for s in buildable if s.column == leaf.column and rules.serves(s.family, leaf)]
             if answering and not set(answering) & set(chain):
-                chain.append(min(answering, key=lambda s: s.kind != kind))
-        found += [frozenset(chain[:size]) for size in range(2, min(len(chain), MAX_CHAINED_STRUCTURES) + 1)]
+                chain.append(min(answering, key=lambda s: s.family != kind))
+        found += [frozenset(chain[:size]) for size in range(2, min(len(chain), MAX_CHAINED_INDEXES) + 1)]
     return [*found, frozenset(buildable)]
 
 
-def _orders(leg: Predicate, structures: Sequence[Structure]) -> LegAlternatives:
+def _orders(leg: Predicate, indexes: Sequence[Index]) -> LegAlternatives:
     """A table has one order: sorting by a column excludes all others, and ends the order there is."""
-    single = tuple(frozenset({structure}) for structure in structures)
-    alternatives = (frozenset[Structure](), frozenset({SORTED_BY_ANOTHER}), *single)
+    single = tuple(frozenset({index}) for index in indexes)
+    alternatives = (frozenset[Index](), frozenset({SORTED_BY_ANOTHER}), *single)
     return LegAlternatives(leg, alternatives, is_complete=False, reorders=True)
 
 
-def _asked(leg: Predicate, candidates: Candidates, rules: IndexRules, *, reorders: bool) -> list[Structure]:
+def _asked(leg: Predicate, candidates: Candidates, rules: AccessPaths, *, reorders: bool) -> list[Index]:
     """Return the candidates that answer some predicate of ``leg``, in text order."""
-    found: dict[Structure, None] = {}
+    found: dict[Index, None] = {}
     for leaf in leaves(leg):
-        for structure in candidates.get(leaf.column, ()):
-            kind = (structure.removed or structure).kind
-            if (kind == "sorted") is reorders and rules.serves(kind, leaf):
-                found[structure] = None
+        for index in candidates.get(leaf.column, ()):
+            if rules.reorders(index.family) is reorders and rules.serves(index.family, leaf):
+                found[index] = None
     return list(found)

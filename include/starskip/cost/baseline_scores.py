@@ -12,7 +12,8 @@ import numpy as np
 from starskip.cost.filter_work import Ratios, entries_by_column
 from starskip.cost.leaf_estimates import leaf_estimates
 from starskip.cost.parser_selectivity import INVERTED_ORDER, best_keys, parser_keys, surviving_ratio
-from starskip.pinot.index_rules import IndexRules
+from starskip.indexes.access_paths import AccessPaths
+from starskip.indexes.inverted.family import INVERTED
 from starskip.sql.predicate import EQUALITIES, Leaf, leaves
 from starskip.sql.query_shape import parsed_shape
 from starskip.tables.table_overview import TableOverview
@@ -34,7 +35,7 @@ def frequency_scores(
         columns = {
             f.column for f in leaves(parsed_shape(workload.skeleton).filter) if f.operator in EQUALITIES
         }
-        for name in columns - table.inverted_index_columns:
+        for name in columns - table.indexed(INVERTED.name):
             column = table.columns.get(name)
             if column is not None and surviving_ratio(column, 1, negated=False) < most:
                 voting = workload.weight * (workload.estimated_queries - workload.failed)
@@ -81,11 +82,11 @@ def _own_ratios(workload: ShapeWorkload, table: TableOverview) -> dict[str, Rati
     shape = parsed_shape(workload.skeleton)
     if all(column.is_single_value for column in map(table.columns.get, shape.filter_columns) if column):
         return {}
-    rules = IndexRules()
+    rules = AccessPaths()
     estimates = leaf_estimates(shape, workload.instances, table, rules)
 
     def answers(leaf: Leaf) -> float | None:
-        is_indexed = leaf.column in table.inverted_index_columns and rules.serves("inverted", leaf)
+        is_indexed = leaf.column in table.indexed(INVERTED.name) and rules.serves(INVERTED.name, leaf)
         return 0.0 if is_indexed else None
 
     entries = entries_by_column(shape.filter, estimates, answers)

@@ -28,7 +28,7 @@ from starskip.cost.leaf_masks import (
     slots_of,
 )
 from starskip.cost.pruned_segments import is_pruned
-from starskip.pinot.index_rules import IndexRules
+from starskip.indexes.access_paths import AccessPaths
 from starskip.sql.predicate import (
     And,
     Constant,
@@ -252,9 +252,9 @@ def filter_binder(window: RowWindow, is_free: Callable[[Leaf], bool]) -> FilterB
     return FilterBinder(window, is_free, {}, {}, {})
 
 
-def is_served_by_sorting(leaf: Leaf, sorted_columns: frozenset[str], rules: IndexRules) -> bool:
+def is_served_by_sorting(leaf: Leaf, sorted_columns: frozenset[str], rules: AccessPaths) -> bool:
     """Tell whether a sorted column answers ``leaf`` without a scan."""
-    return leaf.column in sorted_columns and rules.serves("sorted", leaf)
+    return leaf.column in sorted_columns and rules.order_serves(leaf)
 
 
 def _positions_in(expression: str) -> list[int]:

@@ -16,8 +16,8 @@ import pyarrow as pa
 from starskip.cost.alternatives import SORTED_BY_ANOTHER, Candidates
 from starskip.cost.parser_selectivity import equality_ratio
 from starskip.cost.vote_rows import votes_table
-from starskip.indexes.index import Structure
-from starskip.pinot.index_rules import IndexRules
+from starskip.indexes.access_paths import AccessPaths
+from starskip.indexes.index import Index
 from starskip.sql.predicate import Leaf, Operator
 from starskip.tables.table_overview import ColumnOverview, TableOverview
 
@@ -34,7 +34,7 @@ class ColumnVotes:
 
 
 def column_votes(
-    table: TableOverview, candidates: Candidates, rules: IndexRules, weights: Mapping[str, float]
+    table: TableOverview, candidates: Candidates, rules: AccessPaths, weights: Mapping[str, float]
 ) -> ColumnVotes:
     """Return the votes of one query a column; ``weights``: how often each is asked, by column.
 
@@ -47,10 +47,10 @@ def column_votes(
     entries = {name: weights[name] * unit * query.read for name, query in queries.items()}
     rows: list[tuple[object, ...]] = []
     for column in asked:
-        for leg, structure, saved in _votes(column, candidates, rules, queries[column.name]):
+        for leg, index, saved in _votes(column, candidates, rules, queries[column.name]):
             vote = min(weights[column.name] * unit * saved, entries[column.name])
             squares = (vote**2, vote * entries[column.name])
-            rows.append((table.table, f"column:{column.name}", leg, [str(structure)], vote, *squares, False))
+            rows.append((table.table, f"column:{column.name}", leg, [str(index)], vote, *squares, False))
     return ColumnVotes(votes_table(rows), entries)
 
 
@@ -63,10 +63,11 @@ class _QueryEntries:
     lost: float
 
 
-def _entries_of_query(column: ColumnOverview, table: TableOverview, rules: IndexRules) -> _QueryEntries:
-    in_force = {"inverted": table.inverted_index_columns, "range": table.range_index_columns}
+def _entries_of_query(column: ColumnOverview, table: TableOverview, rules: AccessPaths) -> _QueryEntries:
     leaf = Leaf(Operator.EQUAL, column.name)
-    is_indexed = any(column.name in names and rules.serves(kind, leaf) for kind, names in in_force.items())
+    is_indexed = any(
+        column.name in names and rules.serves(kind, leaf) for kind, names in table.in_force.items()
+    )
     saved_by_index = 1.0 - equality_ratio(column, 1, negated=False) + column.entries_per_row
     answered = 1.0 if is_indexed else column.sorted_ratio
     is_lost = not is_indexed and (column.cardinality or 1.0) > 1
@@ -78,14 +79,14 @@ def _entries_of_query(column: ColumnOverview, table: TableOverview, rules: Index
 
 
 def _votes(
-    column: ColumnOverview, candidates: Candidates, rules: IndexRules, entries: _QueryEntries
-) -> Iterator[tuple[int, Structure, float]]:
-    """Yield leg, structure and saved entries a row for each vote of a column's query."""
+    column: ColumnOverview, candidates: Candidates, rules: AccessPaths, entries: _QueryEntries
+) -> Iterator[tuple[int, Index, float]]:
+    """Yield leg, index and saved entries a row for each vote of a column's query."""
     leaf = Leaf(Operator.EQUAL, column.name)
-    built = sorted(item for item in candidates.get(column.name, ()) if item.removed is None)
-    serving = [item for item in built if rules.serves(item.kind, leaf)] if entries.saved > 0 else []
+    built = sorted(item for item in candidates.get(column.name, ()) if item.dropped is None)
+    serving = [item for item in built if rules.serves(item.family, leaf)] if entries.saved > 0 else []
     # Where a range index answers = as well, an inverted one reads no more: the first is enough.
-    yield from ((0, item, entries.saved) for item in [s for s in serving if s.kind != "sorted"][:1])
-    yield from ((1, item, entries.saved) for item in serving if item.kind == "sorted")
+    yield from ((0, item, entries.saved) for item in [s for s in serving if not rules.reorders(s.family)][:1])
+    yield from ((1, item, entries.saved) for item in serving if rules.reorders(item.family))
     if entries.lost > 0:
         yield 1, SORTED_BY_ANOTHER, -entries.lost

@@ -17,11 +17,11 @@ import pyarrow as pa
 from starskip.cost.alternatives import SORTED_BY_ANOTHER, Candidates
 from starskip.cost.filter_work import filter_work
 from starskip.cost.leaf_estimates import LeafEstimate, leaf_estimates
-from starskip.cost.proposed_sets import NO_STRUCTURES, StructureSet, VoteRules, proposed_sets
+from starskip.cost.proposed_sets import NO_INDEXES, IndexSet, VoteRules, proposed_sets
 from starskip.cost.segment_estimates import SegmentState
 from starskip.cost.vote_rows import Saved, vote_rows, votes_table
-from starskip.indexes.index import Structure
-from starskip.pinot.index_rules import IndexRules
+from starskip.indexes.access_paths import AccessPaths
+from starskip.indexes.index import Index
 from starskip.sql.predicate import Leaf, Or, Predicate, leaves
 from starskip.sql.query_shape import parsed_shape
 from starskip.tables.table_overview import TableOverview
@@ -34,8 +34,8 @@ def estimation_votes(
     shapes: Iterable[ShapeWorkload],
     table: TableOverview,
     candidates: Candidates,
-    in_force: Collection[Structure],
-    rules: IndexRules,
+    in_force: Collection[Index],
+    rules: AccessPaths,
     vote_rules: VoteRules | None = None,
 ) -> pa.Table:
     """Return VOTES of ``shapes``, all of one table.
@@ -44,7 +44,7 @@ def estimation_votes(
     ends the query early. Those of the sort orders follow.
     """
     state = SegmentState(rules, in_force=frozenset(in_force))
-    kinds = {structure.kind for of_column in candidates.values() for structure in of_column}
+    orders = {rules.reorders(index.family) for of_column in candidates.values() for index in of_column}
     rows: list[tuple[object, ...]] = []
     for workload in shapes:
         if not workload.instances:
@@ -53,11 +53,11 @@ def estimation_votes(
         estimates = leaf_estimates(shape, workload.instances, table, rules)
         legs = shape.filter.children if isinstance(shape.filter, Or) else (shape.filter,)
         entries = [_LegEntries(leg, estimates, state, len(workload.instances)) for leg in legs]
-        without = np.sum([leg.of(NO_STRUCTURES) for leg in entries], axis=0)
+        without = np.sum([leg.of(NO_INDEXES) for leg in entries], axis=0)
         voted = []
-        if kinds != {"sorted"}:
+        if orders != {True}:
             voted += [_index_sets(leg, candidates, rules, vote_rules or VoteRules()) for leg in entries]
-        if "sorted" in kinds:
+        if True in orders:
             voted += [_orders(leg.leg, candidates, rules) for leg in entries]
         for number, sets in enumerate(voted):
             saved = _saved(entries[number % len(entries)], sets, without, table.rows)
@@ -66,7 +66,7 @@ def estimation_votes(
 
 
 class _LegEntries:
-    """L of one leg under sets of structures, in entries a row, [instances]; each set is worked out once."""
+    """L of one leg under sets of indexes, in entries a row, [instances]; each set is worked out once."""
 
     def __init__(
         self, leg: Predicate, estimates: Mapping[Leaf, LeafEstimate], state: SegmentState, instances: int
@@ -74,41 +74,41 @@ class _LegEntries:
         self.leg = leg
 
         @cache
-        def entries(structures: StructureSet) -> Ratios:
-            is_reordered = any(structure.kind == "sorted" for structure in structures)
-            work = filter_work(leg, estimates, state.answers(structures), is_reordered=is_reordered)
+        def entries(indexes: IndexSet) -> Ratios:
+            is_reordered = any(state.rules.reorders(index.family) for index in indexes)
+            work = filter_work(leg, estimates, state.answers(indexes), is_reordered=is_reordered)
             return np.broadcast_to(work.entries, instances)
 
         self.of = entries
 
 
 def _index_sets(
-    leg: _LegEntries, candidates: Candidates, rules: IndexRules, vote_rules: VoteRules
-) -> list[StructureSet]:
+    leg: _LegEntries, candidates: Candidates, rules: AccessPaths, vote_rules: VoteRules
+) -> list[IndexSet]:
     """Return the sets of indexes that a leg votes for, and the droppings that it votes against."""
     proposed = proposed_sets(leg.leg, candidates, rules, leg.of, vote_rules)
     droppable = {
-        frozenset({structure}): None
+        frozenset({index}): None
         for leaf in leaves(leg.leg)
-        for structure in candidates.get(leaf.column, ())
-        if structure.removed is not None and rules.serves(structure.removed.kind, leaf)
+        for index in candidates.get(leaf.column, ())
+        if index.dropped is not None and rules.serves(index.dropped.family, leaf)
     }
     return [*proposed, *droppable]
 
 
-def _orders(leg: Predicate, candidates: Candidates, rules: IndexRules) -> list[StructureSet]:
+def _orders(leg: Predicate, candidates: Candidates, rules: AccessPaths) -> list[IndexSet]:
     """Return each sort order that answers something of the leg, and the end of the present one."""
     asked = {
-        structure: None
+        index: None
         for leaf in leaves(leg)
-        for structure in candidates.get(leaf.column, ())
-        if structure.kind == "sorted" and rules.serves("sorted", leaf)
+        for index in candidates.get(leaf.column, ())
+        if rules.reorders(index.family) and rules.serves(index.family, leaf)
     }
-    return [frozenset({SORTED_BY_ANOTHER}), *(frozenset({structure}) for structure in asked)]
+    return [frozenset({SORTED_BY_ANOTHER}), *(frozenset({index}) for index in asked)]
 
 
-def _saved(leg: _LegEntries, sets: Sequence[StructureSet], without: Ratios, table_rows: int) -> Saved:
-    before = leg.of(NO_STRUCTURES)
+def _saved(leg: _LegEntries, sets: Sequence[IndexSet], without: Ratios, table_rows: int) -> Saved:
+    before = leg.of(NO_INDEXES)
     after = np.array([leg.of(item) for item in sets]).reshape(len(sets), len(before)).T
     reads = (without > 0)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -7,34 +7,32 @@ sampling, exact where every segment is read whole. Nothing in it is fitted to an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.indexes.index import Structure
+from starskip.indexes.families import BUILT_IN
+from starskip.indexes.family import Family, StoredColumns, StoredSizes
+from starskip.indexes.index import Index
 from starskip.pinot.index_sizes.index_format import MAGIC_BYTES, IndexFormat
-from starskip.pinot.index_sizes.inverted_index_bytes import inverted_index_bytes
-from starskip.pinot.index_sizes.range_index_bytes import range_index_bytes
-from starskip.pinot.index_sizes.uniform_bytes import uniform_inverted_bytes, uniform_range_bytes
 from starskip.storage.schemas import INDEX_SIZES
 from starskip.tables.row_window import RowWindow
 
 _KEYS = ["table", "kind", "column"]
-_INDEX_IDS = {"inverted": "inverted_index", "range": "range_index"}
-_SORTED_ENTRY_BYTES = 8
 _RAW_BITS = {"INT": 32, "LONG": 64, "FLOAT": 32, "DOUBLE": 64, "TIMESTAMP": 64}
 _WHOLE_NUMBER = "^-?[0-9]{1,18}$"
-_WINDOW_BYTES = {"inverted": inverted_index_bytes, "range": range_index_bytes}
 
 
-def metadata_sizes(facts: pa.RecordBatch, index_format: IndexFormat) -> pa.RecordBatch:
-    """Return INDEX_SIZES rows of TABLE_FACTS rows: one a segment, column and kind of index.
+def metadata_sizes(
+    facts: pa.RecordBatch, index_format: IndexFormat, families: Sequence[Family] = BUILT_IN
+) -> pa.RecordBatch:
+    """Return INDEX_SIZES rows of TABLE_FACTS rows: one a segment, column and family that sizes its indexes.
 
-    A column that is sorted in a segment gets no index there; one without a dictionary gets a range
-    index only, if it holds numbers.
+    Left out are columns without a dictionary that hold no numbers, or several a row.
     """
     is_coded = pc.and_(facts.column("has_dictionary"), pc.greater(facts.column("cardinality"), 0))
     is_number = pc.is_in(facts.column("data_type"), value_set=pa.array(list(_RAW_BITS)))
@@ -42,43 +40,51 @@ def metadata_sizes(facts: pa.RecordBatch, index_format: IndexFormat) -> pa.Recor
         pc.invert(facts.column("has_dictionary")), pc.and_(is_number, facts.column("is_single_value"))
     )
     facts = facts.filter(pc.or_(pc.fill_null(is_coded, False), is_raw))
-    is_coded = _flags(facts, "has_dictionary")
-    cardinality = np.where(is_coded, _numbers(facts, "cardinality"), _raw_values(facts))
-    rows = np.maximum(_numbers(facts, "rows"), 1)
-    entries = np.maximum(_numbers(facts, "entries"), rows)
-    is_unsorted = ~_flags(facts, "is_sorted")
-    is_single_value = _flags(facts, "is_single_value")
-    magic = np.where(pc.equal(facts.column("version"), "v3").to_numpy(zero_copy_only=False), MAGIC_BYTES, 0)
-    wanted = {"inverted": is_unsorted & is_coded, "range": is_unsorted}
-    uniform = {
-        "inverted": uniform_inverted_bytes(cardinality, entries, rows, index_format),
-        "range": uniform_range_bytes(cardinality, entries, rows, is_single_value, index_format),
-    }
-    batches = []
-    for kind, index_id in _INDEX_IDS.items():
-        existing = _index_bytes(facts, index_id)
-        to_build = np.where(wanted[kind] & (existing == 0), uniform[kind] + magic, 0)
-        batches.append(_rows(facts, kind, wanted[kind], existing, to_build))
-    # Sorting replaces the forward index: from bits a row to first and last row of each value.
-    change = _SORTED_ENTRY_BYTES * cardinality + magic - _index_bytes(facts, "forward_index")
-    is_sortable = is_unsorted & is_single_value & is_coded
-    batches.append(_rows(facts, "sorted", is_sortable, np.where(is_sortable, change, 0), np.zeros(len(rows))))
+    columns = _stored_columns(facts)
+    batches = [
+        _rows(facts, family.name, family.path.sizes(columns, index_format))
+        for family in families
+        if family.path is not None and family.path.sizes is not None
+    ]
     return pa.concat_batches(batches)
 
 
-def window_sizes(window: RowWindow, facts: pa.RecordBatch, index_format: IndexFormat) -> pa.RecordBatch:
+def _stored_columns(facts: pa.RecordBatch) -> StoredColumns:
+    is_coded = _flags(facts, "has_dictionary")
+    rows = np.maximum(_numbers(facts, "rows"), 1)
+    is_v3 = pc.equal(facts.column("version"), "v3").to_numpy(zero_copy_only=False)
+    return StoredColumns(
+        cardinality=np.where(is_coded, _numbers(facts, "cardinality"), _raw_values(facts)),
+        entries=np.maximum(_numbers(facts, "entries"), rows),
+        rows=rows,
+        has_dictionary=is_coded,
+        is_sorted=_flags(facts, "is_sorted"),
+        is_single_value=_flags(facts, "is_single_value"),
+        magic_bytes=np.where(is_v3, MAGIC_BYTES, 0),
+        index_bytes=partial(_index_bytes, facts),
+    )
+
+
+def window_sizes(
+    window: RowWindow,
+    facts: pa.RecordBatch,
+    index_format: IndexFormat,
+    families: Sequence[Family] = BUILT_IN,
+) -> pa.RecordBatch:
     """Return INDEX_SIZES rows of the window's columns; ``facts``: TABLE_FACTS rows of its segment.
 
     Only the sums over sampled segments are filled in.
     """
-    uniform = metadata_sizes(facts, index_format)
+    uniform = metadata_sizes(facts, index_format, families)
+    sizers = {family.name: family.path.window_bytes for family in families if family.path is not None}
     magic = MAGIC_BYTES if facts.num_rows and facts.column("version")[0].as_py() == "v3" else 0
     rows = []
     for row in uniform.to_pylist():
         column = window.columns.get(row["column"])
-        if column is None or not row["uniform_bytes"]:
+        sizer = sizers[row["kind"]]
+        if column is None or sizer is None or not row["uniform_bytes"]:
             continue
-        size = _WINDOW_BYTES[row["kind"]](column, window.rows, window.segment_rows, index_format)
+        size = sizer(column, window.rows, window.segment_rows, index_format)
         if size is None:
             continue
         rows.append(
@@ -93,7 +99,7 @@ def window_sizes(window: RowWindow, facts: pa.RecordBatch, index_format: IndexFo
 
 
 def merge_index_sizes(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield INDEX_SIZES with one row a structure; associative."""
+    """Yield INDEX_SIZES with one row a index; associative."""
     rows = pa.Table.from_batches(batches, INDEX_SIZES)
     sums = [name for name in INDEX_SIZES.names if name not in _KEYS]
     grouped = rows.group_by(_KEYS).aggregate([(name, "sum") for name in sums])
@@ -102,14 +108,14 @@ def merge_index_sizes(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBa
     yield from ordered.to_batches()
 
 
-def sizes_of(rows: pa.Table) -> dict[Structure, int]:
-    """Return the bytes of every structure that the merged INDEX_SIZES of one table know.
+def sizes_of(rows: pa.Table) -> dict[Index, int]:
+    """Return the bytes of every index that the merged INDEX_SIZES of one table know.
 
     For a sort order: what it adds to the column it sorts, 0 where it saves. What it does to other
     columns' indexes is not known.
     """
     return {
-        Structure(row["kind"], row["column"]): max(round(_size(row)), 0)
+        Index(row["kind"], row["column"]): max(round(_size(row)), 0)
         for row in rows.to_pylist()
         if row["segments"]
     }
@@ -120,21 +126,15 @@ def _size(row: dict[str, float]) -> float:
     return row["known_bytes"] + row["uniform_bytes"] * (row["sampled_bytes"] / sampled if sampled else 1.0)
 
 
-def _rows(
-    facts: pa.RecordBatch,
-    kind: str,
-    wanted: npt.NDArray[np.bool_],
-    known_bytes: npt.NDArray[np.float64],
-    uniform_bytes: npt.NDArray[np.float64],
-) -> pa.RecordBatch:
+def _rows(facts: pa.RecordBatch, family: str, sizes: StoredSizes) -> pa.RecordBatch:
     nothing = np.zeros(facts.num_rows)
     columns = {
         "table": facts.column("table"),
-        "kind": pa.array([kind] * facts.num_rows, pa.string()),
+        "kind": pa.array([family] * facts.num_rows, pa.string()),
         "column": facts.column("column"),
-        "segments": pa.array(wanted.astype(np.int64)),
-        "known_bytes": pa.array(known_bytes),
-        "uniform_bytes": pa.array(uniform_bytes),
+        "segments": pa.array(sizes.applies.astype(np.int64)),
+        "known_bytes": pa.array(sizes.known_bytes.astype(np.float64)),
+        "uniform_bytes": pa.array(sizes.uniform_bytes.astype(np.float64)),
         "sampled_segments": pa.array(nothing.astype(np.int64)),
         "sampled_uniform_bytes": pa.array(nothing),
         "sampled_bytes": pa.array(nothing),

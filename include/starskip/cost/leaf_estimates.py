@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from starskip.cost.leaf_masks import LEAST_UNKNOWN_RATIO, assumed_ratio
 from starskip.cost.parser_selectivity import distinct_literals, equality_ratio
-from starskip.pinot.index_rules import IndexRules
+from starskip.indexes.access_paths import AccessPaths
 from starskip.sql.predicate import (
     EQUALITIES,
     NEGATIONS,
@@ -59,7 +59,7 @@ def leaf_estimates(
     shape: QueryShape,
     instances: Mapping[Literals, Instance],
     table: TableOverview,
-    rules: IndexRules,
+    rules: AccessPaths,
 ) -> dict[Leaf, LeafEstimate]:
     """Return an estimate of every leaf of the shape's filter, over its instances in their order."""
     distinct = dict.fromkeys(leaves(shape.filter))
@@ -89,7 +89,7 @@ def surviving_ratios(predicate: Predicate, estimates: Mapping[Leaf, LeafEstimate
 
 
 def _estimate(
-    leaf: Leaf, literals: Sequence[Literals], table: TableOverview, rules: IndexRules
+    leaf: Leaf, literals: Sequence[Literals], table: TableOverview, rules: AccessPaths
 ) -> LeafEstimate:
     column = table.columns.get(leaf.column)
     entries = 0.0 if leaf.operator in _WITHOUT_SCAN else column.entries_per_row if column else 1.0
@@ -100,7 +100,7 @@ def _estimate(
         is_negated = leaf.operator in NEGATIONS
         counts = (distinct_literals(leaf, each) for each in literals)
         ratios = np.array([equality_ratio(column, count, negated=is_negated) for count in counts])
-    if column is None or not rules.serves("sorted", leaf):
+    if column is None or not rules.order_serves(leaf):
         return LeafEstimate(entries, ratios)
     is_constant = column.sorted_ratio == 1 and column.cardinality is not None and column.cardinality <= 1
     return LeafEstimate(entries, ratios, column.sorted_ratio, is_constant)

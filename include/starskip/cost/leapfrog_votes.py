@@ -1,4 +1,4 @@
-"""Strategy leapfrog: what each shape would have saved under each set of structures.
+"""Strategy leapfrog: what each shape would have saved under each set of indexes.
 
 ``vote = observed_entries * (1 - L_with / L_without)`` (design.md), L from scoring.filter_cost summed
 over the sampled segments and scaled to the table's rows, 0 where L_without is 0. Scaling by what the
@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from starskip.cost.alternatives import Candidates, LegAlternatives, leg_alternatives
 from starskip.cost.vote_rows import Saved, vote_rows, votes_table
-from starskip.pinot.index_rules import IndexRules
+from starskip.indexes.access_paths import AccessPaths
 from starskip.sql.query_shape import parsed_shape
 from starskip.workload.shape_workload import Instance, ShapeWorkload
 
@@ -26,7 +26,7 @@ def leapfrog_votes(
     shapes: Sequence[ShapeWorkload],
     estimates: pa.Table,
     candidates: Candidates,
-    rules: IndexRules,
+    rules: AccessPaths,
 ) -> pa.Table:
     """Return VOTES of ``shapes``, all of one table, from its ESTIMATES summed over segments."""
     found: dict[tuple[str, str], list[_Estimate]] = {}

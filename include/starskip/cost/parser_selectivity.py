@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, lgamma
 
+from starskip.indexes.inverted.family import INVERTED
 from starskip.sql.predicate import EQUALITIES, NEGATIONS, And, Leaf, Not, Or, Predicate
 from starskip.tables.table_overview import ColumnOverview, TableOverview
 from starskip.workload.shape_workload import Literals
@@ -59,7 +60,7 @@ def _keys(predicate: Predicate, literals: Literals, table: TableOverview, order:
 
 def _leaf_key(leaf: Leaf, literals: Literals, table: TableOverview) -> tuple[Key, ...]:
     column = table.columns.get(leaf.column)
-    if column is None or leaf.operator not in EQUALITIES or leaf.column in table.inverted_index_columns:
+    if column is None or leaf.operator not in EQUALITIES or leaf.column in table.indexed(INVERTED.name):
         return ()
     distinct = distinct_literals(leaf, literals)
     ratio = surviving_ratio(column, distinct, negated=leaf.operator in NEGATIONS)

@@ -10,7 +10,7 @@ from itertools import groupby
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.cost.alternatives import Candidates, without_idle_ranges
+from starskip.cost.alternatives import Candidates, without_idle_paths
 from starskip.cost.estimation_votes import estimation_votes
 from starskip.cost.leapfrog_votes import leapfrog_votes
 from starskip.cost.proposed_sets import VoteRules
@@ -22,11 +22,14 @@ from starskip.cost.segment_estimates import (
 )
 from starskip.cost.voting_shapes import is_selective, voting_shapes
 from starskip.execution.engine import Engine, Rows
-from starskip.indexes.index import Structure, by_column, removal
-from starskip.pinot.index_rules import REGEXP_DICTIONARY_VALUES, IndexRules, index_rules
+from starskip.indexes.access_paths import AccessPaths, access_paths
+from starskip.indexes.families import BUILT_IN, FamilyChoice
+from starskip.indexes.family import Family
+from starskip.indexes.index import Index, by_column, drop_of
 from starskip.pinot.segments.damaged_segment import DamagedSegment
 from starskip.pinot.segments.segment_files import SegmentFile, list_segments
 from starskip.pinot.segments.segment_reader import read_row_window, read_segment_facts
+from starskip.pinot.target_version import REGEXP_DICTIONARY_VALUES
 from starskip.settings import Settings
 from starskip.sql.predicate import Leaf, leaves
 from starskip.sql.query_shape import parsed_shape
@@ -38,8 +41,6 @@ from starskip.workload.shape_workload import ShapeWorkload
 _MIN_WINDOW_ROWS = 256
 _MAX_READ_ROWS = 1_000_000
 """Rows decoded of a segment before they are thinned: 4 bytes a row and column."""
-
-_NUMBERS = ("INT", "LONG", "FLOAT", "DOUBLE", "TIMESTAMP")
 
 ShapeSource = Callable[[str], Sequence[ShapeWorkload]]
 """Gives the shapes of a table, on whichever machine it is called."""
@@ -53,8 +54,8 @@ class TablePlan:
     rows: int
     columns: frozenset[str]
     candidates: Candidates
-    in_force: frozenset[Structure]
-    rules: IndexRules
+    in_force: frozenset[Index]
+    rules: AccessPaths
     shapes_of: ShapeSource
     overview: TableOverview
     entries_scanned_threshold: int = 0
@@ -66,7 +67,7 @@ class TablePlan:
 
     def voted_candidates(self, shapes: Iterable[ShapeWorkload]) -> Candidates:
         """Return the candidates without those that no query can need; ``shapes``: all of them."""
-        return without_idle_ranges(_asked(shapes), self.candidates, self.rules)
+        return without_idle_paths(_asked(shapes), self.candidates, self.rules)
 
     def asked_columns(self, shapes: Iterable[ShapeWorkload]) -> list[str]:
         """Return the columns of the table that ``shapes`` filter on."""
@@ -77,36 +78,32 @@ def _asked(shapes: Iterable[ShapeWorkload]) -> Iterator[Leaf]:
     return (leaf for shape in shapes for leaf in leaves(parsed_shape(shape.skeleton).filter))
 
 
-def candidate_columns(overview: TableOverview, index_kind: str = "inverted") -> frozenset[str]:
-    """Return the columns that an index of that kind could be built on.
-
-    An inverted index needs a dictionary, a range index a dictionary or numbers (and, to be exact, one
-    value a row); a table can be sorted by a single-value column with a dictionary.
-    """
-    built = overview.range_index_columns if index_kind == "range" else overview.inverted_index_columns
+def candidate_columns(overview: TableOverview, family: Family) -> frozenset[str]:
+    """Return the columns that an index of ``family`` could be built on, and is not yet."""
+    path = family.path
+    if path is None:
+        return frozenset()
+    built = overview.indexed(family.name)
     return frozenset(
         name
         for name, column in overview.columns.items()
-        if column.sorted_ratio < 1
-        and (column.dictionary_ratio > 0 or (index_kind == "range" and column.data_type in _NUMBERS))
-        and (column.is_single_value or index_kind == "inverted")
-        and (index_kind == "sorted" or name not in built)
+        if column.sorted_ratio < 1 and name not in built and path.obstacle(column) is None
     )
 
 
-def candidate_structures(overview: TableOverview, index_kind: str, settings: Settings) -> Candidates:
+def candidate_indexes(overview: TableOverview, families: Sequence[Family], settings: Settings) -> Candidates:
     """Return what could be built on each column and which of its indexes could go, by column.
 
-    The most selective columns stand first. ``index_kind``: one kind, or "all" for those of the settings.
+    The most selective columns stand first. ``families``: those that are considered.
     """
-    kinds = settings.column_index_kinds if index_kind == "all" else [index_kind]
     found = {
-        Structure(kind, name)
-        for kind in kinds
-        for name in candidate_columns(overview, kind)
+        Index(family.name, name)
+        for family in families
+        for name in candidate_columns(overview, family)
         if is_selective(overview.columns[name], settings.selectivity_threshold)
     }
-    dropped = {removal(item) for item in indexes_in_force(overview) if item.kind in kinds}
+    names = {family.name for family in families}
+    dropped = {drop_of(item) for item in indexes_in_force(overview) if item.family in names}
     columns = by_column(found | dropped)
     return dict(
         sorted(columns.items(), key=lambda item: (-_distinct(overview.columns.get(item[0])), item[0]))
@@ -117,13 +114,14 @@ def _distinct(column: ColumnOverview | None) -> float:
     return column.cardinality or 0.0 if column else 0.0
 
 
-def indexes_in_force(overview: TableOverview) -> frozenset[Structure]:
-    """Return the inverted and range indexes that the table has."""
-    inverted = {Structure("inverted", name) for name in overview.inverted_index_columns}
-    return frozenset(inverted | {Structure("range", name) for name in overview.range_index_columns})
+def indexes_in_force(overview: TableOverview) -> frozenset[Index]:
+    """Return the indexes on columns that the table has."""
+    return frozenset(Index(family, name) for family, names in overview.in_force.items() for name in names)
 
 
-def rules_of(overview: TableOverview, settings: Settings) -> IndexRules:
+def rules_of(
+    overview: TableOverview, settings: Settings, families: tuple[Family, ...] = BUILT_IN
+) -> AccessPaths:
     """Return what indexes answer in the target version, for this table."""
     short = (
         name
@@ -132,21 +130,24 @@ def rules_of(overview: TableOverview, settings: Settings) -> IndexRules:
         and column.cardinality is not None
         and column.cardinality < REGEXP_DICTIONARY_VALUES
     )
-    return index_rules(settings.pinot_version, frozenset(short))
+    return access_paths(settings.pinot_version, frozenset(short), families)
 
 
 def table_plans(
-    overviews: Mapping[str, TableOverview], shapes_of: ShapeSource, index_kind: str, settings: Settings
+    overviews: Mapping[str, TableOverview],
+    shapes_of: ShapeSource,
+    families: FamilyChoice,
+    settings: Settings,
 ) -> dict[str, TablePlan]:
-    """Return a plan for each table; ``index_kind`` as in candidate_structures."""
+    """Return a plan for each table."""
     return {
         table: TablePlan(
             table,
             overview.rows,
             frozenset(overview.columns),
-            candidate_structures(overview, index_kind, settings),
+            candidate_indexes(overview, families.asked, settings),
             indexes_in_force(overview),
-            rules_of(overview, settings),
+            rules_of(overview, settings, families.known),
             shapes_of,
             overview,
             settings.entries_scanned_threshold,

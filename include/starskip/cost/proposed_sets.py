@@ -16,13 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from starskip.cost.alternatives import Candidates
-from starskip.indexes.index import Structure
-from starskip.pinot.index_rules import IndexRules
+from starskip.indexes.access_paths import AccessPaths
+from starskip.indexes.index import Index
 from starskip.sql.predicate import And, Predicate, leaves
 
 Ratios = npt.NDArray[np.float64]
-StructureSet = frozenset[Structure]
-NO_STRUCTURES: StructureSet = frozenset()
+IndexSet = frozenset[Index]
+NO_INDEXES: IndexSet = frozenset()
 
 MAX_TERMS = 24
 """Terms of an AND that are tried beside others: those that save most by themselves."""
@@ -44,10 +44,10 @@ class VoteRules:
 def proposed_sets(
     leg: Predicate,
     candidates: Candidates,
-    rules: IndexRules,
-    entries_with: Callable[[StructureSet], Ratios],
+    rules: AccessPaths,
+    entries_with: Callable[[IndexSet], Ratios],
     vote_rules: VoteRules,
-) -> list[StructureSet]:
+) -> list[IndexSet]:
     """Return the sets that some instance of the leg votes for, without the empty one.
 
     ``entries_with``: L of the leg under a set, in entries a row of each instance, [instances].
@@ -56,7 +56,7 @@ def proposed_sets(
     options = dict.fromkeys(item for term in terms for item in _term_sets(term, candidates, rules))
     alone = {item: entries_with(item) for item in options}
     options_kept = sorted(options, key=lambda item: float(alone[item].mean()))[:MAX_TERMS]
-    present = entries_with(NO_STRUCTURES)
+    present = entries_with(NO_INDEXES)
     saved = np.array([present - alone[item] for item in options_kept])
     if not len(saved):
         return []
@@ -75,12 +75,12 @@ def proposed_sets(
 
 
 def _further_sets(
-    item: StructureSet,
+    item: IndexSet,
     entries: Ratios,
-    options: Sequence[StructureSet],
-    entries_with: Callable[[StructureSet], Ratios],
+    options: Sequence[IndexSet],
+    entries_with: Callable[[IndexSet], Ratios],
     vote_rules: VoteRules,
-) -> list[StructureSet]:
+) -> list[IndexSet]:
     """Return ``item`` with the best further term of each instance that wants one."""
     larger = list(dict.fromkeys(item | option for option in options if not option <= item))
     if not larger or float(entries.max()) <= _NOTHING:
@@ -92,19 +92,19 @@ def _further_sets(
     return [larger[position] for position in np.unique(best[is_wanted & (gain > _NOTHING)]).tolist()]
 
 
-def _term_sets(term: Predicate, candidates: Candidates, rules: IndexRules) -> list[StructureSet]:
+def _term_sets(term: Predicate, candidates: Candidates, rules: AccessPaths) -> list[IndexSet]:
     """Return D_t: an index for each leaf of the term that one could answer, by preferred kind."""
     served = [
-        [s for s in candidates.get(leaf.column, ()) if s.removed is None and rules.serves(s.kind, leaf)]
+        [
+            item
+            for item in candidates.get(leaf.column, ())
+            if not item.is_drop and not rules.reorders(item.family) and rules.serves(item.family, leaf)
+        ]
         for leaf in leaves(term)
     ]
-    kinds = sorted({s.kind for of_leaf in served for s in of_leaf if s.kind != "sorted"})
+    kinds = sorted({s.family for of_leaf in served for s in of_leaf})
     sets = []
     for kind in kinds:
-        chosen = (
-            min(of_leaf, key=lambda s: (s.kind != kind, s))
-            for of_leaf in ([s for s in each if s.kind != "sorted"] for each in served)
-            if of_leaf
-        )
+        chosen = (min(of_leaf, key=lambda s: (s.family != kind, s)) for of_leaf in served if of_leaf)
         sets.append(frozenset(chosen))
     return list(dict.fromkeys(sets))

@@ -11,6 +11,7 @@ import pyarrow as pa
 from starskip.cost.index_sizes import merge_index_sizes, window_sizes
 from starskip.cost.planned_votes import TablePlan, sampled_files
 from starskip.execution.engine import Engine
+from starskip.indexes.family import Family
 from starskip.pinot.index_sizes.index_format import IndexFormat, index_format
 from starskip.pinot.segments.damaged_segment import DamagedSegment
 from starskip.pinot.segments.facts_table import facts_rows
@@ -57,21 +58,21 @@ def _sizes(
         if file.table not in columns:
             columns[file.table] = _columns(plans[file.table])
         try:
-            yield from _of_segment(file, columns[file.table], index_format)
+            yield from _of_segment(file, columns[file.table], index_format, plans[file.table].rules.families)
         except DamagedSegment:
             # Named by collect_segment_metadata; the other segments tell enough.
             continue
 
 
 def _of_segment(
-    file: SegmentFile, columns: Sequence[str], index_format: IndexFormat
+    file: SegmentFile, columns: Sequence[str], index_format: IndexFormat, families: Sequence[Family]
 ) -> Iterator[pa.RecordBatch]:
     facts = facts_rows(file, read_segment_facts(file, whole=False)).combine_chunks().to_batches()
     for first in range(0, len(columns), _COLUMNS_AT_ONCE):
         some = columns[first : first + _COLUMNS_AT_ONCE]
         window = read_row_window(file, some, max_rows=_MAX_READ_ROWS)
         for batch in facts:
-            yield window_sizes(window, batch, index_format)
+            yield window_sizes(window, batch, index_format, families)
 
 
 def _columns(plan: TablePlan) -> list[str]:

@@ -1,4 +1,4 @@
-"""Entries that sampled queries would scan in one segment under each set of structures.
+"""Entries that sampled queries would scan in one segment under each set of indexes.
 
 The map of strategy leapfrog: one segment's rows in, one row a query instance out; the rows of the
 same instance are summed over segments (``merge_estimates``).
@@ -25,8 +25,8 @@ from starskip.cost.filter_cost import Answers, filter_cost, filter_entries
 from starskip.cost.leaf_masks import LEAST_UNKNOWN_RATIO, ConstantFilter
 from starskip.cost.observed_scan import observed_scan
 from starskip.cost.pruned_segments import is_pruned
-from starskip.indexes.index import Structure, by_column
-from starskip.pinot.index_rules import IndexRules
+from starskip.indexes.access_paths import AccessPaths
+from starskip.indexes.index import Index, by_column
 from starskip.sql.predicate import And, Leaf, Slot, leaves
 from starskip.sql.query_shape import DEFAULT_LIMIT, QueryShape, parsed_shape
 from starskip.storage.schemas import ESTIMATES
@@ -42,9 +42,9 @@ class SegmentState:
     ``constant_columns``: those with one value, which are sorted whatever the order of the rows.
     """
 
-    rules: IndexRules
+    rules: AccessPaths
     sorted_columns: frozenset[str] = frozenset()
-    in_force: frozenset[Structure] = frozenset()
+    in_force: frozenset[Index] = frozenset()
     constant_columns: frozenset[str] = frozenset()
 
     def is_free(self, leaf: Leaf) -> bool:
@@ -55,14 +55,14 @@ class SegmentState:
         """Return the state of the same rows once they are sorted by ``column``."""
         return replace(self, sorted_columns=self.sorted_columns & self.constant_columns | {column})
 
-    def answers(self, alternative: frozenset[Structure]) -> Answers:
+    def answers(self, alternative: frozenset[Index]) -> Answers:
         """Return what is answered once ``alternative`` is built and dropped, beside what is in force."""
-        dropped = {structure.removed for structure in alternative}
-        built = {structure for structure in alternative if structure.removed is None}
-        structures = by_column((self.in_force - dropped) | built)
+        dropped = {index.dropped for index in alternative}
+        built = {index for index in alternative if index.dropped is None}
+        indexes = by_column((self.in_force - dropped) | built)
 
         def answers(leaf: Leaf) -> float | None:
-            kinds = (s.kind for s in structures.get(leaf.column, ()) if self.rules.serves(s.kind, leaf))
+            kinds = (s.family for s in indexes.get(leaf.column, ()) if self.rules.serves(s.family, leaf))
             return min(map(self.rules.reads_ratio, kinds), default=None)
 
         return answers
@@ -130,7 +130,7 @@ class _SortOrders:
         self._window = window
         self._state = state
         self._sorted: dict[str, FilterBinder] = {}
-        self._answers: dict[frozenset[Structure], Answers] = {}
+        self._answers: dict[frozenset[Index], Answers] = {}
 
     def entries(
         self, leg: LegAlternatives, literals: Literals, unknown: float | None, limit: int | None
@@ -144,7 +144,9 @@ class _SortOrders:
             if alternative not in self._answers:
                 self._answers[alternative] = self._state.answers(alternative)
             answers = self._answers[alternative]
-            order = next((item.column for item in alternative if item.kind == "sorted"), None)
+            order = next(
+                (item.column for item in alternative if self._state.rules.reorders(item.family)), None
+            )
             # Sets of indexes that answer the same predicates read the same.
             key = (order, *(answers(leaf) for leaf in asked))
             if key not in known:

@@ -13,6 +13,8 @@ from starskip.cost.index_sizes import merge_index_sizes, metadata_sizes
 from starskip.errors import SourceError, SourceOutage
 from starskip.execution.local_engine import LocalEngine
 from starskip.execution.progress import Progress
+from starskip.indexes.families import FamilyChoice, segment_indexes
+from starskip.indexes.inverted.family import INVERTED
 from starskip.pinot.index_sizes.index_format import index_format
 from starskip.pinot.segments.damaged_segment import damage_told
 from starskip.pinot.segments.facts_table import collect_facts
@@ -50,6 +52,7 @@ class TableSource:
     metadata_path: str
     configured: Mapping[str, IndexColumns]
     settings: Settings
+    families: FamilyChoice = FamilyChoice()  # noqa: RUF009 - a frozen value
 
     def facts(self, asked: Sequence[str], in_log: Iterable[str] | None, progress: Progress) -> FoundFacts:
         """Return the facts of the tables ``asked`` for, else of those ``in_log``, else of all there are.
@@ -86,14 +89,14 @@ class TableSource:
                     raise
                 warnings.append(str(error))  # one table of the log must not end the advice for the others
                 continue
-            overviews.update(table_overviews(sums, self.configured))
+            overviews.update(table_overviews(sums, segment_indexes(self.families.known), self.configured))
         if in_log is None and not overviews:
             raise SourceError(f"nothing to advise on: {warnings[0]}", source=self.segments_root)
         untracked = self.settings.untracked_inverted_index
         for table, columns in untracked_indexes(untracked).items():
             unknown = columns - overviews[table].columns.keys() if table in overviews else ()
             warnings.extend(f"table {table} has no column {name} with an index" for name in sorted(unknown))
-        return FoundFacts(with_untracked_indexes(overviews, untracked), sizes, warnings)
+        return FoundFacts(with_untracked_indexes(overviews, untracked, INVERTED.name), sizes, warnings)
 
     def _check(self, asked: Sequence[str], known: Collection[str], what: str) -> None:
         for table in asked:
@@ -105,7 +108,11 @@ class TableSource:
     def _read_segments(
         self, table: str, progress: Progress, sizes: list[pa.RecordBatch], warnings: list[str]
     ) -> pa.Table:
-        of_metadata = partial(metadata_sizes, index_format=index_format(self.settings.pinot_version))
+        of_metadata = partial(
+            metadata_sizes,
+            index_format=index_format(self.settings.pinot_version),
+            families=self.families.known,
+        )
         damaged_segments: list[str] = []
 
         def sums(files: Iterable[SegmentFile]) -> Iterator[pa.RecordBatch]:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from starskip.indexes.index import Structure
+from starskip.indexes.index import Index
 from starskip.storage.schemas import VOTES
 from starskip.workload.shape_workload import ShapeWorkload
 
@@ -35,7 +35,7 @@ class Saved:
 def vote_rows(
     workload: ShapeWorkload,
     number: int,
-    alternatives: Sequence[frozenset[Structure]],
+    alternatives: Sequence[frozenset[Index]],
     saved: Saved,
     *,
     is_complete: bool,

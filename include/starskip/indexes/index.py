@@ -1,49 +1,46 @@
-"""A structure that could be built, or one that could go: an index of a kind on a column."""
+"""An index that could be built, or the dropping of one that is there."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-_WITHOUT = "without_"
+DROPPED = "without_"
+"""Beginning of the family's name where artefacts write the dropping of an index."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Structure:
-    """``kind``: "inverted", "range", "sorted" (later families add theirs); ``column``: what it is built on.
+class Index:
+    """An index of ``family`` on ``column``; with ``is_drop`` the dropping of that index."""
 
-    Kind "without_inverted" (or "without_range") stands for dropping the index that is there.
-    """
-
-    kind: str
+    family: str
     column: str
+    is_drop: bool = False
 
     def __str__(self) -> str:
-        """Return the form that artefacts keep, ``kind:column``."""
-        return f"{self.kind}:{self.column}"
+        """Return the form that artefacts keep, ``family:column`` or ``without_family:column``."""
+        return f"{DROPPED if self.is_drop else ''}{self.family}:{self.column}"
 
     @property
-    def removed(self) -> Structure | None:
-        """The structure that this one drops, or None if it is one to build."""
-        if self.kind.startswith(_WITHOUT):
-            return Structure(self.kind.removeprefix(_WITHOUT), self.column)
-        return None
+    def dropped(self) -> Index | None:
+        """The index that is dropped; None for one to build."""
+        return replace(self, is_drop=False) if self.is_drop else None
 
 
-def removal(structure: Structure) -> Structure:
-    """Return the dropping of ``structure`` as a structure of its own."""
-    return Structure(_WITHOUT + structure.kind, structure.column)
+def drop_of(index: Index) -> Index:
+    """Return the dropping of ``index``."""
+    return replace(index, is_drop=True)
 
 
-def parse_structure(text: str) -> Structure:
-    """Return the structure that ``kind:column`` names."""
-    kind, _, column = text.partition(":")
-    return Structure(kind, column)
+def parse_index(text: str) -> Index:
+    """Return the index that ``str`` writes."""
+    family, _, column = text.partition(":")
+    return Index(family.removeprefix(DROPPED), column, family.startswith(DROPPED))
 
 
-def by_column(structures: Collection[Structure]) -> Mapping[str, tuple[Structure, ...]]:
-    """Return the structures by their column, in order of their kinds."""
-    found: dict[str, tuple[Structure, ...]] = {}
-    for item in sorted(structures):
+def by_column(indexes: Collection[Index]) -> Mapping[str, tuple[Index, ...]]:
+    """Return the indexes by their column, in order of their families."""
+    found: dict[str, tuple[Index, ...]] = {}
+    for item in sorted(indexes):
         found[item.column] = (*found.get(item.column, ()), item)
     return found

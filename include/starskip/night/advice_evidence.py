@@ -5,22 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from starskip.indexes.index import Structure as Candidate
-from starskip.indexes.index import parse_structure
+from starskip.indexes.families import BUILT_IN
+from starskip.indexes.family import Family
+from starskip.indexes.index import Index as Candidate
+from starskip.indexes.index import parse_index
+from starskip.indexes.star_tree.family import STAR_TREE
 from starskip.indexes.star_tree.report.star_tree_evidence import StarTrees
 from starskip.indexes.star_tree.star_tree_entry import STAR_TREES_KEY, star_tree_entry, star_tree_words
 from starskip.pinot.given_config import GivenConfig
-from starskip.pinot.proposed_config import COLUMN_KEYS, IndexChanges
+from starskip.pinot.proposed_config import KeyEdit
+from starskip.pinot.star_trees_key import StarTreesKey
 from starskip.reports.evidence import (
     ChosenIndex,
     ConfigChange,
+    Index,
     Interval,
     KCurve,
     KeyChange,
     KPoint,
-    ReasonedStructure,
+    ReasonedIndex,
     SortOrder,
-    Structure,
 )
 
 
@@ -31,23 +35,28 @@ def config_change(
     properties: Mapping[str, Any],
     trees: StarTrees | None = None,
     given: GivenConfig | None = None,
+    families: Sequence[Family] = BUILT_IN,
 ) -> ConfigChange:
     """Return the edit of the table config; ``configured`` and ``given`` are None where there is none to read.
 
     ``trees``: what the night did about star-trees; those that the config lacks are part of the change.
     """
     drops = [row for row in rows if row["verdict"] == "drop"]
-    in_force = [parse_structure(text) for text in properties.get("in_force", ())]
+    in_force = [parse_index(text) for text in properties.get("in_force", ())]
     keys: dict[str, KeyChange] = {}
-    for kind, key in COLUMN_KEYS.items():
+    edits: list[KeyEdit] = []
+    for family in families:
+        if family.config is None or family.path is None:
+            continue
         # Without a config the indexes that segments were built with are what is known.
-        known = configured.get(kind, ()) if configured is not None else _columns(in_force, kind)
-        dropped = {row["column"] for row in drops if row["kind"] == kind}
-        added = [row["column"] for row in chosen if row["kind"] == kind]
+        known = configured.get(family.name, ()) if configured is not None else _columns(in_force, family)
+        dropped = [row["column"] for row in drops if row["kind"] == family.name]
+        added = [row["column"] for row in chosen if row["kind"] == family.name]
+        edits.append(KeyEdit(family.config, added, dropped))
         proposed = tuple(dict.fromkeys([*(column for column in known if column not in dropped), *added]))
-        if kind == "inverted" or known or proposed:
+        if family is families[0] or known or proposed:
             current = tuple(known) if configured is not None or known else None
-            keys[key] = KeyChange(current, proposed)
+            keys[family.config.key] = KeyChange(current, proposed)
     new_trees = trees.proposed if trees else ()
     held = given.star_trees if given else ()
     if held or new_trees:
@@ -55,34 +64,32 @@ def config_change(
             tuple(map(star_tree_words, held)) if given else None,
             tuple(map(star_tree_words, (*held, *map(star_tree_entry, new_trees)))),
         )
-    changes = IndexChanges(
-        add_inverted=[row["column"] for row in chosen if row["kind"] == "inverted"],
-        drop_inverted=[row["column"] for row in drops if row["kind"] == "inverted"],
-        add_range=[row["column"] for row in chosen if row["kind"] == "range"],
-        drop_range=[row["column"] for row in drops if row["kind"] == "range"],
-        add_star_trees=[star_tree_entry(tree) for tree in new_trees],
-    )
-    config, hidden = given.proposed(changes) if given else (None, ())
+    edits.append(KeyEdit(StarTreesKey(), [star_tree_entry(tree) for tree in new_trees]))
+    config, hidden = given.proposed(edits) if given else (None, ())
     return ConfigChange(
         keys=keys,
         add=(
-            *(Structure(row["kind"], (row["column"],)) for row in chosen),
-            *(Structure("star_tree", tree.dimensions) for tree in new_trees),
+            *(Index(row["kind"], (row["column"],)) for row in chosen),
+            *(Index(STAR_TREE.name, tree.dimensions) for tree in new_trees),
         ),
-        drop=tuple(Structure(row["kind"], (row["column"],)) for row in drops),
+        drop=tuple(Index(row["kind"], (row["column"],)) for row in drops),
         star_trees=held,
         config=config,
         hidden_keys=hidden,
     )
 
 
-def _columns(structures: Sequence[Candidate], kind: str) -> tuple[str, ...]:
-    return tuple(item.column for item in structures if item.kind == kind)
+def _columns(indexes: Sequence[Candidate], family: Family) -> tuple[str, ...]:
+    return tuple(item.column for item in indexes if item.family == family.name)
 
 
 def column_label(structure: Candidate) -> str:
     """Return the column; the kind stands behind it where it is not the usual one."""
-    return structure.column if structure.kind == "inverted" else f"{structure.column} ({structure.kind})"
+    return (
+        structure.column
+        if structure.family == BUILT_IN[0].name
+        else f"{structure.column} ({structure.family})"
+    )
 
 
 def sort_order(properties: Mapping[str, Any]) -> SortOrder | None:
@@ -111,9 +118,9 @@ def chosen_index(row: Mapping[str, Any]) -> ChosenIndex:
     )
 
 
-def reasoned_structure(row: Mapping[str, Any]) -> ReasonedStructure:
+def reasoned_index(row: Mapping[str, Any]) -> ReasonedIndex:
     """Return a row that was refused or is to be dropped."""
-    return ReasonedStructure(row["kind"], (row["column"],), row["reason"], row["detail"], row["size_bytes"])
+    return ReasonedIndex(row["kind"], (row["column"],), row["reason"], row["detail"], row["size_bytes"])
 
 
 def k_curve(properties: Mapping[str, Any], chosen_k: int) -> KCurve:
@@ -121,7 +128,7 @@ def k_curve(properties: Mapping[str, Any], chosen_k: int) -> KCurve:
     points = tuple(
         KPoint(
             point["k"],
-            tuple(map(column_label, map(parse_structure, point["structures"]))),
+            tuple(map(column_label, map(parse_index, point["structures"]))),
             point["saving"]["ratio"],
             Interval(point["saving"]["low"], point["saving"]["high"]),
         )

@@ -12,6 +12,9 @@ from starskip.cost.index_sizes import merge_index_sizes, metadata_sizes
 from starskip.cost.planned_votes import TablePlan, planned_votes, table_plans
 from starskip.cost.sampled_index_sizes import sampled_index_sizes
 from starskip.execution.engine import Engine, Rows
+from starskip.indexes.families import configured_indexes, families_of_night, segment_indexes
+from starskip.indexes.family import Family
+from starskip.indexes.inverted.family import INVERTED
 from starskip.pinot.index_sizes.index_format import IndexFormat, index_format
 from starskip.run.gate_verdicts import usable_tables
 from starskip.run.night import Night, StageResult
@@ -64,7 +67,9 @@ def _scored(
 ) -> tuple[Mapping[str, Part], Mapping[str, Part]]:
     """Return the parts of ``index_sizes`` and of ``votes``."""
     overviews = read_overviews(engine, night, tables)
-    plans = table_plans(overviews, partial(published_shapes, workload), "all", night.settings)
+    plans = table_plans(
+        overviews, partial(published_shapes, workload), families_of_night(night), night.settings
+    )
     sizes = _written(night, "index_sizes", _index_sizes(engine, night, plans, tables), tables)
     votes = planned_votes(engine, plans, night.segments_root, night.settings)
     return sizes, _written(night, "votes", votes, tables)
@@ -81,8 +86,10 @@ def read_overviews(engine: Engine, night: Night, tables: Sequence[str]) -> dict[
     assert snapshot is not None
     rows = engine.rows_of_snapshot(snapshot, tables).map(_column_sums, COLUMN_SUMS)
     sums = rows.merge(["table", "column"], _merge_column_sums, COLUMN_SUMS).gather("columns", _MAX_COLUMNS)
-    overviews = table_overviews(sums, night.configured_indexes())
-    return with_untracked_indexes(overviews, night.settings.untracked_inverted_index)
+    families = families_of_night(night).known
+    configured = configured_indexes(night.table_configs(), families)
+    overviews = table_overviews(sums, segment_indexes(families), configured)
+    return with_untracked_indexes(overviews, night.settings.untracked_inverted_index, INVERTED.name)
 
 
 def _busy_keys(engine: Engine, night: Night, tables: Sequence[str]) -> dict[str, BusyKeys]:
@@ -123,13 +130,17 @@ def _index_sizes(engine: Engine, night: Night, plans: Mapping[str, TablePlan], t
     snapshot = night.store.snapshot("table_facts", night.date_text)
     assert snapshot is not None
     sampled = sampled_index_sizes(engine, plans, night.segments_root, night.settings)
-    of_metadata = partial(_metadata_sizes, index_format(night.settings.pinot_version))
+    of_metadata = partial(
+        _metadata_sizes, index_format(night.settings.pinot_version), families_of_night(night).known
+    )
     rows = engine.rows_of_snapshot(snapshot, tables).map(of_metadata, INDEX_SIZES)
     return rows.merge(["table"], partial(_with_samples, sampled), INDEX_SIZES)
 
 
-def _metadata_sizes(index_format: IndexFormat, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    yield from merge_index_sizes(metadata_sizes(batch, index_format) for batch in batches)
+def _metadata_sizes(
+    index_format: IndexFormat, families: Sequence[Family], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    yield from merge_index_sizes(metadata_sizes(batch, index_format, families) for batch in batches)
 
 
 def _with_samples(sampled: pa.Table, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

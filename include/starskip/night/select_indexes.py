@@ -13,37 +13,28 @@ from typing import Any
 import pyarrow as pa
 
 from starskip.cost.index_sizes import sizes_of
-from starskip.errors import StarskipError, TransientError
 from starskip.execution.engine import Engine
 from starskip.execution.engine_tasks import EngineTasks
-from starskip.indexes.index import Structure
+from starskip.indexes.answer import RowSource
+from starskip.indexes.families import families_of_night
+from starskip.indexes.index import Index
 from starskip.indexes.skipping.advice.skipping_advice import publish_skipping_advice
-from starskip.indexes.star_tree.build.build_tree import RunTasks
-from starskip.indexes.star_tree.build.published_trees import known_of_table
-from starskip.indexes.star_tree.build.source_table import SourceFile
-from starskip.indexes.star_tree.recommend.star_tree_candidates import (
-    StarTreeCandidates,
-    TableRows,
-    star_tree_candidates,
-)
-from starskip.indexes.star_tree.recommend.trees_in_force import TreesInForce, star_trees_in_force
-from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
+from starskip.indexes.star_tree.family import STAR_TREE
 from starskip.night.score_votes import read_overviews
 from starskip.pinot.table_config import TableConfig
 from starskip.run.gate_verdicts import usable_tables
 from starskip.run.night import Night, StageResult
 from starskip.run.table_by_table import failed_parts, failure_warnings, table_by_table
-from starskip.selection.advise_table import TableAdvice, TreeSource, advise_table
+from starskip.selection.advise_table import TableQuestion, advise_table
 from starskip.selection.past_nights import past_nights
+from starskip.selection.table_advice import TableAdvice
 from starskip.selection.tree_properties import star_tree_properties
-from starskip.settings import Settings
 from starskip.storage.manifest import Part
 from starskip.storage.schemas import RECOMMENDATIONS
 from starskip.storage.snapshot import SnapshotSource
 from starskip.storage.staged_write import StagedWrite
 from starskip.tables.table_overview import TableOverview
-from starskip.workload.shape_entries import ShapeEntries
-from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
+from starskip.workload.shape_workload import workload_shapes
 
 
 def select_indexes(engine: Engine, night: Night) -> StageResult:
@@ -61,7 +52,7 @@ def select_indexes(engine: Engine, night: Night) -> StageResult:
     counts = {
         "tables": len(tables),
         "chosen_indexes": sum(len(each.advice.recommendation.chosen) for each in advised.values()),
-        "chosen_star_trees": sum(len(each.advice.star_trees.trees) for each in advised.values()),
+        "chosen_star_trees": sum(len(each.advice.answers.answers) for each in advised.values()),
         "chosen_skipping_indexes": skipping.chosen,
     }
     warnings = [warning for each in advised.values() for warning in each.warnings]
@@ -99,68 +90,31 @@ def _advised(
 ) -> _AdvisedTable:
     past = past_nights(night, table, snapshot_of)
     sizes = sizes_of(_rows(night, "index_sizes", table))
-    shapes = list(workload_shapes(_rows(night, "workload", table)))
     advice = advise_table(
-        table,
-        shapes,
-        _rows(night, "votes", table),
-        overview,
-        night.settings,
-        "all",
-        past=past,
-        size_bytes=sizes,
-        tree_source=_tree_source(engine, night, table, shapes, overview),
-        configured_trees=star_trees_in_force(configs),
-        leaves=_leaves(night, table),
+        TableQuestion(
+            table,
+            list(workload_shapes(_rows(night, "workload", table))),
+            _rows(night, "votes", table),
+            overview,
+            night.settings,
+            families_of_night(night),
+            past=past,
+            size_bytes=sizes,
+            configs=configs,
+            rows=RowSource(
+                EngineTasks(engine).run_tasks,
+                night.segments_root,
+                night.lake_tables.get(table),
+                # Not the folder of what is published: this one is emptied.
+                night.store.staged_write("recommendations", night.date_text),
+                night.store,
+            ),
+            leaves=_leaves(night, table),
+        )
     )
     properties = {**_properties(advice), "table_bytes": overview.stored_bytes if overview else None}
     part = Part(aside.write(table, _recommendation_rows(advice, sizes)), properties)
     return _AdvisedTable(advice, part, past.warnings)
-
-
-def _tree_source(
-    engine: Engine,
-    night: Night,
-    table: str,
-    shapes: Sequence[ShapeWorkload],
-    overview: TableOverview | None,
-) -> TreeSource | None:
-    if "star_tree" not in night.settings.index_kinds.split(","):
-        return None
-    rows = TableRows(night.lake_tables.get(table), night.segments_root, _known_files(night, table))
-    run_tasks = EngineTasks(engine).run_tasks
-    # Not the folder of what is published: this one is emptied.
-    aside = night.store.staged_write("recommendations", night.date_text)
-    return partial(_star_tree_candidates, run_tasks, aside, table, shapes, overview, rows, night.settings)
-
-
-def _known_files(night: Night, table: str) -> Mapping[str, SourceFile]:
-    """Return what the table's published star-trees know of its files; nothing where that cannot be read."""
-    if table not in night.lake_tables:
-        return {}
-    try:
-        return known_of_table(night.store, table)
-    except TransientError:
-        raise
-    except StarskipError:
-        return {}
-
-
-def _star_tree_candidates(
-    run_tasks: RunTasks,
-    aside: StagedWrite,
-    table: str,
-    shapes: Sequence[ShapeWorkload],
-    overview: TableOverview | None,
-    rows: TableRows,
-    settings: Settings,
-    window: Mapping[str, ShapeEntries],
-    known: Sequence[StarTreeConfig],
-    held: TreesInForce,
-) -> StarTreeCandidates:
-    return star_tree_candidates(
-        run_tasks, aside, table, shapes, overview, rows, settings, window=window, known=known, held=held
-    )
 
 
 def _rows(night: Night, artefact: str, table: str) -> pa.Table:
@@ -169,41 +123,41 @@ def _rows(night: Night, artefact: str, table: str) -> pa.Table:
     return snapshot.read_table([table])
 
 
-def _recommendation_rows(advice: TableAdvice, sizes: Mapping[Structure, int]) -> pa.Table:
+def _recommendation_rows(advice: TableAdvice, sizes: Mapping[Index, int]) -> pa.Table:
     rows: list[dict[str, Any]] = []
     for rank, item in enumerate(advice.recommendation.chosen, start=1):
         rows.append(
             {
                 "verdict": "chosen",
-                "kind": item.structure.kind,
-                "column": item.structure.column,
+                "kind": item.index.family,
+                "column": item.index.column,
                 "rank": rank,
                 "individual_saving_ratio": item.individual_saving_ratio,
                 "progressive_saving_ratio": item.progressive_saving_ratio,
                 "shapes_helped": item.shapes_helped,
-                "size_bytes": sizes.get(item.structure),
+                "size_bytes": sizes.get(item.index),
             }
         )
     rows.extend(
         {
             "verdict": "refused",
-            "kind": refusal.structure.kind,
-            "column": refusal.structure.column,
+            "kind": refusal.index.family,
+            "column": refusal.index.column,
             "individual_saving_ratio": refusal.individual_saving_ratio,
             "reason": refusal.reason.value,
             "detail": refusal.detail,
-            "size_bytes": sizes.get(refusal.structure),
+            "size_bytes": sizes.get(refusal.index),
         }
         for refusal in advice.refused
     )
     rows.extend(
         {
             "verdict": "drop",
-            "kind": drop.structure.kind,
-            "column": drop.structure.column,
+            "kind": drop.index.family,
+            "column": drop.index.column,
             "reason": "unused",
             "detail": drop.detail,
-            "size_bytes": sizes.get(drop.structure),
+            "size_bytes": sizes.get(drop.index),
         }
         for drop in advice.drops
     )
@@ -223,7 +177,7 @@ def _properties(advice: TableAdvice) -> Mapping[str, Any]:
         "saving": asdict(recommendation.saving),
         "stop": recommendation.stop.value,
         "curve": [
-            {"k": p.k, "structures": [str(s) for s in p.structures], "saving": asdict(p.saving)}
+            {"k": p.k, "structures": [str(s) for s in p.indexes], "saving": asdict(p.saving)}
             for p in recommendation.curve
         ],
         "typical_entries": asdict(advice.typical) if advice.typical else None,
@@ -238,15 +192,27 @@ def _properties(advice: TableAdvice) -> Mapping[str, Any]:
         },
         **{name: getattr(advice, name) for name in ("unlogged_queries", "unlogged_entries", "leaves")},
         "unlogged_texts": advice.unlogged_texts.to_json(),
-        **star_tree_properties(advice.star_trees, advice.star_tree_candidates, advice.trees_in_force),
+        "answers": [
+            {**each.to_document(), "index": answer.index.column, "shapes": list(each.shapes)}
+            for each, answer in zip(advice.chosen_answers(), advice.answers.answers, strict=True)
+        ],
+        "gap_ratio": max(advice.answers.gap_ratio, recommendation.gap_ratio),
+        **_star_tree_properties(advice),
     }
+
+
+def _star_tree_properties(advice: TableAdvice) -> Mapping[str, Any]:
+    offer = advice.offers.get(STAR_TREE.name)
+    if offer is None or offer.detail is None:
+        return star_tree_properties(advice.answers)
+    return star_tree_properties(advice.answers, offer.detail.candidates, offer.detail.in_force)
 
 
 def _order_properties(advice: TableAdvice) -> Mapping[str, Any] | None:
     order = advice.sort_order
     if order is None:
         return None
-    chosen = order.chosen[0].structure.column if order.chosen else None
+    chosen = order.chosen[0].index.column if order.chosen else None
     return {"column": chosen, "saving": asdict(order.saving)}
 
 

@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow.compute as pc
 
 from starskip.errors import SourceError
-from starskip.indexes.index import Structure as Candidate
+from starskip.indexes.families import configured_indexes, families_of_night
+from starskip.indexes.index import Index as Candidate
 from starskip.indexes.skipping.report.skipping_report import skipping_report
 from starskip.indexes.star_tree.recommend.chosen_trees import ChosenTree, chosen_trees
 from starskip.indexes.star_tree.report.star_tree_report import star_tree_report
@@ -22,11 +23,10 @@ from starskip.night.advice_evidence import (
     column_label,
     config_change,
     k_curve,
-    reasoned_structure,
+    reasoned_index,
     sort_order,
 )
 from starskip.pinot.given_config import given_table_config
-from starskip.pinot.table_config import configured_indexes
 from starskip.reports.evidence import (
     MAX_REJECTED_EXAMPLES,
     DamagedSegment,
@@ -47,7 +47,7 @@ from starskip.reports.evidence_bounds import thinned_bins, top_shapes
 from starskip.run.gate_verdicts import read_verdicts
 from starskip.run.lake_only import lake_only_tables
 from starskip.run.night import Night
-from starskip.selection.vote_list import StructureSet, VoteList, building_lists, vote_lists
+from starskip.selection.vote_list import IndexSet, VoteList, building_lists, vote_lists
 from starskip.settings import Settings
 from starskip.sql.mask_unparsed import mask_unparsed
 from starskip.sql.masking import MAX_TEXT, mask_literals
@@ -99,10 +99,11 @@ def table_evidence(night: Night, table: str) -> Evidence:
         change=config_change(
             chosen,
             rows,
-            configured_indexes(configs).get(table),
+            configured_indexes(configs, families_of_night(night).known).get(table),
             properties,
             trees,
             given_table_config(night.table_config_paths, configs, table),
+            families_of_night(night).known,
         ),
         chosen=tuple(chosen_index(row) for row in chosen),
         k_curve=k_curve(properties, len(chosen)),
@@ -119,8 +120,8 @@ def table_evidence(night: Night, table: str) -> Evidence:
             )
         ),
         latency=latency,
-        refused=tuple(reasoned_structure(row) for row in rows if row["verdict"] == "refused"),
-        drops=tuple(reasoned_structure(row) for row in rows if row["verdict"] == "drop"),
+        refused=tuple(reasoned_index(row) for row in rows if row["verdict"] == "refused"),
+        drops=tuple(reasoned_index(row) for row in rows if row["verdict"] == "drop"),
         data_quality=_data_quality(night, table, properties),
         show_literals=night.settings.show_literals,
         typical_entries=TypicalEntries(**typical) if (typical := properties.get("typical_entries")) else None,
@@ -163,7 +164,7 @@ def _shapes(
     night: Night,
     table: str,
     workload: Sequence[ShapeWorkload],
-    chosen: StructureSet,
+    chosen: IndexSet,
     trees: Sequence[ChosenTree],
     in_force: int,
 ) -> list[ShapeEvidence]:
@@ -185,7 +186,7 @@ def _shapes(
 def _shape(
     shape: ShapeWorkload,
     lists: Sequence[VoteList],
-    chosen: StructureSet,
+    chosen: IndexSet,
     tree: tuple[int, float] | None,
     total: float,
     settings: Settings,
@@ -194,7 +195,7 @@ def _shape(
     entries = shape.weighted_entries
     saving_ratio = 0.0
     if tree is None:
-        built = frozenset(s for item in lists for s in item.structures if s in chosen)
+        built = frozenset(s for item in lists for s in item.indexes if s in chosen)
         if entries:
             saving_ratio = sum(item.saving(built).entries for item in lists) / entries
         helpers = tuple(sorted(map(column_label, built)))

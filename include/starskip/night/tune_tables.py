@@ -17,17 +17,21 @@ from starskip.cost.index_sizes import merge_index_sizes, sizes_of
 from starskip.cost.planned_votes import TablePlan, planned_votes, table_plans
 from starskip.cost.sampled_index_sizes import sampled_index_sizes
 from starskip.cost.table_source import FoundFacts, TableSource
+from starskip.execution.engine_tasks import EngineTasks
 from starskip.execution.local_engine import LocalEngine, LocalRows
 from starskip.execution.progress import Progress
 from starskip.execution.spooled_batches import SpooledBatches
-from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
+from starskip.indexes.answer import RowSource
+from starskip.indexes.families import FamilyChoice
 from starskip.night.table_sizes import FoundSizes
 from starskip.pinot.logs.log_files import LogSplit, log_files, log_splits
 from starskip.pinot.logs.parse_records import parse_split
 from starskip.pinot.logs.rejected_records import RejectedRecords
 from starskip.pinot.logs.sampling_summary import SamplingSummary, sampling_summary
+from starskip.pinot.table_config import TableConfig
 from starskip.selection.advice_without_log import ColumnWeights, advice_without_log, unknown_weights
-from starskip.selection.advise_table import TableAdvice, advise_table
+from starskip.selection.advise_table import TableQuestion, advise_table
+from starskip.selection.table_advice import TableAdvice
 from starskip.settings import Settings
 from starskip.storage.schemas import INDEX_SIZES, QUERIES
 from starskip.tables.table_overview import IndexColumns, TableOverview
@@ -46,8 +50,10 @@ _KEYED_QUERIES = pa.schema([*(QUERIES.field(name) for name in QUERY_COLUMNS), KE
 
 @dataclass(frozen=True, slots=True)
 class TuneRequest:
-    """``tables`` empty means all of the log; ``configured…``: indexes and star-trees in force, by table.
+    """What advice is asked for, and where its inputs lie.
 
+    ``tables`` empty means all of the log. By table: ``configured``, the columns with an index in force, and
+    ``configs``, the table configs.
     Facts come from ``segments_root``, or where that is empty from the packed ``metadata_path``. Without
     ``log_paths`` the advice is a guess from cardinalities, with ``column_weights`` if they are given.
     """
@@ -56,16 +62,18 @@ class TuneRequest:
     segments_root: str
     tables: Sequence[str]
     configured: Mapping[str, IndexColumns]
-    index_kind: str
+    families: FamilyChoice
     settings: Settings
     metadata_path: str = ""
     column_weights: ColumnWeights = field(default_factory=dict)
-    configured_trees: Mapping[str, Sequence[StarTreeConfig]] = field(default_factory=dict)
+    configs: Mapping[str, Sequence[TableConfig]] = field(default_factory=dict)
 
     @property
     def source(self) -> TableSource:
         """Where the facts of tables come from."""
-        return TableSource(self.segments_root, self.metadata_path, self.configured, self.settings)
+        return TableSource(
+            self.segments_root, self.metadata_path, self.configured, self.settings, self.families
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +106,21 @@ def tune_tables(request: TuneRequest, progress: Progress) -> TuneAnswer:
         return _guessed(request, progress)
     scored = scored_tables(request, progress)
     votes, sizes = scored.votes, scored.index_sizes
+    tasks = EngineTasks(LocalEngine())
     advice = tuple(
         advise_table(
-            table,
-            scored.workload.get(table, ()),
-            votes.filter(pc.equal(votes["table"], table)),
-            scored.overviews.get(table),
-            request.settings,
-            request.index_kind,
-            size_bytes=sizes_of(sizes.filter(pc.equal(sizes["table"], table))),
-            configured_trees=request.configured_trees.get(table, ()),
-            leaves=scored.leaves.get(table, 0),
+            TableQuestion(
+                table,
+                scored.workload.get(table, ()),
+                votes.filter(pc.equal(votes["table"], table)),
+                scored.overviews.get(table),
+                request.settings,
+                request.families,
+                size_bytes=sizes_of(sizes.filter(pc.equal(sizes["table"], table))),
+                configs=request.configs.get(table, ()),
+                rows=RowSource(tasks.run_tasks, request.segments_root) if request.segments_root else None,
+                leaves=scored.leaves.get(table, 0),
+            )
         )
         for table in scored.tables
     )
@@ -124,7 +136,7 @@ def scored_tables(request: TuneRequest, progress: Progress) -> ScoredTables:
     warnings.extend(found.warnings)
     overviews = found.overviews
     shapes_of = partial(_shapes_of, workload)
-    plans = table_plans(overviews, shapes_of, request.index_kind, request.settings)
+    plans = table_plans(overviews, shapes_of, request.families, request.settings)
     engine = LocalEngine(partial(progress, "simulating"))
     rows = planned_votes(engine, plans, request.segments_root, request.settings)
     votes = rows.gather("votes", _MAX_VOTES)
@@ -135,13 +147,13 @@ def scored_tables(request: TuneRequest, progress: Progress) -> ScoredTables:
 def _guessed(request: TuneRequest, progress: Progress) -> TuneAnswer:
     found = request.source.facts(request.tables, None, progress)
     unknown = unknown_weights(request.column_weights, found.overviews)
-    plans = table_plans(found.overviews, partial(_shapes_of, {}), request.index_kind, request.settings)
+    plans = table_plans(found.overviews, partial(_shapes_of, {}), request.families, request.settings)
     sizes = _index_sizes(request, found, plans, progress)
     advice = tuple(
         advice_without_log(
             overview,
             request.column_weights,
-            request.index_kind,
+            request.families,
             request.settings,
             size_bytes=sizes_of(sizes.filter(pc.equal(sizes["table"], table))),
         )

@@ -65,6 +65,6 @@ def _left_after_patience(processes: Sequence[psutil.Process]) -> list[psutil.Pro
 
 def _is_running(process: psutil.Process) -> bool:
     try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return False

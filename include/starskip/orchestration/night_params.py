@@ -6,7 +6,8 @@ from typing import Any
 
 from airflow.sdk import Param
 
-from starskip.settings import INDEX_KINDS, STRATEGIES
+from starskip.indexes.families import BUILT_IN
+from starskip.settings import STRATEGIES
 
 TABLE_NAME_PATTERN = r"^([A-Za-z0-9_][A-Za-z0-9_.\-]*)?$"
 """Names that Pinot takes; a name that begins with a dash could be read as an option of a command.
@@ -70,9 +71,9 @@ def night_params() -> dict[str, Param]:
         "index_kinds": Param(
             None,
             type=["null", "array"],
-            items={"type": "string", "enum": list(INDEX_KINDS)},
+            items={"type": "string", "enum": [family.name for family in BUILT_IN]},
             uniqueItems=True,
-            examples=list(INDEX_KINDS),
+            examples=[family.name for family in BUILT_IN],
             title="Kinds of index",
             description="What is considered. Empty: as configured, else all of them.",
             section=_ADVISED,

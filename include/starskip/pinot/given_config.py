@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from starskip.pinot.hidden_secrets import without_secrets
-from starskip.pinot.proposed_config import IndexChanges, proposed_config
+from starskip.pinot.proposed_config import KeyEdit, proposed_config
 from starskip.pinot.table_config import TableConfig
 
 
@@ -27,9 +27,9 @@ class GivenConfig:
             found += [entry for entry in config.star_tree_index_configs if entry not in found]
         return tuple(found)
 
-    def proposed(self, changes: IndexChanges) -> tuple[Any, tuple[str, ...]]:
-        """Return the whole configuration with ``changes`` and without secrets, and where these were."""
-        return without_secrets(proposed_config(self.paths, self.table, changes))
+    def proposed(self, edits: Sequence[KeyEdit]) -> tuple[Any, tuple[str, ...]]:
+        """Return the whole configuration with ``edits`` and without secrets, and where these were."""
+        return without_secrets(proposed_config(self.paths, self.table, edits))
 
 
 def given_table_config(

@@ -63,19 +63,6 @@ def read_table_configs(paths: Iterable[str | Path]) -> dict[str, tuple[TableConf
     return found
 
 
-def configured_indexes(
-    configs: Mapping[str, Iterable[TableConfig]],
-) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Return the index columns that the configs of each table name, by kind of index, in their order."""
-    return {
-        table: {
-            "inverted": tuple(dict.fromkeys(c for config in of_table for c in config.inverted_index_columns)),
-            "range": tuple(dict.fromkeys(c for config in of_table for c in config.range_index_columns)),
-        }
-        for table, of_table in ((table, tuple(each)) for table, each in configs.items())
-    }
-
-
 def given_config(path: str | Path, changed: Callable[[TableConfig], dict[str, Any]]) -> Any:
     """Return the document of the file at ``path`` with ``changed`` of each configuration in its place.
 

@@ -26,7 +26,6 @@ from starskip.selection.recommendation import Refusal, Stop
 from starskip.settings import Settings
 
 _VERDICTS = ("chosen", "refused", "drop")
-_KINDS = ("inverted", "range", "sorted")
 _REASONS = [*(reason.value for reason in Refusal), "unused"]
 _TOLERANCE = 1e-6
 
@@ -86,6 +85,7 @@ def _sum(values: pa.ChunkedArray) -> int:
 
 
 def _add_to_row(row: dict[str, Any], table: str, known: KnownColumns, rejected: set[tuple[str, str]]) -> None:
+    row["is_of_known_family"] = row["kind"] in known.families
     row["is_of_table"] = row["table"] == table
     row["is_known"] = row["column"] in known.columns
     # A query may name a column that is none, such as a value in the wrong quotes.
@@ -162,7 +162,7 @@ def _expectations(settings: Settings) -> Sequence[Expectation]:
         in_set("structures", "is_of_table", "structures of {table}: rows of this table", [True]),
         in_set("structures", "verdict", "structures of {table}: verdict", _VERDICTS),
         present("structures", "verdict", "structures of {table}: missing verdict"),
-        in_set("structures", "kind", "structures of {table}: kind", _KINDS),
+        in_set("structures", "is_of_known_family", "structures of {table}: of a known family", [True]),
         present("structures", "column", "structures of {table}: missing column"),
         distinct("structures", ["verdict", "kind", "column"], "structures of {table}: told twice"),
         in_set("chosen", "is_known", "chosen indexes of {table}: on columns of the table", [True]),

@@ -1,7 +1,7 @@
 """The evidence of one table and one night: all that a report says, as plain values (design.md, "The night").
 
 A later index family adds an field to ``Evidence`` and a template to ``SECTIONS``; kinds, reasons and Pinot's
-keys are open sets of text, so the sections that exist hold its structures as they are.
+keys are open sets of text, so the sections that exist hold its indexes as they are.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Structure:
+class Index:
     """An index by kind ("inverted", "range", "sorted", …) and columns, in their order."""
 
     kind: str
@@ -78,8 +78,8 @@ class Structure:
 
 
 @dataclass(frozen=True, slots=True)
-class ReasonedStructure:
-    """A structure that was refused or should go: ``reason`` is a code, ``detail`` a sentence with figures.
+class ReasonedIndex:
+    """A index that was refused or should go: ``reason`` is a code, ``detail`` a sentence with figures.
 
     ``size_bytes``: what it would take or takes, over all segments; null where that is not known.
     """
@@ -126,7 +126,7 @@ class TypicalEntries:
 
 @dataclass(frozen=True, slots=True)
 class ConfigChange:
-    """Changes under ``tableIndexConfig``, by Pinot's own key names, and the same as structures.
+    """Changes under ``tableIndexConfig``, by Pinot's own key names, and the same as indexes.
 
     ``star_trees``: the entries of starTreeIndexConfigs that the table config holds, which stay. ``config``:
     the whole table config as it should be, null where none was given; its secrets are hidden, and
@@ -134,8 +134,8 @@ class ConfigChange:
     """
 
     keys: Mapping[str, KeyChange]
-    add: tuple[Structure, ...] = ()
-    drop: tuple[Structure, ...] = ()
+    add: tuple[Index, ...] = ()
+    drop: tuple[Index, ...] = ()
     star_trees: tuple[Any, ...] = ()
     config: Any = None
     hidden_keys: tuple[str, ...] = ()
@@ -143,7 +143,7 @@ class ConfigChange:
 
 @dataclass(frozen=True, slots=True)
 class ChosenIndex:
-    """A structure of the chosen set, in rank order.
+    """A index of the chosen set, in rank order.
 
     ``individual_saving_ratio``: what it would save alone; ``progressive_saving_ratio``: what it adds to those
     ranked before it. Both are shares of all entries scanned in filter.
@@ -345,8 +345,8 @@ class Evidence:
     k_curve: KCurve
     shapes: Shapes
     latency: LatencyEvidence
-    refused: tuple[ReasonedStructure, ...]
-    drops: tuple[ReasonedStructure, ...]
+    refused: tuple[ReasonedIndex, ...]
+    drops: tuple[ReasonedIndex, ...]
     data_quality: DataQuality
     show_literals: bool = False
     typical_entries: TypicalEntries | None = None

@@ -8,22 +8,17 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from starskip.errors import printable
+from starskip.indexes.families import named
 from starskip.indexes.skipping.report.skipping_evidence import SkippingIndexes
+from starskip.indexes.star_tree.family import STAR_TREE
 from starskip.number_text import decimal, milliseconds, percent_range, share
-from starskip.reports.evidence import DataQuality, Evidence, LatencyEvidence, Structure
+from starskip.reports.evidence import DataQuality, Evidence, Index, LatencyEvidence
 from starskip.reports.log_words import NO_TEXT_AT_ALL, leaf_words, redaction_words
 
 MAX_NAMES_IN_HEADLINE = 6
 MAX_TREES_IN_HEADLINE = 3
 
 _PLAIN_CODE = re.compile(r"[A-Za-z][A-Za-z0-9_ -]{0,59}")
-_KINDS = {
-    "inverted": ("an inverted index", "inverted indexes"),
-    "range": ("a range index", "range indexes"),
-    "bloom": ("a bloom filter", "bloom filters"),
-    "sorted": ("the sort order", "the sort orders"),
-    "star_tree": ("a star-tree", "star-trees"),
-}
 _SKIPPING_KINDS = {
     "minmax": "least and greatest value",
     "nulls": "number of nulls",
@@ -65,7 +60,7 @@ def headline(evidence: Evidence) -> tuple[Piece, ...]:
     table = Piece(evidence.table, is_name=True)
     if evidence.lake_only:
         return _lake_headline(evidence, table)
-    add = tuple(each for each in evidence.change.add if each.kind != "star_tree")
+    add = tuple(each for each in evidence.change.add if each.kind != STAR_TREE.name)
     drop = evidence.change.drop
     trees, skipping = _star_trees(evidence), _skipping(evidence)
     beside = (Piece(f" {skipping}"),) if skipping else ()
@@ -179,7 +174,8 @@ def stop_words(code: str) -> str:
 
 def kind_words(kind: str) -> str:
     """Return an index kind as a noun with its article, ``an inverted index``."""
-    return _KINDS.get(kind, (_words(kind), ""))[0]
+    family = named(kind)
+    return family.singular if family else _words(kind)
 
 
 def skipping_kind_words(kind: str) -> str:
@@ -268,7 +264,7 @@ def _why_nothing(evidence: Evidence) -> str:
     return "no index would save enough to be worth its upkeep"
 
 
-def _structures(article: str, structures: tuple[Structure, ...]) -> Iterable[Piece]:
+def _structures(article: str, structures: tuple[Index, ...]) -> Iterable[Piece]:
     """Yield structures by kind, each with its columns; ``article`` replaces the noun's own."""
     for position, kind in enumerate(dict.fromkeys(structure.kind for structure in structures)):
         columns = [", ".join(each.columns) for each in structures if each.kind == kind]
@@ -292,7 +288,8 @@ def _names(names: Sequence[str]) -> Iterable[Piece]:
 def _noun(kind: str, article: str, is_one: bool) -> Piece:
     if not is_plain_code(kind):
         return Piece(kind, is_name=True)
-    one, many = _KINDS.get(kind, (f"a {_words(kind)}", _words(kind)))
+    family = named(kind)
+    one, many = (family.singular, family.plural) if family else (f"a {_words(kind)}", _words(kind))
     if not is_one:
         return Piece(many)
     return Piece(f"{article} {one.split(maxsplit=1)[1]}" if article else one)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 
 from starskip.lake.lake_table import LakeTable
-from starskip.pinot.table_config import TableConfig, configured_indexes, read_table_configs
+from starskip.pinot.table_config import TableConfig, read_table_configs
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Manifest, Part
@@ -25,7 +25,7 @@ class Night:
     into the manifests. ``lake_tables``: those of the tables whose rows lie in the lake, too or alone, where
     what is chosen can be built. ``segments_root`` is empty where all do alone. ``skipping_root``: where their
     skipping metadata lies, None for beside their files. ``skipping_modules``: Python modules of index types
-    and functions of the users' own.
+    and functions of the users' own. ``family_modules``: those of families of indexes.
     """
 
     run_date: date
@@ -41,6 +41,7 @@ class Night:
     event_log_paths: Sequence[str] = ()
     skipping_root: str | None = None
     skipping_modules: Sequence[str] = ()
+    family_modules: Sequence[str] = ()
 
     @property
     def date_text(self) -> str:
@@ -61,10 +62,6 @@ class Night:
     def wants(self, table: str) -> bool:
         """Tell whether the night works on ``table``."""
         return self.tables is None or table in self.tables
-
-    def configured_indexes(self) -> dict[str, dict[str, tuple[str, ...]]]:
-        """Return the index columns that the given table configs name, by table and kind of index."""
-        return configured_indexes(self.table_configs())
 
     def table_configs(self) -> dict[str, tuple[TableConfig, ...]]:
         """Return the current configs of the tables that have one."""

@@ -9,13 +9,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from starskip.cost.column_votes import column_votes
-from starskip.cost.planned_votes import candidate_structures, rules_of
+from starskip.cost.planned_votes import candidate_indexes, rules_of
 from starskip.errors import SourceError
-from starskip.indexes.index import Structure
-from starskip.selection.advise_table import TableAdvice, advise_table
+from starskip.indexes.families import FamilyChoice
+from starskip.indexes.index import Index
+from starskip.selection.advise_table import TableQuestion, advise_table
 from starskip.selection.exclusive_orders import exclusive_orders
 from starskip.selection.guess_interval import guess_interval
 from starskip.selection.recommendation import Recommendation
+from starskip.selection.table_advice import TableAdvice
 from starskip.selection.vote_list import building_lists, order_lists, vote_lists
 from starskip.settings import Settings
 from starskip.tables.table_overview import TableOverview
@@ -28,10 +30,10 @@ ColumnWeights = Mapping[str, Mapping[str, float]]
 def advice_without_log(
     overview: TableOverview,
     weights: ColumnWeights,
-    index_kind: str,
+    families: FamilyChoice,
     settings: Settings,
     *,
-    size_bytes: Mapping[Structure, int] | None = None,
+    size_bytes: Mapping[Index, int] | None = None,
 ) -> TableAdvice:
     """Return the advice for a table whose columns are queried as ``weights`` say, or equally without any.
 
@@ -39,8 +41,8 @@ def advice_without_log(
     weight of a column that the table lacks.
     """
     of_table = _of_table(overview, weights)
-    candidates = candidate_structures(overview, index_kind, settings)
-    guessed = column_votes(overview, candidates, rules_of(overview, settings), of_table)
+    candidates = candidate_indexes(overview, families.with_path, settings)
+    guessed = column_votes(overview, candidates, rules_of(overview, settings, families.known), of_table)
     shapes = [
         ShapeWorkload(
             overview.table,
@@ -61,13 +63,21 @@ def advice_without_log(
         desirable_entries_scanned_in_filter=None,
     )
     advice = advise_table(
-        overview.table, shapes, guessed.votes, overview, plain, index_kind, size_bytes=size_bytes
+        TableQuestion(
+            overview.table,
+            shapes,
+            guessed.votes,
+            overview,
+            plain,
+            families,
+            size_bytes=size_bytes or {},
+        )
     )
     lists = vote_lists(guessed.votes)
     lists = [*building_lists(lists), *exclusive_orders(order_lists(lists))]
 
     def with_interval(recommendation: Recommendation) -> Recommendation:
-        chosen = frozenset(item.structure for item in recommendation.chosen)
+        chosen = frozenset(item.index for item in recommendation.chosen)
         saved = dict.fromkeys(guessed.entries, 0.0)
         for votes in lists:
             saved[votes.shape_id.removeprefix("column:")] += votes.saving(chosen).entries

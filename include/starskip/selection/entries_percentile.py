@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from starskip.indexes.index import Structure
+from starskip.indexes.index import Index
 from starskip.selection.vote_list import VoteList
 from starskip.workload.shape_entries import ShapeEntries
 
@@ -28,7 +28,7 @@ class DesirableEntries:
 
 def entries_percentile(
     lists: Sequence[VoteList],
-    chosen: Collection[Structure],
+    chosen: Collection[Index],
     shapes: Mapping[str, ShapeEntries],
     probability: float,
 ) -> float:

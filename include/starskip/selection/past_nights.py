@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any
 
@@ -11,14 +11,17 @@ import pyarrow as pa
 
 from starskip.cost.planned_votes import indexes_in_force
 from starskip.errors import StorageError, StorageOutage, printable
-from starskip.indexes.index import Structure, parse_structure
+from starskip.indexes.families import named
+from starskip.indexes.index import Index, parse_index
+from starskip.indexes.sorted_column.family import SORTED
+from starskip.indexes.star_tree.family import STAR_TREE
 from starskip.indexes.star_tree.recommend.chosen_trees import chosen_trees
-from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
+from starskip.indexes.star_tree.recommend.star_tree_offer import tree_index
 from starskip.run.night import ADVICE_NIGHTS, Night
 from starskip.run.table_by_table import FAILED
 from starskip.selection.look_back import NightVotes, is_comparable
 from starskip.selection.recommendation import Entries
-from starskip.selection.vote_list import StructureSet, vote_lists
+from starskip.selection.vote_list import IndexSet, vote_lists
 from starskip.storage.manifest import Part
 from starskip.storage.snapshot import Snapshot, SnapshotSource
 from starskip.tables.table_overview import TableOverview
@@ -28,13 +31,18 @@ from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
 
 @dataclass(frozen=True, slots=True)
 class PastNights:
-    """Weight and votes of earlier nights, and the newest advice: indexes to build, sort order, star-trees."""
+    """Weight and votes of earlier nights, and the newest advice.
+
+    ``chosen``: its indexes to build, ``order``: its sort order, ``kept_answers``: its answers of queries;
+    ``answers``: by family, the entries by which a table config holds these.
+    """
 
     nights: Sequence[tuple[float, NightVotes]] = ()
-    chosen: StructureSet = frozenset()
-    order: StructureSet = frozenset()
+    chosen: IndexSet = frozenset()
+    order: IndexSet = frozenset()
     warnings: tuple[str, ...] = ()
-    star_trees: tuple[StarTreeConfig, ...] = ()
+    kept_answers: IndexSet = frozenset()
+    answers: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     def comparable_with(self, tonight: NightVotes) -> list[tuple[float, NightVotes]]:
         """Return the nights whose votes can be read with tonight's indexes."""
@@ -56,7 +64,7 @@ def past_nights(night: Night, table: str, snapshot_of: SnapshotSource | None = N
     settings = night.settings
     warnings: list[str] = []
     found: list[tuple[float, NightVotes]] = []
-    newest: tuple[StructureSet, StructureSet, tuple[StarTreeConfig, ...]] | None = None
+    newest: _Advice | None = None
     snapshot_of = snapshot_of or night.store.snapshot
     for age in range(1, max(settings.look_back_nights, ADVICE_NIGHTS)):
         day = night.run_date - timedelta(days=age)
@@ -77,15 +85,15 @@ def past_nights(night: Night, table: str, snapshot_of: SnapshotSource | None = N
             continue
         if votes is not None:
             found.append((weight, votes))
-    chosen, order, star_trees = newest or (frozenset(), frozenset(), ())
-    return PastNights(found, chosen, order, tuple(warnings), star_trees)
+    last = newest or _Advice()
+    return PastNights(found, last.chosen, last.order, tuple(warnings), last.kept_answers, last.answers)
 
 
 def night_votes(
     shapes: Sequence[ShapeWorkload],
     votes: pa.Table,
     overview: TableOverview | None,
-    asked: StructureSet = frozenset(),
+    asked: IndexSet = frozenset(),
 ) -> NightVotes:
     """Return the votes of one table and night with what its shapes scanned; ``asked`` as in NightVotes."""
     in_force = indexes_in_force(overview) if overview else frozenset()
@@ -102,14 +110,34 @@ def sorted_columns(overview: TableOverview) -> frozenset[str]:
     )
 
 
-def _advice(
-    snapshot: Snapshot, table: str, part: Part
-) -> tuple[StructureSet, StructureSet, tuple[StarTreeConfig, ...]]:
+@dataclass(frozen=True, slots=True)
+class _Advice:
+    """The newest advice, as PastNights holds it."""
+
+    chosen: IndexSet = frozenset()
+    order: IndexSet = frozenset()
+    kept_answers: IndexSet = frozenset()
+    answers: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+
+def _advice(snapshot: Snapshot, table: str, part: Part) -> _Advice:
     rows = snapshot.read_table([table], ["verdict", "kind", "column"]).to_pylist()
-    chosen = frozenset(Structure(row["kind"], row["column"]) for row in rows if row["verdict"] == "chosen")
+    chosen = frozenset(Index(row["kind"], row["column"]) for row in rows if row["verdict"] == "chosen")
     column = (part.properties.get("sort_order") or {}).get("column")
-    order = frozenset([Structure("sorted", column)] if column else [])
-    return chosen, order, tuple(tree.config for tree in chosen_trees(table, part))
+    order = frozenset([Index(SORTED.name, column)] if column else [])
+    told = part.properties.get("answers")
+    if told is None:
+        # A night before all answers were kept alike: it names its star-trees alone.
+        configs = [tree.config for tree in chosen_trees(table, part)]
+        documents = {STAR_TREE.name: [config.to_document() for config in configs]}
+        return _Advice(chosen, order, frozenset(map(tree_index, configs)), documents)
+    entries: dict[str, list[Any]] = {}
+    for each in told:
+        family = named(each["family"])
+        key = family.config if family else None
+        entries.setdefault(each["family"], []).append(key.entry_of(each["config"]) if key else each["config"])
+    kept = frozenset(Index(each["family"], each["index"]) for each in told)
+    return _Advice(chosen, order, kept, entries)
 
 
 def _votes_of(
@@ -126,18 +154,18 @@ def _votes_of(
     return _night_votes(
         list(workload_shapes(workload.read_table([table]))),
         votes.read_table([table]),
-        frozenset(map(parse_structure, properties["in_force"])),
+        frozenset(map(parse_index, properties["in_force"])),
         frozenset(properties["sorted_columns"]),
-        frozenset(map(parse_structure, properties["asked"])),
+        frozenset(map(parse_index, properties["asked"])),
     )
 
 
 def _night_votes(
     shapes: Sequence[ShapeWorkload],
     votes: pa.Table,
-    in_force: StructureSet,
+    in_force: IndexSet,
     order: frozenset[str],
-    asked: StructureSet,
+    asked: IndexSet,
 ) -> NightVotes:
     return NightVotes(
         lists=vote_lists(votes),

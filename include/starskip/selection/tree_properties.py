@@ -6,18 +6,21 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from starskip.indexes.star_tree.family import STAR_TREE
 from starskip.indexes.star_tree.recommend.asked_shape import UnanswerableShape
 from starskip.indexes.star_tree.recommend.candidates import RefusedTree
-from starskip.indexes.star_tree.recommend.star_tree_candidates import StarTreeCandidates
+from starskip.indexes.star_tree.recommend.star_tree_candidates import NO_TREES, StarTreeCandidates
 from starskip.indexes.star_tree.recommend.trees_in_force import NO_TREES_IN_FORCE, TreesInForce
-from starskip.selection.with_star_trees import ChosenTrees
+from starskip.selection.chosen_answers import ChosenAnswers, RefusedAnswer
 
 _MOST_REFUSED = 20
 _MOST_BY_STARSKIP = 50
 
 
 def star_tree_properties(
-    chosen: ChosenTrees, offer: StarTreeCandidates, held: TreesInForce = NO_TREES_IN_FORCE
+    chosen: ChosenAnswers,
+    offer: StarTreeCandidates = NO_TREES,
+    held: TreesInForce = NO_TREES_IN_FORCE,
 ) -> Mapping[str, Any]:
     """Return ``star_trees``, in the order in which queries try them, and what there is to say of others.
 
@@ -34,22 +37,25 @@ def star_tree_properties(
     for shape in offer.unanswerable:
         unanswerable[shape.reason] += round(shape.queries)
     total = max(offer.total_entries, 1.0)
+    refused = [item for item in chosen.refused if item.answer.index.family == STAR_TREE.name]
     return {
         "star_trees": [
             {
-                "config": tree.config.to_document(),
-                "documents": round(tree.documents),
-                "size_bytes": round(tree.size_bytes),
+                "config": tree.detail.config.to_document(),
+                "documents": round(tree.detail.documents),
+                "size_bytes": round(tree.detail.size_bytes),
                 "saving_ratio": float(chosen.saving_entries(position) / total),
                 "shapes": {
-                    shape_id: float(tree.documents_read[shape_id])
-                    for shape_id, answering in sorted(chosen.answered.items())
-                    if answering == position
+                    shape_id: float(tree.entries_read[shape_id]) for shape_id in chosen.shapes_of(position)
                 },
             }
-            for position, tree in enumerate(chosen.trees)
+            for position, tree in enumerate(chosen.answers)
+            if tree.index.family == STAR_TREE.name
         ],
-        "refused_star_trees": [_refused(item) for item in (*chosen.refused, *offer.refused)[:_MOST_REFUSED]],
+        "refused_star_trees": [
+            *map(_refused_answer, refused[:_MOST_REFUSED]),
+            *map(_refused, offer.refused[: max(_MOST_REFUSED - len(refused), 0)]),
+        ],
         "unanswerable_by_star_trees": dict(unanswerable.most_common()),
         "answered_by_starskip_only": [
             {"shape_id": shape.shape_id, "reason": shape.reason, "detail": shape.detail}
@@ -63,14 +69,15 @@ def star_tree_properties(
     }
 
 
-def _by_starskip_only(chosen: ChosenTrees, offer: StarTreeCandidates) -> list[UnanswerableShape]:
+def _by_starskip_only(chosen: ChosenAnswers, offer: StarTreeCandidates) -> list[UnanswerableShape]:
     """Return the shapes that a chosen tree answers on the lake and not in Pinot, the heaviest first."""
+    configs = [each.detail.config for each in chosen.answers if each.index.family == STAR_TREE.name]
     found = [
         shape
         for shape in offer.unanswerable
         if shape.by_starskip is not None
         and shape.entries_scanned > 0
-        and any(shape.by_starskip.fits(tree.config) for tree in chosen.trees)
+        and any(shape.by_starskip.fits(config) for config in configs)
     ]
     return sorted(found, key=lambda shape: (-shape.entries_scanned, shape.shape_id))
 
@@ -82,3 +89,8 @@ def _refused(item: RefusedTree) -> Mapping[str, Any]:
         "detail": item.detail,
         "size_bytes": None if item.size_bytes is None else round(item.size_bytes),
     }
+
+
+def _refused_answer(item: RefusedAnswer) -> Mapping[str, Any]:
+    tree = item.answer.detail
+    return _refused(RefusedTree(tree.config, item.reason.value, item.detail, tree.size_bytes))

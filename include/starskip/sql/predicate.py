@@ -24,6 +24,8 @@ class Operator(Enum):
 
 
 NEGATIONS = frozenset({Operator.NOT_EQUAL, Operator.NOT_IN})
+PATTERNS = frozenset({Operator.LIKE, Operator.REGEXP_LIKE})
+"""What compares texts with a pattern."""
 EQUALITIES = frozenset({Operator.EQUAL, Operator.IN}) | NEGATIONS
 """What asks for single values of a column, or for all but these."""
 

@@ -31,8 +31,10 @@ def untracked_indexes(text: str) -> Mapping[str, frozenset[str]]:
     return {table: frozenset(columns) for table, columns in document.items()}
 
 
-def with_untracked_indexes(overviews: Mapping[str, TableOverview], text: str) -> dict[str, TableOverview]:
-    """Return the overviews with the untracked inverted indexes in force.
+def with_untracked_indexes(
+    overviews: Mapping[str, TableOverview], text: str, family: str
+) -> dict[str, TableOverview]:
+    """Return the overviews with the untracked indexes, which are of ``family``, in force.
 
     Those of other tables, and of columns that the table lacks, are passed over.
     """
@@ -40,8 +42,11 @@ def with_untracked_indexes(overviews: Mapping[str, TableOverview], text: str) ->
     return {
         table: replace(
             overview,
-            inverted_index_columns=overview.inverted_index_columns
-            | (untracked.get(table, frozenset()) & overview.columns.keys()),
+            in_force={
+                **overview.in_force,
+                family: overview.indexed(family)
+                | (untracked.get(table, frozenset()) & overview.columns.keys()),
+            },
         )
         for table, overview in overviews.items()
     }

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from starskip.errors import StarskipError, StorageOutage, printable
 from starskip.execution.engine import Engine
+from starskip.indexes.families import families_of_night
 from starskip.indexes.skipping.advice.advise_skipping import SkippingAdvice, advise_skipping
 from starskip.indexes.skipping.advice.lake_workload import LakeWorkload, lake_workload
 from starskip.indexes.skipping.advice.measured_skipping import CountedRows, counted_rows
@@ -25,6 +26,7 @@ from starskip.indexes.skipping.advice.tidy_metadata import tidy_metadata
 from starskip.indexes.skipping.choice.column_uses import column_uses
 from starskip.indexes.skipping.choice.index_choice import ChoiceLimits
 from starskip.indexes.skipping.data_types import ORDERED, family_of
+from starskip.indexes.skipping.family import SKIPPING
 from starskip.indexes.skipping.index_types.gap_list import GapList
 from starskip.indexes.skipping.metadata.open_metadata import open_metadata
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
@@ -88,7 +90,7 @@ def _table_advice(
     lake = night.lake_tables.get(table)
     if lake is None:
         return _none("no lake table is configured"), ()
-    if "skipping" not in night.settings.index_kinds.split(","):
+    if not families_of_night(night).has(SKIPPING):
         return _none("skipping indexes are not among index_kinds"), ()
     if not night.event_log_paths:
         return _none("no Spark event logs are configured (spark_event_logs)"), ()

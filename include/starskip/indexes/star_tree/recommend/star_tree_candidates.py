@@ -66,7 +66,7 @@ NO_TREES = StarTreeCandidates()
 
 def star_tree_candidates(
     run_tasks: RunTasks,
-    aside: StagedWrite,
+    aside: StagedWrite | None,
     table: str,
     shapes: Sequence[ShapeWorkload],
     overview: TableOverview | None,
@@ -166,7 +166,7 @@ def _raw_columns(overview: TableOverview | None) -> frozenset[str]:
 
 def _sample(
     run_tasks: RunTasks,
-    aside: StagedWrite,
+    aside: StagedWrite | None,
     table: str,
     source: SourceTable | None,
     rows: TableRows,
@@ -176,6 +176,7 @@ def _sample(
     used = [each.dimensions for each in shapes if each.dimensions]
     measured = {pair.column for each in shapes for pair in each.pairs} - {"*"}
     if source is not None:
+        assert aside is not None
         return lake_sample(run_tasks, aside, table, source, used, measured)
     if overview is None:
         return TableSample(table, (), {}, 0.0, 0.0)

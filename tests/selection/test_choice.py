@@ -1,4 +1,4 @@
-"""k_selection against plain enumeration of all sets."""
+"""The choice of indexes against plain enumeration of all sets."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from starskip.indexes.index import Structure
-from starskip.selection.k_selection import k_selection
+from index_choice import k_selection
+from starskip.indexes.index import Index
 from starskip.selection.vote_list import Saving, VoteList, total_saving
 
-STRUCTURES = tuple(Structure("inverted", name) for name in "abcdef")
+STRUCTURES = tuple(Index("inverted", name) for name in "abcdef")
 CLOSE = {"rel": 1e-6, "abs": 1e-6}
 
 
-def subsets(bits: int) -> frozenset[Structure]:
+def subsets(bits: int) -> frozenset[Index]:
     return frozenset(item for rank, item in enumerate(STRUCTURES) if bits >> rank & 1)
 
 
-def paid(upkeep: Mapping[Structure, float] | None, chosen: frozenset[Structure]) -> float:
+def paid(upkeep: Mapping[Index, float] | None, chosen: frozenset[Index]) -> float:
     return sum((upkeep or {}).get(item, 0.0) for item in chosen)
 
 
 def enumerated_best(
     lists: Sequence[VoteList],
-    max_structures: int,
-    upkeep: Mapping[Structure, float] | None = None,
-    sizes: Mapping[Structure, int] | None = None,
+    max_indexes: int,
+    upkeep: Mapping[Index, float] | None = None,
+    sizes: Mapping[Index, int] | None = None,
     budget: int | None = None,
 ) -> float:
     """The seed's way: every set of the allowed size, as a bit pattern; returns saving less upkeep."""
@@ -38,7 +38,7 @@ def enumerated_best(
     for bits in range(1 << len(STRUCTURES)):
         chosen = subsets(bits)
         size = sum((sizes or {}).get(item, 0) for item in chosen)
-        if len(chosen) <= max_structures and (budget is None or size <= budget):
+        if len(chosen) <= max_indexes and (budget is None or size <= budget):
             best = max(best, total_saving(lists, chosen) - paid(upkeep, chosen))
     return best
 
@@ -49,7 +49,7 @@ amounts = st.integers(-50, 200).map(float)
 
 @st.composite
 def complete_lists(draw: st.DrawFn, lowest: int = -50) -> VoteList:
-    """All subsets of up to three structures; an index may make a query read more."""
+    """All subsets of up to three indexes; an index may make a query read more."""
     members = sorted(draw(st.sets(st.sampled_from(STRUCTURES), min_size=1, max_size=3)))
     savings = {}
     for bits in range(1, 1 << len(members)):
@@ -82,8 +82,8 @@ sizes_of = st.fixed_dictionaries({item: st.integers(0, 100) for item in STRUCTUR
 def test_programme_finds_what_enumeration_finds_and_keeps_every_limit(
     lists: list[VoteList],
     k: int,
-    upkeep: dict[Structure, float],
-    sizes: dict[Structure, int],
+    upkeep: dict[Index, float],
+    sizes: dict[Index, int],
     budget: int | None,
 ) -> None:
     found = k_selection(lists, k, upkeep_entries=upkeep, size_bytes=sizes, budget_bytes=budget)
@@ -96,7 +96,7 @@ def test_programme_finds_what_enumeration_finds_and_keeps_every_limit(
 
 @given(lists=vote_lists, sizes=sizes_of, budgets=st.tuples(st.integers(0, 300), st.integers(0, 300)))
 def test_a_larger_budget_never_saves_less(
-    lists: list[VoteList], sizes: dict[Structure, int], budgets: tuple[int, int]
+    lists: list[VoteList], sizes: dict[Index, int], budgets: tuple[int, int]
 ) -> None:
     # It holds with harm as well, because a budget is an upper bound: what was allowed stays allowed.
     small, large = sorted(budgets)
@@ -106,7 +106,7 @@ def test_a_larger_budget_never_saves_less(
 
 
 @given(lists=vote_lists, upkeep=upkeeps)
-def test_a_larger_k_never_saves_less(lists: list[VoteList], upkeep: dict[Structure, float]) -> None:
+def test_a_larger_k_never_saves_less(lists: list[VoteList], upkeep: dict[Index, float]) -> None:
     # "At most K": the same reason. With upkeep it is the saving less upkeep that never falls.
     nets = []
     for k in range(7):
@@ -131,7 +131,7 @@ def test_nothing_is_chosen_that_could_be_left_out_for_free(lists: list[VoteList]
 
 
 def single(name: str, entries: float) -> VoteList:
-    item = frozenset({Structure("inverted", name)})
+    item = frozenset({Index("inverted", name)})
     return VoteList("t", name, 0, {item: Saving(entries)}, is_complete=True)
 
 
@@ -152,7 +152,7 @@ def test_an_index_that_harms_another_query_more_than_it_helps_is_not_chosen() ->
 
 def test_a_new_order_of_the_rows_pays_for_what_the_old_one_saved() -> None:
     # Not all sets are listed, since a table has one order: the harm counts all the same.
-    a, b = (frozenset({Structure("sorted", name)}) for name in "ab")
+    a, b = (frozenset({Index("sorted", name)}) for name in "ab")
     asks_a = VoteList("t", "s", 0, {a: Saving(100), b: Saving(-10)}, is_complete=False)
     asks_old = VoteList("t", "u", 0, {a: Saving(-95), b: Saving(-10)}, is_complete=False)
     asks_b = VoteList("t", "v", 0, {a: Saving(0), b: Saving(60)}, is_complete=False)

@@ -1,0 +1,8 @@
+"""The family of skipping indexes: metadata of files by which queries on the lake leave files alone."""
+
+from __future__ import annotations
+
+from starskip.indexes.family import Family
+
+SKIPPING = Family(name="skipping", singular="a skipping index", plural="skipping indexes")
+"""Skipping indexes of tables of the lake."""
