@@ -12,10 +12,12 @@ from starskip.indexes.index import parse_index
 from starskip.indexes.star_tree.family import STAR_TREE
 from starskip.indexes.star_tree.report.star_tree_evidence import StarTrees
 from starskip.indexes.star_tree.star_tree_entry import STAR_TREES_KEY, star_tree_entry, star_tree_words
+from starskip.pinot.column_key import LaidOver
 from starskip.pinot.given_config import GivenConfig
 from starskip.pinot.proposed_config import KeyEdit
 from starskip.pinot.star_trees_key import StarTreesKey
 from starskip.reports.evidence import (
+    ChosenAnswer,
     ChosenIndex,
     ConfigChange,
     Index,
@@ -26,6 +28,7 @@ from starskip.reports.evidence import (
     ReasonedIndex,
     SortOrder,
 )
+from starskip.reports.evidence_json import harmless_json
 
 
 def config_change(
@@ -36,6 +39,7 @@ def config_change(
     trees: StarTrees | None = None,
     given: GivenConfig | None = None,
     families: Sequence[Family] = BUILT_IN,
+    answers: Sequence[ChosenAnswer] = (),
 ) -> ConfigChange:
     """Return the edit of the table config; ``configured`` and ``given`` are None where there is none to read.
 
@@ -65,6 +69,9 @@ def config_change(
             tuple(map(star_tree_words, (*held, *map(star_tree_entry, new_trees)))),
         )
     edits.append(KeyEdit(StarTreesKey(), [star_tree_entry(tree) for tree in new_trees]))
+    for each in answers:
+        keys[each.kind] = KeyChange(None, (harmless_json(each.config),))
+        edits.append(KeyEdit(LaidOver(each.kind), [each.config]))
     config, hidden = given.proposed(edits) if given else (None, ())
     return ConfigChange(
         keys=keys,
@@ -81,6 +88,22 @@ def config_change(
 
 def _columns(indexes: Sequence[Candidate], family: Family) -> tuple[str, ...]:
     return tuple(item.column for item in indexes if item.family == family.name)
+
+
+def chosen_answers(properties: Mapping[str, Any]) -> tuple[ChosenAnswer, ...]:
+    """Return the chosen indexes that serve whole queries; star-trees have a section of their own."""
+    return tuple(
+        ChosenAnswer(
+            kind=each["family"],
+            columns=tuple(each["columns"]),
+            saving_ratio=each["saving_ratio"],
+            size_bytes=each["size_bytes"],
+            shapes_helped=len(each["shapes"]),
+            config=each["config"],
+        )
+        for each in properties.get("answers", ())
+        if each["family"] != STAR_TREE.name
+    )
 
 
 def column_label(structure: Candidate) -> str:
@@ -134,4 +157,4 @@ def k_curve(properties: Mapping[str, Any], chosen_k: int) -> KCurve:
         )
         for point in properties["curve"]
     )
-    return KCurve(points, chosen_k, properties["stop"])
+    return KCurve(points, chosen_k, properties["stop"], properties.get("gap_ratio", 0.0))

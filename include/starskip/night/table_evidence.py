@@ -19,6 +19,7 @@ from starskip.indexes.star_tree.report.star_tree_report import star_tree_report
 from starskip.latency.latency_model import NoFit
 from starskip.latency.latency_report import NO_FIT_SENTENCES
 from starskip.night.advice_evidence import (
+    chosen_answers,
     chosen_index,
     column_label,
     config_change,
@@ -104,6 +105,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
             trees,
             given_table_config(night.table_config_paths, configs, table),
             families_of_night(night).known,
+            chosen_answers(properties),
         ),
         chosen=tuple(chosen_index(row) for row in chosen),
         k_curve=k_curve(properties, len(chosen)),
@@ -131,6 +133,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
         star_trees=trees,
         skipping=skipping_report(night, table),
         lake_only=table in lake_only_tables(night),
+        answers=chosen_answers(properties),
     )
 
 

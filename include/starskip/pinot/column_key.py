@@ -144,7 +144,7 @@ class LaidOver:
     ) -> None:
         """See ConfigKey."""
         for each in added:
-            _lay_over(document, each)
+            lay_over(document, each)
 
     def fragment(self, item: Mapping[str, Any]) -> Mapping[str, Any]:
         """See ConfigKey."""
@@ -155,16 +155,17 @@ class LaidOver:
         return fragment
 
 
-def _lay_over(document: dict[str, Any], change: Mapping[str, Any]) -> None:
+def lay_over(document: dict[str, Any], change: Mapping[str, Any]) -> None:
+    """Put the keys of ``change`` into ``document``: objects merge, lists are joined, others are replaced."""
     for key, value in change.items():
         held = document.get(key)
         if isinstance(held, dict) and isinstance(value, Mapping):
             document[key] = dict(held)
-            _lay_over(document[key], value)
+            lay_over(document[key], value)
         elif isinstance(held, list) and isinstance(value, list):
             document[key] = held + [item for item in value if item not in held]
         elif isinstance(value, Mapping):
             document[key] = {}
-            _lay_over(document[key], value)
+            lay_over(document[key], value)
         else:
             document[key] = value

@@ -158,6 +158,21 @@ class ChosenIndex:
 
 
 @dataclass(frozen=True, slots=True)
+class ChosenAnswer:
+    """A chosen index that serves whole queries, of any family but star-trees.
+
+    ``saving_ratio``: share of all entries scanned. ``config``: the keys that it sets in the table config.
+    """
+
+    kind: str
+    columns: tuple[str, ...]
+    saving_ratio: float
+    size_bytes: int | None
+    shapes_helped: int
+    config: Any = None
+
+
+@dataclass(frozen=True, slots=True)
 class KPoint:
     """The best set of at most ``k`` indexes and its predicted saving."""
 
@@ -169,11 +184,15 @@ class KPoint:
 
 @dataclass(frozen=True, slots=True)
 class KCurve:
-    """Saving by number of indexes; ``stop_reason`` is the code of why it stopped at ``chosen_k``."""
+    """Saving by number of indexes; ``stop_reason`` is the code of why it stopped at ``chosen_k``.
+
+    ``gap_ratio``: by which share another choice could be better, 0 where the chosen one is proved the best.
+    """
 
     points: tuple[KPoint, ...]
     chosen_k: int
     stop_reason: str
+    gap_ratio: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,7 +348,8 @@ class Evidence:
     ``unit``: what the optimiser maximised. ``nights``: how many nights voted, this one included; the
     saving is that of the window, older nights counting less. ``show_literals``: the setting
     that lets literals through. ``star_trees``, ``skipping``: null where the night looked at none.
-    ``lake_only``: the table has no segments, so that only ``skipping`` tells anything of it.
+    ``lake_only``: the table has no segments, so that only ``skipping`` tells anything of it. ``answers``:
+    chosen indexes of other families that serve whole queries.
     """
 
     table: str
@@ -356,6 +376,7 @@ class Evidence:
     star_trees: StarTrees | None = None
     skipping: SkippingIndexes | None = None
     lake_only: bool = False
+    answers: tuple[ChosenAnswer, ...] = ()
     schema_version: int = SCHEMA_VERSION
 
     def __post_init__(self) -> None:

@@ -62,7 +62,7 @@ def headline(evidence: Evidence) -> tuple[Piece, ...]:
         return _lake_headline(evidence, table)
     add = tuple(each for each in evidence.change.add if each.kind != STAR_TREE.name)
     drop = evidence.change.drop
-    trees, skipping = _star_trees(evidence), _skipping(evidence)
+    trees, skipping = (*_star_trees(evidence), *_answers(evidence)), _skipping(evidence)
     beside = (Piece(f" {skipping}"),) if skipping else ()
     if not add and not drop and not trees:
         if skipping:
@@ -90,7 +90,7 @@ def headline(evidence: Evidence) -> tuple[Piece, ...]:
 
 def beside_indexes(evidence: Evidence) -> str:
     """Return sentences on what was chosen beside indexes of columns, empty if nothing was."""
-    trees = "".join(piece.text for piece in _star_trees(evidence))
+    trees = "".join(piece.text for piece in (*_star_trees(evidence), *_answers(evidence)))
     return " ".join(filter(None, (trees, _skipping(evidence))))
 
 
@@ -220,6 +220,18 @@ def _star_trees(evidence: Evidence) -> tuple[Piece, ...]:
         *what,
         Piece(f": {saves} {share(sum(known))} of all entries scanned, in filters and behind them."),
     )
+
+
+def _answers(evidence: Evidence) -> tuple[Piece, ...]:
+    """Return a sentence for each other chosen index that serves whole queries."""
+    found: list[Piece] = []
+    is_first = not (evidence.star_trees and evidence.star_trees.proposed)
+    for each in evidence.answers:
+        found += [Piece("Add " if is_first else " Add "), _noun(each.kind, "", is_one=True), Piece(" on ")]
+        found += _names(each.columns)
+        found.append(Piece(f": it saves {share(each.saving_ratio)} of all entries scanned."))
+        is_first = False
+    return tuple(found)
 
 
 def _skipping(evidence: Evidence) -> str:
