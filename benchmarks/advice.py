@@ -232,7 +232,7 @@ def coverage(prediction: Predictions, model_error_ratio: float) -> tuple[float, 
 
 def report_predictions(found: Mapping[tuple[str, str], Predictions]) -> None:
     print("\npredicted against real saving over all measured sets")
-    ratio = Settings().model_error_ratio
+    ratio = Settings().advice.model_error_ratio
     print(
         f"{'table':19} {'workload':32} {'median error':>16} {'of the saving':>14} "
         f"{'inside 90 %':>12} {'half width':>11}"

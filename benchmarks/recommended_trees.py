@@ -14,6 +14,7 @@ from starskip.indexes.star_tree.recommend.candidates import candidate_trees
 from starskip.indexes.star_tree.recommend.cuboids import Dimensions
 from starskip.indexes.star_tree.recommend.lake_sample import lake_sample
 from starskip.indexes.star_tree.recommend.table_sample import TableSample
+from starskip.indexes.star_tree.settings import StarTreeSettings
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 from starskip.indexes.star_tree.tree_artefact import ARTEFACT, CURRENT
 from starskip.selection.recommendation import Budget
@@ -55,7 +56,7 @@ def recommended_trees(
     sample: TableSample, shapes: Sequence[AnswerableShape], budget: Budget, tree_budget: TreeBudget
 ) -> tuple[StarTreeConfig, ...]:
     """Return the trees that are chosen where no index is a candidate."""
-    ratio = Settings().max_tree_size_ratio
+    ratio = Settings().of(StarTreeSettings).max_tree_size_ratio
     offered = candidate_trees(sample, shapes, max_size_ratio=ratio, most=MOST_CANDIDATES)
     chosen = with_star_trees(offered.candidates, [], budget, tree_budget.total_entries, tree_budget)
     return tuple(tree.config for tree in chosen.trees)

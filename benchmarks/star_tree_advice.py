@@ -31,6 +31,7 @@ from starskip.indexes.star_tree.recommend.asked_shapes import asked_shapes
 from starskip.indexes.star_tree.recommend.simulated_tree import TreeLayout
 from starskip.indexes.star_tree.recommend.table_sample import TableSample
 from starskip.indexes.star_tree.recommend.tree_forecast import Forecaster
+from starskip.indexes.star_tree.settings import StarTreeSettings
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 from starskip.night.tune_tables import TuneRequest, scored_tables
 from starskip.selection.recommendation import Budget
@@ -105,9 +106,9 @@ def _compared(
     shapes, total = of_day
     known = [shape for shape in shapes if shape.dimensions <= sample.dimensions]
     budget = TreeBudget(
-        settings.max_star_trees,
+        settings.of(StarTreeSettings).max_star_trees,
         total,
-        settings.min_gain_ratio,
+        settings.advice.min_gain_ratio,
         # The best of all is looked for whatever its bytes, so that these cost nothing here either.
         gain_bytes=float("inf"),
     )

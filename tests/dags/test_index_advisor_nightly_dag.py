@@ -164,7 +164,7 @@ def test_a_backfill_builds_nothing_whatever_its_params_say(nightly: Any) -> None
     context["dag_run"].run_type = "backfill"
     request = night_request(context, CHECKOUT)
     assert request.job_environment() == {"STARSKIP_BUILD_INDEXES": "false"}
-    assert not request.night(datetime(2026, 11, 21, tzinfo=UTC)).settings.build_indexes
+    assert not request.night(datetime(2026, 11, 21, tzinfo=UTC)).settings.building.build_indexes
 
 
 def test_settings_travel_where_only_the_job_reads_them(nightly: Any) -> None:
@@ -246,7 +246,7 @@ def test_jobs_and_gates_are_about_the_same_night(nightly: Any, tmp_path: Path) -
     assert parsed.run_id == night.run_id
     assert frozenset(parsed.tables) == night.tables
     assert settings == night.settings
-    assert settings.max_indexes == 3
+    assert settings.advice.max_indexes == 3
 
 
 def test_the_configuration_comes_from_the_environment_then_the_variable_then_the_sample(

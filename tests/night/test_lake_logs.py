@@ -170,7 +170,7 @@ def test_a_former_night_counts_less(tmp_path: Path) -> None:
     night = night_of(tmp_path)
     for day in (date(2026, 11, 19), DAY):
         read(replace(night, run_date=day))
-    decay = night.settings.look_back_decay_ratio
+    decay = night.settings.workload.look_back_decay_ratio
     workload = lake_workload(night, "sales", night.store.snapshot)
     assert sorted(query.weight for query in workload.queries) == pytest.approx(sorted([1 + decay, decay]))
 

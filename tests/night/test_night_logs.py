@@ -75,7 +75,7 @@ def test_a_zone_that_there_is_not_is_named(zone):
 
 
 def queries_of(
-    root: Path, day: date, zone: str, *paths: str, split_bytes: int = Settings().log_split_bytes
+    root: Path, day: date, zone: str, *paths: str, split_bytes: int = Settings().log.split_bytes
 ) -> list[str]:
     night = Night(
         run_date=day,

@@ -70,7 +70,7 @@ class TunedDay:
                 each,
                 entries=entries,
                 entries_squared=squared,
-                model_error_ratio=settings.model_error_ratio,
+                model_error_ratio=settings.advice.model_error_ratio,
             )
             for each in sets
         }

@@ -89,7 +89,7 @@ class TableSource:
             overviews.update(table_overviews(sums, self.configured))
         if in_log is None and not overviews:
             raise SourceError(f"nothing to advise on: {warnings[0]}", source=self.segments_root)
-        untracked = self.settings.untracked_inverted_index
+        untracked = self.settings.scoring.untracked_inverted_index
         for table, columns in untracked_indexes(untracked).items():
             unknown = columns - overviews[table].columns.keys() if table in overviews else ()
             warnings.extend(f"table {table} has no column {name} with an index" for name in sorted(unknown))
@@ -105,7 +105,7 @@ class TableSource:
     def _read_segments(
         self, table: str, progress: Progress, sizes: list[pa.RecordBatch], warnings: list[str]
     ) -> pa.Table:
-        of_metadata = partial(metadata_sizes, index_format=index_format(self.settings.pinot_version))
+        of_metadata = partial(metadata_sizes, index_format=index_format(self.settings.scoring.pinot_version))
         damaged_segments: list[str] = []
 
         def sums(files: Iterable[SegmentFile]) -> Iterator[pa.RecordBatch]:

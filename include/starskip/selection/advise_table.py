@@ -131,13 +131,13 @@ def advise_table(
     those of the table's configuration.
     """
     parsed = [shape for shape in shapes if shape.is_parsed]
-    queries = voting_queries(shapes, settings.entries_scanned_threshold)
-    is_enough = queries >= settings.num_queries_threshold
+    queries = voting_queries(shapes, settings.workload.entries_scanned_threshold)
+    is_enough = queries >= settings.workload.num_queries_threshold
     if not is_enough:
         votes, past = votes.slice(0, 0), NO_PAST
     uses = [(parsed_shape(shape.skeleton), shape.queries) for shape in parsed]
-    kinds = settings.column_index_kinds if index_kind == "all" else [index_kind]
-    rules = rules_of(overview, settings) if overview else index_rules(settings.pinot_version)
+    kinds = settings.advice.column_index_kinds if index_kind == "all" else [index_kind]
+    rules = rules_of(overview, settings) if overview else index_rules(settings.scoring.pinot_version)
     asked = answering_indexes(uses, indexes_in_force(overview), rules) if overview else frozenset()
     tonight = night_votes(shapes, votes, overview, asked)
     earlier = past.comparable_with(tonight)
@@ -178,7 +178,7 @@ def advise_table(
     voted = {s for votes_of in window.lists for s in votes_of.structures if s.removed is None}
     without_votes: tuple[Refused, ...] = ()
     if kinds and not is_enough:
-        least = settings.num_queries_threshold
+        least = settings.workload.num_queries_threshold
         without_votes = without_enough_queries(uses, kinds[0], rules, queries, least)
     elif not overview:
         without_votes = without_segments(uses, rules)
@@ -187,7 +187,9 @@ def advise_table(
     nights = [tonight, *(votes_of for _, votes_of in earlier)]
     evidence = drop_evidence(nights)
     withheld = (
-        evidence.lack(settings.min_drop_queries, settings.max_drop_unparsed_ratio) if tonight.in_force else ""
+        evidence.lack(settings.advice.min_drop_queries, settings.advice.max_drop_unparsed_ratio)
+        if tonight.in_force
+        else ""
     )
     return TableAdvice(
         table=table,
@@ -227,7 +229,7 @@ def _typical(
 ) -> TypicalEntries | None:
     if not window.shapes:
         return None
-    ratio = settings.desirable_query_ratio
+    ratio = settings.advice.desirable_query_ratio
     chosen = [item.structure for item in recommendation.chosen]
     today = entries_percentile([], [], window.shapes, ratio)
     advised = {
@@ -242,16 +244,16 @@ def _typical(
 def _budget(
     settings: Settings, window: NightVotes, shapes: Sequence[ShapeWorkload], texts: UnloggedTexts
 ) -> Budget:
-    wanted = settings.desirable_entries_scanned_in_filter
+    wanted = settings.advice.desirable_entries_scanned_in_filter
     return Budget(
-        settings.max_indexes,
-        settings.min_gain_ratio,
-        model_error_ratio(shapes, texts, settings.model_error_ratio),
-        storage_bytes=settings.index_budget_bytes,
-        switch_gain_ratio=settings.switch_gain_ratio,
+        settings.advice.max_indexes,
+        settings.advice.min_gain_ratio,
+        model_error_ratio(shapes, texts, settings.advice.model_error_ratio),
+        storage_bytes=settings.advice.index_budget_bytes,
+        switch_gain_ratio=settings.advice.switch_gain_ratio,
         desirable=None
         if wanted is None
-        else DesirableEntries(wanted, settings.desirable_query_ratio, window.shapes),
+        else DesirableEntries(wanted, settings.advice.desirable_query_ratio, window.shapes),
     )
 
 
@@ -275,18 +277,24 @@ def _drops(
     chosen = frozenset(item.structure for item in recommendation.chosen)
     lists = [item for item in window.lists if all(s.kind != "sorted" for s in item.structures)]
     return unneeded_indexes(
-        lists, chosen, window.entries.total, in_force, window.asked, settings.max_drop_loss_ratio, evidence
+        lists,
+        chosen,
+        window.entries.total,
+        in_force,
+        window.asked,
+        settings.advice.max_drop_loss_ratio,
+        evidence,
     )
 
 
 def _baseline_ranking(
     settings: Settings, shapes: Sequence[ShapeWorkload], overview: TableOverview | None, index_kind: str
 ) -> list[Structure] | None:
-    if settings.strategy not in ("frequency", "parser") or overview is None:
+    if settings.scoring.strategy not in ("frequency", "parser") or overview is None:
         return None
-    voting = voting_shapes(shapes, settings.entries_scanned_threshold, idle_vote=False)
-    threshold = settings.selectivity_threshold
-    if settings.strategy == "frequency":
+    voting = voting_shapes(shapes, settings.workload.entries_scanned_threshold, idle_vote=False)
+    threshold = settings.scoring.selectivity_threshold
+    if settings.scoring.strategy == "frequency":
         found = frequency_scores(voting, overview, selectivity_threshold=threshold)
     else:
         order = SORTED_ORDER if index_kind == "sorted" else INVERTED_ORDER

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from starskip.indexes.index import Structure
 from starskip.indexes.star_tree.recommend.star_tree_candidates import StarTreeCandidates
+from starskip.indexes.star_tree.settings import StarTreeSettings
 from starskip.number_text import saves
 from starskip.selection.look_back import NightVotes
 from starskip.selection.past_nights import PastNights
@@ -32,11 +33,11 @@ def chosen_star_trees(
         budget,
         window.entries.total,
         TreeBudget(
-            settings.max_star_trees,
+            settings.of(StarTreeSettings).max_star_trees,
             offer.total_entries,
-            settings.min_gain_ratio,
-            settings.tree_gain_size_ratio * offer.table_bytes,
-            settings.switch_gain_ratio,
+            settings.advice.min_gain_ratio,
+            settings.of(StarTreeSettings).tree_gain_size_ratio * offer.table_bytes,
+            settings.advice.switch_gain_ratio,
         ),
         size_bytes=size_bytes,
         kept=past.star_trees,

@@ -28,6 +28,7 @@ from starskip.indexes.skipping.data_types import ORDERED, family_of
 from starskip.indexes.skipping.index_types.gap_list import GapList
 from starskip.indexes.skipping.metadata.open_metadata import open_metadata
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.indexes.skipping.settings import SkippingSettings
 from starskip.indexes.skipping.skipping_engine import SkippingEngine, skipping_engine
 from starskip.indexes.skipping.user_functions import implications
 from starskip.indexes.skipping.workload.lake_queries import LakeQuery
@@ -88,7 +89,7 @@ def _table_advice(
     lake = night.lake_tables.get(table)
     if lake is None:
         return _none("no lake table is configured"), ()
-    if "skipping" not in night.settings.index_kinds.split(","):
+    if "skipping" not in night.settings.advice.index_kinds.split(","):
         return _none("skipping indexes are not among index_kinds"), ()
     if not night.event_log_paths:
         return _none("no Spark event logs are configured (spark_event_logs)"), ()
@@ -141,7 +142,9 @@ def _advised(
     tidy_metadata(location, night)
     if any(isinstance(index, GapList) for index in candidates.indexes):
         workload = judged
-    counted = _counted(engine, lake, workload.queries, metadata, night.settings.sampled_files)
+    counted = _counted(
+        engine, lake, workload.queries, metadata, night.settings.of(SkippingSettings).sampled_files
+    )
     columns = _ordered_columns(workload)
     return advise_skipping(
         table,
@@ -214,11 +217,11 @@ def _ordered_columns(workload: LakeWorkload) -> list[str]:
 
 def _limits(night: Night, metadata: TableMetadata) -> ChoiceLimits:
     settings = night.settings
-    budget = int(float(metadata.sizes.sum()) * settings.max_skipping_size_ratio)
-    if settings.index_budget_bytes is not None:
-        budget = min(budget, settings.index_budget_bytes)
+    budget = int(float(metadata.sizes.sum()) * settings.of(SkippingSettings).max_skipping_size_ratio)
+    if settings.advice.index_budget_bytes is not None:
+        budget = min(budget, settings.advice.index_budget_bytes)
     return ChoiceLimits(
         budget_bytes=budget,
-        min_gain_ratio=settings.min_gain_ratio,
-        switch_gain_ratio=min(settings.switch_gain_ratio, settings.min_gain_ratio),
+        min_gain_ratio=settings.advice.min_gain_ratio,
+        switch_gain_ratio=min(settings.advice.switch_gain_ratio, settings.advice.min_gain_ratio),
     )
