@@ -26,7 +26,8 @@ from starskip.night.tune_tables import ScoredTables, TuneRequest, scored_tables
 from starskip.selection.advise_table import advise_table
 from starskip.selection.saving_interval import saving_interval
 from starskip.selection.vote_list import VoteList, building_lists, vote_lists
-from starskip.settings import STRATEGIES, Settings
+from starskip.settings import Settings
+from starskip.settings.advice_groups import STRATEGIES
 
 HERE = Path(__file__).parent
 SAMPLE = HERE.parent / "include" / "sample"
@@ -55,7 +56,8 @@ class Truth:
     @property
     def settings(self) -> Settings:
         """The night's settings, with the kinds of index that were measured."""
-        return Settings(index_kinds=",".join(sorted({structure.kind for structure in self.structures})))
+        kinds = ",".join(sorted({structure.kind for structure in self.structures}))
+        return Settings().changed({"advice.index_kinds": kinds})
 
     def saving(self, chosen: frozenset[Structure], cost: Mapping[frozenset[Structure], float]) -> float:
         return 1 - cost[chosen] / cost[frozenset()]
@@ -150,7 +152,7 @@ def segments_of(truth: Truth) -> str:
 
 
 def score(truth: Truth, logs: list[str], segments: str, strategy: str) -> ScoredTables:
-    settings = replace(truth.settings, strategy=strategy)
+    settings = truth.settings.changed({"scoring.strategy": strategy})
     request = TuneRequest(logs, segments, (truth.table,), {}, "all", settings)
     return scored_tables(request, lambda _, items: items)
 
@@ -162,7 +164,9 @@ def shares(truth: Truth, scored: ScoredTables, strategy: str) -> tuple[list[str]
     """
     shown, numbers = [], []
     for size in (1, 2, 3):
-        settings = replace(truth.settings, strategy=strategy, max_indexes=size, min_gain_ratio=0.0)
+        settings = truth.settings.changed(
+            {"scoring.strategy": strategy, "advice.max_indexes": size, "advice.min_gain_ratio": 0.0}
+        )
         shapes = scored.workload[truth.table]
         advice = advise_table(
             truth.table, shapes, scored.votes, scored.overviews[truth.table], settings, "all"

@@ -91,7 +91,7 @@ def _day(day: str, types: Mapping[str, pa.DataType]) -> Day:
         [TABLE],
         {},
         "inverted",
-        Settings(strategy="estimation"),
+        Settings().changed({"scoring.strategy": "estimation"}),
     )
     workload = scored_tables(request, lambda _, items: items).workload[TABLE]
     asked = asked_shapes(workload, {}, Settings())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from settings_with import settings_with
 from starskip.selection.advice_without_log import advice_without_log
 from starskip.settings import Settings
 from starskip.tables.table_overview import ColumnOverview, TableOverview
@@ -39,7 +40,7 @@ def test_the_interval_holds_the_ratio_and_ends_at_one(
 ) -> None:
     of_table = {name: weight for name, weight in weights.items() if name in table.columns}
     advice = advice_without_log(
-        table, {"t": of_table} if of_table else {}, index_kind, Settings(pinot_version=version)
+        table, {"t": of_table} if of_table else {}, index_kind, settings_with(pinot_version=version)
     )
     for recommendation in filter(None, (advice.recommendation, advice.sort_order)):
         saving = recommendation.saving
@@ -69,9 +70,9 @@ def test_a_column_that_is_sorted_in_most_segments_saves_no_more_than_it_reads(so
 def test_a_range_index_in_force_leaves_nothing_to_save_where_it_answers_equalities() -> None:
     columns = {"a": ColumnOverview("a", cardinality=1000.0)}
     table = TableOverview("t", 100, 10**6, columns, frozenset(), frozenset("a"))
-    new = advice_without_log(table, {}, "all", Settings(pinot_version="1.2")).recommendation
+    new = advice_without_log(table, {}, "all", settings_with(pinot_version="1.2")).recommendation
     assert (new.chosen, new.saving.ratio) == ((), 0.0)
-    old = advice_without_log(table, {}, "all", Settings(pinot_version="0.11")).recommendation
+    old = advice_without_log(table, {}, "all", settings_with(pinot_version="0.11")).recommendation
     assert [str(item.structure) for item in old.chosen] == ["inverted:a"]
 
 
@@ -79,5 +80,7 @@ def test_desired_entries_do_not_judge_a_guess() -> None:
     columns = {name: ColumnOverview(name, cardinality=100.0) for name in NAMES}
     table = TableOverview("t", 100, 10**6, columns, frozenset())
     plain = advice_without_log(table, {}, "inverted", Settings())
-    wished = advice_without_log(table, {}, "inverted", Settings(desirable_entries_scanned_in_filter=10**30))
+    wished = advice_without_log(
+        table, {}, "inverted", settings_with(desirable_entries_scanned_in_filter=10**30)
+    )
     assert wished.recommendation.chosen == plain.recommendation.chosen

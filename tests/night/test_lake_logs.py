@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from settings_with import settings_with
 from starskip.errors import MissingSource
 from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.skipping.advice.lake_workload import lake_workload
@@ -97,7 +98,7 @@ def test_only_queries_that_began_in_the_nights_day_count(tmp_path: Path) -> None
 
 def test_the_day_is_that_of_the_logs_time_zone(tmp_path: Path) -> None:
     write_log(tmp_path, [event(1, started_ms=NOON - 13 * HOUR), event(2, started_ms=NOON + 11 * HOUR + 1)])
-    berlin = night_of(tmp_path, settings=Settings(log_time_zone="Europe/Berlin"))
+    berlin = night_of(tmp_path, settings=settings_with(time_zone="Europe/Berlin"))
     assert read(berlin)[1]["sales"] == 1
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from gate_checks import import_great_expectations
+from settings_with import settings_with
 from starskip.night.tune_tables import TuneAnswer, TuneRequest, tune_tables
 from starskip.run.gate_verdicts import STAGES
-from starskip.settings import Settings
 
 pytestmark = pytest.mark.quality
 
@@ -28,7 +28,7 @@ def _great_expectations() -> None:
 
 
 def tuned(root: Path, log: Path, tables: tuple[str, ...] = ()) -> TuneAnswer:
-    settings = Settings(window_rows_per_table=2_048, max_simulations_per_table=300, max_indexes=2)
+    settings = settings_with(window_rows_per_table=2_048, max_simulations_per_table=300, max_indexes=2)
     request = TuneRequest([str(log)], str(root / "segments"), tables, {}, "inverted", settings)
     return tune_tables(request, lambda what, items: items)
 

@@ -10,9 +10,9 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from settings_with import settings_with
 from starskip.night.tune_tables import TuneRequest, tune_tables
 from starskip.run.gate_verdicts import STAGES
-from starskip.settings import Settings
 
 ROWS = 299_814
 QUICK, SLOW = (
@@ -48,7 +48,7 @@ def queries(broker: ModuleType, seed: int) -> list[Any]:
 def advice(folder: Path, small_store: Path, lines: list[str]) -> tuple[Any, tuple[str, ...]]:
     path = folder / "broker.log"
     path.write_text("".join(lines))
-    settings = Settings(
+    settings = settings_with(
         max_indexes=1, min_gain_ratio=0.0, window_rows_per_table=2_048, max_simulations_per_table=300
     )
     request = TuneRequest([str(path)], str(small_store / "segments"), ["lineitem"], {}, "inverted", settings)

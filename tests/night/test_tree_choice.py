@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from settings_with import settings_with
 from starskip.indexes.index import Structure
 from starskip.indexes.star_tree.recommend.candidates import CandidateTree
 from starskip.indexes.star_tree.recommend.star_tree_candidates import StarTreeCandidates
@@ -14,7 +15,6 @@ from starskip.indexes.star_tree.recommend.trees_in_force import TreesInForce
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 from starskip.selection.advise_table import TableAdvice, advise_table
 from starskip.selection.past_nights import NO_PAST, PastNights
-from starskip.settings import Settings
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
 from starskip.storage.schemas import VOTES
@@ -91,7 +91,7 @@ def advice(
         [A, B],
         votes(),
         OVERVIEW,
-        Settings(**settings),
+        settings_with(**settings),
         "all",
         past=past,
         size_bytes=SIZES,

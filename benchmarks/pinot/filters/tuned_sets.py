@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,7 @@ class TunedDay:
     def chosen(self, max_indexes: int) -> dict[str, TunedSet]:
         """Run the command, and return what it chooses by table."""
         is_single = len(self.kinds) == 1
-        settings = [*self.more, *([] if is_single else [f"index_kinds={','.join(self.kinds)}"])]
+        settings = [*self.more, *([] if is_single else [f"advice.index_kinds={','.join(self.kinds)}"])]
         command = [
             *(str(Path(sys.executable).with_name("starskip")), "tune", "--log", str(self.log)),
             *("--segments", str(self.segments), "--index", self.kinds[0] if is_single else "all"),
@@ -57,7 +57,9 @@ class TunedDay:
 
     def predicted(self, table: str, sets: Iterable[Structures]) -> Mapping[Structures, SavingInterval]:
         """Return what the same votes predict for ``sets``, chosen or not."""
-        settings = replace(Settings(), index_kinds=",".join(self.kinds), pinot_version=PINOT)
+        settings = Settings().changed(
+            {"advice.index_kinds": ",".join(self.kinds), "scoring.pinot_version": PINOT}
+        )
         request = TuneRequest([str(self.log)], str(self.segments), (table,), {}, "all", settings)
         scored = scored_tables(request, lambda _, items: items)
         lists = vote_lists(scored.votes.filter(pc.equal(scored.votes["table"], table)))

@@ -41,7 +41,7 @@ def _type(declared: Declared) -> click.ParamType[Any]:
         return click.IntRange(_whole(facts.at_least), _whole(facts.at_most))
     if declared.kind is float:
         return click.FloatRange(facts.at_least, facts.at_most)
-    if facts.choices and not facts.is_list:
+    if facts.choices:
         return click.Choice([*facts.choices, *facts.aliases])
     return click.STRING
 

@@ -1,4 +1,4 @@
-"""The groups of settings that index families bring."""
+"""Settings at their defaults, with the groups and the names of the index families that there are."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from collections.abc import Sequence
 
 from starskip.indexes.skipping.settings import SkippingSettings
 from starskip.indexes.star_tree.settings import StarTreeSettings
-from starskip.settings import Settings, SettingsGroup
-from starskip.settings.settings import default_settings
+from starskip.settings import Settings
 
-FAMILY_SETTINGS: tuple[type[SettingsGroup], ...] = (StarTreeSettings, SkippingSettings)
-"""Those of the families that ship here."""
+_KINDS = ("inverted", "range", "sorted", "star_tree", "skipping")
 
 
 def family_defaults(modules: Sequence[str] = ()) -> Settings:
-    """Return all settings at their defaults, with the groups of the families of users' ``modules``."""
+    """Return all settings at their defaults, with those of the families of users' ``modules``."""
     del modules  # no family of a user's module brings settings yet
-    return default_settings(FAMILY_SETTINGS)
+    return Settings(families=(StarTreeSettings(), SkippingSettings()), kinds=_KINDS)

@@ -125,7 +125,7 @@ def _tree_source(
     shapes: Sequence[ShapeWorkload],
     overview: TableOverview | None,
 ) -> TreeSource | None:
-    if "star_tree" not in night.settings.advice.index_kinds.split(","):
+    if not night.settings.advice.considers("star_tree"):
         return None
     rows = TableRows(night.lake_tables.get(table), night.segments_root, _known_files(night, table))
     run_tasks = EngineTasks(engine).run_tasks

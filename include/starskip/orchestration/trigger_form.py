@@ -49,7 +49,7 @@ def trigger_form(settings: Settings, tables: Sequence[str] = ()) -> dict[str, Pa
                 title=each.facts.title,
                 description=_description(each),
                 section=headings[each.group],
-                **_schema(each),
+                **_schema(each, list(each.facts.choices or settings.kinds)),
             )
             for each, _ in settings.items()
             if each.facts.title
@@ -63,7 +63,7 @@ def _description(declared: Declared) -> str:
     return f"{declared.facts.help} Use {allowed_values(declared).removesuffix(', or none')}."
 
 
-def _schema(declared: Declared) -> dict[str, Any]:
+def _schema(declared: Declared, choices: list[str]) -> dict[str, Any]:
     facts = declared.facts
     if declared.kind is bool:
         return {"type": ["null", "boolean"]}
@@ -77,7 +77,6 @@ def _schema(declared: Declared) -> dict[str, Any]:
         values = dict(facts.json_values)
         return {"type": ["null", "object"], "additionalProperties": values, "maxProperties": 1000}
     if facts.is_list:
-        choices = list(facts.choices)
         items = {"type": "string", "enum": choices}
         return {"type": ["null", "array"], "items": items, "uniqueItems": True, "examples": choices}
     text: dict[str, Any] = {"type": ["null", "string"]}

@@ -80,10 +80,11 @@ def setting(
 
     ``title``: its label in Airflow's trigger form; without one it is the same for every run, and not in the
     form. ``source``: the paper, by its title, or the benchmark that the default comes from. ``at_least`` and
-    ``at_most`` bound a number. ``choices``: the texts that there are; with ``is_list`` some of them, by
-    commas. ``aliases``: other names of choices. ``pattern`` is one that a whole text matches, ``is_valid``
-    judges what no pattern can, and ``allowed`` says both in words. ``json_values``: for a text that is a JSON
-    object, the JSON schema of its values. ``formerly``: its name while settings were flat, if that differs.
+    ``at_most`` bound a number. ``choices``: the texts that there are; ``aliases``: other names of these.
+    ``is_list``: the text holds names separated by commas, and may be given as a list. ``pattern`` is one that
+    a whole text matches, ``is_valid`` judges what no pattern can, and ``allowed`` says both in words.
+    ``json_values``: for a text that is a JSON object, the JSON schema of its values. ``formerly``: its name
+    while settings were flat, if that differs.
     """
     facts = SettingFacts(
         help,

@@ -44,12 +44,13 @@ def allowed_values(declared: Declared) -> str:
     if declared.kind is bool:
         words = "true or false"
     elif facts.choices:
-        named = ", ".join(facts.choices)
-        words = f"some of {named}, separated by commas" if facts.is_list else f"one of {named}"
+        words = f"one of {', '.join(facts.choices)}"
     elif facts.allowed:
         words = facts.allowed
     elif declared.kind is str:
         words = "a text"
+    elif facts.unit == "share":
+        words = f"a share from {facts.at_least} to {facts.at_most}"
     else:
         words = "a whole number" if declared.kind is int else "a number"
         least, most = facts.at_least, facts.at_most
@@ -113,7 +114,7 @@ def _is_allowed(declared: Declared, value: Any) -> bool:
             and (most is None or value <= most)
         )
     if facts.choices:
-        return set(value.split(",")) <= {*facts.choices} if facts.is_list else value in facts.choices
+        return value in facts.choices
     if facts.pattern and not re.fullmatch(facts.pattern, value):
         return False
     return facts.is_valid is None or facts.is_valid(value)

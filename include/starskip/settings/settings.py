@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
-from starskip.errors import ConfigError
-from starskip.settings.core_groups import (
-    AdviceSettings,
+from starskip.errors import ConfigError, printable
+from starskip.settings.advice_groups import ALL, AdviceSettings, ScoringSettings, WorkloadSettings
+from starskip.settings.declared import Declared, declared_settings
+from starskip.settings.group import SettingsGroup
+from starskip.settings.night_groups import (
     BuildingSettings,
     GateSettings,
     LatencySettings,
     LogSettings,
     ReportSettings,
     RetentionSettings,
-    ScoringSettings,
-    WorkloadSettings,
 )
-from starskip.settings.declared import Declared, declared_settings
-from starskip.settings.group import SettingsGroup
+
+_NO_GROUPS = ("families", "kinds")
 
 G = TypeVar("G", bound=SettingsGroup)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings by group, ``settings.advice.max_indexes``; ``families`` holds the groups of index families."""
+    """Settings by group, such as ``settings.advice.max_indexes``.
+
+    ``families`` holds the groups of index families. ``kinds``: the kinds of index that there are; without any
+    ``advice.index_kinds`` is not judged.
+    """
 
     log: LogSettings = field(default_factory=LogSettings)
     workload: WorkloadSettings = field(default_factory=WorkloadSettings)
@@ -38,9 +42,17 @@ class Settings:
     reports: ReportSettings = field(default_factory=ReportSettings)
     retention: RetentionSettings = field(default_factory=RetentionSettings)
     families: tuple[SettingsGroup, ...] = ()
+    kinds: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse a second group of the same name."""
+        """Refuse a second group of the same name, and a kind of index that there is not."""
+        unknown = {*self.advice.index_kinds.split(",")} - {ALL, *self.kinds}
+        if self.kinds and unknown:
+            raise ConfigError(
+                f"advice.index_kinds: {printable(min(unknown), 80)} is not allowed: use {ALL}, or some of "
+                f"{', '.join(self.kinds)}, separated by commas",
+                setting="advice.index_kinds",
+            )
         names = [group.group for group in self.groups]
         for name in names:
             if names.count(name) > 1:
@@ -49,7 +61,7 @@ class Settings:
     @property
     def groups(self) -> tuple[SettingsGroup, ...]:
         """The groups of the core and then those of the families."""
-        core = (getattr(self, each.name) for each in fields(self) if each.name != "families")
+        core = (getattr(self, each.name) for each in fields(self) if each.name not in _NO_GROUPS)
         return (*core, *self.families)
 
     def of(self, kind: type[G]) -> G:
@@ -70,11 +82,6 @@ class Settings:
         made: dict[str, Any] = {group.group: _changed(group, values) for group in self.groups}
         of_families = tuple(made.pop(group.group) for group in self.families)
         return replace(self, **made, families=of_families)
-
-
-def default_settings(families: Sequence[type[SettingsGroup]]) -> Settings:
-    """Return the defaults of the core and of the given groups of families."""
-    return Settings(families=tuple(group() for group in families))
 
 
 def _changed(group: SettingsGroup, values: Mapping[str, Any]) -> SettingsGroup:

@@ -89,7 +89,7 @@ def _table_advice(
     lake = night.lake_tables.get(table)
     if lake is None:
         return _none("no lake table is configured"), ()
-    if "skipping" not in night.settings.advice.index_kinds.split(","):
+    if not night.settings.advice.considers("skipping"):
         return _none("skipping indexes are not among index_kinds"), ()
     if not night.event_log_paths:
         return _none("no Spark event logs are configured (spark_event_logs)"), ()

@@ -1,59 +1,21 @@
-"""The settings that no index family brings, group by group."""
+"""The groups of settings that decide the advice: which queries count, what is advised, how it is scored."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from zoneinfo import ZoneInfo
 
 from starskip.settings.declared import setting
 from starskip.settings.group import SettingsGroup
 
 STRATEGIES = ("leapfrog", "estimation", "parser", "frequency")
-STRATEGY_ALIASES = {"freq": "frequency"}
+ALL = "all"
+
+_STRATEGY_ALIASES = {"freq": "frequency"}
 """The name that Pinot's own tuner has for it."""
-INDEX_KINDS = ("inverted", "range", "sorted", "star_tree", "skipping")
-
+_COLUMN_KINDS = ("inverted", "range", "sorted")
 _TUNER = "Automated inverted index recommendation"
-_MOST_DAYS, _MOST_HOURS = 3_650, 87_600
+_MOST_DAYS = 3_650
 """Ten years: what calendars can count back."""
-
-
-def is_time_zone(name: str) -> bool:
-    """Tell whether ``name`` is one of the IANA's."""
-    try:
-        ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
-        return False
-    return True
-
-
-@dataclass(frozen=True, slots=True)
-class LogSettings(SettingsGroup):
-    """Settings of reading query logs."""
-
-    group = "log"
-    heading = "How query logs are read"
-    had_flat_names = True
-
-    time_zone: str = setting(
-        "UTC",
-        "Time zone whose clock the log shows, and whose day a night is.",
-        allowed="an IANA time zone such as UTC or Europe/Berlin",
-        is_valid=is_time_zone,
-        formerly="log_time_zone",
-    )
-    read_neighbouring_days: bool = setting(
-        True,
-        "Whether {run_date} in a path of a log stands for the days beside the night too.",
-        formerly="read_neighbouring_logs",
-    )
-    split_bytes: int = setting(
-        32 * 1024 * 1024,
-        "Part of a plain log file that one task reads.",
-        unit="bytes",
-        at_least=1,
-        formerly="log_split_bytes",
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +89,12 @@ class AdviceSettings(SettingsGroup):
     had_flat_names = True
 
     index_kinds: str = setting(
-        ",".join(INDEX_KINDS),
-        "Kinds of index that are considered, separated by commas.",
+        ALL,
+        "Kinds of index that are considered.",
         title="Kinds of index",
-        choices=INDEX_KINDS,
         is_list=True,
+        pattern=r"[a-z]\w*(,[a-z]\w*)*",
+        allowed=f"{ALL}, or names of kinds separated by commas",
     )
     max_indexes: int = setting(
         8,
@@ -215,7 +178,11 @@ class AdviceSettings(SettingsGroup):
     @property
     def column_index_kinds(self) -> list[str]:
         """The kinds of index that stand on one column."""
-        return [kind for kind in self.index_kinds.split(",") if kind not in ("star_tree", "skipping")]
+        return [kind for kind in _COLUMN_KINDS if self.considers(kind)]
+
+    def considers(self, kind: str) -> bool:
+        """Tell whether indexes of ``kind`` may be advised."""
+        return self.index_kinds == ALL or kind in self.index_kinds.split(",")
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +199,7 @@ class ScoringSettings(SettingsGroup):
         title="Strategy",
         source=f"{_TUNER}, II.2 and II.3",
         choices=STRATEGIES,
-        aliases=STRATEGY_ALIASES,
+        aliases=_STRATEGY_ALIASES,
     )
     pinot_version: str = setting(
         "0.11",
@@ -293,120 +260,4 @@ class ScoringSettings(SettingsGroup):
         "Simulations of a table, one for each query and segment; beyond, a query runs on some segments.",
         unit="simulations a table",
         at_least=1,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class LatencySettings(SettingsGroup):
-    """Settings of the latency model."""
-
-    group = "latency"
-    heading = "When savings are told in time"
-    had_flat_names = True
-
-    r2_threshold: float = setting(
-        0.7,
-        "R², centred and out of sample, below which savings are entries scanned, which are not time.",
-        title="Least R² of the latency model",
-        unit="R²",
-        source=f"{_TUNER}, II.1",
-        at_least=0,
-        at_most=1,
-        formerly="latency_r2_threshold",
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class BuildingSettings(SettingsGroup):
-    """Settings of what is built and proved."""
-
-    group = "building"
-    heading = "What is built and checked"
-    had_flat_names = True
-
-    build_indexes: bool = setting(
-        True,
-        "Whether what is chosen for tables of the lake is built. A backfill never builds.",
-        title="Build",
-    )
-    verified_instances: int = setting(
-        3,
-        "Queries of each shape, those that scanned most, that are answered with the index and by a scan.",
-        title="Queries answered both ways",
-        unit="queries a shape",
-        at_least=1,
-        at_most=1_000,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class GateSettings(SettingsGroup):
-    """Settings of the quality gates."""
-
-    group = "gates"
-    heading = "What stops a table"
-    had_flat_names = True
-
-    max_rejected_ratio: float = setting(
-        0.05,
-        "Share of the log's records that no format explains.",
-        title="Most rejected log records",
-        unit="share",
-        at_least=0,
-        at_most=1,
-    )
-    max_unparsed_ratio: float = setting(
-        0.5,
-        "Share of a table's queries whose filter is not understood.",
-        title="Most unparsed queries",
-        unit="share",
-        at_least=0,
-        at_most=1,
-    )
-    max_damaged_ratio: float = setting(
-        0.2,
-        "Share of a table's segments that cannot be read.",
-        title="Most damaged segments",
-        unit="share",
-        at_least=0,
-        at_most=1,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class ReportSettings(SettingsGroup):
-    """Settings of what reports show."""
-
-    group = "reports"
-    heading = "What reports show"
-    had_flat_names = True
-
-    show_literals: bool = setting(
-        False,
-        "Whether reports show the values in queries, which may be personal data.",
-        title="Show literals",
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class RetentionSettings(SettingsGroup):
-    """Settings of what is kept of old nights."""
-
-    group = "retention"
-    heading = "What is kept"
-    had_flat_names = True
-
-    nights: int = setting(
-        90,
-        "Nights that each table keeps of every artefact; its newest one always stays.",
-        unit="nights",
-        at_least=1,
-        formerly="retention_nights",
-    )
-    vacuum_grace_hours: int = setting(
-        24,
-        "How long files stay that no manifest names, since readers may be slow.",
-        unit="hours",
-        at_least=1,
-        at_most=_MOST_HOURS,
     )
