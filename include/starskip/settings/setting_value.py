@@ -103,21 +103,23 @@ def _is_allowed(declared: Declared, value: Any) -> bool:
     facts = declared.facts
     if value is None:
         return declared.is_optional
+    if isinstance(value, bool) != (declared.kind is bool):
+        return False
     if declared.kind in (int, float):
-        least, most = facts.at_least, facts.at_most
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        # An integer may be larger than any float.
-        return bool(
-            is_number
-            and (isinstance(value, int) or isfinite(value))
-            and (least is None or value >= least)
-            and (most is None or value <= most)
-        )
+        return isinstance(value, int | declared.kind) and _is_within(value, facts.at_least, facts.at_most)
+    if declared.kind is bool or not isinstance(value, str):
+        return declared.kind is bool
     if facts.choices:
         return value in facts.choices
     if facts.pattern and not re.fullmatch(facts.pattern, value):
         return False
     return facts.is_valid is None or facts.is_valid(value)
+
+
+def _is_within(value: float, least: float | None, most: float | None) -> bool:
+    # An integer may be larger than any float, which isfinite does not take.
+    is_number = isinstance(value, int) or isfinite(value)
+    return is_number and (least is None or value >= least) and (most is None or value <= most)
 
 
 def _refused(declared: Declared, raw: Any) -> ConfigError:

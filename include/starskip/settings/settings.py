@@ -46,10 +46,10 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Refuse a second group of the same name, and a kind of index that there is not."""
-        unknown = {*self.advice.index_kinds.split(",")} - {ALL, *self.kinds}
-        if self.kinds and unknown:
+        asked = self.advice.index_kinds
+        if self.kinds and not {*asked.split(",")} <= {ALL, *self.kinds}:
             raise ConfigError(
-                f"advice.index_kinds: {printable(min(unknown), 80)} is not allowed: use {ALL}, or some of "
+                f"advice.index_kinds: {printable(asked, 80)} is not allowed: use {ALL}, or some of "
                 f"{', '.join(self.kinds)}, separated by commas",
                 setting="advice.index_kinds",
             )
