@@ -10,7 +10,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from settings_with import settings_with
+from settings_with import settings_document, settings_with
 from starskip.errors import ConfigError
 from starskip.indexes.family_settings import family_defaults
 from starskip.indexes.skipping.settings import SkippingSettings
@@ -240,10 +240,7 @@ def test_settings_are_what_they_are_read_back_as_from_every_place(values: dict[s
     environment = {**settings_environment(texts), "PATH": "/"}
     assert laid_over(environment_overrides(environment, DEFAULTS, warn=unexpected)) == settings
     assert laid_over(dict(f"{place}={text}".split("=", 1) for place, text in texts.items())) == settings
-    nested: dict[str, dict[str, Any]] = {}
-    for each, value in settings.items():
-        nested.setdefault(each.group, {})[each.name] = "none" if value is None else value
-    assert laid_over(yaml.safe_load(yaml.safe_dump(nested))) == settings
+    assert laid_over(yaml.safe_load(yaml.safe_dump(settings_document(settings)))) == settings
 
 
 def test_settings_that_are_made_with_a_value_that_no_night_can_run_with_are_refused() -> None:

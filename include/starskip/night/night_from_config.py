@@ -162,9 +162,9 @@ def _lake_table(document: ConfigDocument, place: str, table: object, values: Any
             key, f"{place} must have a path, and may have casts, format, options and logged_as"
         )
     entry = ConfigDocument(document.path, values, {}, ())
-    casts = {str(column): str(name) for column, name in entry.mapping("casts").items()}
+    casts = entry.mapping("casts")
     for name in casts.values():
-        if not _is_type(name):
+        if not _is_type(str(name)):
             raise document.error(
                 key, f"{place}: casts: {name!r} is no type such as string, int32, int64, double or date32"
             )
@@ -173,7 +173,7 @@ def _lake_table(document: ConfigDocument, place: str, table: object, values: Any
         raise document.error(key, f"{place}: format {file_format!r} is none of {', '.join(_FORMATS)}")
     return LakeTable(
         document.beside(entry.text("path")),
-        casts,
+        {str(column): str(name) for column, name in casts.items()},
         file_format,
         {str(name): _option(value) for name, value in entry.mapping("options").items()},
         tuple(entry.texts("logged_as")),
