@@ -118,7 +118,7 @@ def test_params_that_make_sense_are_taken(nightly: Any, given: dict[str, Any]) -
         {"tables": ["x" * 201]},
         {"scoring.strategy": "guess"},
         {"advice.max_indexes": 0},
-        {"advice.max_indexes": 1001},
+        {"building.verified_instances": 1001},
         {"advice.max_indexes": 2.5},
         {"advice.min_gain_ratio": -0.1},
         {"gates.max_damaged_ratio": 1.1},

@@ -78,7 +78,7 @@ REFUSED: dict[str, list[Any]] = {
     "workload.query_weights": [2, {"lineitem": "twice"}, {"lineitem": -1}, ["lineitem"]],
     "scoring.pinot_version": ["latest", "1", "0.11; drop"],
     "advice.index_kinds": [["bitmap"], "inverted", ["inverted", "inverted"]],
-    "advice.max_indexes": [0, 1_001, 2.5, "8"],
+    "advice.max_indexes": [0, -8, 2.5, "8"],
     "advice.min_gain_ratio": [-0.1, 1.1],
     "advice.index_budget_bytes": [0, "50 MB"],
     "advice.desirable_entries_scanned_in_filter": [0],

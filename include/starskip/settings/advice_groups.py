@@ -103,7 +103,6 @@ class AdviceSettings(SettingsGroup):
         unit="indexes a table",
         source=f"{_TUNER}, II.3 C",
         at_least=1,
-        at_most=1_000,
     )
     min_gain_ratio: float = setting(
         0.005,
