@@ -13,7 +13,7 @@ PORT     ?= 8080
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup java night test test-fast lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-tree-matching bench-skipping bench-skipping-scale requirements ui clean
+.PHONY: help setup java night test test-fast lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-tree-matching bench-skipping bench-skipping-scale requirements settings-page ui clean
 
 help: ## Show what there is to call (this list)
 	@echo "Usage: make TARGET [NAME=VALUE ...]"
@@ -75,6 +75,9 @@ bench-skipping-scale: java $(INSTALLED) ## Print what planning costs with up to 
 requirements: $(INSTALLED) ## Resolve requirements.in and requirements-dev.in anew into the pinned .txt files
 	@.venv/bin/uv pip compile --quiet --no-header --no-annotate --python-version 3.11 requirements.in -o requirements.txt
 	@grep -v '^-e' requirements.txt | .venv/bin/uv pip compile --quiet --no-header --no-annotate --python-version 3.11 -c - requirements-dev.in -o requirements-dev.txt
+
+settings-page: $(INSTALLED) ## Write docs/settings.md anew, out of the declarations of the settings
+	@.venv/bin/starskip settings --format markdown > docs/settings.md
 
 ui: java $(INSTALLED) $(LAKE) ## Start Airflow's web page for this checkout, until Ctrl-C (PORT=8080)
 	@$(PYTHON) -m starskip.orchestration.airflow_ui --port "$(PORT)"

@@ -27,7 +27,8 @@ from starskip.night.tune_tables import ScoredTables, TuneRequest, scored_tables
 from starskip.selection.advise_table import TableQuestion, advise_table
 from starskip.selection.saving_interval import saving_interval
 from starskip.selection.vote_list import VoteList, building_lists, vote_lists
-from starskip.settings import STRATEGIES, Settings
+from starskip.settings import Settings
+from starskip.settings.advice_groups import STRATEGIES
 
 HERE = Path(__file__).parent
 SAMPLE = HERE.parent / "include" / "sample"
@@ -56,7 +57,8 @@ class Truth:
     @property
     def settings(self) -> Settings:
         """The night's settings, with the kinds of index that were measured."""
-        return Settings(index_kinds=",".join(sorted({index.family for index in self.indexes})))
+        kinds = ",".join(sorted({index.family for index in self.indexes}))
+        return Settings().changed({"advice.index_kinds": kinds})
 
     def saving(self, chosen: frozenset[Index], cost: Mapping[frozenset[Index], float]) -> float:
         return 1 - cost[chosen] / cost[frozenset()]
@@ -151,7 +153,7 @@ def segments_of(truth: Truth) -> str:
 
 
 def score(truth: Truth, logs: list[str], segments: str, strategy: str) -> ScoredTables:
-    settings = replace(truth.settings, strategy=strategy)
+    settings = truth.settings.changed({"scoring.strategy": strategy})
     request = TuneRequest(logs, segments, (truth.table,), {}, families_named("all"), settings)
     return scored_tables(request, lambda _, items: items)
 
@@ -163,7 +165,9 @@ def shares(truth: Truth, scored: ScoredTables, strategy: str) -> tuple[list[str]
     """
     shown, numbers = [], []
     for size in (1, 2, 3):
-        settings = replace(truth.settings, strategy=strategy, max_indexes=size, min_gain_ratio=0.0)
+        settings = truth.settings.changed(
+            {"scoring.strategy": strategy, "advice.max_indexes": size, "advice.min_gain_ratio": 0.0}
+        )
         shapes = scored.workload[truth.table]
         advice = advise_table(
             TableQuestion(truth.table, shapes, scored.votes, scored.overviews[truth.table], settings)
@@ -233,7 +237,7 @@ def coverage(prediction: Predictions, model_error_ratio: float) -> tuple[float, 
 
 def report_predictions(found: Mapping[tuple[str, str], Predictions]) -> None:
     print("\npredicted against real saving over all measured sets")
-    ratio = Settings().model_error_ratio
+    ratio = Settings().advice.model_error_ratio
     print(
         f"{'table':19} {'workload':32} {'median error':>16} {'of the saving':>14} "
         f"{'inside 90 %':>12} {'half width':>11}"

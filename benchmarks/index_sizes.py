@@ -30,7 +30,7 @@ WANTED_ERROR = 0.20
 
 def predictions(table: str, segments_root: str, real: Sizes) -> dict[int, list[Sizes]]:
     """Return predicted sizes by the number of segments read, once for each segment to start with."""
-    form = index_format(Settings().pinot_version)
+    form = index_format(Settings().scoring.pinot_version)
     columns = sorted({index.column for index in real})
     known, sampled = [], []
     for file in list_segments(segments_root, [table]):

@@ -16,6 +16,7 @@ from starskip.indexes.star_tree.recommend.cuboids import Dimensions
 from starskip.indexes.star_tree.recommend.lake_sample import lake_sample
 from starskip.indexes.star_tree.recommend.star_tree_offer import answer_of
 from starskip.indexes.star_tree.recommend.table_sample import TableSample
+from starskip.indexes.star_tree.settings import StarTreeSettings
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 from starskip.indexes.star_tree.tree_artefact import ARTEFACT, CURRENT
 from starskip.selection.chosen_answers import AnswerTerms, chosen_answers
@@ -57,7 +58,7 @@ def recommended_trees(
     sample: TableSample, shapes: Sequence[AnswerableShape], budget: Budget, terms: AnswerTerms
 ) -> tuple[StarTreeConfig, ...]:
     """Return the trees that are chosen where no index is a candidate."""
-    ratio = Settings().max_tree_size_ratio
+    ratio = Settings().of(StarTreeSettings).max_tree_size_ratio
     offered = candidate_trees(sample, shapes, max_size_ratio=ratio, most=MOST_CANDIDATES)
     candidates = list(map(answer_of, offered.candidates))
     chosen = chosen_answers(candidates, [], budget, terms.total_entries, {STAR_TREE.name: terms})

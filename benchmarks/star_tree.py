@@ -36,6 +36,7 @@ from starskip.indexes.star_tree.build.tree_order import TreeOrder
 from starskip.indexes.star_tree.recommend.asked_shape import AskedShape
 from starskip.indexes.star_tree.serving.answer_sql import Answer, answer_sql
 from starskip.indexes.star_tree.serving.tree_set import TreeSet, open_trees
+from starskip.indexes.star_tree.settings import StarTreeSettings
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 from starskip.selection.chosen_answers import AnswerTerms
 from starskip.selection.recommendation import Budget
@@ -172,9 +173,12 @@ def _advised(session: SparkSession, data: Path, data_bytes: int) -> tuple[StarTr
     shapes = answerable_shapes(asked, types, "lineitem")
     settings = Settings()
     total = sum(each.entries_scanned for each in asked)
-    budget = Budget(0, settings.min_gain_ratio, 0.0, storage_bytes=round(SPACE_RATIO * data_bytes))
+    budget = Budget(0, settings.advice.min_gain_ratio, 0.0, storage_bytes=round(SPACE_RATIO * data_bytes))
     limits = AnswerTerms(
-        total, settings.min_gain_ratio, MOST_TREES, settings.tree_gain_size_ratio * data_bytes
+        total,
+        settings.advice.min_gain_ratio,
+        MOST_TREES,
+        settings.of(StarTreeSettings).tree_gain_size_ratio * data_bytes,
     )
     sample = sample_for(SparkEngine(session), "lineitem", source, shapes)
     return recommended_trees(sample, shapes, budget, limits)

@@ -32,6 +32,7 @@ from starskip.indexes.star_tree.recommend.asked_shapes import asked_shapes
 from starskip.indexes.star_tree.recommend.simulated_tree import TreeLayout
 from starskip.indexes.star_tree.recommend.table_sample import TableSample
 from starskip.indexes.star_tree.recommend.tree_forecast import Forecaster
+from starskip.indexes.star_tree.settings import StarTreeSettings
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 from starskip.night.tune_tables import TuneRequest, scored_tables
 from starskip.selection.chosen_answers import AnswerTerms
@@ -91,7 +92,7 @@ def _day(day: str, types: Mapping[str, pa.DataType]) -> Day:
         [TABLE],
         {},
         families_named("inverted"),
-        Settings(strategy="estimation"),
+        Settings().changed({"scoring.strategy": "estimation"}),
     )
     workload = scored_tables(request, lambda _, items: items).workload[TABLE]
     asked = asked_shapes(workload, {}, Settings())
@@ -106,7 +107,7 @@ def _compared(
     shapes, total = of_day
     known = [shape for shape in shapes if shape.dimensions <= sample.dimensions]
     # The best of all is looked for whatever its bytes, so that these cost nothing here either.
-    budget = AnswerTerms(total, settings.min_gain_ratio, settings.max_star_trees)
+    budget = AnswerTerms(total, settings.advice.min_gain_ratio, settings.of(StarTreeSettings).max_star_trees)
     configs = recommended_trees(sample, known, Budget(1, 0.0, 0.0), budget)
     shares, times = [], []
     for judged, judge in judges.items():

@@ -50,8 +50,8 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG, CronDataIntervalTimetable, TriggerRule, chain, task
 from airflow.sdk.exceptions import AirflowFailException
+from starskip.orchestration.configured_form import configured_form
 from starskip.orchestration.failed_tasks import failed_tasks, task_states
-from starskip.orchestration.night_params import night_params
 from starskip.orchestration.night_request import night_request
 from starskip.orchestration.progress_line import show_progress
 from starskip.orchestration.spark_stage_operator import SparkStageOperator
@@ -115,7 +115,7 @@ with DAG(
     start_date=datetime(2026, 1, 1, tzinfo=UTC),
     catchup=False,
     max_active_runs=1,
-    params=night_params(),
+    params=configured_form(CHECKOUT),
     default_args={"owner": "starskip", "retries": 1, "retry_delay": timedelta(seconds=30)},
     tags=["starskip", "nightly"],
 ):

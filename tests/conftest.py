@@ -142,7 +142,8 @@ def sample_lake(sample_rows: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 def sample_casts() -> dict[str, str]:
     """The types that the sample's configuration reads columns of ``sample_lake`` as."""
     config = Path(__file__).parents[1] / "include" / "config" / "night.yaml"
-    casts: dict[str, str] = yaml.safe_load(config.read_text())["lake_tables"]["lineitem"]["casts"]
+    sources = yaml.safe_load(config.read_text())["sources"]
+    casts: dict[str, str] = sources["lake_tables"]["lineitem"]["casts"]
     return casts
 
 

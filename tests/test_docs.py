@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 from click import Choice, Group, Option, Parameter
 from starskip.cli.main import _COMMANDS
-from starskip.settings import Settings
+from starskip.indexes.family_settings import family_defaults
+from starskip.settings.settings_page import settings_page
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -33,7 +33,7 @@ def test_every_option_of_a_command_is_in_its_table(command: str) -> None:
     rows = re.findall(r"^\| `(--[\w-]+)", text, flags=re.MULTILINE)
     assert set(rows) == options - {"-h", "--help"}
     for each in parameters:
-        if isinstance(each.type, Choice) and each.name in ("strategy", "index_kind", "name"):
+        if isinstance(each.type, Choice) and each.name in ("scoring__strategy", "index_kind", "name"):
             assert all(choice in text for choice in each.type.choices)
 
 
@@ -44,7 +44,7 @@ def test_every_make_target_is_told() -> None:
 
 
 def test_defaults_of_settings_are_those_of_the_code() -> None:
-    defaults = {item.name: getattr(Settings(), item.name) for item in fields(Settings)}
+    defaults = {declared.name: value for declared, value in family_defaults().items()}
     told = re.findall(r"`(\w+)` \(([\d.,]+)[^\d.,]", COMPUTED)
     assert len(told) > 15
     for name, value in told:
@@ -52,6 +52,11 @@ def test_defaults_of_settings_are_those_of_the_code() -> None:
     names = re.findall(r"`(\w+_\w+)`", COMPUTED)
     named = {name for name in names if not name.startswith(("index_map", "l_"))}
     assert named <= defaults.keys()
+
+
+def test_the_page_of_settings_is_the_declarations() -> None:
+    page = (DOCS / "settings.md").read_text(encoding="utf-8")
+    assert page == settings_page(family_defaults()), "make settings-page"
 
 
 @pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.stem)

@@ -37,7 +37,8 @@ main(["parse-log", "x"])
 def night(tmp_path: Path, deep_store: Path, logs: Path) -> Path:
     path = tmp_path / "night.yaml"
     path.write_text(
-        f"artefacts: tiny/store\nsegments_root: {deep_store}\nlog_paths: '{logs}/broker-2026-11-20.log.gz'\n"
+        "store: {artefacts: tiny/store}\n"
+        f"sources: {{segments_root: {deep_store}, log_paths: '{logs}/broker-2026-11-20.log.gz'}}\n"
     )
     return path
 

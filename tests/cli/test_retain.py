@@ -23,7 +23,8 @@ YEAR_S = 365 * 86_400
 @pytest.fixture
 def store(tmp_path: Path) -> ArtefactStore:
     (tmp_path / "night.yaml").write_text(
-        "artefacts: artefacts\nsegments_root: segments\nsettings: {retention_nights: 3}\n"
+        "store: {artefacts: artefacts}\nsources: {segments_root: segments}\n"
+        "settings: {retention: {nights: 3}}\n"
     )
     store = ArtefactStore(LocalStorage(tmp_path / "artefacts"))
     for night in NIGHTS:
@@ -90,16 +91,16 @@ def test_a_number_that_makes_no_sense_is_refused(call: Call, tmp_path: Path, nig
 def test_a_setting_that_makes_no_sense_is_named(
     call: Call, store: ArtefactStore, tmp_path: Path, monkeypatch: Any
 ) -> None:
-    monkeypatch.setenv("STARSKIP_RETENTION_NIGHTS", "0")
+    monkeypatch.setenv("STARSKIP_RETENTION__NIGHTS", "0")
     result = call("retain", "--config", str(tmp_path / "night.yaml"), "--dry-run")
     assert result.exit_code == 3
-    assert "retention_nights must be at least 1, not 0" in result.stderr
+    assert "retention.nights: 0 is not allowed: use a whole number of at least 1" in result.stderr
 
 
 def test_a_place_where_nothing_is_stored_is_named(call: Call, tmp_path: Path) -> None:
     config = tmp_path / "night.yaml"
-    config.write_text("artefacts: artefakts\nsegments_root: segments\n")
+    config.write_text("store: {artefacts: artefakts}\nsources: {segments_root: segments}\n")
     result = call("retain", "--config", str(config))
     assert result.exit_code == 3
-    assert f"nothing is stored at {tmp_path}/artefakts: check `artefacts` in {config}" in result.stderr
+    assert f"nothing is stored at {tmp_path}/artefakts: check `store.artefacts` in {config}" in result.stderr
     assert not (tmp_path / "artefakts").exists()

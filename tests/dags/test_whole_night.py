@@ -95,13 +95,15 @@ def house(sample_lake: Path, sample_casts: dict[str, str], tmp_path_factory: pyt
     folder = tmp_path_factory.mktemp("house")
     shutil.copytree(CHECKOUT / "include" / "sample", folder / "sample")
     (folder / "night.yaml").write_text(
-        "artefacts: artefacts\nlog_paths: [sample/logs]\nsegments_root: sample/segments\n"
-        "table_configs: [sample/config/airlineStats_table.json, sample/config/lineitem_table.json]\n"
-        "settings: {min_gain_ratio: 0.05, verified_instances: 1}\n"
-        "spark_event_logs: [sample/spark_events]\nskipping_metadata_root: skipping\n"
-        "spark_conf: {spark.driver.memory: 1g, spark.driver.maxResultSize: 16m}\n"
-        f"lake_tables: {{lineitem: {{path: '{sample_lake}', casts: {sample_casts}, "
+        "store: {artefacts: artefacts}\n"
+        "sources:\n  log_paths: [sample/logs]\n  segments_root: sample/segments\n"
+        "  table_configs: [sample/config/airlineStats_table.json, sample/config/lineitem_table.json]\n"
+        "  spark_event_logs: [sample/spark_events]\n"
+        f"  lake_tables: {{lineitem: {{path: '{sample_lake}', casts: {sample_casts}, "
         "logged_as: 'file:/lake/lineitem'}}\n"
+        "skipping: {metadata_root: skipping}\n"
+        "spark: {conf: {spark.driver.memory: 1g, spark.driver.maxResultSize: 16m}}\n"
+        "settings: {advice: {min_gain_ratio: 0.05}, building: {verified_instances: 1}}\n"
     )
     return House(folder)
 
@@ -279,7 +281,7 @@ def test_an_unknown_table_fails_at_once_with_the_names_of_those_there_are(
 
 
 def test_a_param_that_makes_no_sense_is_refused_in_one_line(house: House, second: object) -> None:
-    ran = house.run("--set", "max_indexes=0")
+    ran = house.run("--set", "advice.max_indexes=0")
     assert ran.returncode == 1
-    assert ran.stderr.startswith("Error: Invalid input for param max_indexes: 0 is less than the minimum")
+    assert ran.stderr.startswith("Error: Invalid input for param advice.max_indexes: 0 is less than the ")
     assert "starskip |" not in ran.stdout

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from settings_with import settings_with
 from starskip.execution.local_engine import LocalEngine
 from starskip.quality.check_stage import check_stage
 from starskip.run.gate_verdicts import STAGES
@@ -24,7 +25,7 @@ from starskip.storage.storage_for import storage_for
 
 SAMPLE = Path(__file__).parents[2] / "include" / "sample"
 LOG = SAMPLE / "logs" / "broker-2026-11-20.log.gz"
-QUICK = Settings(window_rows_per_table=2_048, max_simulations_per_table=300, max_sampled_segments=2)
+QUICK = settings_with(window_rows_per_table=2_048, max_simulations_per_table=300, max_sampled_segments=2)
 _LINE = (
     "2026/11/20 10:00:00.000 INFO [BaseBrokerRequestHandler] [executor-1] requestId=1,table={table},timeMs=5,"
     "docs=10/299814,entries={entries}/10,segments(queried/processed/matched/consumingQueried/"

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from index_choice import in_force
+from settings_with import settings_with
 from starskip.indexes.families import families_named
 from starskip.selection.advice_without_log import advice_without_log
 from starskip.settings import Settings
@@ -44,7 +45,7 @@ def test_the_interval_holds_the_ratio_and_ends_at_one(
         table,
         {"t": of_table} if of_table else {},
         families_named(index_kind),
-        Settings(pinot_version=version),
+        settings_with(pinot_version=version),
     )
     for recommendation in filter(None, (advice.recommendation, advice.sort_order)):
         saving = recommendation.saving
@@ -74,9 +75,13 @@ def test_a_column_that_is_sorted_in_most_segments_saves_no_more_than_it_reads(so
 def test_a_range_index_in_force_leaves_nothing_to_save_where_it_answers_equalities() -> None:
     columns = {"a": ColumnOverview("a", cardinality=1000.0)}
     table = TableOverview("t", 100, 10**6, columns, in_force(ranges="a"))
-    new = advice_without_log(table, {}, families_named("all"), Settings(pinot_version="1.2")).recommendation
+    new = advice_without_log(
+        table, {}, families_named("all"), settings_with(pinot_version="1.2")
+    ).recommendation
     assert (new.chosen, new.saving.ratio) == ((), 0.0)
-    old = advice_without_log(table, {}, families_named("all"), Settings(pinot_version="0.11")).recommendation
+    old = advice_without_log(
+        table, {}, families_named("all"), settings_with(pinot_version="0.11")
+    ).recommendation
     assert [str(item.index) for item in old.chosen] == ["inverted:a"]
 
 
@@ -85,6 +90,6 @@ def test_desired_entries_do_not_judge_a_guess() -> None:
     table = TableOverview("t", 100, 10**6, columns)
     plain = advice_without_log(table, {}, families_named("inverted"), Settings())
     wished = advice_without_log(
-        table, {}, families_named("inverted"), Settings(desirable_entries_scanned_in_filter=10**30)
+        table, {}, families_named("inverted"), settings_with(desirable_entries_scanned_in_filter=10**30)
     )
     assert wished.recommendation.chosen == plain.recommendation.chosen

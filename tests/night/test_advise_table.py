@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from index_choice import advised, in_force
+from settings_with import settings_with
 from starskip.indexes.index import Index, parse_index
 from starskip.selection.advise_table import TableAdvice
 from starskip.selection.look_back import NightVotes
 from starskip.selection.past_nights import NO_PAST, PastNights, night_votes
-from starskip.settings import Settings
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
 from starskip.storage.schemas import VOTES
@@ -81,7 +81,7 @@ def advice(
     **settings: Any,
 ) -> TableAdvice:
     shapes = list({voter.shape_id: voter for voter, _, _ in rows}.values()) + list(others)
-    return advised("t", shapes, votes(rows), overview, Settings(**settings), "all", past=before)
+    return advised("t", shapes, votes(rows), overview, settings_with(**settings), "all", past=before)
 
 
 def chosen(found: TableAdvice) -> list[str]:

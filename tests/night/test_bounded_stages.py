@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from settings_with import settings_with
 from starskip.cost.planned_votes import sampled_files
 from starskip.errors import CapExceeded
 from starskip.execution.local_engine import LocalEngine, LocalRows
 from starskip.pinot.segments.segment_files import list_segments
 from starskip.run.gate_verdicts import STAGES
-from starskip.settings import Settings
 
 NUMBERS = pa.schema([("n", pa.int64())])
 
@@ -72,7 +71,7 @@ def test_of_more_shapes_than_the_cap_the_busiest_stay_and_the_rest_still_counts(
         path.unlink()
     query = "SELECT COUNT(*) FROM lineitem WHERE l_suppkey = 1 AND x{} = 2"
     lab.log(*[log_line("lineitem", query.format(number), entries=number) for number in range(1, 41)])
-    lab.settings = replace(lab.settings, max_shapes_per_table=5)
+    lab.settings = settings_with(lab.settings, max_shapes_per_table=5)
     night = lab.run(stages=STAGES[:-1])
     snapshot = night.store.snapshot("workload", night.date_text)
     shapes = {row["text"]: row for row in snapshot.read_table(["lineitem"]).to_pylist()}
@@ -85,12 +84,12 @@ def test_of_more_shapes_than_the_cap_the_busiest_stay_and_the_rest_still_counts(
 
 
 def test_simulations_are_shared_out_over_segments_the_same_at_every_run(lab: Any) -> None:
-    lab.settings = replace(Settings(), window_rows_per_table=2_048, max_simulations_per_table=60)
+    lab.settings = settings_with(window_rows_per_table=2_048, max_simulations_per_table=60)
     lab.run(stages=STAGES[:4])
     first = lab.published("votes")
     lab.run(stages=STAGES[3:4])
     assert lab.published("votes") == first
-    lab.settings = replace(lab.settings, max_simulations_per_table=20_000)
+    lab.settings = settings_with(lab.settings, max_simulations_per_table=20_000)
     lab.run(stages=STAGES[3:4])
     assert lab.published("votes") != first
 
@@ -98,6 +97,6 @@ def test_simulations_are_shared_out_over_segments_the_same_at_every_run(lab: Any
 def test_fewer_segments_are_sampled_than_there_are(lab: Any) -> None:
     files = list_segments(lab.segments)
     some = sampled_files(
-        str(lab.segments), ["lineitem", "airlineStats"], replace(lab.settings, max_sampled_segments=2)
+        str(lab.segments), ["lineitem", "airlineStats"], settings_with(lab.settings, max_sampled_segments=2)
     )
     assert [file.segment for file in some] == [files[0].segment, files[1].segment, files[3].segment]

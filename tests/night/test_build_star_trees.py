@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from settings_with import settings_with
 from starskip.errors import NotPlainFiles, SourceOutage, StorageError, UnsupportedQuery
 from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.star_tree.serving.answer_sql import answer_sql
@@ -16,7 +17,6 @@ from starskip.lake.lake_table import LakeTable
 from starskip.night import build_star_trees as stage_module
 from starskip.night.build_star_trees import build_star_trees
 from starskip.run.night import StageResult
-from starskip.settings import Settings
 
 Config = Callable[..., dict[str, Any]]
 
@@ -135,7 +135,7 @@ def test_a_table_without_a_lake_table_is_pinots_to_build(tree_house: Any, star_t
     ("changes", "reason"),
     [
         ({"run_date": date(2026, 11, 19)}, "only the newest night builds, which is 2026-11-20"),
-        ({"settings": Settings(build_indexes=False)}, "this run advises and builds nothing"),
+        ({"settings": settings_with(build_indexes=False)}, "this run advises and builds nothing"),
     ],
 )
 def test_an_older_night_and_a_backfill_build_nothing(

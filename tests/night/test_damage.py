@@ -314,6 +314,6 @@ def test_thousands_of_shapes_in_a_log(lab: Any, log_line: Line, sound: Mapping[s
     lab.log(*[log_line("lineitem", query.format(number)) for number in range(2_500)])
     lab.run()
     workload = lab.night().store.snapshot("workload", "2026-11-20").read_table(["lineitem"])
-    assert len(workload) == lab.settings.max_shapes_per_table + 1
+    assert len(workload) == lab.settings.workload.max_shapes_per_table + 1
     assert lab.report("lineitem")["summary"]["queries"] == 896 + 2_500
     assert_other_table_is_unchanged(lab, sound)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from settings_with import settings_with
 from starskip.errors import StorageError
 from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.star_tree.serving.tree_set import open_trees
@@ -21,7 +22,7 @@ from starskip.storage.manifest import Part
 
 
 def test_clock_that_runs_a_day_ahead_takes_nothing_from_a_run_beside(lab: Any) -> None:
-    night = lab.night(started_at=datetime.now(UTC), settings=replace(lab.settings, retention_nights=1))
+    night = lab.night(started_at=datetime.now(UTC), settings=settings_with(lab.settings, nights=1))
     for day in ("2026-11-01", "2026-11-02"):
         aside = night.store.staged_write("votes", day)
         parts = {"lineitem": Part((aside.write_file("lineitem", "f", b"x"),))}

@@ -9,10 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from settings_with import settings_with
 from starskip.cost import sampled_index_sizes as sampling
 from starskip.cost.index_sizes import sizes_of
 from starskip.indexes.index import Index, parse_index
-from starskip.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "include" / "sample"
@@ -39,7 +39,7 @@ def whole(lab: Any, **settings: Any) -> Any:
     return lab.night(
         log_paths=[str(SAMPLE / "logs" / "broker-2026-11-20.log.gz")],
         segments_root=str(SAMPLE / "segments"),
-        settings=Settings(window_rows_per_table=2_048, max_simulations_per_table=300, **settings),
+        settings=settings_with(window_rows_per_table=2_048, max_simulations_per_table=300, **settings),
     )
 
 

@@ -8,19 +8,23 @@ import random
 import subprocess
 import sys
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import starskip
+from settings_with import settings_document
 
 KILL_COUNT = int(os.environ.get("STARSKIP_KILL_COUNT", "6"))
 
 
 def _started(lab: Any) -> subprocess.Popen[bytes]:
     config = lab.root / "night.yaml"
-    document = {"artefacts": "artefacts", "log_paths": ["logs"], "segments_root": "segments"}
-    config.write_text(json.dumps({**document, "settings": asdict(lab.settings)}))
+    document = {
+        "store": {"artefacts": "artefacts"},
+        "sources": {"log_paths": ["logs"], "segments_root": "segments"},
+        "settings": settings_document(lab.settings),
+    }
+    config.write_text(json.dumps(document))
     command = [sys.executable, "-c", "from starskip.cli.main import main; main()", "stage", "all"]
     return subprocess.Popen(
         [*command, "--config", str(config), "--run-date", "2026-11-20"],

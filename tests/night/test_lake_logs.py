@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from settings_with import settings_with
 from starskip.errors import MissingSource
 from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.skipping.advice.lake_workload import lake_workload
@@ -97,7 +98,7 @@ def test_only_queries_that_began_in_the_nights_day_count(tmp_path: Path) -> None
 
 def test_the_day_is_that_of_the_logs_time_zone(tmp_path: Path) -> None:
     write_log(tmp_path, [event(1, started_ms=NOON - 13 * HOUR), event(2, started_ms=NOON + 11 * HOUR + 1)])
-    berlin = night_of(tmp_path, settings=Settings(log_time_zone="Europe/Berlin"))
+    berlin = night_of(tmp_path, settings=settings_with(time_zone="Europe/Berlin"))
     assert read(berlin)[1]["sales"] == 1
 
 
@@ -170,7 +171,7 @@ def test_a_former_night_counts_less(tmp_path: Path) -> None:
     night = night_of(tmp_path)
     for day in (date(2026, 11, 19), DAY):
         read(replace(night, run_date=day))
-    decay = night.settings.look_back_decay_ratio
+    decay = night.settings.workload.look_back_decay_ratio
     workload = lake_workload(night, "sales", night.store.snapshot)
     assert sorted(query.weight for query in workload.queries) == pytest.approx(sorted([1 + decay, decay]))
 

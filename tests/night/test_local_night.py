@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from settings_with import settings_with
 from starskip.errors import SourceError
 from starskip.run.gate_verdicts import ARTEFACT_OF, STAGES
 from starskip.settings import Settings
@@ -73,7 +74,7 @@ def test_literals_are_masked_unless_they_are_asked_for(lab: Any, log_line: Calla
     night = lab.run()
     assert lab.report("lineitem")["summary"]["queries"] == 3
     assert not any(b"SECRET" in content for content in lab.published("reports").values())
-    lab.run(replace(night, settings=replace(night.settings, show_literals=True)), STAGES[-1:])
+    lab.run(replace(night, settings=settings_with(night.settings, show_literals=True)), STAGES[-1:])
     assert b"SECRET-7" in lab.published("reports")["lineitem"]
 
 
@@ -95,7 +96,7 @@ def test_a_night_of_some_tables_touches_their_parts_alone(lab: Any) -> None:
     lab.run()
     before = {name: lab.night().store.snapshot(name, "2026-11-20").manifest for name in ARTEFACT_OF.values()}
     lab.log("2026/11/20 10:00:00.000 what is this\n")
-    lab.run(lab.night(tables=frozenset({"lineitem"}), settings=replace(lab.settings, max_indexes=1)))
+    lab.run(lab.night(tables=frozenset({"lineitem"}), settings=settings_with(lab.settings, max_indexes=1)))
     for name, manifest in before.items():
         after = lab.night().store.snapshot(name, "2026-11-20").manifest
         assert after.parts["airlineStats"] == manifest.parts["airlineStats"], name

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from gate_checks import import_great_expectations
+from settings_with import settings_with
 from starskip.indexes.families import families_named
 from starskip.night.tune_tables import TuneAnswer, TuneRequest, tune_tables
 from starskip.run.gate_verdicts import STAGES
-from starskip.settings import Settings
 
 pytestmark = pytest.mark.quality
 
@@ -29,7 +29,7 @@ def _great_expectations() -> None:
 
 
 def tuned(root: Path, log: Path, tables: tuple[str, ...] = ()) -> TuneAnswer:
-    settings = Settings(window_rows_per_table=2_048, max_simulations_per_table=300, max_indexes=2)
+    settings = settings_with(window_rows_per_table=2_048, max_simulations_per_table=300, max_indexes=2)
     request = TuneRequest(
         [str(log)], str(root / "segments"), tables, {}, families_named("inverted"), settings
     )

@@ -6,7 +6,6 @@ import gzip
 import os
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from settings_with import settings_with
 from starskip.errors import ConfigError, SourceError
 from starskip.execution.local_engine import LocalEngine
 from starskip.night.parse_query_logs import parse_query_logs
@@ -71,16 +71,16 @@ def test_a_missing_file_of_the_night_is_told_and_without_neighbours_an_error(log
 @pytest.mark.parametrize("zone", ["Mars/Phobos", "", "../../etc/passwd", "/etc/localtime", "UTC\n", "Europe"])
 def test_a_zone_that_there_is_not_is_named(zone):
     with pytest.raises(ConfigError, match=r"log_time_zone .* is no time zone such as UTC or Europe/Berlin"):
-        Settings(log_time_zone=zone)
+        settings_with(time_zone=zone)
 
 
 def queries_of(
-    root: Path, day: date, zone: str, *paths: str, split_bytes: int = Settings().log_split_bytes
+    root: Path, day: date, zone: str, *paths: str, split_bytes: int = Settings().log.split_bytes
 ) -> list[str]:
     night = Night(
         run_date=day,
         store=ArtefactStore(storage_for(str(root / "artefacts"))),
-        settings=Settings(log_time_zone=zone, log_split_bytes=split_bytes),
+        settings=settings_with(time_zone=zone, split_bytes=split_bytes),
         started_at=datetime(2027, 1, 1, tzinfo=UTC),
         run_id="test",
         log_paths=[f"{root}/{path}" for path in paths],
@@ -236,7 +236,7 @@ def test_events_of_the_night_beside_a_log_in_a_whole_night(lab: Any) -> None:
         '{"query": "SELECT 1 FROM lineitem"}\n',
         name="events-2026-11-20.json",
     )
-    night = lab.run(lab.night(settings=replace(lab.settings, log_time_zone="Europe/Berlin")), STAGES[:2])
+    night = lab.run(lab.night(settings=settings_with(lab.settings, time_zone="Europe/Berlin")), STAGES[:2])
     counts = lab.results["parse_query_logs"].counts
     assert (counts["queries"], counts["outside_run_date"]) == (1481 + 50, 1)
     assert "1 log records rejected: incomplete_event" in lab.warnings

@@ -22,11 +22,14 @@ from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 
 CONFIG = """
-artefacts: {place}/artefacts
-log_paths: ["{place}/logs"]
-segments_root: {place}/segments
-table_configs: ["{place}/configs/lineitem.json"]
-settings: {{window_rows_per_table: 2048, max_simulations_per_table: 300, max_sampled_segments: 2}}
+store:
+  artefacts: {place}/artefacts
+sources:
+  log_paths: ["{place}/logs"]
+  segments_root: {place}/segments
+  table_configs: ["{place}/configs/lineitem.json"]
+settings:
+  scoring: {{window_rows_per_table: 2048, max_simulations_per_table: 300, max_sampled_segments: 2}}
 """
 TABLE_CONFIG = {
     "tableName": "lineitem_OFFLINE",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from settings_with import settings_with
 from starskip.errors import SourceError
 from starskip.lake.lake_table import LakeTable
 from starskip.night.look_for_log import look_for_log
@@ -91,7 +92,7 @@ def test_the_end_of_a_night_takes_old_nights_away_and_says_how_many(lab: Any) ->
         night,
         run_date=date(2026, 11, 21),
         started_at=datetime.now(UTC),
-        settings=replace(night.settings, retention_nights=1, look_back_nights=1),
+        settings=settings_with(night.settings, nights=1, look_back_nights=1),
     )
     (path,) = lab.logs.iterdir()
     day = gzip.decompress(path.read_bytes()).decode()

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from settings_with import settings_with
 from starskip.errors import StorageOutage
 from starskip.indexes.index import Index
 from starskip.run.night import Night
 from starskip.selection.past_nights import night_votes, past_nights
-from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part
 from starskip.storage.schemas import RECOMMENDATIONS, VOTES, WORKLOAD
@@ -28,7 +28,7 @@ def night_of(tmp_path: Path) -> Callable[..., Night]:
     store = ArtefactStore(storage_for(str(tmp_path)))
 
     def build(day: int, **settings: object) -> Night:
-        changed = replace(Settings(), **settings)  # type: ignore[arg-type]
+        changed = settings_with(**settings)
         return Night(date(2026, 11, day), store, changed, datetime(2026, 11, day, 3, tzinfo=UTC), "test")
 
     return build

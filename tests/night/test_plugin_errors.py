@@ -31,7 +31,7 @@ def test_what_a_module_raises_names_it_and_its_line_but_no_literal(lab: Any, lab
     night = lab.night(skipping_modules=["labels_of_a_user"])
     with pytest.raises(StarskipError) as raised, plugin_errors(night):
         labels.label("a secret")
-    assert str(raised.value) == "module labels_of_a_user of skipping_modules, line 4: raised ValueError"
+    assert str(raised.value) == "module labels_of_a_user of skipping.modules, line 4: raised ValueError"
 
 
 def test_what_others_raise_stays_as_it_is(lab: Any, labels: Any) -> None:

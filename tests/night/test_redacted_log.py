@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from gate_checks import import_great_expectations
 from redacted_log import redacted_log
+from settings_with import settings_with
 from starskip.indexes.families import families_named
 from starskip.night.tune_tables import TuneAnswer, TuneRequest, tune_tables
-from starskip.settings import Settings
 
 pytestmark = pytest.mark.quality
 
@@ -25,7 +25,7 @@ def _great_expectations() -> None:
 
 
 def tuned(log: Path, **settings: Any) -> TuneAnswer:
-    given = Settings(**{"window_rows_per_table": 8_192, "max_simulations_per_table": 800, **settings})
+    given = settings_with(**{"window_rows_per_table": 8_192, "max_simulations_per_table": 800, **settings})
     request = TuneRequest([str(log)], str(SAMPLE / "segments"), (), {}, families_named("inverted"), given)
     return tune_tables(request, lambda what, items: items)
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from settings_with import settings_with
 from starskip.night.expire_snapshots import expire_snapshots
 from starskip.storage.manifest import Part
 
@@ -44,7 +45,7 @@ def test_its_old_nights_go_and_those_of_other_tables_stay(lab: Any) -> None:
     night = lab.night(
         tables=frozenset({"lineitem"}),
         started_at=datetime.now(UTC),
-        settings=replace(lab.settings, retention_nights=1),
+        settings=settings_with(lab.settings, nights=1),
     )
     for day in ("2026-11-01", "2026-11-02"):
         aside = night.store.staged_write("reports", day)

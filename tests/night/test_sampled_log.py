@@ -10,10 +10,10 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from settings_with import settings_with
 from starskip.indexes.families import families_named
 from starskip.night.tune_tables import TuneRequest, tune_tables
 from starskip.run.gate_verdicts import STAGES
-from starskip.settings import Settings
 
 ROWS = 299_814
 QUICK, SLOW = (
@@ -49,7 +49,7 @@ def queries(broker: ModuleType, seed: int) -> list[Any]:
 def advice(folder: Path, small_store: Path, lines: list[str]) -> tuple[Any, tuple[str, ...]]:
     path = folder / "broker.log"
     path.write_text("".join(lines))
-    settings = Settings(
+    settings = settings_with(
         max_indexes=1, min_gain_ratio=0.0, window_rows_per_table=2_048, max_simulations_per_table=300
     )
     request = TuneRequest(

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from index_choice import trees_of, with_star_trees
+from settings_with import settings_with
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.star_tree.recommend.asked_shapes import asked_shapes
@@ -202,7 +203,7 @@ def test_failed_queries_and_other_nights_count_as_they_do_for_indexes() -> None:
     assert (asked.queries, asked.entries_scanned) == (6, 6 * (ROWS + 100))
     (asked,) = asked_shapes([shape], {shape.shape_id: ShapeEntries(20.0, 20.0 * ROWS)}, Settings())
     assert (asked.queries, asked.entries_scanned) == (12, 12 * (ROWS + 100))
-    (asked,) = asked_shapes([shape], {}, Settings(post_filter_entry_weight=0.5))
+    (asked,) = asked_shapes([shape], {}, settings_with(post_filter_entry_weight=0.5))
     assert asked.entries_scanned == 6 * (ROWS + 50)
     assert asked_shapes([logged(BY_SHOP, failed=10)], {}, Settings()) == []
 

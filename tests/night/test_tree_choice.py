@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from index_choice import trees_of
+from settings_with import settings_with
 from starskip.indexes.answer import AnswerOffer, TableQueries
 from starskip.indexes.families import BUILT_IN, FamilyChoice
 from starskip.indexes.index import Index
@@ -19,7 +20,6 @@ from starskip.pinot.table_config import TableConfig
 from starskip.selection.advise_table import TableQuestion, advise_table
 from starskip.selection.past_nights import NO_PAST, PastNights
 from starskip.selection.table_advice import TableAdvice
-from starskip.settings import Settings
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
 from starskip.storage.schemas import VOTES
@@ -96,7 +96,7 @@ def advice(
             [A, B],
             votes(),
             OVERVIEW,
-            Settings(**settings),
+            settings_with(**settings),
             FamilyChoice(known, known),
             past=past,
             size_bytes=SIZES,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import index_choice
 import pytest
+from settings_with import settings_with
 from starskip.cost.estimation_votes import estimation_votes
 from starskip.cost.planned_votes import candidate_indexes
 from starskip.indexes.access_paths import AccessPaths
 from starskip.indexes.families import families_named
-from starskip.settings import Settings
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
 from starskip.tables.table_overview import ColumnOverview, TableOverview
@@ -39,7 +39,7 @@ def test_the_advised_column_takes_the_entries_of_its_queries(
     index_kind: str, queries_of_b: int, advised: float
 ) -> None:
     shapes = [shape("a", 60), shape("b", queries_of_b)]
-    settings = Settings(max_indexes=1)
+    settings = settings_with(max_indexes=1)
     candidates = candidate_indexes(TABLE, families_named(index_kind).asked, settings)
     votes = estimation_votes(shapes, TABLE, candidates, (), AccessPaths())
     advice = index_choice.advised("t", shapes, votes, TABLE, settings, index_kind)

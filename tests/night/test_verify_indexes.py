@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from settings_with import settings_with
 from starskip.errors import SourceError, StorageError, exit_code
 from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.star_tree.serving import star_tree as star_tree_module
 from starskip.night.build_star_trees import build_star_trees
 from starskip.night.verify_indexes import verify_indexes
 from starskip.run.night import StageResult
-from starskip.settings import Settings
 
 Config = Callable[..., dict[str, Any]]
 PAIRS = ["COUNT__*", "SUM__price", "AVG__price", "DISTINCTCOUNTHLL__user", "PERCENTILEEST__user"]
@@ -85,7 +85,7 @@ def test_what_no_tree_claims_is_not_asked(house: Any) -> None:
 def test_of_a_shape_those_queries_are_asked_that_scanned_most(house: Any) -> None:
     days = [f"SELECT COUNT(*) FROM sales WHERE day = '2026-11-0{i}'" for i in range(1, 6)]
     house.ask("SELECT SUM(price) FROM sales WHERE day > '2026'", *days)
-    house.changes["settings"] = Settings(verified_instances=2)
+    house.changes["settings"] = settings_with(verified_instances=2)
     run(house)
     rows = house.rows("verdicts")
     assert [row["instance"] for row in rows] == [1, 2, 1]
@@ -160,7 +160,7 @@ def test_arithmetic_with_an_approximate_value_has_no_bound_to_be_held_to(house: 
 
 def test_a_night_that_built_nothing_checks_nothing(house: Any, star_tree_config: Config) -> None:
     house.ask(EXACT)
-    house.changes["settings"] = Settings(build_indexes=False)
+    house.changes["settings"] = settings_with(build_indexes=False)
     build_star_trees(LocalEngine(), house.night)
     assert run(house).counts["shapes"] == 0
 

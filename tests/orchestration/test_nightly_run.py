@@ -33,7 +33,7 @@ def night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     """``make night`` with tasks that do nothing and end as told."""
     from starskip.orchestration import nightly_run
 
-    (tmp_path / "night.yaml").write_text("artefacts: artefacts\nsegments_root: .\n")
+    (tmp_path / "night.yaml").write_text("store: {artefacts: artefacts}\nsources: {segments_root: .}\n")
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "of the caller")
     monkeypatch.setenv("STARSKIP_CONFIG", str(tmp_path / "night.yaml"))

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from gate_checks import failed_checks, import_great_expectations, remove_check
+from settings_with import settings_with
 from starskip.execution.local_engine import LocalEngine
 from starskip.night.build_star_trees import build_star_trees
 from starskip.night.collect_segment_metadata import collect_segment_metadata
@@ -88,7 +89,7 @@ class Lab:
         return replace(sample_night(self.root, self.run_date, self.tables), **self.changes)
 
     def settings(self, **values: Any) -> None:
-        self.changes["settings"] = replace(Settings(), **values)
+        self.changes["settings"] = settings_with(**values)
 
     def rows(self, artefact: str, table: str = TABLE) -> Rows:
         return self.night.store.snapshot(artefact, self.night.date_text).read_table([table]).to_pylist()

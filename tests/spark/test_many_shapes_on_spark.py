@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from settings_with import settings_with
 from starskip.execution.engine import Engine
 from starskip.execution.local_engine import LocalEngine
 from starskip.night.collect_segment_metadata import collect_segment_metadata
 from starskip.night.parse_query_logs import parse_query_logs
 from starskip.night.score_votes import score_votes
 from starskip.run.night import Night
-from starskip.settings import Settings
 from starskip.spark.spark_engine import SparkEngine
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
@@ -34,7 +33,7 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Night:
     found = Night(
         run_date=date(2026, 11, 20),
         store=ArtefactStore(storage_for(str(tmp_path_factory.mktemp("night")))),
-        settings=replace(Settings(), max_shapes_per_table=4),
+        settings=settings_with(max_shapes_per_table=4),
         started_at=datetime(2026, 11, 21, 2, tzinfo=UTC),
         run_id="test",
         log_paths=[str(SAMPLE / "logs")],

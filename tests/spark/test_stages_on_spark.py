@@ -71,9 +71,10 @@ def nights(
     for name, engine in engines.items():
         config = folder / f"{name}.yaml"
         config.write_text(
-            f"artefacts: {name}\nlog_paths: ['{SAMPLE}/logs']\nsegments_root: '{SAMPLE}/segments'\n"
-            f"table_configs: ['{SAMPLE}/config/airlineStats_table.json']\n"
-            f"lake_tables: {{lineitem: {{path: '{sample_lake}', casts: {sample_casts}}}}}\n"
+            f"store: {{artefacts: {name}}}\nsources:\n"
+            f"  log_paths: ['{SAMPLE}/logs']\n  segments_root: '{SAMPLE}/segments'\n"
+            f"  table_configs: ['{SAMPLE}/config/airlineStats_table.json']\n"
+            f"  lake_tables: {{lineitem: {{path: '{sample_lake}', casts: {sample_casts}}}}}\n"
         )
         started_at = datetime(2026, 11, 21, 2, tzinfo=UTC)
         found[name] = night_from_config(config, NightArguments(date(2026, 11, 20), "test", started_at), {})

@@ -121,8 +121,9 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> House:
     house = House(tmp_path_factory.mktemp("house"))
     sample = CHECKOUT / "include" / "sample"
     (house.folder / "night.yaml").write_text(
-        f"artefacts: artefacts\nlog_paths: [{sample}/logs]\nsegments_root: {sample}/segments\n"
-        f"table_configs: [{sample}/config/lineitem_table.json]\n"
+        "store: {artefacts: artefacts}\n"
+        f"sources: {{log_paths: [{sample}/logs], segments_root: {sample}/segments,\n"
+        f"  table_configs: [{sample}/config/lineitem_table.json]}}\n"
     )
     stages = ["stage", "all", "--config", str(house.folder / "night.yaml"), "--run-date", NIGHT]
     run([str(Path(sys.executable).with_name("starskip")), *stages], house.environment)

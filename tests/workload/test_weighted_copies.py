@@ -13,6 +13,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from index_choice import advised, in_force
+from settings_with import settings_with
 from starskip.cost.baseline_scores import frequency_scores, parser_scores
 from starskip.cost.estimation_votes import estimation_votes
 from starskip.cost.leapfrog_votes import leapfrog_votes
@@ -22,7 +23,6 @@ from starskip.indexes.access_paths import AccessPaths
 from starskip.indexes.index import Index, by_column, drop_of
 from starskip.selection.entries_percentile import entries_percentile
 from starskip.selection.past_nights import night_votes
-from starskip.settings import Settings
 from starskip.storage.schemas import WORKLOAD
 from starskip.tables.row_window import ColumnWindow, RowWindow
 from starskip.tables.table_overview import ColumnOverview, TableOverview
@@ -51,7 +51,7 @@ TABLE = TableOverview(
     {name: ColumnOverview(name, cardinality=10.0) for name in ("a", "b", "held")},
     in_force({"held"}),
 )
-SETTINGS = Settings(min_gain_ratio=0.0, model_error_ratio=0.0)
+SETTINGS = settings_with(min_gain_ratio=0.0, model_error_ratio=0.0)
 
 
 def _window() -> RowWindow:

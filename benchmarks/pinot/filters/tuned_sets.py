@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +58,9 @@ class TunedDay:
 
     def predicted(self, table: str, sets: Iterable[Structures]) -> Mapping[Structures, SavingInterval]:
         """Return what the same votes predict for ``sets``, chosen or not."""
-        settings = replace(Settings(), index_kinds=",".join(self.kinds), pinot_version=PINOT)
+        settings = Settings().changed(
+            {"advice.index_kinds": ",".join(self.kinds), "scoring.pinot_version": PINOT}
+        )
         request = TuneRequest(
             [str(self.log)], str(self.segments), (table,), {}, families_named("all"), settings
         )
@@ -73,7 +75,7 @@ class TunedDay:
                 each,
                 entries=entries,
                 entries_squared=squared,
-                model_error_ratio=settings.model_error_ratio,
+                model_error_ratio=settings.advice.model_error_ratio,
             )
             for each in sets
         }

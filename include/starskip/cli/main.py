@@ -25,6 +25,7 @@ _COMMANDS = {
     "skipping": ("starskip.cli.skipping", "skipping"),
     "stage": ("starskip.cli.stage", "stage"),
     "retain": ("starskip.cli.retain", "retain"),
+    "settings": ("starskip.cli.settings", "settings"),
 }
 """Imported when they are called, so that ``--help`` and a mistyped option answer at once."""
 
@@ -110,6 +111,7 @@ def main() -> None:
     starskip stage select_indexes --config night.yaml --run-date 2026-11-18
                                                    one stage of the night by hand
     starskip retain --config night.yaml --dry-run  which old nights would go
+    starskip settings                              all settings with defaults, units and bounds
 
     Exit codes: 0 done, 1 try again (a store that does not answer, a full disk), 2 wrong arguments,
     3 wrong input (one line on stderr says what),

@@ -197,7 +197,7 @@ def restore(path: str, indexes: Sequence[str], root: str | None) -> None:
 @click.option(
     "--grace-hours",
     type=click.FloatRange(min=0),
-    default=float(Settings().vacuum_grace_hours),
+    default=float(Settings().retention.vacuum_grace_hours),
     show_default=True,
     help="Leave what queries and writers of the last hours may use.",
 )

@@ -22,12 +22,12 @@ def baseline_ranking(
     families: Sequence[Family],
 ) -> list[Index] | None:
     """Return the indexes of the first family, best first; None for strategies that are no baseline."""
-    if settings.strategy not in ("frequency", "parser") or overview is None or not families:
+    if settings.scoring.strategy not in ("frequency", "parser") or overview is None or not families:
         return None
     family = families[0]
-    voting = voting_shapes(shapes, settings.entries_scanned_threshold, idle_vote=False)
-    threshold = settings.selectivity_threshold
-    if settings.strategy == "frequency":
+    voting = voting_shapes(shapes, settings.workload.entries_scanned_threshold, idle_vote=False)
+    threshold = settings.scoring.selectivity_threshold
+    if settings.scoring.strategy == "frequency":
         found = frequency_scores(voting, overview, selectivity_threshold=threshold)
     else:
         is_order = family.path is not None and family.path.reorders

@@ -100,7 +100,7 @@ def candidate_indexes(overview: TableOverview, families: Sequence[Family], setti
         Index(family.name, name)
         for family in families
         for name in candidate_columns(overview, family)
-        if is_selective(overview.columns[name], settings.selectivity_threshold)
+        if is_selective(overview.columns[name], settings.scoring.selectivity_threshold)
     }
     names = {family.name for family in families}
     dropped = {drop_of(item) for item in indexes_in_force(overview) if item.family in names}
@@ -130,7 +130,7 @@ def rules_of(
         and column.cardinality is not None
         and column.cardinality < REGEXP_DICTIONARY_VALUES
     )
-    return access_paths(settings.pinot_version, frozenset(short), families)
+    return access_paths(settings.scoring.pinot_version, frozenset(short), families)
 
 
 def table_plans(
@@ -150,7 +150,7 @@ def table_plans(
             rules_of(overview, settings, families.known),
             shapes_of,
             overview,
-            settings.entries_scanned_threshold,
+            settings.workload.entries_scanned_threshold,
         )
         for table, overview in overviews.items()
     }
@@ -164,7 +164,7 @@ def planned_votes(
     Strategy estimation, and any other where there are no segments (``segments_root`` empty), takes them
     from cardinalities.
     """
-    if settings.strategy == "estimation" or not segments_root:
+    if settings.scoring.strategy == "estimation" or not segments_root:
         return engine.rows_of_items(sorted(plans), partial(_estimation, plans, _vote_rules(settings)), VOTES)
     files = sampled_files(segments_root, plans, settings)
     samples = list(_samples(files, settings))
@@ -174,7 +174,9 @@ def planned_votes(
 
 def _vote_rules(settings: Settings) -> VoteRules:
     return VoteRules(
-        settings.exclusive_vote_ratio, settings.sufficient_column_scans, settings.incremental_column_scans
+        settings.scoring.exclusive_vote_ratio,
+        settings.scoring.sufficient_column_scans,
+        settings.scoring.incremental_column_scans,
     )
 
 
@@ -193,7 +195,7 @@ def sampled_files(segments_root: str, tables: Iterable[str], settings: Settings)
     files: list[SegmentFile] = []
     for table in sorted(tables):
         of_table = list_segments(segments_root, [table])
-        count = min(len(of_table), settings.max_sampled_segments)
+        count = min(len(of_table), settings.scoring.max_sampled_segments)
         files.extend(of_table[position * len(of_table) // count] for position in range(count))
     return files
 
@@ -218,9 +220,9 @@ class _Sample:
 def _samples(files: Sequence[SegmentFile], settings: Settings) -> Iterator[_Sample]:
     for _, of_table in groupby(files, key=lambda file: file.table):
         segments = list(of_table)
-        rows = max(settings.window_rows_per_table // len(segments), _MIN_WINDOW_ROWS)
+        rows = max(settings.scoring.window_rows_per_table // len(segments), _MIN_WINDOW_ROWS)
         for position, file in enumerate(segments):
-            yield _Sample(file, position, len(segments), rows, settings.max_simulations_per_table)
+            yield _Sample(file, position, len(segments), rows, settings.scoring.max_simulations_per_table)
 
 
 def _estimate(plans: Mapping[str, TablePlan], samples: Iterable[_Sample]) -> Iterator[pa.RecordBatch]:

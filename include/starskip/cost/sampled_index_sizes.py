@@ -34,7 +34,7 @@ def sampled_index_sizes(
 ) -> pa.Table:
     """Return INDEX_SIZES of the columns that queries filter on, from evenly spread segments."""
     files = _few_where_large(sampled_files(segments_root, plans, settings))
-    size = partial(_sizes, plans, index_format(settings.pinot_version))
+    size = partial(_sizes, plans, index_format(settings.scoring.pinot_version))
     rows = engine.rows_of_items(files, size, INDEX_SIZES)
     return rows.merge(["table"], merge_index_sizes, INDEX_SIZES).gather("index sizes", _MAX_SIZES)
 

@@ -92,7 +92,7 @@ class TableSource:
             overviews.update(table_overviews(sums, segment_indexes(self.families.known), self.configured))
         if in_log is None and not overviews:
             raise SourceError(f"nothing to advise on: {warnings[0]}", source=self.segments_root)
-        untracked = self.settings.untracked_inverted_index
+        untracked = self.settings.scoring.untracked_inverted_index
         for table, columns in untracked_indexes(untracked).items():
             unknown = columns - overviews[table].columns.keys() if table in overviews else ()
             warnings.extend(f"table {table} has no column {name} with an index" for name in sorted(unknown))
@@ -110,7 +110,7 @@ class TableSource:
     ) -> pa.Table:
         of_metadata = partial(
             metadata_sizes,
-            index_format=index_format(self.settings.pinot_version),
+            index_format=index_format(self.settings.scoring.pinot_version),
             families=self.families.known,
         )
         damaged_segments: list[str] = []

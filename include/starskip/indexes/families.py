@@ -182,7 +182,7 @@ def _check(family: Family, module: str, taken: Iterable[str]) -> None:
 
 def families_of(settings: Settings, modules: Iterable[str] = ()) -> FamilyChoice:
     """Return the families that the settings consider, with those of users' modules among the known ones."""
-    return families_named(settings.index_kinds, load_families(modules))
+    return families_named(settings.advice.index_kinds, load_families(modules))
 
 
 def families_of_night(night: Night) -> FamilyChoice:

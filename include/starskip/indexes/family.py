@@ -18,6 +18,7 @@ from starskip.indexes.answer import Answer
 from starskip.pinot.column_key import ConfigKey
 from starskip.pinot.index_sizes.index_format import IndexFormat
 from starskip.pinot.target_version import TargetVersion
+from starskip.settings import SettingsGroup
 from starskip.sql.predicate import Leaf
 from starskip.tables.row_window import ColumnWindow
 from starskip.tables.table_overview import ColumnOverview
@@ -109,4 +110,4 @@ class Family:
     answer: Answer | None = None
     config: ConfigKey | None = None
     document: Callable[[Sequence[str]], Mapping[str, Any]] | None = None
-    settings: type | None = None
+    settings: type[SettingsGroup] | None = None

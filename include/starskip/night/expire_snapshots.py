@@ -35,10 +35,10 @@ def expire_snapshots(night: Night, *, dry_run: bool = False) -> Tidied:
     """
     # A clock of this machine that runs ahead would make files old that a run is writing just now.
     now = night.started_at if dry_run else min(night.started_at, store_clock(night.store.storage))
-    grace = timedelta(hours=night.settings.vacuum_grace_hours)
+    grace = timedelta(hours=night.settings.retention.vacuum_grace_hours)
     retired = retire_nights(
         night.store,
-        nights=night.settings.retention_nights,
+        nights=night.settings.retention.nights,
         now=now,
         grace=grace,
         created_by=f"retention of {night.run_id}",

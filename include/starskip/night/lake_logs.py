@@ -61,12 +61,12 @@ def publish_lake_queries(engine: Engine, night: Night, rejected_aside: StagedWri
     tables = {name: table for name, table in night.lake_tables.items() if night.wants(name)}
     if not night.event_log_paths or not tables:
         return LakeLogs()
-    neighbours = night.settings.read_neighbouring_logs
+    neighbours = night.settings.log.read_neighbouring_days
     paths, warnings = night_paths(night.event_log_paths, night.run_date, event_logs, neighbours=neighbours)
     logs = [log for log in event_logs(paths) if _may_hold(log, night)]
     locations = {place: name for name, table in tables.items() for place in (table.path, *table.logged_as)}
     aside = night.store.staged_write(LAKE_QUERIES, night.date_text)
-    start, end = _bounds_ms(night.run_date, night.settings.log_time_zone)
+    start, end = _bounds_ms(night.run_date, night.settings.log.time_zone)
     read = partial(_write_queries, (aside, rejected_aside), locations, start, end)
     messages = engine.rows_of_items(logs, read, COMMIT_MESSAGES).gather(
         "messages of event log", MAX_COMMIT_MESSAGES
@@ -96,7 +96,7 @@ def publish_lake_queries(engine: Engine, night: Night, rejected_aside: StagedWri
 
 def _may_hold(log: EventLog, night: Night) -> bool:
     """Tell whether a log may hold queries of the night: one that was last changed before it does not."""
-    changed = last_changed_day(log.files[-1], night.settings.log_time_zone) if log.files else date.min
+    changed = last_changed_day(log.files[-1], night.settings.log.time_zone) if log.files else date.min
     return changed is None or changed >= night.run_date
 
 

@@ -32,11 +32,11 @@ def look_for_log(night: Night) -> None:
         return
     if night.tables is not None and night.tables <= find_lake_only(night):
         return
-    logs = night_logs(night.log_paths, night.run_date, neighbours=night.settings.read_neighbouring_logs)
-    zone = night.settings.log_time_zone
+    logs = night_logs(night.log_paths, night.run_date, neighbours=night.settings.log.read_neighbouring_days)
+    zone = night.settings.log.time_zone
     ordered = sorted(logs.files, key=lambda file: (night.date_text not in file, file))
     seen_bytes = outside = 0
-    for split in log_splits(ordered, night.settings.log_split_bytes):
+    for split in log_splits(ordered, night.settings.log.split_bytes):
         may_be_tonight = may_be_of_day(split.path, night.run_date, zone)
         for batch in parse_split(split, zone):
             of_night = pc.sum(is_of_day(batch, night.run_date, untimed=may_be_tonight)).as_py() or 0

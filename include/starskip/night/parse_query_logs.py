@@ -63,15 +63,15 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     in_pinot = None if expected is None else expected - lake_only
     # Where all tables lie in the lake alone, no broker's log is looked for.
     paths = () if in_pinot == frozenset() else night.log_paths
-    logs = night_logs(paths, night.run_date, neighbours=night.settings.read_neighbouring_logs)
-    splits = log_splits(logs.files, night.settings.log_split_bytes)
+    logs = night_logs(paths, night.run_date, neighbours=night.settings.log.read_neighbouring_days)
+    splits = log_splits(logs.files, night.settings.log.split_bytes)
     asides = (
         night.store.staged_write(_QUERIES, night.date_text),
         night.store.staged_write(_REJECTED, night.date_text),
     )
     wanted = night.tables if in_pinot is None else in_pinot
     sizes = table_sizes(engine, night) if splits else {}
-    map_splits = partial(_write_records, asides, night.run_date, night.settings.log_time_zone, wanted, sizes)
+    map_splits = partial(_write_records, asides, night.run_date, night.settings.log.time_zone, wanted, sizes)
     messages = engine.rows_of_items(splits, map_splits, COMMIT_MESSAGES).gather(
         "messages of log", MAX_COMMIT_MESSAGES
     )

@@ -46,7 +46,7 @@ def quantile_report(
     Raises SourceError for a path that names no log, for a log of which no record is understood, and for a
     table that no query of it reads.
     """
-    splits = log_splits(log_files(log_paths), settings.log_split_bytes)
+    splits = log_splits(log_files(log_paths), settings.log.split_bytes)
     bins: list[pa.Table] = []
     sketches: list[pa.RecordBatch] = []
     rejected = RejectedRecords()
@@ -80,5 +80,5 @@ def quantile_report(
             raise SourceError(
                 f"no query of table {table} in the log: it has those of {listing}", source=table
             )
-    reports = latency_reports(merge_bins(bins), spread, found, r2_threshold=settings.latency_r2_threshold)
+    reports = latency_reports(merge_bins(bins), spread, found, r2_threshold=settings.latency.r2_threshold)
     return QuantileReport(reports, warnings)

@@ -89,14 +89,14 @@ def read_overviews(engine: Engine, night: Night, tables: Sequence[str]) -> dict[
     families = families_of_night(night).known
     configured = configured_indexes(night.table_configs(), families)
     overviews = table_overviews(sums, segment_indexes(families), configured)
-    return with_untracked_indexes(overviews, night.settings.untracked_inverted_index, INVERTED.name)
+    return with_untracked_indexes(overviews, night.settings.scoring.untracked_inverted_index, INVERTED.name)
 
 
 def _busy_keys(engine: Engine, night: Night, tables: Sequence[str]) -> dict[str, BusyKeys]:
     """Return the keys of tables with too many of them; a table with few queries has few."""
     snapshot = night.store.snapshot("queries", night.date_text)
     assert snapshot is not None
-    most = night.settings.max_shapes_per_table
+    most = night.settings.workload.max_shapes_per_table
     queries = {
         table: sum(file.rows or 0 for file in part.files) for table, part in snapshot.parts(tables).items()
     }
@@ -115,13 +115,15 @@ def _workload_parts(
     settings = night.settings
     busy = _busy_keys(engine, night, tables)
     all_busy.update(busy)
-    count = partial(count_shapes, instances_per_shape=settings.instances_per_shape, busy=busy)
-    merge = partial(_merge_and_fold, settings.instances_per_shape, settings.max_shapes_per_table)
-    fold = partial(fold_shapes, max_shapes=settings.max_shapes_per_table)
+    count = partial(count_shapes, instances_per_shape=settings.workload.instances_per_shape, busy=busy)
+    merge = partial(
+        _merge_and_fold, settings.workload.instances_per_shape, settings.workload.max_shapes_per_table
+    )
+    fold = partial(fold_shapes, max_shapes=settings.workload.max_shapes_per_table)
     counted = engine.rows_of_snapshot(snapshot, tables, QUERY_COLUMNS).map(count, WORKLOAD)
     merged = counted.merge(["table", "shape_id"], merge, WORKLOAD).merge(["table"], fold, WORKLOAD)
-    if settings.query_weights:
-        weights = query_weights(settings.query_weights)
+    if settings.workload.query_weights:
+        weights = query_weights(settings.workload.query_weights)
         merged = merged.map(partial(weighted_shapes, weights=weights), WORKLOAD)
     return _written(night, "workload", merged, tables)
 
@@ -131,7 +133,7 @@ def _index_sizes(engine: Engine, night: Night, plans: Mapping[str, TablePlan], t
     assert snapshot is not None
     sampled = sampled_index_sizes(engine, plans, night.segments_root, night.settings)
     of_metadata = partial(
-        _metadata_sizes, index_format(night.settings.pinot_version), families_of_night(night).known
+        _metadata_sizes, index_format(night.settings.scoring.pinot_version), families_of_night(night).known
     )
     rows = engine.rows_of_snapshot(snapshot, tables).map(of_metadata, INDEX_SIZES)
     return rows.merge(["table"], partial(_with_samples, sampled), INDEX_SIZES)

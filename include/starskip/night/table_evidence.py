@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from itertools import islice
 from typing import Any
 
@@ -16,6 +15,7 @@ from starskip.indexes.index import Index as Candidate
 from starskip.indexes.skipping.report.skipping_report import skipping_report
 from starskip.indexes.star_tree.recommend.chosen_trees import ChosenTree, chosen_trees
 from starskip.indexes.star_tree.report.star_tree_report import star_tree_report
+from starskip.indexes.star_tree.settings import StarTreeSettings
 from starskip.latency.latency_model import NoFit
 from starskip.latency.latency_report import NO_FIT_SENTENCES
 from starskip.night.advice_evidence import (
@@ -57,8 +57,6 @@ from starskip.storage.snapshot import Snapshot
 from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
 from starskip.workload.unlogged_texts import UnloggedTexts
 
-_UNITS = {"_ratio": "share", "_bytes": "bytes", "_indexes": "indexes", "_hours": "hours", "_rows": "rows"}
-
 
 def table_evidence(night: Night, table: str) -> Evidence:
     """Return the evidence of ``table``; raises SourceError where the night has no recommendation for it."""
@@ -83,8 +81,8 @@ def table_evidence(night: Night, table: str) -> Evidence:
         created_at=night.started_at,
         # The optimiser maximises entries; where the latency model fits they are told in milliseconds too.
         unit="milliseconds" if latency.accepted else "entries",
-        strategy=night.settings.strategy,
-        pinot_version=night.settings.pinot_version,
+        strategy=night.settings.scoring.strategy,
+        pinot_version=night.settings.scoring.pinot_version,
         settings=_settings(night.settings),
         summary=Summary(
             queries=properties["queries"],
@@ -125,7 +123,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
         refused=tuple(reasoned_index(row) for row in rows if row["verdict"] == "refused"),
         drops=tuple(reasoned_index(row) for row in rows if row["verdict"] == "drop"),
         data_quality=_data_quality(night, table, properties),
-        show_literals=night.settings.show_literals,
+        show_literals=night.settings.reports.show_literals,
         typical_entries=TypicalEntries(**typical) if (typical := properties.get("typical_entries")) else None,
         sort_order=sort_order(properties),
         nights=properties.get("nights", 1),
@@ -153,14 +151,7 @@ def _properties(night: Night, artefact: str, table: str) -> Mapping[str, Any]:
 
 
 def _settings(settings: Settings) -> tuple[Setting, ...]:
-    return tuple(
-        Setting(
-            item.name,
-            getattr(settings, item.name),
-            next((u for ending, u in _UNITS.items() if item.name.endswith(ending)), ""),
-        )
-        for item in fields(settings)
-    )
+    return tuple(Setting(each.place, value, each.facts.unit) for each, value in settings.items())
 
 
 def _shapes(
@@ -203,7 +194,7 @@ def _shape(
             saving_ratio = sum(item.saving(built).entries for item in lists) / entries
         helpers = tuple(sorted(map(column_label, built)))
     else:
-        behind = settings.post_filter_entry_weight * shape.entries_scanned_post_filter
+        behind = settings.of(StarTreeSettings).post_filter_entry_weight * shape.entries_scanned_post_filter
         scanned = shape.entries_scanned_in_filter + behind
         # Failed queries scan as before: no advice counts them as saved.
         read = shape.failed_entries_scanned_in_filter + (shape.queries - shape.failed) * tree[1]
@@ -211,7 +202,7 @@ def _shape(
             saving_ratio = max(1.0 - read / scanned, 0.0)
         helpers = (f"star-tree {tree[0]}",)
     example = next(iter(shape.instances), None)
-    show = settings.show_literals and shape.is_parsed and example is not None
+    show = settings.reports.show_literals and shape.is_parsed and example is not None
     return ShapeEvidence(
         shape_id=shape.shape_id,
         masked_text=mask_literals(shape.text, quoted_names=True)
@@ -230,7 +221,7 @@ def _shape(
 def _latency(night: Night, table: str) -> LatencyEvidence:
     properties = _properties(night, "latency_model", table)
     model = properties.get("model")
-    threshold = night.settings.latency_r2_threshold
+    threshold = night.settings.latency.r2_threshold
     if not model:
         return LatencyEvidence(
             False, "no query of the night to fit a model on", None, None, None, None, threshold

@@ -129,7 +129,7 @@ def tune_tables(request: TuneRequest, progress: Progress) -> TuneAnswer:
 
 def scored_tables(request: TuneRequest, progress: Progress) -> ScoredTables:
     """Return shapes, overviews and votes; raises SourceError for a table asked for without segments."""
-    untracked_indexes(request.settings.untracked_inverted_index)
+    untracked_indexes(request.settings.scoring.untracked_inverted_index)
     workload, leaves, warnings = _workload(request, progress)
     tables = tuple(request.tables or sorted(workload))
     found = request.source.facts(request.tables, tables, progress)
@@ -183,7 +183,7 @@ def _workload(
     request: TuneRequest, progress: Progress
 ) -> tuple[dict[str, list[ShapeWorkload]], Mapping[str, int], list[str]]:
     settings = request.settings
-    splits = log_splits(log_files(request.log_paths), settings.log_split_bytes)
+    splits = log_splits(log_files(request.log_paths), settings.log.split_bytes)
     rejected = RejectedRecords()
     sampling: list[SamplingSummary] = []
     leaf_records = LeafRecords(FoundSizes(request.source, lambda _, items: items).get)
@@ -194,10 +194,10 @@ def _workload(
     workload: dict[str, list[ShapeWorkload]] = {}
     with SpooledBatches(queries, _KEYED_QUERIES) as spooled:
         rows = LocalRows(partial(iter, spooled), _KEYED_QUERIES)
-        busy = busy_keys(rows, settings.max_shapes_per_table)
-        counted = count_shapes(spooled, instances_per_shape=settings.instances_per_shape, busy=busy)
-        folded = fold_shapes(counted, max_shapes=settings.max_shapes_per_table)
-        for batch in weighted_shapes(folded, query_weights(settings.query_weights)):
+        busy = busy_keys(rows, settings.workload.max_shapes_per_table)
+        counted = count_shapes(spooled, instances_per_shape=settings.workload.instances_per_shape, busy=busy)
+        folded = fold_shapes(counted, max_shapes=settings.workload.max_shapes_per_table)
+        for batch in weighted_shapes(folded, query_weights(settings.workload.query_weights)):
             for shape in workload_shapes(batch):
                 workload.setdefault(shape.table, []).append(shape)
     sampled = sum(sampling, start=SamplingSummary())

@@ -120,7 +120,7 @@ def _asked(night: Night, table: str, snapshot_of: SnapshotSource) -> Iterator[As
     ]
     for shape in claimed[:MAX_SHAPES]:
         literals = sorted(shape.instances, key=partial(_most_scanned, shape))
-        asked = literals[: night.settings.verified_instances]
+        asked = literals[: night.settings.building.verified_instances]
         queries = tuple(query_text(shape.skeleton, each) for each in asked)
         yield Asked(table, shape.shape_id, queries, built)
 

@@ -58,7 +58,7 @@ def _rows(engine: Engine, night: Night, table: str, snapshot_of: SnapshotSource)
     if lake is None or of_lake is None or not outcomes & {*KEPT, BY_HAND}:
         return
     workload = lake_workload(night, table, snapshot_of)
-    for query, instance in _asked(workload, night.settings.verified_instances):
+    for query, instance in _asked(workload, night.settings.building.verified_instances):
         yield {
             "table": table,
             "shape_id": query.shape_id,

@@ -88,7 +88,7 @@ def _expectations(settings: Settings) -> Sequence[Expectation]:
         *(between("model", name, f"{name} of the {of_table}", 0) for name in _COEFFICIENTS),
         none("model", "missing_coefficients", f"{of_table}: figures missing of a model that was fitted"),
         between("model", "r2_out_of_sample", f"{of_table}: R2 out of sample", None, 1),
-        in_set("model", "threshold", f"{of_table}: R2 that it must reach", [settings.latency_r2_threshold]),
+        in_set("model", "threshold", f"{of_table}: R2 that it must reach", [settings.latency.r2_threshold]),
         in_set("model", "reason", f"{of_table}: reason for no model", _REASONS),
         in_set("model", "unfounded", f"{of_table}: verdict against its own figures", [False]),
         equal("model", "bins", "published_bins", f"{of_table}: bins, and those published", "equal"),

@@ -104,7 +104,7 @@ def _expectations(settings: Settings) -> Sequence[Expectation]:
             "rejected_ratio",
             "log of {table}: share of records that no format explains",
             0,
-            settings.max_rejected_ratio,
+            settings.gates.max_rejected_ratio,
         ),
         none(view, "unaccounted", "queries of the log that {table} is read from: lost, or kept twice"),
         none(view, "duplicates", "queries of {table}: taken twice from one place of the log"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from starskip.indexes.star_tree.settings import StarTreeSettings
 from starskip.quality.expectations import (
     Expectation,
     View,
@@ -106,6 +107,7 @@ def _curve_sets(properties: Mapping[str, Any]) -> list[set[str]]:
 
 
 def _expectations(settings: Settings) -> Sequence[Expectation]:
+    most_trees = settings.of(StarTreeSettings).max_star_trees
     saving = "predicted saving of {table}"
     return (
         *(present("advice", name, f"{saving}: {name}") for name in ("low", "ratio", "high")),
@@ -139,8 +141,14 @@ def _expectations(settings: Settings) -> Sequence[Expectation]:
         ),
         in_set("advice", "stop", "advice on {table}: why it ends", [stop.value for stop in Stop]),
         present("advice", "stop", "advice on {table}: whether it says why it ends"),
-        between("advice", "chosen", "chosen indexes of {table}: number", 0, settings.max_indexes),
-        between("advice", "star_trees", "chosen star-trees of {table}: number", 0, settings.max_star_trees),
+        between("advice", "chosen", "chosen indexes of {table}: number", 0, settings.advice.max_indexes),
+        between(
+            "advice",
+            "star_trees",
+            "chosen star-trees of {table}: number",
+            0,
+            most_trees,
+        ),
         between(
             "advice",
             "tree_saving",
@@ -153,7 +161,7 @@ def _expectations(settings: Settings) -> Sequence[Expectation]:
             "tree_bytes",
             "chosen star-trees of {table}: estimated bytes",
             0,
-            settings.index_budget_bytes,
+            settings.advice.index_budget_bytes,
         ),
         none("advice", "rank_faults", "ranks of chosen indexes of {table}: gaps and strangers"),
         in_set(

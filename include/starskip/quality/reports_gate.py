@@ -94,7 +94,7 @@ def _expectations(settings: Settings) -> Sequence[Expectation]:
         ),
         *(
             ()
-            if settings.show_literals
+            if settings.reports.show_literals
             else (
                 in_set(
                     "report", "shows_literals", "report.json of {table}: whether it shows literals", [False]

@@ -76,7 +76,11 @@ def _expectations(settings: Settings) -> Sequence[Expectation]:
         between("table", "segments", "readable segments of {table}", 1),
         between("table", "rows", "rows of {table}: all segments together", 1),
         between(
-            "table", "damaged_ratio", "damaged segments of {table}: share", 0, settings.max_damaged_ratio
+            "table",
+            "damaged_ratio",
+            "damaged segments of {table}: share",
+            0,
+            settings.gates.max_damaged_ratio,
         ),
         none("table", "duplicates", "segments of {table}: columns told twice of one segment"),
         none("table", "other_tables", "facts of {table}: rows of other tables"),

@@ -162,7 +162,7 @@ def _expectations(settings: Settings) -> Sequence[Expectation]:
 
 
 def _workload_expectations(settings: Settings) -> Sequence[Expectation]:
-    same = "equal"
+    same, most_shapes = "equal", settings.workload.max_shapes_per_table
     return (
         equal("workload", "queries", "logged_queries", "queries of {table}: in shapes, and in the log", same),
         equal(
@@ -177,10 +177,16 @@ def _workload_expectations(settings: Settings) -> Sequence[Expectation]:
             "unparsed_ratio",
             "queries of {table}: share that no shape was found for",
             0,
-            settings.max_unparsed_ratio,
+            settings.gates.max_unparsed_ratio,
         ),
         # One row beyond the cap holds the sums of all shapes that it cut.
-        between("workload", "shapes", "shapes of {table}: number", None, settings.max_shapes_per_table + 1),
+        between(
+            "workload",
+            "shapes",
+            "shapes of {table}: number",
+            None,
+            most_shapes + 1,
+        ),
         in_set("shapes", "is_of_table", "shapes of {table}: rows of this table", [True]),
         present("shapes", "shape_id", "shapes of {table}: missing shape_id"),
         distinct("shapes", ["shape_id"], "shapes of {table}: told twice"),

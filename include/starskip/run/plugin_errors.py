@@ -12,7 +12,7 @@ from starskip.run.night import Night
 
 @contextmanager
 def plugin_errors(night: Night) -> Iterator[None]:
-    """Raise StarskipError for what a module of ``skipping_modules`` raises in here, with its line.
+    """Raise StarskipError for what a module of ``skipping.modules`` raises in here, with its line.
 
     Not with the error's own words: they may repeat a literal of a query.
     """
@@ -28,5 +28,5 @@ def plugin_errors(night: Night) -> Iterator[None]:
         frame, line = of_users[-1]
         name = frame.f_globals["__name__"]
         raise StarskipError(
-            f"module {name} of skipping_modules, line {line}: raised {type(error).__name__}"
+            f"module {name} of skipping.modules, line {line}: raised {type(error).__name__}"
         ) from error

@@ -55,12 +55,13 @@ def advice_without_log(
         for name, entries in guessed.entries.items()
     ]
     # What judges queries has none to judge; a baseline ranks by what queries did.
-    plain = replace(
-        settings,
-        strategy="estimation",
-        num_queries_threshold=0,
-        entries_scanned_threshold=0,
-        desirable_entries_scanned_in_filter=None,
+    plain = settings.changed(
+        {
+            "scoring.strategy": "estimation",
+            "workload.num_queries_threshold": 0,
+            "workload.entries_scanned_threshold": 0,
+            "advice.desirable_entries_scanned_in_filter": None,
+        }
     )
     advice = advise_table(
         TableQuestion(

@@ -79,19 +79,19 @@ class TableQuestion:
     @property
     def queries(self) -> float:
         """Number of queries that may vote."""
-        return voting_queries(self.shapes, self.settings.entries_scanned_threshold)
+        return voting_queries(self.shapes, self.settings.workload.entries_scanned_threshold)
 
     @property
     def is_enough(self) -> bool:
         """Whether there are as many as the settings ask for."""
-        return self.queries >= self.settings.num_queries_threshold
+        return self.queries >= self.settings.workload.num_queries_threshold
 
     @property
     def rules(self) -> AccessPaths:
         """What indexes answer in the version that is advised for."""
         if self.overview:
             return rules_of(self.overview, self.settings, self.families.known)
-        return access_paths(self.settings.pinot_version, families=self.families.known)
+        return access_paths(self.settings.scoring.pinot_version, families=self.families.known)
 
     @property
     def uses(self) -> Uses:
@@ -167,7 +167,9 @@ def _window(question: TableQuestion) -> _Votes:
     nights = [tonight, *(votes_of for _, votes_of in earlier)]
     evidence = drop_evidence(nights)
     withheld = (
-        evidence.lack(settings.min_drop_queries, settings.max_drop_unparsed_ratio) if tonight.in_force else ""
+        evidence.lack(settings.advice.min_drop_queries, settings.advice.max_drop_unparsed_ratio)
+        if tonight.in_force
+        else ""
     )
     window = _judged(look_back(tonight, earlier), question)
     return _Votes(tonight, window, asked, len(nights), str(evidence), withheld)
@@ -222,10 +224,10 @@ def _answers(
     terms = {
         name: AnswerTerms(
             totals[name],
-            settings.min_gain_ratio,
+            settings.advice.min_gain_ratio,
             offer.max_answers,
             offer.gain_bytes,
-            settings.switch_gain_ratio,
+            settings.advice.switch_gain_ratio,
         )
         for name, offer in offers.items()
     }
@@ -299,7 +301,7 @@ def _columns(
 def _without_votes(question: TableQuestion, window: NightVotes) -> tuple[Refused, ...]:
     paths, rules = question.families.with_path, question.rules
     if paths and not question.is_enough:
-        least = question.settings.num_queries_threshold
+        least = question.settings.workload.num_queries_threshold
         return without_enough_queries(question.uses, paths[0], rules, question.queries, least)
     if not question.overview:
         return without_segments(question.uses, (paths or question.families.known)[0], rules)
@@ -340,7 +342,7 @@ def _drops(question: TableQuestion, votes: _Votes, recommendation: Recommendatio
         votes.window.entries.total,
         in_force,
         votes.window.asked,
-        question.settings.max_drop_loss_ratio,
+        question.settings.advice.max_drop_loss_ratio,
         votes.evidence,
     )
 
@@ -354,7 +356,7 @@ def _typical(
 ) -> TypicalEntries | None:
     if not window.shapes:
         return None
-    ratio = settings.desirable_query_ratio
+    ratio = settings.advice.desirable_query_ratio
     chosen = [item.index for item in recommendation.chosen]
     today = entries_percentile([], [], window.shapes, ratio)
     advised = {
@@ -376,14 +378,15 @@ def _left(answers: ChosenAnswers, shape_id: str, shape: ShapeEntries) -> float:
 
 def _budget(question: TableQuestion, window: NightVotes, texts: UnloggedTexts) -> Budget:
     settings = question.settings
-    wanted = settings.desirable_entries_scanned_in_filter
+    wanted = settings.advice.desirable_entries_scanned_in_filter
     return Budget(
-        settings.max_indexes,
-        settings.min_gain_ratio,
-        model_error_ratio(question.shapes, texts, settings.model_error_ratio),
-        storage_bytes=settings.index_budget_bytes,
-        switch_gain_ratio=settings.switch_gain_ratio,
+        settings.advice.max_indexes,
+        settings.advice.min_gain_ratio,
+        model_error_ratio(question.shapes, texts, settings.advice.model_error_ratio),
+        storage_bytes=settings.advice.index_budget_bytes,
+        switch_gain_ratio=settings.advice.switch_gain_ratio,
         desirable=None
         if wanted is None
-        else DesirableEntries(wanted, settings.desirable_query_ratio, window.shapes),
+        else DesirableEntries(wanted, settings.advice.desirable_query_ratio, window.shapes),
+        time_s=settings.advice.choice_time_s,
     )

@@ -61,7 +61,7 @@ def past_nights(night: Night, table: str, snapshot_of: SnapshotSource | None = N
     newest advice stands for itself, whether its votes count or not. A night that cannot be read any more is
     left out with a warning: tonight's advice does not need it.
     """
-    settings = night.settings
+    settings = night.settings.workload
     warnings: list[str] = []
     found: list[tuple[float, NightVotes]] = []
     newest: _Advice | None = None

@@ -48,7 +48,7 @@ def stage_job(stage: Callable[[Engine, Night], StageResult], arguments: Sequence
             raise
         print(f"{stage.__name__}: {full_disk(error, error.filename or gettempdir())}", file=sys.stderr)  # noqa: T201
         return TRY_AGAIN
-    for warning in result.warnings:
+    for warning in (*night.warnings, *result.warnings):
         print(f"{stage.__name__}: warning: {warning}", file=sys.stderr)  # noqa: T201
     print(json.dumps({"stage": stage.__name__, "run_date": parsed.run_date, **result.counts}))  # noqa: T201
     return 0
@@ -61,7 +61,7 @@ def _parser(stage: Callable[[Engine, Night], StageResult]) -> argparse.ArgumentP
     parser.add_argument("--run-id", default="by hand", help="who runs it; kept in the manifests")
     parser.add_argument("--tables", default="", help="comma separated tables; empty means all")
     parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting; repeatable"
+        "--set", action="append", default=[], metavar="GROUP.NAME=VALUE", help="a setting; repeatable"
     )
     return parser
 

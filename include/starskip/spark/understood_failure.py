@@ -15,7 +15,7 @@ def understood_failure(error: Exception) -> Exception:
     text = str(error)
     if "spark.driver.maxResultSize" in text:
         return CapExceeded(
-            "the stage's result is larger than spark.driver.maxResultSize: raise that setting (spark_conf of "
+            "the stage's result is larger than spark.driver.maxResultSize: raise that setting (spark.conf of "
             "the night's configuration), or narrow the tables"
         )
     if "No module named 'starskip'" in text:

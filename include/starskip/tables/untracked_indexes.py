@@ -12,7 +12,7 @@ from dataclasses import replace
 from starskip.errors import ConfigError, printable
 from starskip.tables.table_overview import TableOverview
 
-_SETTING = "untracked_inverted_index"
+_SETTING = "scoring.untracked_inverted_index"
 
 
 def untracked_indexes(text: str) -> Mapping[str, frozenset[str]]:

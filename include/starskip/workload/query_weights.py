@@ -19,7 +19,7 @@ from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
 from starskip.workload.shape_workload import ShapeWorkload, workload_shapes, workload_table
 
-_SETTING = "query_weights"
+_SETTING = "workload.query_weights"
 _LARGEST = 1e9
 
 

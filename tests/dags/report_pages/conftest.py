@@ -244,6 +244,6 @@ def server(
 ) -> Server:
     """The one server, with the configuration of each test: what one test sets, no other finds."""
     config = tmp_path / "of-the-server.yaml"
-    config.write_text(f"artefacts: {store.storage.place}\nsegments_root: .\n")
+    config.write_text(f"store: {{artefacts: {store.storage.place}}}\nsources: {{segments_root: .}}\n")
     monkeypatch.setenv("STARSKIP_CONFIG", str(config))
     return logged_in

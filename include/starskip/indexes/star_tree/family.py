@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from starskip.indexes.answer import AnswerOffer, TableQueries
 from starskip.indexes.family import Family
+from starskip.indexes.star_tree.settings import StarTreeSettings
 from starskip.pinot.star_trees_key import StarTreesKey
 
 
@@ -20,5 +21,6 @@ STAR_TREE = Family(
     plural="star-trees",
     answer=_answer,
     config=StarTreesKey(),
+    settings=StarTreeSettings,
 )
 """Star-trees, of Pinot's segments and of tables of the lake."""

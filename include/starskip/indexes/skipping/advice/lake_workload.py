@@ -78,8 +78,8 @@ def lake_workload(night: Night, table: str, snapshot_of: SnapshotSource) -> Lake
     found: dict[tuple[str, str], LakeQuery] = {}
     shapes: dict[str, LakeShape] = {}
     warnings: list[str] = []
-    for age in range(night.settings.look_back_nights):
-        weight = night.settings.look_back_decay_ratio**age
+    for age in range(night.settings.workload.look_back_nights):
+        weight = night.settings.workload.look_back_decay_ratio**age
         if weight <= 0:
             break
         day = (night.run_date - timedelta(days=age)).isoformat()
@@ -92,7 +92,7 @@ def lake_workload(night: Night, table: str, snapshot_of: SnapshotSource) -> Lake
             continue
         for row in rows:
             _add_shape(shapes, row, weight)
-            _add_queries(found, row, weight, night.settings.instances_per_shape)
+            _add_queries(found, row, weight, night.settings.workload.instances_per_shape)
     ordered = sorted(found.values(), key=lambda query: -query.weight)
     unweighed = sum(shape.queries for shape in shapes.values()) - sum(
         query.weight for query in ordered[:MAX_PREDICATES]

@@ -30,6 +30,7 @@ from starskip.indexes.skipping.family import SKIPPING
 from starskip.indexes.skipping.index_types.gap_list import GapList
 from starskip.indexes.skipping.metadata.open_metadata import open_metadata
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.indexes.skipping.settings import SkippingSettings
 from starskip.indexes.skipping.skipping_engine import SkippingEngine, skipping_engine
 from starskip.indexes.skipping.user_functions import implications
 from starskip.indexes.skipping.workload.lake_queries import LakeQuery
@@ -143,7 +144,9 @@ def _advised(
     tidy_metadata(location, night)
     if any(isinstance(index, GapList) for index in candidates.indexes):
         workload = judged
-    counted = _counted(engine, lake, workload.queries, metadata, night.settings.sampled_files)
+    counted = _counted(
+        engine, lake, workload.queries, metadata, night.settings.of(SkippingSettings).sampled_files
+    )
     columns = _ordered_columns(workload)
     return advise_skipping(
         table,
@@ -216,11 +219,11 @@ def _ordered_columns(workload: LakeWorkload) -> list[str]:
 
 def _limits(night: Night, metadata: TableMetadata) -> ChoiceLimits:
     settings = night.settings
-    budget = int(float(metadata.sizes.sum()) * settings.max_skipping_size_ratio)
-    if settings.index_budget_bytes is not None:
-        budget = min(budget, settings.index_budget_bytes)
+    budget = int(float(metadata.sizes.sum()) * settings.of(SkippingSettings).max_skipping_size_ratio)
+    if settings.advice.index_budget_bytes is not None:
+        budget = min(budget, settings.advice.index_budget_bytes)
     return ChoiceLimits(
         budget_bytes=budget,
-        min_gain_ratio=settings.min_gain_ratio,
-        switch_gain_ratio=min(settings.switch_gain_ratio, settings.min_gain_ratio),
+        min_gain_ratio=settings.advice.min_gain_ratio,
+        switch_gain_ratio=min(settings.advice.switch_gain_ratio, settings.advice.min_gain_ratio),
     )

@@ -74,7 +74,7 @@ def _unnamed(kind: str, modules: Collection[str]) -> str | None:
     module = _MODULE_OF_FUNCTIONS.get(kind)
     if module is None or module in modules:
         return None
-    return f"whether the queries' function is ours is not known: if it is, name {module} in skipping_modules"
+    return f"whether the queries' function is ours is not known: if it is, name {module} in skipping.modules"
 
 
 def serving_index(specification: str, queries: Sequence[LakeQuery]) -> SkippingIndex:

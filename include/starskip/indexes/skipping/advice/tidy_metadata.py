@@ -25,7 +25,7 @@ def tidy_metadata(location: str, night: Night) -> None:
     storage = storage_for(location)
     if len(existing_metadata(storage).segments) > _MOST_SEGMENTS:
         optimize_metadata(storage, _commit(night))
-    grace = timedelta(hours=night.settings.vacuum_grace_hours)
+    grace = timedelta(hours=night.settings.retention.vacuum_grace_hours)
     vacuum_metadata(storage, _commit(night), now=min(night.started_at, store_clock(storage)), grace=grace)
 
 

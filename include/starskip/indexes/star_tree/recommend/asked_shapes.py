@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from starskip.indexes.star_tree.recommend.asked_shape import AskedShape
+from starskip.indexes.star_tree.settings import StarTreeSettings
 from starskip.settings import Settings
 from starskip.sql.query_text import query_text
 from starskip.workload.shape_entries import ShapeEntries
@@ -27,7 +28,12 @@ def _asked(shape: ShapeWorkload, window: Mapping[str, ShapeEntries], settings: S
         return None
     entries = shape.estimated_entries - shape.failed_entries_scanned_in_filter
     # Post-filter entries are not told apart by success, nor by what the broker did not log.
-    entries += settings.post_filter_entry_weight * shape.entries_scanned_post_filter * queries / shape.queries
+    entries += (
+        settings.of(StarTreeSettings).post_filter_entry_weight
+        * shape.entries_scanned_post_filter
+        * queries
+        / shape.queries
+    )
     nights = (
         window[shape.shape_id].queries / shape.estimated_queries if shape.shape_id in window else shape.weight
     )

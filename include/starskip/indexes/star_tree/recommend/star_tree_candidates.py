@@ -21,6 +21,7 @@ from starskip.indexes.star_tree.recommend.lake_sample import lake_sample
 from starskip.indexes.star_tree.recommend.table_sample import TableSample
 from starskip.indexes.star_tree.recommend.tree_samples import column_types, segment_sample
 from starskip.indexes.star_tree.recommend.trees_in_force import NO_TREES_IN_FORCE, TreesInForce
+from starskip.indexes.star_tree.settings import StarTreeSettings
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 from starskip.lake.lake_table import LakeTable
 from starskip.pinot.star_tree_rules import star_tree_rules
@@ -97,7 +98,7 @@ def star_tree_candidates(
         if not types:
             return StarTreeCandidates(total_entries=total, note="nothing is known of the table's columns")
         # The queries are those of Pinot's log, so that its matcher decides, of the version advised for.
-        rules, raw = star_tree_rules(settings.pinot_version), _raw_columns(overview)
+        rules, raw = star_tree_rules(settings.scoring.pinot_version), _raw_columns(overview)
         parsed = [answerable_shape(each, types, multi_value, table, rules, raw=raw) for each in asked]
         answerable = sorted(
             (each for each in parsed if isinstance(each, AnswerableShape)),
@@ -120,11 +121,11 @@ def star_tree_candidates(
         trees = candidate_trees(
             sample,
             within,
-            max_size_ratio=settings.max_tree_size_ratio,
+            max_size_ratio=settings.of(StarTreeSettings).max_tree_size_ratio,
             most=_MOST_CANDIDATES,
-            entries_per_byte=settings.min_gain_ratio
+            entries_per_byte=settings.advice.min_gain_ratio
             * total
-            / max(settings.tree_gain_size_ratio * sample.size_bytes, 1.0),
+            / max(settings.of(StarTreeSettings).tree_gain_size_ratio * sample.size_bytes, 1.0),
             known=known,
         )
     except TransientError:

@@ -24,6 +24,7 @@ from starskip.indexes.star_tree.recommend.trees_in_force import (
     star_trees_in_force,
     trees_in_force,
 )
+from starskip.indexes.star_tree.settings import StarTreeSettings
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 from starskip.pinot.column_key import INDEX_CONFIG
 
@@ -45,9 +46,9 @@ def star_tree_offer(queries: TableQueries) -> AnswerOffer:
     return AnswerOffer(
         candidates=tuple(map(answer_of, found.candidates)),
         answered=frozenset(held.answered),
-        max_answers=settings.max_star_trees,
+        max_answers=settings.of(StarTreeSettings).max_star_trees,
         total_entries=found.total_entries,
-        gain_bytes=settings.tree_gain_size_ratio * found.table_bytes,
+        gain_bytes=settings.of(StarTreeSettings).tree_gain_size_ratio * found.table_bytes,
         detail=StarTreeOffer(found, held),
     )
 

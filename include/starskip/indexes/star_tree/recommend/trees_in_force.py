@@ -58,7 +58,7 @@ def trees_in_force(
     """
     if not trees or overview is None:
         return TreesInForce(tuple(trees))
-    types, rules = column_types(overview), star_tree_rules(settings.pinot_version)
+    types, rules = column_types(overview), star_tree_rules(settings.scoring.pinot_version)
     several = frozenset(name for name, column in overview.columns.items() if not column.is_single_value)
     raw = frozenset(name for name, column in overview.columns.items() if not column.dictionary_ratio)
     answered: dict[str, int] = {}
