@@ -17,7 +17,7 @@ from starskip.errors import StarskipError, TransientError
 from starskip.execution.engine import Engine
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.indexes.index import Structure
-from starskip.indexes.skipping.advice.skipping_advice import publish_skipping_advice
+from starskip.indexes.skipping.advice.publish_advice import publish_skipping_advice
 from starskip.indexes.star_tree.build.build_tree import RunTasks
 from starskip.indexes.star_tree.build.published_trees import known_of_table
 from starskip.indexes.star_tree.build.source_table import SourceFile

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from starskip.errors import printable
-from starskip.indexes.skipping.report.skipping_evidence import SkippingIndexes
+from starskip.indexes.skipping.report.section_data import SkippingIndexes
 from starskip.number_text import decimal, milliseconds, percent_range, share
 from starskip.reports.evidence import DataQuality, Evidence, LatencyEvidence, Structure
 from starskip.reports.log_words import NO_TEXT_AT_ALL, leaf_words, redaction_words

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from skipping_nights import FILES, SkippingNights, call, column, customer_is, id_between, literal, next_day
 from skipping_tables import aged
 from starskip.execution.local_engine import LocalEngine
-from starskip.indexes.skipping.advice.skipping_advice import publish_skipping_advice
+from starskip.indexes.skipping.advice.publish_advice import publish_skipping_advice
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
 from starskip.indexes.skipping.index_types.min_max import MinMaxClause
 from starskip.indexes.skipping.metadata.open_metadata import open_metadata
@@ -305,8 +305,8 @@ def test_a_function_is_ours_only_where_the_night_says_so(nights: SkippingNights)
     nights.log([*RANGES, agent])
     night = nights.run()
     (row,) = [each for each in nights.rows("skipping_advice", night) if each["index"].startswith("formatted")]
-    assert row["reason"] == "cannot_be" and "starskip.indexes.skipping.user_agents" in row["detail"]
-    nights.run(nights.night(skipping_modules=["starskip.indexes.skipping.user_agents"]))
+    assert row["reason"] == "cannot_be" and "starskip.indexes.skipping.contrib.user_agents" in row["detail"]
+    nights.run(nights.night(skipping_modules=["starskip.indexes.skipping.contrib.user_agents"]))
     (row,) = [each for each in nights.rows("skipping_advice", night) if each["index"].startswith("formatted")]
     assert row["size_bytes"] and row["reason"] != "cannot_be"
 

@@ -1,4 +1,4 @@
-"""Spark's types (its simple strings) by families that an index type takes or refuses together."""
+"""Families of Spark data types, by their simple strings, and their Arrow types."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ARGUMENTS = re.compile(r"\(.*\)")
 
 
 def family_of(data_type: str) -> str:
-    """Return the type without arguments: ``decimal`` for ``decimal(10,2)``; ``collated`` for such texts."""
+    """Return the type without arguments: ``decimal`` for ``decimal(10,2)``, ``collated`` for such strings."""
     name = data_type.strip().lower()
     if is_collated(name):
         return "collated"
@@ -42,7 +42,7 @@ def family_of(data_type: str) -> str:
 
 
 def is_collated(data_type: str) -> bool:
-    """Tell whether texts in the type compare by another collation than UTF8_BINARY, at any depth."""
+    """Return whether the type has strings of another collation than UTF8_BINARY, at any depth."""
     named = re.findall(r"collate\s+(\w+)", data_type.lower())
     return any(name != "utf8_binary" for name in named)
 
@@ -56,9 +56,9 @@ def arrow_type_of(data_type: str) -> pa.DataType | None:
 
 
 def literal_type_of(data_type: str) -> pa.DataType | None:
-    """Return the Arrow type of literals of a Spark type, None for types that metadata does not compare.
+    """Return the Arrow type of literals of a Spark type, None if metadata cannot be compared with them.
 
-    A text of another collation is a text: that it is not compared by bytes, the column's type tells.
+    A collated string is a string here; that it must not be compared by bytes follows from the column's type.
     """
     if data_type.strip().lower().startswith("string collate "):
         return pa.string()

@@ -109,7 +109,7 @@ public final class RelationFacts {
     }
 
     /** A JSON object of all that may change what a relation's bytes mean; asking: null for the active session's. */
-    public String fingerprint(HadoopFsRelation relation, String settings, SQLConf asking) throws Exception {
+    public String signature(HadoopFsRelation relation, String settings, SQLConf asking) throws Exception {
         SQLConf conf = conf(relation);
         Map facts = new LinkedHashMap();
         facts.put("format", relation.fileFormat().getClass().getSimpleName());

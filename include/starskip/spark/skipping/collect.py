@@ -1,4 +1,4 @@
-"""Collects metadata of a table's rows: one Spark pass for all indexes, whose tasks write what they find."""
+"""Collect the metadata of all indexes by one Spark pass over the rows; its tasks write the files."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _VALUES_TRIED = 64
 
 
 def collect(order: CollectOrder, encoded_paths: pa.Array, rows: DataFrame, aside: StagedWrite) -> Collection:
-    """Collect what is ordered of ``rows``, which are those of the order's files and of no others.
+    """Collect an order from ``rows``, which are exactly the rows of the order's files.
 
-    ``encoded_paths``: of the order's files, as ``_metadata.file_path`` has them. Errors as of ``run_tasks``.
+    ``encoded_paths``: of the order's files, as in ``_metadata.file_path``. Raises as ``run_tasks`` does.
     """
 
     def frame_of(files: TaskFiles) -> DataFrame:
@@ -48,7 +48,7 @@ def collect(order: CollectOrder, encoded_paths: pa.Array, rows: DataFrame, aside
 
 
 def quoted(name: str) -> str:
-    """Return a dotted column name as SQL has it."""
+    """Return a dotted column name as quoted SQL."""
     return ".".join(f"`{part.replace('`', '``')}`" for part in column_path(name))
 
 
@@ -68,7 +68,7 @@ def _prefix(number: int) -> str:
 
 
 def _by_task(frame: DataFrame, tasks: int) -> DataFrame:
-    """Return the rows of each task in a partition of its own."""
+    """Partition the rows by task."""
     task = sql.coalesce(sql.col(_TASK), sql.lit(0))
     if hasattr(frame, "repartitionById"):
         return frame.repartitionById(tasks, task)
@@ -83,7 +83,7 @@ def _by_task(frame: DataFrame, tasks: int) -> DataFrame:
 
 
 def _wanted(rows: DataFrame, files: TaskFiles) -> DataFrame:
-    """Return position, task and encoded path of the files, read where they are needed."""
+    """Return position, task and encoded path of the files, read from the store by the executors."""
     schema = pa.schema([(_POSITION, pa.int64()), (_TASK, pa.int32()), (_PATH, pa.string())])
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -99,7 +99,7 @@ def _wanted(rows: DataFrame, files: TaskFiles) -> DataFrame:
 
 
 class _Writer:
-    """What a task does with the aggregates of its files, which come in the order of their positions."""
+    """Writes, in a task, the metadata of its files, which come in the order of their positions."""
 
     def __init__(self, order: CollectOrder, files: TaskFiles, of_nothing: pa.Table) -> None:
         # The files themselves stay in the store.
@@ -139,7 +139,7 @@ class _Writer:
         return {name: group if name == FILES else group.take(sound) for name, group in groups.items()}
 
     def _with_nothing(self, values: pa.Table) -> pa.Table:
-        """Return the aggregates, with those of no rows for the files of which there was no group."""
+        """Replace the aggregates of files without rows, which have no group, by those of no rows."""
         missing: Any = values[_ROWS].is_null().to_numpy()
         if not missing.any():
             return values
@@ -149,7 +149,7 @@ class _Writer:
 
 
 def in_utc(table: pa.Table) -> pa.Table:
-    """Return the same instants with UTC for a zone, where Spark has written the session's."""
+    """Convert timestamps to UTC from the session's time zone."""
     return table.cast(pa.schema([field.with_type(_in_utc(field.type)) for field in table.schema]))
 
 

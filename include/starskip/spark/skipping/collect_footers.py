@@ -1,4 +1,4 @@
-"""Collects what the footers of Parquet files tell, on executors, without reading a row."""
+"""Collect metadata from the footers of Parquet files, on executors, without reading rows."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _KINDS = (IntegralType, BooleanType, DateType, DecimalType, BinaryType, Timestam
 
 @dataclass(frozen=True, slots=True)
 class FooterAggregate:
-    """``kind``: min, max, count (of a column's values) or rows; ``column``: position among those to read."""
+    """``kind``: min, max, count (of a column's values) or rows; ``column``: position in the plan."""
 
     name: str
     kind: str
@@ -54,7 +54,7 @@ class FooterAggregate:
 
 @dataclass(frozen=True, slots=True)
 class FooterPlan:
-    """What to read, and of each index of an order what its aggregates are of it."""
+    """The columns to read from footers, and the aggregates of each index in an order."""
 
     columns: tuple[FooterColumn, ...]
     aggregates: tuple[tuple[FooterAggregate, ...], ...]
@@ -63,9 +63,10 @@ class FooterPlan:
 
 @dataclass(frozen=True, slots=True)
 class FooterCollection:
-    """``unknown``: of how many files something is not known. The others are positions in the order.
+    """Result of a collection: ``unknown`` is the number of files with a value that footers lack.
 
-    ``damaged``: no Parquet files, whoever reads them; ``unread``: others of which a footer is not understood.
+    ``damaged``: positions in the order of files that are not Parquet; ``unread``: of other files whose footer
+    cannot be read here.
     """
 
     collection: Collection
@@ -75,7 +76,7 @@ class FooterCollection:
 
 
 def footer_plan(order: CollectOrder, relation: TableRelation) -> FooterPlan | None:
-    """Return how footers give all that is ordered, None if they do not."""
+    """Return the plan if footers hold everything that is ordered, None otherwise."""
     conf = relation.session.conf
     if (
         not order.indexes
@@ -110,7 +111,7 @@ def collect_footers(
     relation: TableRelation,
     aside: StagedWrite,
 ) -> FooterCollection:
-    """Collect what is ordered; what a file's footer does not tell is null. Errors as of ``run_tasks``."""
+    """Collect an order from footers; missing values are null. Raises as ``run_tasks`` does."""
     context = relation.session.sparkContext
     told = _Told(
         context.accumulator(0),
@@ -131,7 +132,7 @@ def collect_footers(
 def damaged_by_footers(
     order: CollectOrder, encoded_paths: pa.Array, relation: TableRelation, aside: StagedWrite
 ) -> frozenset[int]:
-    """Return the positions in the order of files that are no Parquet files; none of another format."""
+    """Return the positions in the order of files that are not Parquet; none for other formats."""
     if not _has_footers(relation):
         return frozenset()
     wanted = order.files["path"].is_valid()
@@ -150,7 +151,7 @@ def _has_footers(relation: TableRelation) -> bool:
 
 
 class _Positions(AccumulatorParam[set[int]]):
-    """Of a task that was run twice each position counts once."""
+    """A set of positions, so that a task that ran twice counts once."""
 
     def zero(self, value: set[int]) -> set[int]:  # noqa: ARG002 - Spark's
         return set()
@@ -162,7 +163,7 @@ class _Positions(AccumulatorParam[set[int]]):
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What tasks tell beside what they write; see FooterCollection."""
+    """Accumulators of the tasks; see FooterCollection."""
 
     unknown: Accumulator[int]
     damaged: Accumulator[set[int]]
@@ -177,7 +178,7 @@ class _Told:
 
 
 class _Reader:
-    """What a task does: the footers of some files at a time."""
+    """Reads, in a task, the footers of some files at a time."""
 
     def __init__(self, order: CollectOrder, files: TaskFiles, plan: FooterPlan, told: _Told) -> None:
         self._order = order.without_files()
@@ -244,7 +245,7 @@ def _of_index(
 
 
 def _arrow_type(schema: StructType, path: tuple[str, ...], counts_only: bool) -> pa.DataType | None:
-    """Return the type of a column that footers tell the bounds, or the nulls, of; None for another one."""
+    """Return the Arrow type of a column whose bounds or nulls are in footers, None for other columns."""
     kind: DataType = schema
     for part in path:
         if not isinstance(kind, StructType) or part not in kind.names:

@@ -1,4 +1,4 @@
-"""What the tasks share that collect metadata: which files are whose, and messages of what they wrote."""
+"""Run tasks that collect metadata, assign files to them, and translate their failures."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _NOT_OF_CONTENT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class TaskFiles:
-    """The files of an order, kept in the store: a row group a task."""
+    """The files of an order, stored as one Parquet file with a row group for each task."""
 
     aside: StagedWrite
     name: str
@@ -95,7 +95,7 @@ def run_tasks(
     aside: StagedWrite,
     frame_of: Callable[[TaskFiles], DataFrame],
 ) -> Collection:
-    """Run the DataFrame of messages that ``frame_of`` returns.
+    """Run the DataFrame of messages that ``frame_of`` returns, and merge the messages.
 
     Raises what ``reading_failures`` does.
     """
@@ -122,7 +122,7 @@ def run_tasks(
 def reading_failures(order: CollectOrder, encoded_paths: pa.Array) -> Iterator[None]:
     """Raise PlanOvertaken if files were removed while they were read, DamagedFiles if one cannot be read.
 
-    Else what has gone wrong in a task.
+    Other failures of a task are raised as StarskipError.
     """
     try:
         yield
@@ -133,7 +133,7 @@ def reading_failures(order: CollectOrder, encoded_paths: pa.Array) -> Iterator[N
 
 
 def _understood(error: Exception, order: CollectOrder, encoded_paths: pa.Array) -> Exception:
-    """Return one line that says what has gone wrong in a task, of the many that Spark says."""
+    """Translate a failure of a task into an error of one line."""
     found = understood_failure(error)
     if isinstance(found, StarskipError):
         return found
@@ -156,7 +156,7 @@ def _understood(error: Exception, order: CollectOrder, encoded_paths: pa.Array) 
 
 
 def _listed_path(sentences: str, order: CollectOrder, encoded_paths: pa.Array) -> str | None:
-    """Return the path as it is listed of the file that ``sentences`` begin with, encoded or not."""
+    """Return the listed path that ``sentences`` begin with, encoded or not, None if there is none."""
     paths = order.files["path"]
     for end in reversed([found.start() for found in re.finditer(r"\.(?=\s|$)", sentences)]):
         told = one_slash(pa.array([sentences[:end]]))[0]
@@ -171,7 +171,7 @@ def _listed_path(sentences: str, order: CollectOrder, encoded_paths: pa.Array) -
 def written(
     files: TaskFiles, order: CollectOrder, found: Iterator[tuple[int, Groups]]
 ) -> Iterator[pa.RecordBatch]:
-    """Write what a task has found and yield the messages as rows."""
+    """Write a task's metadata and yield the messages as rows."""
     for receipt in write_collected(files.aside, order.row_counts, found):
         row = {
             "segment": receipt.segment,
@@ -187,12 +187,12 @@ def written(
 def with_receipts(
     frame: DataFrame, function: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 ) -> DataFrame:
-    """Return the messages that ``function`` yields, called once a partition."""
+    """Return the messages that ``function`` yields for each partition."""
     return frame.mapInArrow(function, from_arrow_schema(_RECEIPTS))
 
 
 def groups_of(order: CollectOrder, files: pa.Table, rows: pa.Array, aggregates: Aggregates) -> Groups:
-    """Return the groups of columns of some files: themselves, and what each index makes of its aggregates."""
+    """Return the groups of columns of some files: the files themselves, and each index's metadata."""
     found: dict[str, pa.Table] = {}
     if order.with_files:
         own = {name: files[name] for name in FILES_SCHEMA.names if name != "rows"}
@@ -207,7 +207,7 @@ Aggregates = Callable[[int], pa.Table]
 
 
 def _finished(index: SkippingIndex, aggregates: pa.Table, files: pa.Table) -> pa.Table:
-    """Return what an index keeps; nulls for a file without a path, which is not there."""
+    """Return an index's metadata columns; null for a file without a path."""
     kept = pa.table(dict(index.finish(aggregates)))
     if kept.num_rows != aggregates.num_rows:
         raise StarskipError(

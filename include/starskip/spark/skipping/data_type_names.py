@@ -1,4 +1,4 @@
-"""Spark's types as the JSON of a plan has them: their simple strings and their Arrow types."""
+"""Convert data types from a plan's JSON to simple strings and Arrow types."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SIMPLE = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tin
 
 
 def simple_string(data_type: Any) -> str:
-    """Return what ``DataType.simpleString`` is of a type, which JSON has as a text or as an object."""
+    """Return ``DataType.simpleString`` of a type in JSON, a string or an object."""
     if isinstance(data_type, str):
         return _SIMPLE.get(data_type, data_type)
     kind = data_type["type"]
@@ -27,5 +27,5 @@ def simple_string(data_type: Any) -> str:
 
 
 def arrow_type(data_type: Any) -> pa.DataType | None:
-    """Return the Arrow type of a type's values, None for types that are not compared by metadata."""
+    """Return the Arrow type of a type's values, None for types that metadata cannot be compared with."""
     return literal_type_of(simple_string(data_type)) if isinstance(data_type, str) else None

@@ -1,4 +1,4 @@
-"""A session for predicates of logs: its settings are its own, and the user's stay as they are."""
+"""A session for predicates of logs, isolated from the settings of the user's session."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _SETTINGS = {
 
 
 def isolated_session(spark: SparkSession) -> SparkSession:
-    """Return a session like ``spark``, with its functions and views, in which nothing is skipped."""
+    """Return a clone of ``spark``, with its functions and views, in which nothing is skipped."""
     session = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
     have_ask(session)
     return session
 
 
 def have_ask(session: SparkSession) -> None:
-    """Set what a session needs that is asked for predicates of logs."""
+    """Set the settings that predicates of logs need."""
     for name, value in _SETTINGS.items():
         session.conf.set(name, value)

@@ -1,8 +1,8 @@
-"""Of each relation of a plan the predicates that every row must satisfy which the query can use.
+"""Push the predicates of a plan down to its leaf relations.
 
-A predicate goes down only where rows that fail it can be left out below without any other row or value
-becoming another one: Catalyst's own rule of what a filter may be pushed through (PushDownPredicates). It has
-pushed what can be pushed before we come; the rest is what stands between a filter and its relation.
+A predicate is pushed only where rows that fail it can be dropped without changing any other row or value,
+which is Catalyst's rule for filters (PushDownPredicates). Catalyst has pushed filters before this rule runs;
+the nodes between a filter and its relation remain.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def leaf_predicates(root: Node) -> list[tuple[Node, Predicates]]:
 
 
 def is_deterministic(expression: Node) -> bool:
-    """Tell whether Catalyst knows the expression's value to depend on its arguments alone."""
+    """Return whether Catalyst knows that the expression's value depends on its arguments alone."""
     waiting = [expression]
     while waiting:
         node = waiting.pop()
@@ -77,7 +77,7 @@ def is_deterministic(expression: Node) -> bool:
 
 
 def below(node: Node, predicates: Predicates) -> Predicates:
-    """Return the predicates of a node's children, which of several children are none."""
+    """Return the predicates that reach the child of a node; none if it has several children."""
     if len(node.children) != 1:
         return ()
     if node.name == "Filter":
@@ -109,7 +109,7 @@ def _through_project(node: Node, predicates: Predicates) -> Predicates:
 
 
 def conjuncts(expression: Node) -> Predicates:
-    """Return the sides of an AND of any depth, the expression alone if it is none."""
+    """Flatten an AND of any depth."""
     found, waiting = [], [expression]
     while waiting:
         node = waiting.pop()
@@ -121,7 +121,7 @@ def conjuncts(expression: Node) -> Predicates:
 
 
 def attribute_identity(named: Node) -> tuple[int, str]:
-    """Return what Catalyst tells attributes and aliases apart by; their names are not that."""
+    """Return the expression id of an attribute or alias; names are not unique."""
     identity = named.fields["exprId"]
     return identity["id"], identity["jvmId"]
 
@@ -133,7 +133,7 @@ def _bound(predicates: Sequence[Node], bound: _Bindings) -> Predicates:
 
 
 def _with(expression: Node, bound: _Bindings, made: dict[int, Node]) -> Node:
-    """Put expressions in the place of attributes; what has none of them stays the same node."""
+    """Substitute expressions for attributes; a node without any of them stays the same object."""
     waiting = [expression]
     while waiting:
         node = waiting[-1]

@@ -1,7 +1,7 @@
-"""The values of Catalyst's literals, exactly; None for every one of which there is a doubt.
+"""Convert Catalyst's literals to Arrow exactly; None in doubt.
 
-A plan's JSON has them as texts: a timestamp in the session's zone without its offset, of a binary only the
-identity of its array, of InSet's values nothing. Those are asked of the JVM.
+The JSON of a plan has literals as strings: timestamps in the session's zone without offset, a binary value as
+the identity of its array, and no values of InSet. Those are fetched from the JVM.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def literal(node: Node, plan: Any) -> Literal | None:
 
 
 def in_set_values(node: Node, data_type: Any, plan: Any) -> LiteralSet | None:
-    """Return the values of an InSet node, which compares with a column of ``data_type``.
+    """Return the values of an InSet node that compares with a column of ``data_type``, None if unknown.
 
-    A binary's cannot be had at once; they are unknown.
+    Binary values cannot be fetched in one call, and are unknown.
     """
     kind = arrow_type(data_type)
     if kind is None or data_type == "binary":
@@ -63,7 +63,7 @@ def in_set_values(node: Node, data_type: Any, plan: Any) -> LiteralSet | None:
 
 
 def array_literal(node: Node) -> Literal | None:
-    """Return the value of a Literal that is an array of numbers without null; None for every other node."""
+    """Return the value of a Literal that is an array of numbers without null, None for other nodes."""
     data_type, text = node.fields.get("dataType"), node.fields.get("value")
     if node.name != "Literal" or not isinstance(data_type, Mapping) or data_type["type"] != "array":
         return None
@@ -81,7 +81,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def literal_set(literals: list[Literal]) -> LiteralSet | None:
-    """Return the literals of an IN as one set; None if they are not of one type."""
+    """Return the literals of an IN as one set, None if their types differ."""
     known = [each.value for each in literals if each.value.is_valid]
     kinds = {each.value.type for each in literals}
     if len(kinds) != 1:
@@ -90,7 +90,7 @@ def literal_set(literals: list[Literal]) -> LiteralSet | None:
 
 
 def _made(value: Any, data_type: str) -> Literal | None:
-    """Make a literal of a value of Catalyst's or of its text."""
+    """Convert Catalyst's value, or its text, to a literal."""
     kind = arrow_type(data_type)
     made: Any
     try:

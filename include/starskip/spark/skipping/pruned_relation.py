@@ -1,4 +1,4 @@
-"""A relation of Spark's without the files that hold no matching row."""
+"""Copies of Spark's relations without the files that hold no matching row."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ pruned relation would be dropped for the whole one, or plans over different file
 
 
 def mark(relation: Any) -> str | None:
-    """Return the mark of a relation that has been looked at already."""
+    """Return the mark of a relation that was pruned, None for another one."""
     found = relation.options().get(MARK)
     return str(found.get()) if found.isDefined() else None
 
 
 def pruned_relation(logical: Any, listing: SparkListing, chosen: Mask) -> tuple[Any, str]:
-    """Return the LogicalRelation ``logical`` with the chosen files of its listing alone, and its mark."""
+    """Return the LogicalRelation ``logical`` with the chosen files of its listing, and its mark."""
     digest = hashlib.sha256(np.packbits(chosen).tobytes() + listing.digest)
     value = f"{np.count_nonzero(chosen)}/{listing.files}:{digest.hexdigest()[:32]}"
     return listing.listed.chosen(chosen).relation(logical, (MARK, value)), value

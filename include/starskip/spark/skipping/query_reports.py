@@ -1,4 +1,4 @@
-"""Which relations each query had, and what Spark read of them by its own metrics when the query ended."""
+"""Record the relations of each query, and Spark's metrics of what it read when the query has ended."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FILES_KEPT = 200_000_000
 
 @dataclass(slots=True)
 class _Query:
-    """``scans``: files and bytes read by each scan, by the key of its relation; none before it ended."""
+    """A query; ``scans``: files and bytes read by each scan, by the key of its relation, if it has ended."""
 
     thread: int
     reports: list[RelationReport]
@@ -41,22 +41,22 @@ class _Query:
 
     @property
     def marks(self) -> set[str]:
-        """Those of the relations that are read without some files."""
+        """The marks of the relations that were pruned."""
         return {report.mark for report in self.reports if report.mark is not None}
 
     @property
     def files(self) -> int:
-        """How many files the listings have that it holds on to."""
+        """The number of files in the listings that it references."""
         return sum(report.listing.files for report in self.reports if report.listing is not None)
 
 
 class QueryReports:
-    """Of one SparkContext. A query is known by its planning tracker, from its plan to its end."""
+    """The queries of one SparkContext, identified by their planning tracker."""
 
     def __init__(self, toolbox: JvmToolbox) -> None:
-        """Listen to no session yet; ``enabled``: whether queries are kept that skip() did not make.
+        """Start without queries; ``enabled``: whether queries are kept that skip() did not make.
 
-        ``ended`` is told the logical plan of each query and command that has ended, well or not.
+        ``ended`` is called with the logical plan of each query and command that has ended, successful or not.
         """
         self.enabled = False
         self.ended: Callable[[Any], None] | None = None
@@ -78,7 +78,7 @@ class QueryReports:
         self._listener.handOnTo(_Listener(self))
 
     def planned(self, reports: list[RelationReport]) -> None:
-        """Keep what was decided about a plan of the query that this thread optimises, a subquery's too."""
+        """Add the reports of a plan, or of a subquery, to the query that this thread is planning."""
         apart: list[RelationReport] | None = getattr(self._apart, "reports", None)
         if apart is not None:
             apart.extend(reports)
@@ -99,7 +99,7 @@ class QueryReports:
 
     @contextmanager
     def apart(self) -> Iterator[list[RelationReport]]:
-        """Gather what is decided in this thread about a plan that Spark is not optimising."""
+        """Gather the reports of a plan that Spark is not optimising, in this thread."""
         reports: list[RelationReport] = []
         self._apart.reports = reports
         try:
@@ -108,7 +108,7 @@ class QueryReports:
             del self._apart.reports
 
     def skipped(self, execution: Any, reports: list[RelationReport]) -> None:
-        """Take what skip() decided about a query as the last one of this thread, before it is run, too."""
+        """Make a query that skip() pruned the last one of this thread, before it has run, too."""
         self._listen()
         number, thread = self._numbers.get(execution.tracker()), self.calling_thread()
         with self._lock:
@@ -122,7 +122,7 @@ class QueryReports:
             self._keep_finished(query)
 
     def finished(self, execution: Any) -> None:
-        """Take the metrics of a query that ended, as the last one of the thread that planned it."""
+        """Record the metrics of a query that ended, as the last one of the thread that planned it."""
         number = self._numbers.get(execution.tracker())
         with self._lock:
             query = self._queries.get(number) if number is not None else None
@@ -142,12 +142,12 @@ class QueryReports:
             forget_oldest(self._queries, _QUERIES_KEPT, _FILES_KEPT)
 
     def forget(self) -> None:
-        """Have no query be the last one of any thread."""
+        """Forget the last query of every thread."""
         with self._lock:
             self._finished.clear()
 
     def close(self) -> None:
-        """Have Spark tell of no query any more, since Python is about to end."""
+        """Stop listening, since Python is about to exit."""
         self._listener.handOnTo(None)
 
     def last_of_thread(self) -> list[dict[str, Any]]:
@@ -158,7 +158,7 @@ class QueryReports:
         return [] if query is None else _stats(query)
 
     def of_planned(self, execution: Any) -> list[dict[str, Any]]:
-        """Return the same for a query that was planned and not run; files read are those that it would."""
+        """Return the same for a query that was planned and has not run; its scans are planned ones."""
         scans = scans_read(self._toolbox, execution.executedPlan(), planned_only=True)
         number = self._numbers.get(execution.tracker())
         with self._lock:
@@ -166,7 +166,7 @@ class QueryReports:
         return [] if query is None else _stats(query)
 
     def calling_thread(self) -> int:
-        """Return the JVM's id of the thread that asks, which those that serve it will know it by."""
+        """Return the id of the JVM thread of the caller, also in threads that serve it."""
         # A thread of Python has one of its own in the JVM; what is called back runs in another of Python's.
         number = int(self._toolbox.jvm.java.lang.Thread.currentThread().getId())
         with self._lock:
@@ -188,7 +188,7 @@ class QueryReports:
     def _read(
         self, query: _Query | None, scans: dict[tuple[str, str], list[tuple[int, int]]]
     ) -> _Query | None:
-        """Return the query with its scans, those with the mark of a skip() with what that decided."""
+        """Return the query with its scans; scans with the mark of a skip() get its reports."""
         marks = {mark for mark, _ in scans}
         made = [each for each in self._skipped.values() if marks & each.marks]
         if query is None and not made:
@@ -226,9 +226,9 @@ class QueryReports:
 def scans_read(
     toolbox: JvmToolbox, plan: Any, *, planned_only: bool = False
 ) -> dict[tuple[str, str], list[tuple[int, int]]]:
-    """Return files and bytes that each scan of a physical plan has read, by the key of its relation.
+    """Return files and bytes read by each scan of a physical plan, by the key of its relation.
 
-    ``planned_only``: of a plan that was not run, what it would read.
+    With ``planned_only``: what a plan that has not run would read.
     """
     jvm = toolbox.jvm
     predef = jvm.java.lang.Class.forName("scala.Predef$").getField("MODULE$").get(None)

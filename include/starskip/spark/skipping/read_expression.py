@@ -1,4 +1,4 @@
-"""Catalyst's expressions in the core's language (starskip.indexes.skipping.expression)."""
+"""Convert Catalyst expressions to starskip.indexes.skipping.expression."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ _OWN_FIELDS = {
 
 @dataclass(slots=True)
 class ExpressionReader:
-    """Reads predicates of one relation; what has no meaning for its metadata becomes a call nobody labels.
+    """Reads predicates on one relation; unsupported nodes become calls that no index labels.
 
-    ``attributes``: the relation's columns, by identity, with their names as its schema spells them; ``plan``:
-    the root of the plan in the JVM; ``zones``: the time zones that what was read was analysed in.
+    ``attributes``: the relation's columns by expression id, spelled as in its schema; ``plan``: the root of
+    the plan in the JVM; ``zones``: the time zones in which the nodes that were read were analysed.
     """
 
     attributes: Mapping[tuple[int, str], str]
@@ -50,7 +50,7 @@ class ExpressionReader:
     _read: dict[int, tuple[Node, Expression]] = field(default_factory=dict)
 
     def read(self, node: Node) -> Expression:
-        """Return the expression; the same node is read once, since aliases may repeat it without bound."""
+        """Convert a node, once for each, since aliases may repeat it without bound."""
         found = self._read.get(id(node))
         if found is None:
             # The node is kept beside, so that none of those to come has its identity.
@@ -122,7 +122,7 @@ def _text(value: str) -> Literal:
 
 
 def is_deterministic_function(node: Node) -> bool:
-    """Tell whether a user's function, or one of another library, may be asked for metadata."""
+    """Return whether a user's or a library's function may be evaluated on metadata."""
     if node.name in _FUNCTIONS:
         return is_deterministic(node)
     return all(map(is_deterministic, node.children))
@@ -139,7 +139,7 @@ def _function_name(node: Node) -> str | None:
 
 
 def _legs(node: Node) -> list[Node]:
-    """Return the sides of an AND or OR of any depth, which a chain of a thousand has."""
+    """Flatten an AND or OR of any depth, which may be a chain of a thousand."""
     found, waiting = [], [node]
     while waiting:
         each = waiting.pop()
@@ -151,7 +151,7 @@ def _legs(node: Node) -> list[Node]:
 
 
 def _data_type(node: Node) -> Any:
-    """Return the type of a column or field as JSON has it, None where it is not told."""
+    """Return the JSON type of a column or field, None if the node has none."""
     if node.name == "GetStructField":
         struct = _data_type(node.children[0])
         return struct["fields"][node.fields["ordinal"]]["type"] if isinstance(struct, Mapping) else None

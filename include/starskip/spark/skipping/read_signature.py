@@ -1,7 +1,8 @@
-"""All of a relation that may make other values of the same bytes; metadata of another one is not trusted.
+"""The read signature of a relation: all settings, options and schemas that affect the values read.
 
-Self-describing formats (Parquet, ORC, Avro) say what their values are, but for what Spark lets a session
-change. What a line of text means is a matter of options and of the session's time zone.
+Metadata that was collected with another signature is not used. Self-describing formats (Parquet, ORC, Avro)
+depend on a few settings of the session. The values of a line of text depend on the reader's options and on
+the session's time zone.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any
 
-from starskip.spark.skipping.relation_facts import fingerprint_facts, small_names
+from starskip.spark.skipping.relation_facts import signature_facts, small_names
 
 _FILES_ONLY = frozenset(
     {
@@ -105,12 +106,12 @@ _LEGACY_REBASE = {
 
 
 def read_signature(relation: Any, asking: Any = None) -> dict[str, str]:
-    """Return what metadata of a JVM HadoopFsRelation depends on, beside its files; two are compared whole.
+    """Return the signature of a JVM HadoopFsRelation; two signatures are compared as a whole.
 
-    ``asking``: the SQLConf of the session that reads it, which need not be the one that made it; None for
-    that of the active one.
+    ``asking``: the SQLConf of the session that reads, which need not be the one that made the relation; None
+    for that of the active session.
     """
-    facts = fingerprint_facts(relation, _ALL_SETTINGS, asking)
+    facts = signature_facts(relation, _ALL_SETTINGS, asking)
     name, settings, partitions = facts["format"], facts["settings"], facts["partitions"]
     told = _OF_FORMAT.get(name)
     found = {"format": name, "schema": _schema_text(facts["schema"], compact=True)}
@@ -146,8 +147,8 @@ def read_signature(relation: Any, asking: Any = None) -> dict[str, str]:
 
 
 def options(relation: Any) -> Mapping[str, str]:
-    """Return a relation's options by their names in small letters."""
-    return small_names(fingerprint_facts(relation, ())["options"])
+    """Return a relation's options by name in lower case."""
+    return small_names(signature_facts(relation, ())["options"])
 
 
 @lru_cache(maxsize=256)
@@ -156,7 +157,7 @@ def _schema_text(schema: str, *, compact: bool) -> str:
 
 
 def _schema(data_type: Any) -> Any:
-    """Leave out of a type's JSON what does not change values: whether null is allowed, comments."""
+    """Remove from a type's JSON what does not affect values: nullability, comments."""
     if isinstance(data_type, list):
         return [_schema(each) for each in data_type]
     if not isinstance(data_type, dict):

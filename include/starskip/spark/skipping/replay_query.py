@@ -1,4 +1,4 @@
-"""One query with skipping and without: the same rows, and what Spark read for them."""
+"""Run one query with skipping and without, and compare rows and cost."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HALF = 0xFFFFFFFF
 
 
 def replay_query(spark: SparkSession, table: LakeTable, predicate: Expression, root: str | None) -> Replay:
-    """Ask for whole rows as ``SkippingEngine.replay`` says.
+    """Query whole rows, see ``SkippingEngine.replay``.
 
     Raises TransientError if the table changed between two plain runs.
     """

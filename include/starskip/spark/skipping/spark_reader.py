@@ -1,4 +1,4 @@
-"""The TableReader that lists and reads a table by Spark."""
+"""The TableReader on Spark."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SparkReader:
     """Implements TableReader for one relation."""
 
     def __init__(self, relation: TableRelation) -> None:
-        """List nothing yet."""
+        """Start without a listing."""
         self._relation = relation
         self._listed: ListedTable | None = None
 
@@ -45,7 +45,7 @@ class SparkReader:
         if relation.file_format in TEXT_FORMATS:
             # Told from the files each time, it would be another one as soon as the files are others.
             options[SCHEMA_OPTION] = json.dumps(relation.schema.jsonValue())
-        return TableSource(relation.path, relation.file_format, relation.fingerprint, options)
+        return TableSource(relation.path, relation.file_format, relation.read_signature, options)
 
     def list_files(self, *, anew: bool, clock_behind_ms: int) -> TableFiles:
         """See TableReader."""
@@ -53,7 +53,7 @@ class SparkReader:
         return self._listed.files
 
     def collect(self, order: CollectOrder, aside: StagedWrite) -> Collection:
-        """See TableReader; from footers, where they tell all that is ordered, of most files."""
+        """See TableReader; reads footers if most of them hold everything that is ordered."""
         listed = self._last()
         paths = joined(order.files, "path")
         at = match_paths(paths, listed.files.paths)
@@ -83,7 +83,7 @@ class SparkReader:
     def _require_readable(
         self, order: CollectOrder, encoded: pa.Array, positions: npt.NDArray[np.int64]
     ) -> None:
-        """Have Spark open files of the listing of whose footers nothing is understood here."""
+        """Make Spark open files whose footers cannot be read here."""
         if not len(positions):
             return
         listed = self._last()

@@ -1,6 +1,6 @@
-"""Reasons why the predicates of a query leave no file out, in plain words: of each what no index understands.
+"""Explain why the predicates of a query skip no file: what no index understands of each.
 
-A predicate that an index understands, and that may match rows of every file, is told of last.
+A predicate that an index understands, and that may match rows of every file, comes last.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def why_not_skipped(
 ) -> list[str]:
     """Return the reasons, at least one.
 
-    ``read`` returns a predicate as ``indexes`` are asked it; ``unsure`` are columns of which the metadata may
-    not say what a query reads.
+    ``read`` converts a predicate for ``indexes``; ``unsure`` are columns whose values in the metadata may
+    differ from those that the query reads.
     """
     # Of a column that is compared with anything, Spark adds itself that it is not null.
     asked = [each for each in predicates if each.name != "IsNotNull"]

@@ -16,7 +16,7 @@ from starskip.indexes.skipping.choice.workload_gap_list import WorkloadGapList
 from starskip.indexes.skipping.metadata.open_metadata import open_metadata
 from starskip.lake.lake_table import LakeTable
 from starskip.spark.skipping import night_skipping
-from starskip.spark.skipping.night_skipping import SparkSkipping
+from starskip.spark.skipping.spark_skipping_engine import SparkSkipping
 
 pytestmark = pytest.mark.spark
 

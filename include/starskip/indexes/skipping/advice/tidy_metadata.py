@@ -1,4 +1,4 @@
-"""Keeps skipping metadata that nights refresh in one piece, and takes away what no reader needs any more."""
+"""Optimize and vacuum the skipping metadata that nights refresh."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_SEGMENTS = 16
 
 
 def tidy_metadata(location: str, night: Night) -> None:
-    """Tidy the metadata at ``location``; deleted indexes are gone for good afterwards.
+    """Optimize and vacuum the metadata at ``location``; deleted indexes are removed for good.
 
     Raises StorageError if it cannot be read or written.
     """

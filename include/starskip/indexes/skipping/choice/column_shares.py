@@ -1,4 +1,4 @@
-"""What share of a column's values a predicate lets through, and in how many runs: from a sample of rows."""
+"""Estimate, from a sample of rows, the share of rows that pass a predicate on each column."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from starskip.indexes.skipping.ordered_values import order_keys, sorted_keys
 
 
 def column_shares(predicate: Expression, sample: Mapping[str, pa.Array]) -> Mapping[str, ColumnShare]:
-    """Return the share by column; columns of which the predicate asks no range or values are left out.
+    """Return the share by column; columns on which the predicate is no range or set are left out.
 
-    ``sample``: values of rows by column name, null for null, which no range lets through.
+    ``sample``: values of rows by column name; null passes no range.
     """
     found = {}
     for column, values in sample.items():

@@ -1,6 +1,7 @@
-"""``minmax:c``: the least and the greatest value of a file (seed 003, table I; zone maps, synopsis).
+"""Index type ``minmax:c``: the least and the greatest value of a file (zone maps).
 
-All that is used of the two is that each value lies between them, so that wider bounds are right, too.
+See "Extensible Data Skipping", table I. Clauses only use that every value lies between the bounds, so wider
+bounds are right, too.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from starskip.indexes.skipping.value_ranges import bounds_judged, is_possible_kn
 
 
 class MinMax(ColumnIndex):
-    """Columns ``min``, ``max`` and ``values``: how many are not null.
+    """Metadata columns ``min``, ``max`` and ``values``, the number of values that are not null.
 
-    Of a file without values the bounds are null and ``values`` is 0; else a null bound is an unknown one.
+    A file without values has null bounds and 0 ``values``; otherwise a null bound is unknown.
     """
 
     kind = "minmax"
@@ -38,14 +39,14 @@ class MinMax(ColumnIndex):
         return {"min": f"min({column})", "max": f"max({column})", "values": f"count({column})"}
 
     def finish(self, collected: pa.Table) -> Mapping[str, pa.Array]:
-        """Cut long texts to bounds of them."""
+        """Shorten long texts to bounds of them."""
         found = dict(super().finish(collected))
         if is_text(found["min"].type) or pa.types.is_binary(found["min"].type):
             found["min"], found["max"] = long_bounds_cut(found["min"], found["max"])
         return found
 
     def label(self, node: Expression) -> Clause | None:
-        """Know comparisons, IN, IS NOT NULL and beginnings of texts, and NOT of them but for LIKE."""
+        """Label comparisons, IN, IS NOT NULL and prefixes of texts, and NOT of them except of LIKE."""
         found = self.comparison(node)
         if found is None:
             return None
@@ -60,7 +61,7 @@ class MinMax(ColumnIndex):
 
 @dataclass(frozen=True, slots=True)
 class MinMaxClause(Clause):
-    """Whether a value between a file's bounds can satisfy a comparison."""
+    """Passes files where a value between the bounds can satisfy a comparison."""
 
     index: str
     comparison: Comparison

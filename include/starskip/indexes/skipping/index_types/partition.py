@@ -1,4 +1,4 @@
-"""``partition:c``: the one value that a column has in a file (PartitionSketch of Hyperspace)."""
+"""Index type ``partition:c``: the value of a column that is constant in a file (Hyperspace)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from starskip.indexes.skipping.ordered_values import equal, order_keys
 
 
 class Partition(MinMax):
-    """Columns ``value``, null where a file has several or none, and ``values``: how many are not null."""
+    """Metadata columns ``value``, null for several values or none, and ``values``, the number not null."""
 
     kind = "partition"
 
@@ -26,7 +26,7 @@ class Partition(MinMax):
         return {"value": value, "values": found["values"]}
 
     def label(self, node: Expression) -> Clause | None:
-        """Know what MinMax knows."""
+        """Label what MinMax labels."""
         clause = super().label(node)
         if not isinstance(clause, MinMaxClause):
             return clause

@@ -1,4 +1,4 @@
-"""What is to be collected, and what came of it: the language of the core and of the engine that reads."""
+"""Orders to collect metadata of files, and the messages of the files that tasks have written."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ FILES = ""
 
 @dataclass(frozen=True, slots=True)
 class CollectOrder:
-    """Collect ``indexes`` of ``files``, one row each, written in their order.
+    """Collect ``indexes`` of ``files``, one row for each, in their order.
 
-    ``files`` has path (null: write nulls), size_bytes, modified_ms and trusted. ``row_counts``: how many of
-    them belong to each segment, one after another. ``with_files``: also the group ``FILES`` is written.
+    ``files`` has path (null: write nulls), size_bytes, modified_ms and trusted. ``row_counts``: the number of
+    files in each segment, one after the other. ``with_files``: write the group ``FILES``, too.
     """
 
     indexes: tuple[SkippingIndex, ...]
@@ -29,13 +29,13 @@ class CollectOrder:
     with_files: bool
 
     def without_files(self) -> CollectOrder:
-        """Return the order as tasks take it along, whose files are read from the store."""
+        """Return the order as it is sent to tasks, which read the files from the store."""
         return replace(self, files=self.files.slice(0, 0))
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A file that was written: rows from ``position`` of the order on, for one group of one segment."""
+    """The message of a written file: rows from ``position`` of the order, for one group of one segment."""
 
     segment: int
     group: str
@@ -48,7 +48,7 @@ Collection = Sequence[Mapping[str, tuple[DataFile, ...]]]
 
 
 def collection_of(order: CollectOrder, messages: Sequence[Receipt]) -> Collection:
-    """Put messages together; raises StarskipError if a row was written twice or not at all."""
+    """Merge the messages; raise StarskipError if a row was written twice or not at all."""
     groups = [FILES] * order.with_files + [index.specification for index in order.indexes]
     collected = []
     start = 0

@@ -1,4 +1,4 @@
-"""The Parquet files of metadata: how they are written, and how whole columns are read of several."""
+"""Read and write the Parquet files of metadata."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _DAMAGE = (OSError, ValueError, LookupError, pa.ArrowException)
 
 
 def write_rows(aside: StagedWrite, group: str, rows: pa.Table) -> tuple[DataFile, ...]:
-    """Write the rows of a group of columns; none if there are no rows."""
+    """Write the rows of a group of columns; no file without rows."""
     return replace(aside, schema=rows.schema).write(group, rows, encode=_encoded)
 
 
 def write_files(aside: StagedWrite, rows: pa.Table) -> tuple[DataFile, ...]:
-    """Write rows of ``FILES_SCHEMA``, which each planning reads first: twice as fast, at twice the bytes."""
+    """Write rows of ``FILES_SCHEMA`` with lz4 and no dictionary: read twice as fast, at twice the bytes."""
     if not rows.num_rows:
         return ()
     sink = pa.BufferOutputStream()
@@ -47,7 +47,7 @@ def write_files(aside: StagedWrite, rows: pa.Table) -> tuple[DataFile, ...]:
 
 
 def read_columns(storage: Storage, files: Sequence[DataFile], names: Sequence[str]) -> pa.Table:
-    """Return columns of files that follow one another.
+    """Read columns of consecutive files.
 
     Raises StorageError naming a file that is gone or damaged.
     """
@@ -55,7 +55,7 @@ def read_columns(storage: Storage, files: Sequence[DataFile], names: Sequence[st
 
 
 def read_schema(storage: Storage, file: DataFile) -> pa.Schema:
-    """Return the names and types of a file's columns; errors as of ``read_columns``."""
+    """Read the schema of a file; raises as ``read_columns`` does."""
     try:
         with storage.arrow_filesystem().open_input_file(file.name) as opened:
             return pq.read_schema(opened)
@@ -64,13 +64,13 @@ def read_schema(storage: Storage, file: DataFile) -> pa.Schema:
 
 
 def joined(table: pa.Table, name: str) -> pa.Array:
-    """Return a column in one piece."""
+    """Return a column as one array."""
     column = table[name]
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _encoded(rows: pa.Table) -> pa.Buffer:
-    """Return the bytes of a file; bounds are read three times as fast as differences than by a dictionary."""
+    """Encode a file; bounds are read three times as fast as differences than by a dictionary."""
     fields = rows.schema
     if any(pa.types.is_nested(field.type) for field in fields):
         return checked_parquet(rows)

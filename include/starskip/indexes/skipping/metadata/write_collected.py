@@ -1,4 +1,4 @@
-"""Where metadata is collected, it is written: executors do, and hand back messages."""
+"""Write collected metadata to the store, on the executors, and return messages to the driver."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def write_collected(
     *,
     bytes_per_file: int = BYTES_PER_FILE,
 ) -> Iterator[Receipt]:
-    """Write groups of columns and yield what was written; see CollectOrder.
+    """Write groups of columns and yield the messages of the files; see CollectOrder.
 
-    ``found``: rows that follow one another, with the position of the first; some ``bytes_per_file`` are held.
+    ``found``: consecutive rows, with the position of the first; up to ``bytes_per_file`` are held in memory.
     """
     ends = list(accumulate(row_counts))
     held: list[tuple[int, Groups]] = []

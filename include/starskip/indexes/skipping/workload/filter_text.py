@@ -1,9 +1,9 @@
-"""Catalyst's text of filters read back as expressions: ``isnotnull(a#1), (a#1 >= 5), s#2 IN (x,y)``.
+"""Parse Catalyst's text of filters into expressions: ``isnotnull(a#1), (a#1 >= 5), s#2 IN (x,y)``.
 
-The form is that of ``Expression.toString`` in Spark 4.2. It was made for people: texts stand in it without
-quotes, so that a literal which looks like syntax can be mistaken; of several ways to read a filter the one
-of the shortest literals is taken. What cannot be read becomes ``Unknown``, which no index labels. This is
-enough to choose indexes by, and never to skip by.
+The form is that of ``Expression.toString`` in Spark 4.1 and 4.2. It is made for people: strings have no
+quotes, so a literal may look like syntax. Of several readings the one with the shortest literals is taken.
+Parts that cannot be parsed become ``Unknown``, which no index labels. That suffices to choose indexes, and is
+never used to skip files.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _Found = Iterator[tuple[Expression, int]]
 
 
 def filter_expression(texts: tuple[str, ...], types: Mapping[tuple[str, ...], str]) -> Expression:
-    """Return the AND of a scan's filters, true if it has none; ``types``: of columns and fields by path."""
+    """Return the AND of a scan's filters, true without any; ``types``: of columns and fields by path."""
     conjuncts = [each for text in texts for each in _Reader(text, types).conjuncts()]
     if len(conjuncts) > 1:
         return Call("And", tuple(conjuncts))
@@ -63,7 +63,7 @@ def filter_expression(texts: tuple[str, ...], types: Mapping[tuple[str, ...], st
 
 
 class _Reader:
-    """Reads one text; every method yields what may stand at a position, and where it ends."""
+    """A backtracking parser of one text; each method yields the readings at a position, with their ends."""
 
     __slots__ = ("_steps", "_text", "_types")
 

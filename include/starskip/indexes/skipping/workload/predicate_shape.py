@@ -1,4 +1,4 @@
-"""The shape of a predicate: its text without literals, the same for all orders of AND and OR."""
+"""The shape of a predicate: its text without literals, independent of the order of AND and OR."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def predicate_skeleton(predicate: Expression) -> str:
 
 
 def shape_id(table: str, skeleton: str) -> str:
-    """Return 16 hexadecimal digits that tell a table's shapes apart."""
+    """Return 16 hexadecimal digits that identify a table's shape."""
     return hashlib.blake2b(f"{table}\0{skeleton}".encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
@@ -102,7 +102,7 @@ def _is_chain(expression: Expression) -> bool:
 
 
 def _known_column(expression: Expression) -> Column | None:
-    """Return the column of ``IsNotNull(column)``."""
+    """Return the column of ``IsNotNull(column)``, None for another expression."""
     if isinstance(expression, Call) and expression.name == "IsNotNull" and len(expression.arguments) == 1:
         return expression.left if isinstance(expression.left, Column) else None
     return None

@@ -1,4 +1,4 @@
-"""The columns of a schema in Spark's words: ``struct<id:bigint,p:decimal(15,2),st:struct<a:int>>``."""
+"""Parse a schema in Spark's form: ``struct<id:bigint,p:decimal(15,2),st:struct<a:int>>``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _MAX_DEPTH = 30
 
 
 def column_types(schema: str) -> dict[tuple[str, ...], str]:
-    """Return the type of each column and each field of structs, by path; what cannot be read is left out."""
+    """Return the type of each column and field of structs, by path; invalid parts are dropped."""
     return dict(_fields(schema.strip(), (), _MAX_DEPTH))
 
 

@@ -1,4 +1,4 @@
-"""What a night did about a table's skipping indexes, brought together as a part of its report's evidence."""
+"""Collect the report's section on a table's skipping indexes from the artefacts of a night."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from starskip.errors import ConfigError
 from starskip.indexes.skipping.registry import index_from_specification
-from starskip.indexes.skipping.report.skipping_evidence import (
+from starskip.indexes.skipping.report.section_data import (
     MAX_REFUSED_INDEXES,
     MAX_REPLAYED_SHAPES,
     MAX_SKIPPED_SHAPES,
@@ -33,9 +33,9 @@ _VERDICTS = tuple(field.name for field in fields(EvaluatedQueries))
 
 
 def skipping_report(night: Night, table: str) -> SkippingIndexes | None:
-    """Return what to report of the skipping indexes of ``table``, None of a night that did not look at them.
+    """Return the section of ``table``, None for a night without advice or builds of skipping indexes.
 
-    Any of the artefacts may be missing: of an older version's night, or one that was stopped on its way.
+    Any artefact may be missing: an older version wrote the night, or it was stopped.
     """
     advice, advised = published_rows(night, "skipping_advice", table)
     shapes, _ = published_rows(night, "skipping_shapes", table)
@@ -143,7 +143,7 @@ def _evaluated(counts: Mapping[str, int]) -> EvaluatedQueries:
 
 
 def _replayed(rows: Iterable[Row], shapes: Mapping[str, Row]) -> tuple[ReplayedShape, ...]:
-    """Return the shapes, faults first and what was not compared last, and else as ``shapes`` has them."""
+    """Return the shapes: failures first, not comparable ones last, otherwise in the order of ``shapes``."""
     of_shape: dict[str, list[Row]] = {}
     for row in rows:
         of_shape.setdefault(row["shape_id"], []).append(row)

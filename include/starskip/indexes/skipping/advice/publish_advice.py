@@ -1,7 +1,8 @@
-"""A part of stage select_indexes: skipping indexes of tables of the lake (seed 003, IV-B).
+"""Stage select_indexes, for lake tables: measure candidates, choose skipping indexes, publish the advice.
 
-Candidates are made for what Spark's queries ask, and their metadata is collected beside the artefacts, of
-new and changed files only. So benefit and size of each are measured, not estimated.
+See "Extensible Data Skipping", IV-B. Candidates follow from the predicates of Spark's queries. Their metadata
+is collected beside the artefacts, of new and changed files only, so benefit and size are measured and not
+estimated.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ import pyarrow.compute as pc
 
 from starskip.errors import StarskipError, StorageOutage, printable
 from starskip.execution.engine import Engine
-from starskip.indexes.skipping.advice.advise_skipping import SkippingAdvice, advise_skipping
+from starskip.indexes.skipping.advice.advice_rows import SkippingAdvice, advise_skipping
 from starskip.indexes.skipping.advice.lake_workload import LakeWorkload, lake_workload
-from starskip.indexes.skipping.advice.measured_skipping import CountedRows, counted_rows
-from starskip.indexes.skipping.advice.skipping_candidates import skipping_candidates
+from starskip.indexes.skipping.advice.measured_benefit import CountedRows, counted_rows
+from starskip.indexes.skipping.advice.measured_candidates import skipping_candidates
 from starskip.indexes.skipping.advice.tidy_metadata import tidy_metadata
 from starskip.indexes.skipping.choice.column_uses import column_uses
 from starskip.indexes.skipping.choice.index_choice import ChoiceLimits
@@ -51,16 +52,16 @@ _SAMPLED_ROWS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class SkippingCounts:
-    """What was advised, for the log of the stage."""
+    """Counts and warnings for the log of the stage."""
 
     chosen: int = 0
     warnings: tuple[str, ...] = ()
 
 
 def publish_skipping_advice(engine: Engine, night: Night, tables: Sequence[str]) -> SkippingCounts:
-    """Publish ``skipping_advice`` and ``skipping_shapes`` of ``tables``.
+    """Publish the artefacts ``skipping_advice`` and ``skipping_shapes`` of ``tables``.
 
-    A table whose advice fails has the reason as its note, and keeps the indexes that it has.
+    If the advice of a table fails, its note is the reason, and its indexes stay as they are.
     """
     advised = night.store.staged_write(ADVICE, night.date_text)
     shapes = night.store.staged_write(SHAPES, night.date_text)
@@ -193,7 +194,7 @@ def _counted(
 
 
 def _of_every_shape(queries: Sequence[LakeQuery], most: int) -> list[int]:
-    """Return positions of queries: the first of every shape, then the second of each, and so on."""
+    """Return positions of queries: the first of each shape, then the second of each, and so on."""
     seen: dict[str, int] = {}
     ranked = []
     for position, query in enumerate(queries):
