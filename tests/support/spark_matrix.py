@@ -25,18 +25,22 @@ _OTHERS = ("4.2.0",)
 
 def main(arguments: list[str]) -> int:
     """Run pytest on each version; return 0 if all passed."""
-    parser = argparse.ArgumentParser(prog="make test-matrix", description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="make test-matrix",
+        description="Run the Spark tests on several versions of PySpark.",
+        epilog="All other arguments are those of pytest; tests/spark by default.",
+        allow_abbrev=False,
+    )
     parser.add_argument(
         "--spark",
         action="append",
         metavar="VERSION",
         help="a version, such as 4.2 or 4.0.4; repeatable; the supported ones by default",
     )
-    parser.add_argument("tests", nargs=argparse.REMAINDER, help="of pytest; tests/spark by default")
-    given = parser.parse_args(arguments)
+    given, of_pytest = parser.parse_known_args(arguments)
     known = supported_versions((CHECKOUT / "requirements.txt").read_text(encoding="utf-8"))
     versions = [known.get(each, each) for each in given.spark or known]
-    outcomes = {version: _run(version, given.tests or ["tests/spark"]) for version in versions}
+    outcomes = {version: _run(version, of_pytest or ["tests/spark"]) for version in versions}
     for version, code in outcomes.items():
         print(f"PySpark {version}: {'passed' if code == 0 else f'failed, pytest exited with {code}'}")
     return 0 if not any(outcomes.values()) else 1
