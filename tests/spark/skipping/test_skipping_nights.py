@@ -25,7 +25,7 @@ from starskip.quality.check_stage import check_stage
 from starskip.run.gate_verdicts import STAGES
 from starskip.settings import Settings
 from starskip.spark import skipping
-from starskip.spark.skipping import night_skipping
+from starskip.spark.skipping import spark_skipping_engine
 from starskip.storage.manifest import Part
 
 pytestmark = [pytest.mark.spark, pytest.mark.quality]
@@ -347,13 +347,13 @@ def test_a_rule_that_loses_rows_shows_in_the_indicators(
     nights: SkippingNights, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nights.log(RANGES)
-    count = night_skipping.count_matching
+    count = spark_skipping_engine.count_matching
 
     def everywhere(*arguments: object) -> MatchingRows:
         found = count(*arguments)  # type: ignore[arg-type]
         return replace(found, matching=found.matching.clip(min=1))
 
-    monkeypatch.setattr(night_skipping, "count_matching", everywhere)
+    monkeypatch.setattr(spark_skipping_engine, "count_matching", everywhere)
     night = nights.night()
     nights.advise(night)
     assert nights.properties("skipping_advice", night)["counts"]["rows_lost"] > 0
