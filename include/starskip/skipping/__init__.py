@@ -44,4 +44,5 @@ class _FormerModules(MetaPathFinder, Loader):
         module.__spec__ = module.__spec__.loader_state
 
 
-sys.meta_path.append(_FormerModules())
+# Before the finder of files, which would load the modules of a package a second time.
+sys.meta_path.insert(0, _FormerModules())

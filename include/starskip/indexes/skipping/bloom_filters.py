@@ -20,7 +20,7 @@ from starskip.indexes.skipping.file_metadata import Mask
 
 Hashes = npt.NDArray[np.uint64]
 MOST_PROBES = 10_000_000
-"""Pairs of a file and a value that are tried for one predicate; what was not tried is kept."""
+"""Pairs of a file and a value that are tested for one predicate; untested files pass."""
 _PROBES_AT_ONCE = 1_000_000
 _BITS_AT_ONCE = 10_000_000
 _MOST_BITS = 2**32 - 8

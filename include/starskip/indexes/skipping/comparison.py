@@ -164,7 +164,7 @@ def _made(column: Column, operator: Operator, values: pa.Array, escape: str = "\
 
 
 def _negatable(values: Expression) -> bool:
-    # NOT IN of nothing holds for null, too; that of a null for nothing.
+    # NOT IN () holds for null, too; NOT IN (…, NULL) never holds.
     return isinstance(values, LiteralSet) and not values.has_null and len(values.values) > 0
 
 

@@ -54,7 +54,7 @@ class _Guard:
             return None
         try:
             found = asked()
-            # The types of what users write are not checked before.
+            # Users' code is not type-checked.
             if not isinstance(found, Clause | None):
                 raise TypeError(f"it answers with {type(found).__name__}, which is no Clause")
         except Exception as error:
@@ -64,7 +64,7 @@ class _Guard:
 
     def failed(self, error: Exception) -> None:
         if isinstance(error, TransientError):
-            # A store that does not answer would be asked in vain for each of the other indexes, too.
+            # An unreachable store would fail for each of the other indexes, too.
             raise error
         self.failures.setdefault(self.index, reason_of_failure(error))
 

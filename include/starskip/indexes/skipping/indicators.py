@@ -30,7 +30,7 @@ class Verdict(Enum):
     DEFINED = "defined"
     NO_MATCHING_ROWS = "no_matching_rows"
     ROWS_LOST = "rows_lost"
-    """A file with a matching row was not read: skipping was wrong, and no figure tells how well it did."""
+    """A file with a matching row was not read: skipping was wrong, and its figures mean nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class WorkloadIndicators:
     read: Rows
     """Rows of the files that were read."""
     lost: Mask
-    """Queries that left a file with a matching row unread."""
+    """The queries that did not read a file with a matching row."""
 
     def verdict(self, query: int) -> Verdict:
         """Return the verdict of a query; lost rows take precedence."""

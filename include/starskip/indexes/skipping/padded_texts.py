@@ -24,10 +24,10 @@ import pyarrow as pa
 from starskip.indexes.skipping.expression import Call, Column, Expression, Literal, LiteralSet
 
 PADDED = "ReadSidePadding"
-"""The call of a column and n."""
+"""The call that pads a column to n characters."""
 _SPACE = " "
 _MOST_ENDS = 300
-"""A literal with more spaces at its end is compared as a range."""
+"""Literals with more trailing spaces in all are compared as ranges."""
 _EQUAL = frozenset({"EqualTo", "In"})
 _MIRRORED = {
     "LessThan": "GreaterThan",

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from starskip.indexes.skipping.ordered_values import is_text, mask_of
 
 LONGEST_BOUND_BYTES = 256
-"""What of a longer least or greatest value is stored: a table of huge texts would have huge metadata."""
+"""Longer least or greatest values are shortened, so that tables of huge texts have small metadata."""
 _LAST_CHARACTER = "\U0010ffff"
 
 
@@ -24,7 +24,7 @@ def text_after(prefix: str) -> str | None:
     kept = prefix.rstrip(_LAST_CHARACTER)
     if not kept:
         return None
-    # What follows U+D7FF are surrogates, which no text in UTF-8 has.
+    # U+D7FF is followed by surrogates, which UTF-8 does not have.
     return kept[:-1] + ("\ue000" if kept[-1] == "\ud7ff" else chr(ord(kept[-1]) + 1))
 
 

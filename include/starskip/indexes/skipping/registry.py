@@ -39,7 +39,7 @@ OWN_TYPES: tuple[type[SkippingIndex], ...] = (
     MetricDist,
     Partition,
 )
-"""The index types that come with Starskip."""
+"""The built-in index types."""
 
 _types: dict[str, type[SkippingIndex]] = {each.kind: each for each in OWN_TYPES}
 _OWN_KINDS = frozenset(_types)
@@ -105,7 +105,7 @@ def load_modules(names: Iterable[str]) -> None:
             raise
         except Exception as error:
             why = f"{type(error).__name__}: {error}"
-            # Not one that this module imports in turn.
+            # The module itself is missing, not one that it imports.
             if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
                 why = "Python finds none of that name; put its folder on PYTHONPATH"
             raise ConfigError(

@@ -29,7 +29,7 @@ from starskip.indexes.skipping.prefix_bounds import first_after
 from starskip.indexes.skipping.value_sets import any_of
 
 MOST_CONJUNCTS = 100
-"""Conjuncts that are judged together; all of them are judged one by one, too."""
+"""Conjuncts that are judged together; each is also judged alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +136,6 @@ _POSSIBLE: Mapping[Operator, _Judge] = {
     Operator.ABOVE: lambda _, greatest, values: ~at_most(greatest, values),
     Operator.STARTS_WITH: _starts_with,
 }
-"""Whether one of the values between the bounds can satisfy the comparison."""
+"""Judges whether a value between the bounds can satisfy the comparison."""
 _CERTAIN: Mapping[Operator, _Judge] = {Operator.IN: _all_in, Operator.STARTS_WITH: _all_start_with}
-"""Whether all of them do, so that none satisfies its NOT."""
+"""Judges whether all values do, so that none satisfies its NOT."""

@@ -26,7 +26,7 @@ from starskip.indexes.skipping.ordered_values import (
 )
 
 LONGEST_PATTERN = 1000
-"""Characters of a LIKE that is evaluated: longer ones may be beyond what RE2 compiles."""
+"""Characters of a LIKE that is evaluated: RE2 may not compile longer ones."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ def __getattr__(name: str) -> Any:
     except ImportError:
         if _has_jvm():
             raise
-        # The client of Spark Connect alone: it has neither a JVM nor what talks to one.
+        # The Spark Connect client alone, which has neither a JVM nor py4j.
         return import_module(f"{__name__}.on_spark_connect").without_jvm(name)
     return getattr(home, name)
 

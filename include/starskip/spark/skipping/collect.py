@@ -24,7 +24,7 @@ from starskip.storage.staged_write import StagedWrite
 _POSITION, _TASK, _PATH, _ROWS = "_position", "_task", "_file_path", "_rows"
 _MALFORMED = "_malformed"
 _VALUES_TRIED = 64
-"""For each partition: of as many that one is reached by none is less probable than a failing disk."""
+"""Values for each partition: that none of so many reaches one is less likely than a disk failure."""
 
 
 def collect(order: CollectOrder, encoded_paths: pa.Array, rows: DataFrame, aside: StagedWrite) -> Collection:
@@ -38,7 +38,7 @@ def collect(order: CollectOrder, encoded_paths: pa.Array, rows: DataFrame, aside
         if MALFORMED in rows.columns:
             aggregates.append(sql.count(MALFORMED).alias(_MALFORMED))
         of_files = rows.groupBy(file_path_of(rows).alias(_PATH)).agg(*aggregates)
-        # What the aggregates give for no rows at all: of files that have none there is no group.
+        # The aggregates of no rows, for files without rows, which have no group.
         of_nothing = rows.where(sql.lit(False)).agg(*aggregates).toArrow()
         together = _wanted(rows, files).join(of_files, on=_PATH, how="full").drop(_PATH)
         in_tasks = _by_task(together, files.tasks)
@@ -53,7 +53,7 @@ def quoted(name: str) -> str:
 
 
 def _aggregates(indexes: Sequence[SkippingIndex]) -> list[Any]:
-    # Beside one of its kind Spark keeps least and greatest texts in a hash table: else it sorts all rows.
+    # With such an aggregate Spark aggregates min and max of strings by hash; otherwise it sorts all rows.
     by_hash = sql.expr("collect_list(CAST(NULL AS INT))").alias("_by_hash")
     found = [sql.count(sql.lit(1)).alias(_ROWS), by_hash]
     for number, index in enumerate(indexes):
@@ -72,7 +72,7 @@ def _by_task(frame: DataFrame, tasks: int) -> DataFrame:
     task = sql.coalesce(sql.col(_TASK), sql.lit(0))
     if hasattr(frame, "repartitionById"):
         return frame.repartitionById(tasks, task)
-    # Before Spark 4.1 rows go where the hash of a value says: a value is found that leads to each partition.
+    # Before Spark 4.1 rows are partitioned by hash: find a value for each partition.
     numbers = frame.sparkSession.range(0, tasks * _VALUES_TRIED, 1, 1)
     places = numbers.groupBy(sql.expr(f"CAST(pmod(hash(id), {tasks}) AS INT) AS place")).agg(sql.min("id"))
     leads = {row[0]: row[1] for row in places.collect()}
@@ -102,7 +102,7 @@ class _Writer:
     """Writes, in a task, the metadata of its files, which come in the order of their positions."""
 
     def __init__(self, order: CollectOrder, files: TaskFiles, of_nothing: pa.Table) -> None:
-        # The files themselves stay in the store.
+        # The table of files stays in the store.
         self._order = order.without_files()
         self._files = files
         self._of_nothing = in_utc(of_nothing)

@@ -40,7 +40,7 @@ from starskip.storage.staged_write import StagedWrite
 _FILES_AT_ONCE = 5_000
 _REACHED = re.compile(r"(file:|s3a?:)")
 _KINDS = (IntegralType, BooleanType, DateType, DecimalType, BinaryType, TimestampType, TimestampNTZType)
-"""Not floating-point numbers: a footer does not tell whether there is a NaN, which is greater than all."""
+"""Types whose bounds are in footers; not floats, whose NaN a footer does not show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def collect_footers(
 ) -> FooterCollection:
     """Collect an order from footers; missing values are null. Raises as ``run_tasks`` does."""
     context = relation.session.sparkContext
-    told = _Told(
+    seen = _Accumulators(
         context.accumulator(0),
         context.accumulator(set(), _Positions()),
         context.accumulator(set(), _Positions()),
@@ -121,11 +121,11 @@ def collect_footers(
 
     def frame_of(files: TaskFiles) -> DataFrame:
         numbers = relation.session.range(0, files.tasks, 1, files.tasks)
-        return with_receipts(numbers, _Reader(order, files, plan, told))
+        return with_receipts(numbers, _Reader(order, files, plan, seen))
 
     collection = run_tasks(relation.session, order, encoded_paths, aside, frame_of)
     return FooterCollection(
-        collection, told.unknown.value, frozenset(told.damaged.value), frozenset(told.unread.value)
+        collection, seen.unknown.value, frozenset(seen.damaged.value), frozenset(seen.unread.value)
     )
 
 
@@ -137,7 +137,7 @@ def damaged_by_footers(
         return frozenset()
     wanted = order.files["path"].is_valid()
     files = order.files.filter(wanted)
-    # What it writes is published by nobody.
+    # Nothing of what it writes is published.
     alone = CollectOrder((), files, (len(files),), with_files=True)
     found = collect_footers(
         alone, FooterPlan((), (), False), encoded_paths.filter(wanted.combine_chunks()), relation, aside
@@ -162,7 +162,7 @@ class _Positions(AccumulatorParam[set[int]]):
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Accumulators:
     """Accumulators of the tasks; see FooterCollection."""
 
     unknown: Accumulator[int]
@@ -180,11 +180,11 @@ class _Told:
 class _Reader:
     """Reads, in a task, the footers of some files at a time."""
 
-    def __init__(self, order: CollectOrder, files: TaskFiles, plan: FooterPlan, told: _Told) -> None:
+    def __init__(self, order: CollectOrder, files: TaskFiles, plan: FooterPlan, seen: _Accumulators) -> None:
         self._order = order.without_files()
         self._files = files
         self._plan = plan
-        self._told = told
+        self._seen = seen
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         tasks = [task for batch in batches for task in batch.column(0).to_pylist()]
@@ -201,7 +201,7 @@ class _Reader:
                     case_sensitive=self._plan.case_sensitive,
                 )
                 unknown = _unknown_files(some["path"], footers, self._plan.aggregates)
-                self._told.add(start + at, some["path"], footers, unknown)
+                self._seen.add(start + at, some["path"], footers, unknown)
                 yield start + at, self._groups(some, footers)
 
     def _groups(self, files: pa.Table, footers: Footers) -> Groups:
@@ -218,7 +218,7 @@ def _unknown_files(
     for aggregate in chain.from_iterable(aggregates):
         missing = np.asarray(_column(footers, aggregate).is_null())
         if aggregate.kind in ("min", "max"):
-            # Where there are no values, none is missing.
+            # A column without values has no bounds.
             values = footers.columns[aggregate.column].values
             missing &= np.asarray(pc.fill_null(pc.not_equal(values, 0), True))
         unknown |= missing

@@ -48,16 +48,16 @@ _RECEIPTS = pa.schema(
     ]
 )
 _FILES_PER_TASK = 50_000
-"""So many rows of bounds are a file of some megabytes; with fewer files there is one a core."""
+"""The bounds of so many files take some megabytes; with fewer files there is one task for each core."""
 _LEAST_FILES_PER_TASK = 64
 _GONE = ("FILE_NOT_EXIST", "FileNotFoundException", "READ_FILE_ERROR.FILE_NOT_EXIST")
 _DENIED = "(Permission denied)"
-"""Of a local file, which is told as one that is not there."""
+"""The message for an unreadable local file, which Spark reports as not found."""
 _CAUSE = re.compile(r"^Caused by: (?:([\w.$]+): )?(.+)$", re.MULTILINE)
 _OF_A_FILE = re.compile(r"\[FAILED_READ_FILE\.(\w+)\] Encountered error while reading file (.+)")
 _OF_CONTENT = ("NO_HINT", "CANNOT_READ_FILE_FOOTER")
 _NOT_OF_CONTENT = re.compile(
-    # What Spark itself says of files: types that the table has otherwise, dates of old calendars.
+    # Spark's own errors: types that differ from the table's, dates of old calendars.
     r"org\.apache\.spark\."
     # Stores and networks.
     r"|javax?\.(?:net|security|nio\.file)\.|(?:com|software)\.amazon|com\.(?:google|microsoft|azure)\."
@@ -105,7 +105,7 @@ def run_tasks(
     cores = session.sparkContext.defaultParallelism
     tasks = min(-(-count // _LEAST_FILES_PER_TASK), max(cores, -(-count // _FILES_PER_TASK)))
     rows_per_task = -(-count // tasks)
-    # What is shuffled is a row a file: two hundred tasks for it would take longer than reading a small table.
+    # The shuffle has one row for each file: 200 tasks would take longer than reading a small table.
     session.conf.set("spark.sql.shuffle.partitions", max(cores, min(200, count // _LEAST_FILES_PER_TASK)))
     table = order.files.append_column("encoded", encoded_paths)
     content = checked_parquet(table, row_group_size=rows_per_task).to_pybytes()
@@ -145,13 +145,13 @@ def _understood(error: Exception, order: CollectOrder, encoded_paths: pa.Array) 
     every = list(_OF_A_FILE.finditer(text))
     if not every:
         return StarskipError(f"collecting has failed: {cause}")
-    told = every[-1]
-    path = _listed_path(told[2], order, encoded_paths)
-    classes = [name or message for name, message in _CAUSE.findall(text, told.end())]
-    is_content = told[1] in _OF_CONTENT and classes and not any(map(_NOT_OF_CONTENT.match, classes))
+    last = every[-1]
+    path = _listed_path(last[2], order, encoded_paths)
+    classes = [name or message for name, message in _CAUSE.findall(text, last.end())]
+    is_content = last[1] in _OF_CONTENT and classes and not any(map(_NOT_OF_CONTENT.match, classes))
     if path is not None and (is_content or _DENIED in cause):
         return DamagedFiles({path: cause})
-    name = path or unquote(re.split(r"\.(?:\s|$)", told[2])[0])
+    name = path or unquote(re.split(r"\.(?:\s|$)", last[2])[0])
     return SourceError(f"{printable(name)}: cannot be read: {cause}", source=name)
 
 
@@ -159,9 +159,9 @@ def _listed_path(sentences: str, order: CollectOrder, encoded_paths: pa.Array) -
     """Return the listed path that ``sentences`` begin with, encoded or not, None if there is none."""
     paths = order.files["path"]
     for end in reversed([found.start() for found in re.finditer(r"\.(?=\s|$)", sentences)]):
-        told = one_slash(pa.array([sentences[:end]]))[0]
+        named = one_slash(pa.array([sentences[:end]]))[0]
         for names in (encoded_paths, paths):
-            at = pc.index(names, told).as_py()
+            at = pc.index(names, named).as_py()
             if at >= 0:
                 path: str = paths[at].as_py()
                 return path
@@ -203,7 +203,7 @@ def groups_of(order: CollectOrder, files: pa.Table, rows: pa.Array, aggregates: 
 
 
 Aggregates = Callable[[int], pa.Table]
-"""The aggregates of an order's index by its number."""
+"""Returns the aggregates of an index by its number in the order."""
 
 
 def _finished(index: SkippingIndex, aggregates: pa.Table, files: pa.Table) -> pa.Table:

@@ -24,7 +24,7 @@ from starskip.spark.skipping.table_relation import TableRelation
 MOST_CELLS = 20_000_000
 """Predicates times files."""
 _MOST_PREDICATES = 50
-"""Of one pass: the code that Spark makes of more is beyond what the JVM compiles."""
+"""Predicates of one pass: the JVM does not compile Spark's code for more."""
 _CELLS_OF_A_PASS = 1_000_000
 _FILES_A_TASK = 64
 _PATH, _ROWS = "_path", "_rows"
@@ -83,7 +83,7 @@ class _Counter:
     def count(self, texts: Mapping[int, str], matching: npt.NDArray[np.int64]) -> dict[int, str]:
         """Fill the rows of ``matching``; return the failed predicates with the reason."""
         width = max(1, min(_MOST_PREDICATES, _CELLS_OF_A_PASS // self.files))
-        # Most of what fails does so in analysis, before anything is read.
+        # Most failures occur in analysis, before anything is read.
         faults = _faults(_cut(list(texts), width), lambda mine: self._planned(mine, texts))
         sound = [number for number in texts if number not in faults]
         faults |= _faults(_cut(sound, width), lambda mine: self._pass(mine, texts, matching))

@@ -38,7 +38,7 @@ def explain_condition(
     require_plain_files(spark, path)
     enable(spark, metadata_root, modules)
     for module in (user_agents, metric_distances, *(sys.modules[name] for name in modules)):
-        # A module of index types alone has none.
+        # A module of index types need not have one.
         register = getattr(module, "register_functions", None)
         if register is not None:
             register(spark)

@@ -25,7 +25,7 @@ _NAME = re.compile(r"reading file:? (\S+?)\.?\s")
 @contextmanager
 def spark_failures(table: str) -> Iterator[None]:
     """Raise Spark's exceptions as StarskipError, as SourceError if a file of ``table`` cannot be read."""
-    # It writes each error to the log before anybody can say that it was expected.
+    # PySpark logs each error, expected or not.
     log = logging.getLogger("SQLQueryContextLogger")
     level = log.level
     log.setLevel(logging.CRITICAL)

@@ -7,10 +7,10 @@ from pyspark.sql import SparkSession
 from starskip.spark.skipping.relation_facts import ENABLED
 
 _SETTINGS = {
-    # What stands in a log is no reason to read variables of the environment.
+    # Text from a log must not read environment variables.
     "spark.sql.variable.substitute": "false",
     "spark.sql.parser.escapedStringLiterals": "false",
-    # Rows with maps are told apart, too; the same file gives the same order of entries.
+    # Rows with maps are hashed, too; a file always gives the same order of entries.
     "spark.sql.legacy.allowHashOnMapType": "true",
     ENABLED: "false",
 }

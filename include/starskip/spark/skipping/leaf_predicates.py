@@ -26,7 +26,7 @@ _TRANSPARENT = frozenset(
         "RebalancePartitions",
     }
 )
-"""Their rows are those of their one child."""
+"""Nodes with exactly the rows of their one child."""
 _PYTHON = frozenset({"BatchEvalPython", "ArrowEvalPython"})
 NONDETERMINISTIC = frozenset(
     {
@@ -44,7 +44,7 @@ NONDETERMINISTIC = frozenset(
         "Uuid",
     }
 )
-"""Catalyst's expressions whose value depends on what other rows there are, or on where they are."""
+"""Catalyst's expressions whose value depends on other rows, or on a row's position."""
 _FLAGS = ("udfDeterministic", "isDeterministic")
 _JUDGED = "org.apache.spark.sql.catalyst.expressions."
 
@@ -128,7 +128,7 @@ def attribute_identity(named: Node) -> tuple[int, str]:
 
 def _bound(predicates: Sequence[Node], bound: _Bindings) -> Predicates:
     made: dict[int, Node] = {}
-    # All nodes are held by the predicates, so that no identity is given twice.
+    # The predicates keep all nodes alive, so that ids are unique.
     return tuple(_with(each, bound, made) for each in predicates)
 
 
@@ -152,7 +152,7 @@ def _with(expression: Node, bound: _Bindings, made: dict[int, Node]) -> Node:
 def _with_children(node: Node, children: list[Node]) -> Node:
     if all(new is old for new, old in zip(children, node.children, strict=True)):
         return node
-    # The object in the JVM has the old children, but only the node's own fields are read of it.
+    # The JVM object has the old children, but only the node's own fields are read from it.
     copy = Node(node.fields)
     copy.children, copy.of, copy.field = children, node.of, node.field
     return copy

@@ -155,7 +155,7 @@ def list_indexes(
 
 def _named_format(given: str | None, former: str | None) -> str | None:
     if former is not None:
-        # Behind this function and what guards the public one.
+        # Above this function, the public one and its guard.
         warnings.warn("file_format is called format now", DeprecationWarning, stacklevel=4)
     return former if given is None else given
 

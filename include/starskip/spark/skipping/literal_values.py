@@ -24,7 +24,7 @@ _TEMPORAL = frozenset({"timestamp", "timestamp_ntz", "date"})
 _ARRAY = re.compile(r"\[[^\[\]]+\]")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _LOST = "\ufffd"
-"""Stands where bytes were no UTF-8, which Spark's texts may hold."""
+"""Replaces invalid UTF-8, which Spark's strings may contain."""
 _BETWEEN = "\u0001\u0000\u0002"
 
 

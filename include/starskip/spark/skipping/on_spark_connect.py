@@ -17,7 +17,7 @@ _ANSWERS: Mapping[str, Callable[[], Any]] = {
     "describe": dict,
     "list_indexes": list,
 }
-"""Values returned in the place of an answer; of all other functions None, of ``skip`` the DataFrame."""
+"""Return values without a JVM; other functions return None, ``skip`` the DataFrame."""
 _ON_THE_SERVER = frozenset({"enable", "disable", "is_enabled", "last_query_stats", "explain", "skip"})
 
 Parameters = ParamSpec("Parameters")

@@ -58,7 +58,7 @@ def plan_tree(document: str) -> Node:
 
 
 def _tree(document: Sequence[Mapping[str, Any]]) -> Node:
-    # Parents come before their children: from the end each finds its children complete, with no recursion.
+    # Parents come before their children: read backwards, children are complete, without recursion.
     complete: list[Node] = []
     for fields in reversed(document):
         node = Node(fields)

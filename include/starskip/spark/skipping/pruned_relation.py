@@ -11,8 +11,11 @@ from starskip.indexes.skipping.file_metadata import Mask
 from starskip.spark.skipping.spark_listing import SparkListing
 
 MARK = "starskip.skipping.files"
-"""An option of the relation. Spark takes two listings of the same paths for equal, so that without it the
-pruned relation would be dropped for the whole one, or plans over different files be taken for one."""
+"""An option of pruned relations.
+
+Spark takes two listings of the same root paths for equal. Without the option it would drop the pruned
+relation for the whole one, or reuse the plan over other files.
+"""
 
 
 def mark(relation: Any) -> str | None:

@@ -34,7 +34,7 @@ def main() -> None:
     builder: Any = SparkSession.Builder
     builder.getOrCreate = with_skipping(builder.getOrCreate)
     sys.argv = arguments
-    # As Python does for a script that it is given; now it is the folder of this program.
+    # Python puts the folder of the script there; until now it is that of this program.
     sys.path[0] = str(Path(arguments[0]).resolve().parent)
     runpy.run_path(arguments[0], run_name="__main__")
 

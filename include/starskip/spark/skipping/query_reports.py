@@ -23,12 +23,11 @@ log = logging.getLogger("starskip.skipping")
 _SCAN = "org.apache.spark.sql.execution.FileSourceScanExec"
 _STREAMING = "stream execution thread"
 _SERVING = ("serve", _STREAMING)
-"""Beginnings of the names of threads in which Spark plans and runs what another thread asks, by toPandas, by
-toArrow or by the start of a stream."""
+"""Prefixes of the names of JVM threads that serve toPandas, toArrow, or the start of a stream."""
 _QUERIES_KEPT = 1000
 _THREADS_KEPT = 1000
 _FILES_KEPT = 200_000_000
-"""Of all queries together, each of which keeps a byte a file."""
+"""Files in the listings of all kept queries, each of which keeps a byte for a file."""
 
 
 @dataclass(slots=True)
@@ -63,8 +62,7 @@ class QueryReports:
         self._toolbox = toolbox
         self._lock = threading.Lock()
         self._callers: set[int] = set()
-        # Not Spark's local properties: those go into its logs of events, and from one of Python's threads
-        # to another.
+        # Not Spark's local properties: those go into its event logs, and from one Python thread to another.
         self._caller = toolbox.jvm.java.lang.InheritableThreadLocal()
         self._apart = threading.local()
         self._numbers = toolbox.jvm.com.google.common.collect.MapMaker().weakKeys().makeMap()
@@ -73,7 +71,7 @@ class QueryReports:
         self._skipped: OrderedDict[int, _Query] = OrderedDict()
         self._sessions: set[str] = set()
         self._next = 0
-        # Spark empties its queue of events when the JVM ends, and Python may have ended before it.
+        # Spark drains its event queue when the JVM exits, and Python may have exited before.
         self._listener = new_java(toolbox.gateway, "ListenerUntilExit")
         self._listener.handOnTo(_Listener(self))
 
@@ -94,7 +92,7 @@ class QueryReports:
                 query = self._kept(tracker.get(), _Query(thread, [], {}))
             query.reports.extend(reports)
             if self._current_thread_name().startswith(_STREAMING):
-                # Of batches of a stream Spark tells no listener that they ended.
+                # Spark reports the end of streaming batches to no listener.
                 self._keep_finished(query)
 
     @contextmanager
@@ -113,7 +111,7 @@ class QueryReports:
         number, thread = self._numbers.get(execution.tracker()), self.calling_thread()
         with self._lock:
             planned = self._queries.get(number) if number is not None else None
-            # The rule was there first: skip() does not look at what it pruned.
+            # The rule ran first: skip() ignores relations that it pruned.
             before = [] if planned is None else [each for each in planned.reports if each.mark is not None]
             query = _Query(thread, before + reports, {})
             self._next += 1
@@ -128,7 +126,7 @@ class QueryReports:
             query = self._queries.get(number) if number is not None else None
             if query is None and not self._skipped:
                 return
-        # A plan that is run again reads the same files, and Spark does not count them again.
+        # A plan that runs again reads the same files, and Spark does not count them again.
         before = {} if query is None else query.scans
         scans = before or scans_read(self._toolbox, execution.executedPlan())
         with self._lock:
@@ -167,7 +165,7 @@ class QueryReports:
 
     def calling_thread(self) -> int:
         """Return the id of the JVM thread of the caller, also in threads that serve it."""
-        # A thread of Python has one of its own in the JVM; what is called back runs in another of Python's.
+        # Each Python thread has a JVM thread of its own; callbacks run in other Python threads.
         number = int(self._toolbox.jvm.java.lang.Thread.currentThread().getId())
         with self._lock:
             if number in self._callers:
@@ -232,7 +230,7 @@ def scans_read(
     """
     jvm = toolbox.jvm
     predef = jvm.java.lang.Class.forName("scala.Predef$").getField("MODULE$").get(None)
-    # A proof that a type is itself is the identity, too: so this collects all nodes there are.
+    # Predef.$conforms is the identity function, so this collects all nodes.
     every = jvm.scala.PartialFunction.fromFunction(getattr(predef, "$conforms")())
     nodes = jvm.org.apache.spark.sql.execution.ExplainUtils.collectWithSubqueries(plan, every)
     found: dict[tuple[str, str], list[tuple[int, int]]] = {}
@@ -255,7 +253,7 @@ def _stats(query: _Query) -> list[dict[str, Any]]:
     made = []
     for report in query.reports:
         of_relation = left.get(report.key, [])
-        # A scan that is used twice is run once.
+        # A reused scan runs once.
         read = of_relation.pop(0) if len(of_relation) > 1 else next(iter(of_relation), (None, None))
         made.append(report.as_stats(*read))
     return made

@@ -21,7 +21,7 @@ _FUNCTIONS = frozenset({"PythonUDF", "ScalaUDF"})
 _UNKNOWN = Call("Unknown")
 _COLLATIONS = "__COLLATIONS"
 _CASTS = {"ANSI": "Cast", "LEGACY": "LegacyCast", "TRY": "TryCast"}
-"""By Catalyst's mode: they give other values, or none, where a value does not fit the type."""
+"""Names of casts by Catalyst's mode, which differ where a value does not fit the type."""
 _OWN_FIELDS = {
     "CheckOverflow": ("dataType",),
     "CsvToStructs": ("schema", "options"),
@@ -33,7 +33,7 @@ _OWN_FIELDS = {
     "StructsToJson": ("options",),
     "XmlToStructs": ("schema", "options"),
 }
-"""Further arguments of such an expression, beside its children, as texts of JSON."""
+"""Fields of such an expression that become further arguments, as JSON."""
 
 
 @dataclass(slots=True)
@@ -53,7 +53,7 @@ class ExpressionReader:
         """Convert a node, once for each, since aliases may repeat it without bound."""
         found = self._read.get(id(node))
         if found is None:
-            # The node is kept beside, so that none of those to come has its identity.
+            # The node is kept alive, so that its id is not reused.
             found = self._read[id(node)] = node, self._made(node)
         return found[1]
 
@@ -81,7 +81,7 @@ class ExpressionReader:
         if name is None or (name.startswith("udf:") and not is_deterministic_function(node)):
             return _UNKNOWN
         if name.startswith("udf:"):
-            # Only functions know what an array is for: no index compares them.
+            # Arrays are arguments of functions only: no index compares them.
             return Call(name, tuple(array_literal(each) or self.read(each) for each in node.children))
         arguments = tuple(self.read(each) for each in node.children)
         if node.name == "StaticInvoke" and node.fields.get("functionName") == "readSidePadding":
@@ -90,8 +90,8 @@ class ExpressionReader:
             mode = str(node.java(self.plan).evalMode().toString())
             return Call(_CASTS.get(mode, _UNKNOWN.name), (*arguments, _text(simple_string(_data_type(node)))))
         if node.name in _OWN_FIELDS:
-            told = (node.fields.get(each) for each in _OWN_FIELDS[node.name])
-            return Call(name, (*arguments, *(_text(json.dumps(each)) for each in told)))
+            fields = (node.fields.get(each) for each in _OWN_FIELDS[node.name])
+            return Call(name, (*arguments, *(_text(json.dumps(each)) for each in fields)))
         if node.name == "Like":
             return Call(name, (*arguments, Literal(pa.scalar(str(node.java(self.plan).escapeChar())))))
         return Call(name, arguments)
@@ -103,7 +103,7 @@ class ExpressionReader:
             return _UNKNOWN
         of = struct["fields"][node.fields["ordinal"]]
         data_type = simple_string(of["type"])
-        # A struct's JSON has its fields' collations beside their types, as "spark.UTF8_LCASE".
+        # A struct's JSON has the collations of its fields beside their types, as "spark.UTF8_LCASE".
         for collation in of.get("metadata", {}).get(_COLLATIONS, {}).values():
             data_type += f" collate {collation.rpartition('.')[2]}"
         return Column((*parent.path, of["name"]), data_type)
@@ -134,7 +134,7 @@ def _function_name(node: Node) -> str | None:
     if node.name == "ScalaUDF":
         name = node.fields.get("udfName")
         return f"udf:{name.lower()}" if isinstance(name, str) else None
-    # Other libraries bring classes of their own by the function's name, such as Sedona's ST_Contains.
+    # Other libraries have expression classes named after the function, such as Sedona's ST_Contains.
     return node.name if node.full_name.startswith(_CATALYST) else f"udf:{node.name.lower()}"
 
 

@@ -53,12 +53,12 @@ def refresh_relation(
         raise SourceError(f"{relation.path}: {why}", source=relation.path)
     storage = storage_for(location_of(spark, relation.path, metadata_root))
     existing = read_metadata(storage)
-    # A column may have gone, or got a collation, since then.
+    # A column may have been dropped, or given a collation, since then.
     known, faults = checked_indexes(existing.indexes if existing else (), relation)
     failed = {**(existing.not_understood if existing else {}), **faults, **failed}
     indexes = [*created, *known]
     send_modules(spark.sparkContext, indexes)
-    # What is not known here is of a type of a user's own.
+    # An index of an unavailable type is a user's.
     if not any(map(is_user_type, indexes)) and not failed:
         relation = replace(relation, read_signature=without_users_types(relation.read_signature))
 

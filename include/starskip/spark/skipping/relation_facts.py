@@ -31,7 +31,7 @@ _OTHERS = {
     "spark.sql.hive.convertMetastoreParquet, or convertMetastoreOrc)",
     "source": "it is no relation of files",
 }
-"""Reasons why skipping does not reach a relation, by the kind that RelationFacts tells."""
+"""Reasons why skipping does not reach a relation, by its kind in RelationFacts."""
 _lock = threading.Lock()
 _java: WeakKeyDictionary[JavaGateway, Any] = WeakKeyDictionary()
 

@@ -113,7 +113,7 @@ class RelationReport:
         if not listing.files:
             self.not_skipped_because.append("there are no files")
         elif chosen.all() and unknown < listing.files:
-            # The files that cannot match are others, which this query does not list.
+            # The files that cannot match are not in the listing of this query.
             self.not_skipped_because.append(EVERY_FILE)
 
     def as_stats(self, files_read: int | None, bytes_read: int | None) -> dict[str, Any]:

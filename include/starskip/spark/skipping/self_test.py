@@ -88,5 +88,5 @@ def _metadata(path: str, of_relation: Mapping[str, str]) -> TableMetadata:
         rows=pa.array([1] * len(files), pa.int64()),
         columns={(index.specification, name): column for name, column in columns.items()},
     )
-    # What is asked of it is all that TableMetadata is asked by queries.
+    # It has every attribute of TableMetadata that planning uses.
     return cast(TableMetadata, known)

@@ -201,7 +201,7 @@ def explain(query: DataFrame | str, spark: SparkSession | None = None) -> list[d
     if skipping is None or not skipping.rule.enabled:
         raise ConfigError("skipping is not enabled: call enable(spark) first", setting="spark")
     if query.isStreaming:
-        # Spark plans no query of a stream that is not started.
+        # Spark does not plan a stream that has not started.
         analyzed = query._jdf.queryExecution().analyzed()
         return [other_report(each).as_stats(None, None) for each in relations_of(analyzed).others]
     datasets = skipping.toolbox.jvm.org.apache.spark.sql.classic.Dataset

@@ -25,7 +25,7 @@ from starskip.spark.skipping.table_relation import SCHEMA_OPTION, TEXT_FORMATS, 
 from starskip.storage.staged_write import StagedWrite
 
 _MOST_UNKNOWN_RATIO = 0.5
-"""Of files of whose bounds the footers do not tell; with more of them the rows are read."""
+"""Share of files without bounds in their footers; with more of them the rows are read."""
 _NO_PARQUET = "it is no Parquet file, or not a whole one"
 
 
@@ -43,7 +43,7 @@ class SparkReader:
         relation = self._relation
         options = dict(relation.options)
         if relation.file_format in TEXT_FORMATS:
-            # Told from the files each time, it would be another one as soon as the files are others.
+            # A schema inferred at each refresh would change with the files.
             options[SCHEMA_OPTION] = json.dumps(relation.schema.jsonValue())
         return TableSource(relation.path, relation.file_format, relation.read_signature, options)
 
@@ -72,7 +72,7 @@ class SparkReader:
         try:
             return collect(order, encoded, self._relation.rows(listed.index_of(read)), aside)
         except DamagedFiles as error:
-            # Spark stops at the first one that it meets: what else can be told of at once costs fewer passes.
+            # Spark stops at the first damaged file: finding others by their footers saves passes.
             _require_sound(paths, damaged_by_footers(order, encoded, self._relation, aside), error.reasons)
             raise
 
@@ -90,7 +90,7 @@ class SparkReader:
         chosen = np.zeros(len(listed.files.paths), np.bool_)
         chosen[positions] = True
         with reading_failures(order, encoded):
-            # Unlike count() it tells what an error was caused by.
+            # Unlike count(), it reports the cause of an error.
             self._relation.rows(listed.index_of(chosen)).agg(sql.count(sql.lit(1))).toArrow()
 
     def _last(self) -> ListedTable:

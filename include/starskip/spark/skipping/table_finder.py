@@ -13,9 +13,9 @@ from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 
 _ANSWER_LASTS_S = 1.0
 ROOTS_ASKED_EACH = 8
-"""Of more roots, such as the partitions that Spark chose, only the tables that they are of are looked for."""
+"""With more roots, such as the partitions that Spark chose, only their tables are looked up."""
 _OPEN_LASTS_S = 60.0
-"""A table that was written anew, its metadata with it, has other metadata of the same version."""
+"""Seconds after which metadata is opened again: a rewritten table may have the same version."""
 _MOST_TABLES = 64
 _TABLES_KEPT = 256
 _changes = itertools.count()

@@ -21,7 +21,7 @@ from starskip.run.night import Night
 from starskip.storage.snapshot import SnapshotSource
 
 MAX_PREDICATES = 2_000
-"""Distinct predicates of a table; what is read for others counts in the denominator only."""
+"""Distinct predicates of a table; others count in the denominator of savings only."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ class CountedRows:
     files: np.ndarray
     matching: MatchingRows
     faults: Mapping[int, str] = field(default_factory=dict)
-    """By the query's position, why its rows cannot be counted."""
+    """Why the rows of a query cannot be counted, by its position."""
 
     def relevant(self, files: int) -> dict[int, Mask]:
         """Return the files with a matching row by the query's position, if all ``files`` were counted."""

@@ -19,7 +19,7 @@ from starskip.indexes.skipping.workload.lake_queries import LakeQuery
 from starskip.lake.lake_table import LakeTable
 
 MAX_CANDIDATES = 64
-"""Those that help most queries; each takes a part of the pass that collects them."""
+"""The candidates of greatest weight are measured; each adds to the cost of the collecting pass."""
 _PROFILED_FILES = 8
 _MODULE_OF_FUNCTIONS = {
     "formatted": "starskip.indexes.skipping.contrib.user_agents",

@@ -44,9 +44,9 @@ from starskip.storage.snapshot import SnapshotSource
 ADVICE = "skipping_advice"
 SHAPES = "skipping_shapes"
 CANDIDATES = "skipping_candidates"
-"""Below the store of the artefacts: the metadata that candidates are measured by."""
+"""Folder, in the store of the artefacts, of the metadata that candidates are measured by."""
 MAX_COUNTED = 200
-"""Predicates whose matching rows are counted, in one pass; of each shape the heaviest first."""
+"""Predicates whose matching rows are counted in one pass; of each shape the heaviest first."""
 _SAMPLED_ROWS = 20_000
 
 
@@ -120,7 +120,7 @@ def _advised(
     workload: LakeWorkload,
     snapshot_of: SnapshotSource,
 ) -> SkippingAdvice:
-    # First of all: a folder that is not there is told, whatever else there is to say.
+    # First: a missing folder is reported before all other reasons.
     mean_file_bytes = engine.file_bytes(lake)
     if not workload.queries:
         return _none("the event logs hold no query of this table")
@@ -185,7 +185,7 @@ def _counted(
     asked = _of_every_shape(queries, MAX_COUNTED)
     paths = None
     if metadata.files > sampled_files:
-        # By path, which is often the order of arrival: so all of the table's life is looked at.
+        # By path, which is often the order of arrival, so that the sample spans the table's life.
         spread = np.linspace(0, metadata.files - 1, sampled_files).astype(np.int64)
         ordered = pc.sort_indices(metadata.paths).take(pa.array(spread))
         paths = metadata.paths.take(ordered)

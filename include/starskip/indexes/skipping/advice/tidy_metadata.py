@@ -14,7 +14,7 @@ from starskip.storage.storage_for import storage_for
 from starskip.storage.store_clock import store_clock
 
 _MOST_SEGMENTS = 16
-"""Each refresh adds some; a query opens every one of them."""
+"""Each refresh adds segments, and a query opens every one of them."""
 
 
 def tidy_metadata(location: str, night: Night) -> None:

@@ -16,7 +16,7 @@ from starskip.indexes.skipping.clause import AllOf, AnyOf, Clause
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
 
 MAX_ALTERNATIVES = 256
-"""A query of more keeps those that skip most: its other sets count as if they skipped nothing."""
+"""Alternatives of a query that are kept, those that skip most."""
 
 _Reads = dict[frozenset[str], Mask]
 

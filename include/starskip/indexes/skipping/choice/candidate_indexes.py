@@ -21,12 +21,12 @@ from starskip.indexes.skipping.index_types.hybrid import hybrid_threshold
 from starskip.indexes.skipping.user_functions import Implication
 
 GAPS = (4, 16)
-"""Numbers of gaps a file that are tried."""
+"""Numbers of gaps in a file that are tried."""
 LONGEST_AFFIX = 100
 SHORT_LIST = 100
-"""Values a file that no filter is worth trying for."""
+"""Distinct values of a file up to which no filter is tried."""
 LONGEST_LIST = 100_000
-"""Values a file: longer lists are more than executors should gather, whatever they save."""
+"""Distinct values of a file above which executors should not gather a list."""
 _VALUE_BYTES = 8.0
 _VALUES_OF_BOOLEAN = 3
 
@@ -114,7 +114,7 @@ def _of_equality(
             reason = "equality; how many values a file has is not known"
             yield CandidateIndex(f"hybrid:{column}", use.equality, reason)
         elif exact:
-            yield CandidateIndex(f"valuelist:{column}", exact, "values are told apart by a list of them only")
+            yield CandidateIndex(f"valuelist:{column}", exact, "only a list of values can decide it")
         return
     value_bytes = facts.value_bytes if facts.value_bytes is not None else _VALUE_BYTES
     limit = min(hybrid_threshold(file_bytes, 8 * value_bytes), LONGEST_LIST)
@@ -123,7 +123,7 @@ def _of_equality(
         yield CandidateIndex(f"valuelist:{column}", exact, reason)
     if use.equality and distinct > min(limit / 2, SHORT_LIST):
         reason = f"equality with {distinct:.0f} values a file, a list is better up to {limit:.0f}"
-        # A list may be better by what it saves, and not fit a budget that a filter fits.
+        # A list may save more, and exceed a budget that a filter fits.
         yield CandidateIndex(f"bloom:{column}", use.equality, reason)
         if distinct > limit / 2 and limit >= 1:
             # Files differ: some may have few enough.

@@ -35,7 +35,7 @@ def choose_indexes(
     task = _task(patterns, sizes, limits or ChoiceLimits(), kept)
     solution, method = _solved(task.coverage, task.limits)
     chosen = _settled(task.coverage, solution.chosen)
-    # An index of the last choice may be idle now: it goes, and its bonus with it.
+    # An index of the last choice may be idle now; it is dropped with its bonus.
     value = max(task.coverage.value(chosen), task.coverage.value(solution.chosen))
     bound = max(solution.bound, value)
     gap = (bound - value) / bound if bound - value > _EQUAL_RATIO * abs(bound) else 0.0

@@ -15,10 +15,10 @@ from starskip.indexes.skipping.ordered_values import order_keys, positions, rank
 from starskip.indexes.skipping.prefix_bounds import text_after
 
 Interval = tuple[int, int]
-"""A pair of cuts, see range_workload; it holds nothing unless the first is below the second."""
+"""A pair of cuts, see range_workload; empty unless the first is below the second."""
 
 _MAX_DEPTH = 200
-"""A predicate nested deeper is as good as unknown."""
+"""A predicate nested deeper counts as unknown."""
 
 
 @dataclass(frozen=True, slots=True)

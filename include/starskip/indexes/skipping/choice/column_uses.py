@@ -22,7 +22,7 @@ _UPPER = {Operator.AT_MOST, Operator.BELOW}
 _METRICS = (*VECTOR_METRICS, TEXT_METRIC)
 _ORDERS = {"LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual"}
 _MAX_NODES = 100_000
-"""A predicate of more nodes is looked at no further: it is machine-made, and its shapes repeat."""
+"""Further nodes of a predicate are ignored: such predicates are generated, and their shapes repeat."""
 _MAX_PAIRED = 8
 
 
@@ -91,7 +91,7 @@ def _conjunctions(predicate: Expression, implications: Sequence[Implication]) ->
             else:
                 group.append(node)
                 if is_asked:
-                    # As in generate_clause: what an implication tells is not asked again.
+                    # As in generate_clause: implications are not applied to implied predicates.
                     implied = (found for each in implications if (found := each(node)) is not None)
                     waiting.extend((found, False) for found in implied)
         if group:

@@ -46,7 +46,7 @@ def exact_choice(task: Coverage, node_limit: int) -> Solution | None:
         if task.fits(chosen):
             proved = answer.fun if answer.mip_dual_bound is None else answer.mip_dual_bound
             return Solution(chosen, max(-float(proved) * scale, task.value(chosen)))
-        # Some bytes too many, within the solver's tolerance: neither this set nor one that holds it.
+        # Over budget within the solver's tolerance: cut off this set and its supersets.
         cut = np.zeros((1, matrix.shape[1]))
         cut[0, sorted(chosen)] = 1.0
         matrix = vstack([matrix, csr_array(cut)], format="csr")

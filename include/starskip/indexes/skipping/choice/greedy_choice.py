@@ -32,9 +32,9 @@ def greedy_choice(task: Coverage) -> Solution:
 class _Search:
     task: Coverage
     patterns: list[Positions]
-    """By bundle."""
+    """The patterns of each bundle."""
     touching: list[list[int]]
-    """By index: its bundles."""
+    """The bundles of each index."""
     covered: Mask
     built: frozenset[int] = frozenset()
     heap: list[tuple[float, int, int]] = field(default_factory=list)

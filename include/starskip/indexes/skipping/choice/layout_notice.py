@@ -30,7 +30,7 @@ Factors = npt.NDArray[np.float64]
 _MIN_SCANNING_FACTOR = 0.2
 _MIN_GAIN_RATIO = 0.5
 _MAX_PAIRED = 64
-"""Columns of which all pairs are tried: those that help most alone."""
+"""Columns all pairs of which are tried: those that help most alone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from starskip.indexes.skipping.choice.alternatives import QuerySkips
 from starskip.indexes.skipping.file_metadata import Mask
 
 Pattern = frozenset[frozenset[str]]
-"""Sets of indexes, none of which holds another one."""
+"""Sets of indexes, none of which contains another one."""
 _BITS = 32
 _COUNTED_BITS = 12
 

@@ -17,7 +17,7 @@ class ColumnIndex(SkippingIndex):
     """An index of exactly one column, whose type is one of ``families`` (see data_types)."""
 
     families: ClassVar[frozenset[str] | None] = None
-    """None takes all types but texts of a collation."""
+    """None takes all types but collated strings."""
 
     def __init__(self, columns: Sequence[str], arguments: Sequence[str] = ()) -> None:
         """Take one column and no arguments; subclasses may take arguments."""

@@ -118,7 +118,7 @@ def _cover(points: Points, missing: npt.NDArray[np.bool_], count: int) -> list[t
 def _box(points: Points, missing: npt.NDArray[np.bool_] | None = None) -> tuple[float, ...]:
     least, greatest = (np.sort(points, axis=0)[at] for at in (0, -1))  # NaN is last, as Spark has it
     if missing is not None:
-        # No value satisfies a comparison: there is none between these.
+        # An empty interval, since null satisfies no comparison.
         least, greatest = np.where(missing, np.nan, least), np.where(missing, -np.inf, greatest)
     return (least[0], greatest[0], least[1], greatest[1])
 
@@ -134,7 +134,7 @@ def _groups(points: Points, count: int) -> list[Points]:
     if not len(points):
         return []
     extent = np.ptp(points, axis=0) / 2 if np.isfinite(np.ptp(points, axis=0)).all() else np.ones(2)
-    # Points on one line have no area, and yet gaps.
+    # Points on a line have no area, but gaps.
     margin = np.where(extent > 0, extent, 1.0) * 1e-6
     groups = [(points, _best_cut(points, margin))]
     while len(groups) < count:

@@ -22,7 +22,7 @@ from starskip.indexes.skipping.index_types.column_index import ColumnIndex
 from starskip.indexes.skipping.value_sets import ValueSetClause, value_set_clause, with_valid_texts
 
 THRESHOLD = 10_000
-"""Distinct values of a file of which a list is kept (seed 003, IV-E: 10K by its example of 10,088)."""
+"""Distinct values of a file up to which a list is kept; the example of section IV-E gives 10,088."""
 
 
 def hybrid_threshold(

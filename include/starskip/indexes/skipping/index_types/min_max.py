@@ -75,7 +75,7 @@ class MinMaxClause(Clause):
         names = bounds_judged(self.comparison, self.least, self.greatest)
         least, greatest = (metadata.column(self.index, name) for name in names)
         possible = possible_between(self.comparison, least, greatest)
-        # Where there is a bound there is a value: the third column is read for the null ones only.
+        # A bound implies a value: the third column is read only if a bound is null.
         return possible & self._has_values(metadata) if least.null_count else possible
 
     def _has_values(self, metadata: FileMetadata) -> Mask:

@@ -12,7 +12,7 @@ from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.storage.manifest import DataFile
 
 FILES = ""
-"""The group of a segment's files themselves, where the others have the specifications of indexes."""
+"""The group of the files themselves; other groups are named by the specifications of indexes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Receipt:
 
 
 Collection = Sequence[Mapping[str, tuple[DataFile, ...]]]
-"""Of each segment of an order the files of each group."""
+"""For each segment of an order, the files of each group."""
 
 
 def collection_of(order: CollectOrder, messages: Sequence[Receipt]) -> Collection:

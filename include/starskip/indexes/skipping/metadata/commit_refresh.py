@@ -104,7 +104,7 @@ def _newest(parts: Mapping[str, Part], plan: RefreshPlan) -> TableState:
         return TableState(plan.source, {}, {})
     if plan.in_full:
         return replace(newest, source=plan.source)
-    # A first create that met another one has collected nothing for the segments that are there now.
+    # A first create that met another one has no columns for the segments of that one.
     is_first = not plan.known and any(segment.rows for segment in newest.current.values())
     if newest.source.generation != plan.source.generation or is_first:
         raise PlanOvertaken("the metadata was created anew meanwhile; run this again")
@@ -130,7 +130,7 @@ class _Overlap:
     plan: RefreshPlan
     mine: Segment
     dead: Positions
-    """Positions of our own rows that lost."""
+    """Positions of our own dead rows."""
 
     def against(self, segment: Segment, files: pa.Table, live: Positions | None) -> Positions:
         """Return the positions of the other segment's rows that are dead."""
@@ -185,10 +185,12 @@ def _patched_files(patches: Sequence[Collection]) -> list[Segment]:
 
 
 def _require_files(aside: StagedWrite, segments: Sequence[Segment]) -> None:
-    # An executor on another machine may have written to a disk of its own: better to know it now.
-    told: dict[str, DataFile] = {file.name: file for segment in segments for file in segment.to_part().files}
+    # An executor on another machine may have written to its own disk.
+    expected: dict[str, DataFile] = {
+        file.name: file for segment in segments for file in segment.to_part().files
+    }
     stored = {found.name: found.size_bytes for found in aside.storage.objects_below(aside.folder)}
-    for name, file in told.items():
+    for name, file in expected.items():
         if stored.get(name) != file.size_bytes:
             raise StorageError(
                 f"{name}: is not in the store as it was written ({file.size_bytes} bytes); let all executors "

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 _WINDOW = 256
-"""Paths within which two listings must meet again; it is also the first piece that is compared."""
+"""Paths within which the listings are searched for the next common one; also the first run compared."""
 _MOST_GAPS = 2_000
 _FEW = 8
 
@@ -89,7 +89,7 @@ def _hashed(paths: pa.Array, among: pa.Array) -> npt.NDArray[np.int64]:
     at = _index_in(among, few)
     places = np.full(len(few) + 1, -1, np.int64)
     places[at[at >= 0]] = np.flatnonzero(at >= 0)
-    # The last place is that of what is not among the few: null.
+    # The last place is that of null.
     return places[_index_in(paths, few)]
 
 

@@ -23,12 +23,15 @@ FILES_SCHEMA = pa.schema(
         ("trusted", pa.bool_()),
     ]
 )
-"""What is kept of each file beside its indexes; not ``trusted``: so young when it was listed that a later
-change of it may not show (files.file_identity.is_racy)."""
+"""Columns of the files themselves.
+
+Not ``trusted``: a file so young when it was listed that a later change may not show
+(files.file_identity.is_racy).
+"""
 REMOVED_SCHEMA = pa.schema([("segment", pa.string()), ("position", pa.int64())])
 _WHOLE = (pa.types.is_integer, pa.types.is_date32, pa.types.is_timestamp)
 _DAMAGE = (OSError, ValueError, LookupError, pa.ArrowException)
-"""What reading a Parquet file raises whose footer was changed, which has no checksum of its own."""
+"""Exceptions of reading a Parquet file with a damaged footer, which has no checksum."""
 
 
 def write_rows(aside: StagedWrite, group: str, rows: pa.Table) -> tuple[DataFile, ...]:
@@ -86,7 +89,7 @@ def _read(storage: Storage, file: DataFile, names: Sequence[str]) -> pa.Table:
             found = parquet.read(columns=[*names]).select([*names])
     except _DAMAGE as error:
         raise _damaged(file) from error
-    # A footer has no checksum; what it tells must fit what was published.
+    # A footer has no checksum: compare its row count with the published one.
     if found.num_rows != file.rows:
         raise _damaged(file)
     return found

@@ -8,7 +8,7 @@ from starskip.errors import ConfigError
 from starskip.storage.staged_write import file_safe
 
 FOLDER = "_starskip"
-"""Spark and its peers leave alone what begins with an underscore."""
+"""Spark and other engines ignore names that begin with an underscore."""
 _LOCAL = re.compile(r"file:/+")
 _S3 = re.compile(r"s3[an]?://")
 

@@ -34,7 +34,7 @@ from starskip.storage.store_clock import store_clock
 ATTEMPTS = 5
 _TICK_MS = 20
 _MOST_DAMAGED = 20
-"""So often all is collected again without damaged files, of which an engine may find one at a time."""
+"""Passes without damaged files, of which an engine may find one at a time."""
 _DAMAGED_TOLD = 10
 log = logging.getLogger("starskip.skipping")
 
@@ -94,7 +94,7 @@ class Refreshed:
     indexes: tuple[str, ...]
     damaged_files: tuple[str, ...] = ()
     failed_indexes: Mapping[str, str] = field(default_factory=dict)
-    """Reasons why indexes were left out, by specification; they know nothing of new or changed files."""
+    """Reasons why indexes were left out, by specification; they do not cover new or changed files."""
 
 
 def refresh_metadata(
@@ -169,7 +169,7 @@ def _attempt(
         len(listing.paths),
         int(np.count_nonzero(chosen)),
         plan.unchanged_files,
-        # Of what the plan left out it holds that it is not there any more.
+        # The plan counts the files that it left out as gone.
         max(plan.gone_files - _known_files(damaged, metadata), 0),
         len(changed),
         plan.in_full,
@@ -231,7 +231,7 @@ def _warn(damaged: Mapping[str, str]) -> None:
 
 
 def _until_settled_ms(listing: TableFiles) -> int:
-    # A file of the future is not waited for.
+    # Files with a time in the future are not waited for.
     young = listing.modified_ms[~listing.trusted & (listing.modified_ms <= listing.observed_ms + RACY_MS)]
     return int(young.max()) + RACY_MS - listing.observed_ms + _TICK_MS if len(young) else 0
 

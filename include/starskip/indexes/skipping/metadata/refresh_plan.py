@@ -111,7 +111,7 @@ def plan_refresh(
 
 
 def _fresh(listing: TableFiles, positions: Positions, indexes: Sequence[SkippingIndex]) -> CollectOrder:
-    # By path, so that a part of a table that is written together lies together.
+    # By path, so that files that were written together are adjacent.
     files = listing.at(positions).sort_by("path")
     return CollectOrder(tuple(indexes), files, (len(files),), with_files=True)
 

@@ -25,7 +25,7 @@ from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.storage.storage import Storage
 
 COLUMNS = ColumnCache(1 << 30)
-"""Of a process: with a million files some twenty columns of bounds."""
+"""The cache of this process; with a million files it holds some twenty columns of bounds."""
 
 _ROWS_EACH = 64
 
@@ -170,7 +170,7 @@ class TableMetadata:
 
     @property
     def _of_files(self) -> pa.RecordBatch:
-        # Not kept here but with the columns: what was planned holds on to old versions, and paths are long.
+        # Cached with the columns, not here: plans reference old versions, and paths are long.
         return self._kept(FILES, "", self._read_files)
 
     def _read_files(self) -> pa.RecordBatch:

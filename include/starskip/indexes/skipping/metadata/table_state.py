@@ -13,7 +13,7 @@ from starskip.storage.manifest import Part
 
 ARTEFACT = "skipping"
 CURRENT = "current"
-"""In the place of a night: metadata is of the table as it is."""
+"""Stands for the night in the key of the manifest log: metadata is of the present table."""
 FORMAT_VERSION = 1
 _TABLE = "table"
 _SEGMENT = "segment/"

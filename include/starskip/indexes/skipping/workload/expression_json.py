@@ -21,7 +21,7 @@ from starskip.indexes.skipping.expression import Call, Column, Expression, Liter
 from starskip.indexes.skipping.workload.literal_text import json_value, value_of_json
 
 UNKNOWN = Call("Unknown")
-"""What nobody labels: a part of a predicate whose meaning is not known."""
+"""A part of a predicate whose meaning is unknown; no index labels it."""
 MAX_DEPTH = 200
 _NAMES = {
     "int8": "tinyint",

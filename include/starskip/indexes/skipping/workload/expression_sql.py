@@ -20,17 +20,17 @@ from starskip.indexes.skipping.workload.predicate_shape import SIGNS
 MOST_CHARACTERS = 1 << 20
 REASON = "predicate_not_askable"
 _MOST_WILDCARDS = 10
-"""Of a LIKE, which Spark evaluates by trying: each one may multiply its steps by a text's length."""
+"""Wildcards of a LIKE: Spark backtracks, and each may multiply the steps by the text's length."""
 _FUNCTION = re.compile(r"(?:udf:)?([A-Za-z_][A-Za-z0-9_]{0,199})")
 _ODD = re.compile(r"[^A-Za-z0-9 _.,:;/+*%()&@!?#<>=|~^\[\]-]")
 _BEYOND_THE_ROW = frozenset(
     {
-        # They call methods of Java's by name.
+        # They call Java methods by name.
         "callmethodviareflection",
         "java_method",
         "reflect",
         "try_reflect",
-        # They depend on where a row is, or on chance.
+        # They depend on a row's position, or on chance.
         "input_file_block_length",
         "input_file_block_start",
         "input_file_name",
@@ -46,7 +46,7 @@ _BEYOND_THE_ROW = frozenset(
         "sparkpartitionid",
         "uniform",
         "uuid",
-        # They make as much out of nothing as they are told to.
+        # They produce output of any size.
         "array_repeat",
         "arrayrepeat",
         "lpad",
@@ -59,7 +59,7 @@ _BEYOND_THE_ROW = frozenset(
     }
 )
 _PATTERNS = ("regexp", "rlike", "xpath")
-"""Names that begin or end so take a pattern that may be made to take for ever."""
+"""Functions whose names begin or end so take a pattern that may run for ever."""
 _UNKNOWN_PARTS = frozenset({"Unknown", "Cast"})
 _EPOCH_NTZ = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
 
@@ -137,7 +137,7 @@ class _Writer:
         if not isinstance(values, LiteralSet):
             raise _unsupported("an IN has no set of values")
         if not len(values.values) and not values.has_null:
-            # SQL has no empty list; nothing is among none.
+            # SQL has no empty list; IN of none is false.
             self._add("FALSE")
             return
         self._add("(")

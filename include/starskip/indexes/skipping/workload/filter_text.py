@@ -35,7 +35,7 @@ _OPERATORS = {
 }
 _FUNCTIONS = {"isnotnull": "IsNotNull", "isnull": "IsNull"}
 _OF_TEXTS = frozenset({"StartsWith", "EndsWith", "Contains"})
-"""Functions of a column and a text, which may hold commas."""
+"""Functions of a column and a text that may contain commas."""
 _ATTRIBUTE = re.compile(r"([^\s#(),]{1,300})#\d{1,18}L?((?:\.[^\s#(),.]{1,300}){0,20})")
 _CALL = re.compile(r"([A-Za-z_]\w{0,200})\(")
 _INFIX = re.compile(r" (=|<=>|<=|<|>=|>|AND|OR|\+|-|\*|/|%) ")
@@ -45,12 +45,12 @@ _AFTER_PATTERN = re.compile(r" (?:AND|OR) |\)")
 _ESCAPE = re.compile(r"(.*) ESCAPE '(.)'", re.DOTALL)
 _MAX_DEPTH = 60
 _MAX_STEPS = 100_000
-"""For one text: what is not read by then is unknown."""
+"""Steps for one text; the rest is unknown."""
 _STEP_CHARACTERS = 100
-"""Of a list of values that are read in a step."""
+"""Characters of a list of values that count as a step."""
 _LONGEST_PATTERN = 2_000
 EVERYTHING = Literal(pa.scalar(True))
-"""What a scan asks for that has no filter."""
+"""The predicate of a scan without filters."""
 _Found = Iterator[tuple[Expression, int]]
 
 

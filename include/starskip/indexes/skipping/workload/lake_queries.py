@@ -25,7 +25,7 @@ from starskip.storage.lake_schemas import LAKE_QUERIES
 MAX_INSTANCES = 100
 """Distinct predicates of a shape that are kept."""
 MAX_SHAPES = 5_000
-"""Shapes of a table; those that read least beyond them are one shape, of which no predicate is kept."""
+"""Shapes of a table; the rest, which reads least, becomes one shape without predicates."""
 FOLDED = "(other shapes)"
 _MAX_INT64 = (1 << 63) - 1
 _SUMS = ("duration_ms", "files_read", "bytes_read", "rows_read")
@@ -91,7 +91,7 @@ class _Instance:
     def add(self, queries: int, sums: Sequence[int], description: str) -> None:
         self.queries += queries
         self.sums = [ours + theirs for ours, theirs in zip(self.sums, sums, strict=True)]
-        # Of several the first in order, so that no order of merging shows.
+        # The first in order, so that the order of merging does not show.
         self.description = min(filter(None, (self.description, description)), default="")
 
 
@@ -176,7 +176,7 @@ def _predicate(scan: TableScan) -> Expression:
 
 
 def _named(sums: Sequence[int]) -> dict[str, int]:
-    # A log may tell any numbers, whose sums must not be too great to be stored.
+    # A log may contain any numbers; their sums must fit the column.
     return {name: min(each, _MAX_INT64) for name, each in zip(_SUMS, sums, strict=True)}
 
 

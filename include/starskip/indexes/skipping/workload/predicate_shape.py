@@ -25,7 +25,7 @@ SIGNS = {
 """Operators between two arguments, by the calls' names."""
 _PATTERNS = {"StartsWith": "'?%'", "EndsWith": "'%?'", "Contains": "'%?%'"}
 _MAX_CHARACTERS = 10_000
-"""Longer shapes are cut: they are machine-made, and told apart by their beginning."""
+"""Longer shapes are cut: they are generated, and their beginnings differ."""
 
 
 def predicate_skeleton(predicate: Expression) -> str:
@@ -74,7 +74,7 @@ def _function(name: str) -> str:
 def _chain(chain: Call) -> str:
     legs = list(_legs(chain))
     if chain.name == "And":
-        # Spark adds IS NOT NULL to what is compared: with it or without it, the question is the same.
+        # Spark adds IS NOT NULL to compared columns: the shape is the same with it and without it.
         asked = {
             column
             for leg in legs
