@@ -1,8 +1,9 @@
-"""Families of Spark data types, by their simple strings, and their Arrow types."""
+"""Families of Spark data types, by their simple strings, their Arrow types, and schemas as text."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pyarrow as pa
 
@@ -29,6 +30,7 @@ _ARROW = {
     "timestamp_ntz": pa.timestamp("us"),
 }
 _DECIMAL = re.compile(r"decimal\((\d{1,2}),\s*(\d{1,2})\)")
+_MAX_DEPTH = 30
 _ARGUMENTS = re.compile(r"\(.*\)")
 
 
@@ -63,3 +65,34 @@ def literal_type_of(data_type: str) -> pa.DataType | None:
     if data_type.strip().lower().startswith("string collate "):
         return pa.string()
     return arrow_type_of(data_type)
+
+
+def column_types(schema: str) -> dict[tuple[str, ...], str]:
+    """Parse ``struct<id:bigint,st:struct<a:int>>`` into the types of columns and fields, by path.
+
+    Invalid parts are dropped.
+    """
+    return dict(_fields(schema.strip(), (), _MAX_DEPTH))
+
+
+def _fields(text: str, above: tuple[str, ...], depth: int) -> Iterator[tuple[tuple[str, ...], str]]:
+    if depth == 0 or not text.startswith("struct<") or not text.endswith(">"):
+        return
+    for field in _split(text[len("struct<") : -1]):
+        name, colon, data_type = field.partition(":")
+        if colon and name:
+            yield (*above, name), data_type
+            yield from _fields(data_type, (*above, name), depth - 1)
+
+
+def _split(text: str) -> Iterator[str]:
+    depth = start = 0
+    for at, character in enumerate(text):
+        if character in "<(":
+            depth += 1
+        elif character in ">)":
+            depth -= 1
+        elif character == "," and depth == 0:
+            yield text[start:at]
+            start = at + 1
+    yield text[start:]

@@ -11,6 +11,7 @@ _MOVED = {
     "index_types.affix_index": "index_types.affixes",
     "index_types.formatted": "contrib.formatted",
     "index_types.metric_dist": "contrib.metric_dist",
+    "index_types.partition": "index_types.min_max",
     "index_types.prefix": "index_types.affixes",
     "index_types.suffix": "index_types.affixes",
     "metadata.file_listing": "metadata.table_files",

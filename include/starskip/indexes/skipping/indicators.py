@@ -42,11 +42,6 @@ class Indicators:
     metadata_factor: float
     scanning_factor: float
 
-    @property
-    def best_scanning_factor(self) -> float:
-        """Return what psi would be with perfect metadata (mu = 1): this much only another layout mends."""
-        return self.selectivity / self.layout_factor
-
 
 @dataclass(frozen=True, slots=True)
 class WorkloadIndicators:
@@ -79,12 +74,6 @@ class WorkloadIndicators:
         """The queries whose indicators are defined."""
         mask: Mask = (self.matching > 0) & ~self.lost
         return mask
-
-    @property
-    def read_ratio(self) -> Factors:
-        """The share of rows read, which queries that match nothing have, too; 0 for a table without rows."""
-        ratio: Factors = self.read / max(self.rows, 1)
-        return ratio
 
     def verdicts(self) -> Mapping[Verdict, int]:
         """Return the number of queries by verdict, without zeros."""

@@ -19,9 +19,8 @@ from starskip.indexes.skipping.index_types.bloom_filter import BloomFilter
 from starskip.indexes.skipping.index_types.gap_list import GapList
 from starskip.indexes.skipping.index_types.geo_box import GeoBox
 from starskip.indexes.skipping.index_types.hybrid import Hybrid
-from starskip.indexes.skipping.index_types.min_max import MinMax
+from starskip.indexes.skipping.index_types.min_max import MinMax, Partition
 from starskip.indexes.skipping.index_types.null_count import NullCount
-from starskip.indexes.skipping.index_types.partition import Partition
 from starskip.indexes.skipping.index_types.value_list import ValueList
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 

@@ -14,11 +14,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from starskip.indexes.skipping.data_types import literal_type_of
 from starskip.indexes.skipping.expression import Literal, LiteralSet
-from starskip.spark.skipping.data_type_names import arrow_type
 from starskip.spark.skipping.plan_tree import Node
 from starskip.spark.skipping.relation_facts import joined_texts
 
+_SIMPLE = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint"}
 _INTEGERS = frozenset({"byte", "short", "integer", "long"})
 _TEMPORAL = frozenset({"timestamp", "timestamp_ntz", "date"})
 _ARRAY = re.compile(r"\[[^\[\]]+\]")
@@ -26,6 +27,26 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _LOST = "\ufffd"
 """Replaces invalid UTF-8, which Spark's strings may contain."""
 _BETWEEN = "\u0001\u0000\u0002"
+
+
+def simple_string(data_type: Any) -> str:
+    """Return ``DataType.simpleString`` of a type in JSON, a string or an object."""
+    if isinstance(data_type, str):
+        return _SIMPLE.get(data_type, data_type)
+    kind = data_type["type"]
+    if kind == "struct":
+        fields = (f"{field['name']}:{simple_string(field['type'])}" for field in data_type["fields"])
+        return f"struct<{','.join(fields)}>"
+    if kind == "array":
+        return f"array<{simple_string(data_type['elementType'])}>"
+    if kind == "map":
+        return f"map<{simple_string(data_type['keyType'])},{simple_string(data_type['valueType'])}>"
+    return str(kind)
+
+
+def arrow_type(data_type: Any) -> pa.DataType | None:
+    """Return the Arrow type of a type's values, None for types that metadata cannot be compared with."""
+    return literal_type_of(simple_string(data_type)) if isinstance(data_type, str) else None
 
 
 def literal(node: Node, plan: Any) -> Literal | None:

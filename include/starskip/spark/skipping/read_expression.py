@@ -11,9 +11,14 @@ import pyarrow as pa
 
 from starskip.indexes.skipping.expression import Call, Column, Expression, Literal
 from starskip.indexes.skipping.padded_texts import PADDED
-from starskip.spark.skipping.data_type_names import simple_string
 from starskip.spark.skipping.leaf_predicates import attribute_identity, is_deterministic
-from starskip.spark.skipping.literal_values import array_literal, in_set_values, literal, literal_set
+from starskip.spark.skipping.literal_values import (
+    array_literal,
+    in_set_values,
+    literal,
+    literal_set,
+    simple_string,
+)
 from starskip.spark.skipping.plan_tree import Node
 
 _CATALYST = "org.apache.spark.sql.catalyst.expressions."

@@ -17,9 +17,13 @@ from starskip.indexes.skipping.advice.measured_benefit import (
     read_files,
 )
 from starskip.indexes.skipping.choice.choose_indexes import choose_indexes
-from starskip.indexes.skipping.choice.column_shares import column_shares
 from starskip.indexes.skipping.choice.index_choice import ChoiceLimits, IndexChoice
-from starskip.indexes.skipping.choice.layout_notice import LayoutNotice, QueryLayout, layout_notice
+from starskip.indexes.skipping.choice.layout_notice import (
+    LayoutNotice,
+    QueryLayout,
+    column_shares,
+    layout_notice,
+)
 from starskip.indexes.skipping.choice.skip_patterns import skip_patterns
 from starskip.indexes.skipping.file_metadata import Mask
 from starskip.indexes.skipping.indicators import Indicators, Verdict, WorkloadIndicators

@@ -23,7 +23,11 @@ from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
+from starskip.indexes.skipping.choice.range_workload import range_workload
+from starskip.indexes.skipping.expression import Expression
+from starskip.indexes.skipping.ordered_values import order_keys, sorted_keys
 from starskip.number_text import share
 
 Factors = npt.NDArray[np.float64]
@@ -121,6 +125,24 @@ def layout_notice(
         best_scanning_factor=before,
         relayout=best if best and best.scanning_factor <= (1 - _MIN_GAIN_RATIO) * before else None,
     )
+
+
+def column_shares(predicate: Expression, sample: Mapping[str, pa.Array]) -> Mapping[str, ColumnShare]:
+    """Return the shares of sampled rows that pass a predicate, by column.
+
+    Columns that the predicate does not bound are left out. ``sample``: values of rows by column name; null
+    passes no bound.
+    """
+    found = {}
+    for column, values in sample.items():
+        workload = range_workload([predicate], [1.0], column, values.type)
+        if not len(workload.weights) or not len(values):
+            continue
+        known = values.drop_null()
+        places = workload.places_of(order_keys(workload.literals), sorted_keys(order_keys(known)))
+        ratio = float((places.high - places.low).sum()) / len(values)
+        found[column] = ColumnShare(ratio, int(np.count_nonzero(places.high > places.low)))
+    return found
 
 
 def _best_relayout(

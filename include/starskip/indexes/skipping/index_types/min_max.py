@@ -1,7 +1,7 @@
-"""Index type ``minmax:c``: the least and the greatest value of a file (zone maps).
+"""Index types ``minmax:c``, the least and greatest value of a file, and ``partition:c``, its only value.
 
-See "Extensible Data Skipping", table I. Clauses only use that every value lies between the bounds, so wider
-bounds are right, too.
+See "Extensible Data Skipping", table I (zone maps), and Hyperspace (PartitionSketch). Clauses only use that
+every value lies between the bounds, so wider bounds are right, too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from starskip.indexes.skipping.expression import Expression
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
 from starskip.indexes.skipping.index_types.column_index import ColumnIndex
 from starskip.indexes.skipping.like_pattern import like_prefix
-from starskip.indexes.skipping.ordered_values import is_text, mask_of
+from starskip.indexes.skipping.ordered_values import equal, is_text, mask_of, order_keys
 from starskip.indexes.skipping.prefix_bounds import long_bounds_cut
 from starskip.indexes.skipping.value_ranges import bounds_judged, is_possible_known, possible_between
 
@@ -57,6 +57,26 @@ class MinMax(ColumnIndex):
             found = Comparison(found.column, Operator.STARTS_WITH, pa.array([prefix]))
         known = is_possible_known(found) or found.operator is Operator.IS_NOT_NULL
         return MinMaxClause(self.specification, found) if known else None
+
+
+class Partition(MinMax):
+    """Metadata columns ``value``, null for several values or none, and ``values``, as in MinMax."""
+
+    kind = "partition"
+
+    def finish(self, collected: pa.Table) -> Mapping[str, pa.Array]:
+        """Keep the value of files with only one."""
+        found = super().finish(collected)
+        one = equal(order_keys(found["min"]), order_keys(found["max"]))
+        value = pc.if_else(pa.array(one), found["min"], pa.scalar(None, found["min"].type))
+        return {"value": value, "values": found["values"]}
+
+    def label(self, node: Expression) -> Clause | None:
+        """Label what MinMax labels."""
+        clause = super().label(node)
+        if not isinstance(clause, MinMaxClause):
+            return clause
+        return MinMaxClause(clause.index, clause.comparison, "value", "value")
 
 
 @dataclass(frozen=True, slots=True)
