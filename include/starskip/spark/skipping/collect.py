@@ -16,7 +16,7 @@ from starskip.indexes.skipping.column_name import column_path
 from starskip.indexes.skipping.metadata.collect_order import FILES, Collection, CollectOrder
 from starskip.indexes.skipping.metadata.write_collected import Groups
 from starskip.indexes.skipping.skipping_index import SkippingIndex
-from starskip.spark.skipping.collect_tasks import TaskFiles, groups_of, run_tasks, with_receipts, written
+from starskip.spark.skipping.collect_tasks import TaskFiles, groups_of, run_tasks, with_messages, written
 from starskip.spark.skipping.list_files import file_path_of
 from starskip.spark.skipping.table_relation import MALFORMED
 from starskip.storage.staged_write import StagedWrite
@@ -42,7 +42,7 @@ def collect(order: CollectOrder, encoded_paths: pa.Array, rows: DataFrame, aside
         of_nothing = rows.where(sql.lit(False)).agg(*aggregates).toArrow()
         together = _wanted(rows, files).join(of_files, on=_PATH, how="full").drop(_PATH)
         in_tasks = _by_task(together, files.tasks)
-        return with_receipts(in_tasks.sortWithinPartitions(_POSITION), _Writer(order, files, of_nothing))
+        return with_messages(in_tasks.sortWithinPartitions(_POSITION), _Writer(order, files, of_nothing))
 
     return run_tasks(rows.sparkSession, order, encoded_paths, aside, frame_of)
 

@@ -33,7 +33,7 @@ from starskip.indexes.skipping.metadata.write_collected import Groups
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.lake.parquet_footers import FooterColumn, Footers, read_footers
 from starskip.spark.skipping.collect import quoted
-from starskip.spark.skipping.collect_tasks import TaskFiles, groups_of, run_tasks, with_receipts, written
+from starskip.spark.skipping.collect_tasks import TaskFiles, groups_of, run_tasks, with_messages, written
 from starskip.spark.skipping.table_relation import TableRelation
 from starskip.storage.staged_write import StagedWrite
 
@@ -121,7 +121,7 @@ def collect_footers(
 
     def frame_of(files: TaskFiles) -> DataFrame:
         numbers = relation.session.range(0, files.tasks, 1, files.tasks)
-        return with_receipts(numbers, _Reader(order, files, plan, seen))
+        return with_messages(numbers, _Reader(order, files, plan, seen))
 
     collection = run_tasks(relation.session, order, encoded_paths, aside, frame_of)
     return FooterCollection(

@@ -23,7 +23,7 @@ from starskip.indexes.skipping.metadata.collect_order import (
     FILES,
     Collection,
     CollectOrder,
-    Receipt,
+    CommitMessage,
     collection_of,
 )
 from starskip.indexes.skipping.metadata.commit_refresh import PlanOvertaken
@@ -37,7 +37,7 @@ from starskip.storage.checked_parquet import checked_parquet
 from starskip.storage.manifest import DataFile
 from starskip.storage.staged_write import StagedWrite
 
-_RECEIPTS = pa.schema(
+_MESSAGES = pa.schema(
     [
         ("segment", pa.int64()),
         ("group", pa.string()),
@@ -115,7 +115,7 @@ def run_tasks(
             messages = frame_of(TaskFiles(aside, name, rows_per_task, -(-count // rows_per_task))).toArrow()
     finally:
         aside.storage.delete(name)
-    return collection_of(order, [_receipt(row) for row in messages.to_pylist()])
+    return collection_of(order, [_message_of(row) for row in messages.to_pylist()])
 
 
 @contextmanager
@@ -172,23 +172,23 @@ def written(
     files: TaskFiles, order: CollectOrder, found: Iterator[tuple[int, Groups]]
 ) -> Iterator[pa.RecordBatch]:
     """Write a task's metadata and yield the messages as rows."""
-    for receipt in write_collected(files.aside, order.row_counts, found):
+    for message in write_collected(files.aside, order.row_counts, found):
         row = {
-            "segment": receipt.segment,
-            "group": receipt.group,
-            "position": receipt.position,
-            "name": receipt.file.name,
-            "size_bytes": receipt.file.size_bytes,
-            "rows": receipt.file.rows,
+            "segment": message.segment,
+            "group": message.group,
+            "position": message.position,
+            "name": message.file.name,
+            "size_bytes": message.file.size_bytes,
+            "rows": message.file.rows,
         }
-        yield pa.RecordBatch.from_pylist([row], schema=_RECEIPTS)
+        yield pa.RecordBatch.from_pylist([row], schema=_MESSAGES)
 
 
-def with_receipts(
+def with_messages(
     frame: DataFrame, function: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 ) -> DataFrame:
     """Return the messages that ``function`` yields for each partition."""
-    return frame.mapInArrow(function, from_arrow_schema(_RECEIPTS))
+    return frame.mapInArrow(function, from_arrow_schema(_MESSAGES))
 
 
 def groups_of(order: CollectOrder, files: pa.Table, rows: pa.Array, aggregates: Aggregates) -> Groups:
@@ -218,6 +218,6 @@ def _finished(index: SkippingIndex, aggregates: pa.Table, files: pa.Table) -> pa
     return kept
 
 
-def _receipt(row: Mapping[str, Any]) -> Receipt:
+def _message_of(row: Mapping[str, Any]) -> CommitMessage:
     file = DataFile(row["name"], row["size_bytes"], row["rows"])
-    return Receipt(row["segment"], row["group"], row["position"], file)
+    return CommitMessage(row["segment"], row["group"], row["position"], file)

@@ -17,7 +17,7 @@ from starskip.indexes.skipping.metadata.match_paths import match_paths
 from starskip.indexes.skipping.skipping_engine import MatchingRows
 from starskip.indexes.skipping.workload.expression_sql import expression_sql
 from starskip.spark.skipping.failures import FAILURES, is_of_files, reason_of
-from starskip.spark.skipping.isolated_session import have_ask
+from starskip.spark.skipping.isolated_session import isolate
 from starskip.spark.skipping.list_files import file_path_of, list_files
 from starskip.spark.skipping.table_relation import TableRelation
 
@@ -37,7 +37,7 @@ def count_matching(
 
     Raises CapExceeded for more than 20 M counts, and Spark's errors if the files cannot be read.
     """
-    have_ask(relation.session)
+    isolate(relation.session)
     listed = list_files(relation, anew=False)
     everything = listed.files.paths
     at = np.arange(len(everything)) if paths is None else match_paths(paths, everything)

@@ -19,11 +19,11 @@ _SETTINGS = {
 def isolated_session(spark: SparkSession) -> SparkSession:
     """Return a clone of ``spark``, with its functions and views, in which nothing is skipped."""
     session = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
-    have_ask(session)
+    isolate(session)
     return session
 
 
-def have_ask(session: SparkSession) -> None:
+def isolate(session: SparkSession) -> None:
     """Set the settings that predicates of logs need."""
     for name, value in _SETTINGS.items():
         session.conf.set(name, value)

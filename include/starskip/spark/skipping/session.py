@@ -70,7 +70,7 @@ _of_contexts: WeakKeyDictionary[SparkContext, _Skipping] = WeakKeyDictionary()
 
 
 @atexit.register
-def _part_from_spark() -> None:
+def _stop_callbacks() -> None:
     """Stop callbacks from the JVM, which runs on for a while unless ``stop`` was called."""
     for skipping in list(_of_contexts.values()):
         with suppress(Exception):  # a JVM that has ended, say

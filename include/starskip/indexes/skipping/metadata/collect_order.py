@@ -34,7 +34,7 @@ class CollectOrder:
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class CommitMessage:
     """The message of a written file: rows from ``position`` of the order, for one group of one segment."""
 
     segment: int
@@ -47,7 +47,7 @@ Collection = Sequence[Mapping[str, tuple[DataFile, ...]]]
 """For each segment of an order, the files of each group."""
 
 
-def collection_of(order: CollectOrder, messages: Sequence[Receipt]) -> Collection:
+def collection_of(order: CollectOrder, messages: Sequence[CommitMessage]) -> Collection:
     """Merge the messages; raise StarskipError if a row was written twice or not at all."""
     groups = [FILES] * order.with_files + [index.specification for index in order.indexes]
     collected = []
@@ -56,19 +56,19 @@ def collection_of(order: CollectOrder, messages: Sequence[Receipt]) -> Collectio
         of_groups = {}
         for group in groups:
             mine = sorted(
-                (receipt for receipt in messages if (receipt.segment, receipt.group) == (segment, group)),
-                key=lambda receipt: receipt.position,
+                (message for message in messages if (message.segment, message.group) == (segment, group)),
+                key=lambda message: message.position,
             )
             at = start
-            for receipt in mine:
-                if receipt.position != at:
+            for message in mine:
+                if message.position != at:
                     break
-                at += receipt.file.rows or 0
+                at += message.file.rows or 0
             if at != start + rows:
                 raise StarskipError(
                     f"collecting {group or 'files'} gave other rows than were asked for; run it again"
                 )
-            of_groups[group] = tuple(receipt.file for receipt in mine)
+            of_groups[group] = tuple(message.file for message in mine)
         collected.append(of_groups)
         start += rows
     return collected
