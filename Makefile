@@ -13,7 +13,7 @@ PORT     ?= 8080
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup java night test test-fast lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-tree-matching bench-skipping bench-skipping-scale requirements settings-page ui clean
+.PHONY: help setup java night test test-fast test-matrix lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-tree-matching bench-skipping bench-skipping-scale requirements settings-page ui clean
 
 help: ## Show what there is to call (this list)
 	@echo "Usage: make TARGET [NAME=VALUE ...]"
@@ -29,6 +29,9 @@ test: java $(INSTALLED) ## Run all tests (ARGS="tests/sql -k name")
 
 test-fast: $(INSTALLED) ## Run the tests that need no Spark, Airflow, browser or Great Expectations (ARGS=)
 	@$(PYTHON) -m pytest -m "not spark and not dags and not quality and not ui" $(ARGS)
+
+test-matrix: java $(INSTALLED) ## Run the Spark tests on PySpark 4.1 and 4.2, in .matrix/VERSION (ARGS="--spark 4.2 tests/spark -k name")
+	@$(PYTHON) tests/support/spark_matrix.py $(ARGS)
 
 lint: $(INSTALLED) ## Check style, format and types
 	@.venv/bin/ruff check .
@@ -82,7 +85,7 @@ settings-page: $(INSTALLED) ## Write docs/settings.md anew, out of the declarati
 ui: java $(INSTALLED) $(LAKE) ## Start Airflow's web page for this checkout, until Ctrl-C (PORT=8080)
 	@$(PYTHON) -m starskip.orchestration.airflow_ui --port "$(PORT)"
 
-clean: ## Remove what nights and tools have made; .venv stays
+clean: ## Remove what nights and tools have made; .venv and .matrix stay
 	rm -rf .airflow night spark-warehouse dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # The rows of the sample's lineitem, generated here in 96 files: 10 MB, seconds. In place when they are whole.

@@ -24,7 +24,7 @@ LAYERS = [
     {"pinot", "lake"},
     {"workload", "latency"},
     {"run"},
-    {"indexes"},
+    {"indexes", "skipping"},
     {"cost", "verification"},
     {"selection"},
     {"reports"},

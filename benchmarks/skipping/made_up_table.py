@@ -111,7 +111,13 @@ class MadeUpTable:
         none = jvm.scala.Option.empty()
         schema = spark.createDataFrame([], self.schema)._jdf.schema()
         index = getattr(jvm, f"{DATASOURCES}.InMemoryFileIndex")(
-            spark._jsparkSession, toolbox.scala_list([root]), toolbox.scala_map({}), none, cache, none, none
+            spark._jsparkSession,
+            toolbox.scala_list([root]),
+            toolbox.jvm.org.apache.spark.api.python.PythonUtils.toScalaMap({}),
+            none,
+            cache,
+            none,
+            none,
         )
         return getattr(jvm, f"{DATASOURCES}.HadoopFsRelation")(
             index,
@@ -119,7 +125,7 @@ class MadeUpTable:
             schema,
             none,
             getattr(jvm, f"{DATASOURCES}.parquet.ParquetFileFormat")(),
-            toolbox.scala_map({}),
+            toolbox.jvm.org.apache.spark.api.python.PythonUtils.toScalaMap({}),
             spark._jsparkSession,
         )
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from starskip.indexes.skipping.report.skipping_evidence import (
+from starskip.indexes.skipping.report.collect_section import skipping_report
+from starskip.indexes.skipping.report.section_data import (
     EvaluatedQueries,
     OtherSkippingIndex,
     RefusedSkippingIndex,
     SkippingFactors,
     SkippingIndexes,
 )
-from starskip.indexes.skipping.report.skipping_report import skipping_report
 from starskip.run.night import Night
 from starskip.settings import Settings
 from starskip.storage import lake_schemas

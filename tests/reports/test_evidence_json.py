@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starskip.errors import SourceError
-from starskip.indexes.skipping.report.skipping_evidence import (
+from starskip.indexes.skipping.report.section_data import (
     ChosenSkippingIndex,
     OtherSkippingIndex,
     RefusedSkippingIndex,

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 from markdown_it import MarkdownIt
-from starskip.indexes.skipping.report.skipping_evidence import EvaluatedQueries
+from starskip.indexes.skipping.report.section_data import EvaluatedQueries
 from starskip.reports.charts import shapes_chart, skipping_chart, star_tree_chart
 from starskip.reports.evidence import Evidence
 from starskip.reports.masked_evidence import masked_evidence

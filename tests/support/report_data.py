@@ -7,7 +7,7 @@ sample; intervals, K = 5 and 6, refusal figures, latency bins and all other nigh
 
 from __future__ import annotations
 
-from starskip.indexes.skipping.report.skipping_evidence import (
+from starskip.indexes.skipping.report.section_data import (
     ChosenSkippingIndex,
     EvaluatedQueries,
     OtherSkippingIndex,

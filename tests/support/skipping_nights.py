@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from skipping_tables import aged
-from starskip.indexes.skipping.advice.skipping_advice import SkippingCounts, publish_skipping_advice
+from starskip.indexes.skipping.advice.publish_advice import SkippingCounts, publish_skipping_advice
 from starskip.lake.lake_table import LakeTable
 from starskip.night.lake_logs import publish_lake_queries
 from starskip.night.refresh_skipping_indexes import refresh_skipping_indexes

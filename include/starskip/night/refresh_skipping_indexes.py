@@ -17,8 +17,8 @@ import pyarrow as pa
 from starskip.errors import StorageError, printable
 from starskip.execution.engine import Engine
 from starskip.indexes.skipping.advice.lake_workload import lake_workload
-from starskip.indexes.skipping.advice.skipping_advice import ADVICE
-from starskip.indexes.skipping.advice.skipping_candidates import serving_index
+from starskip.indexes.skipping.advice.measured_candidates import serving_index
+from starskip.indexes.skipping.advice.publish_advice import ADVICE
 from starskip.indexes.skipping.advice.tidy_metadata import tidy_metadata
 from starskip.indexes.skipping.metadata.open_metadata import open_metadata
 from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed

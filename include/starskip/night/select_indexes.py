@@ -18,7 +18,7 @@ from starskip.execution.engine_tasks import EngineTasks
 from starskip.indexes.answer import RowSource
 from starskip.indexes.families import families_of_night
 from starskip.indexes.index import Index
-from starskip.indexes.skipping.advice.skipping_advice import publish_skipping_advice
+from starskip.indexes.skipping.advice.publish_advice import publish_skipping_advice
 from starskip.indexes.star_tree.family import STAR_TREE
 from starskip.night.score_votes import read_overviews
 from starskip.pinot.table_config import TableConfig

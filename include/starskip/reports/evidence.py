@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any, Literal
 
-from starskip.indexes.skipping.report.skipping_evidence import SkippingIndexes
+from starskip.indexes.skipping.report.section_data import SkippingIndexes
 from starskip.indexes.star_tree.report.star_tree_evidence import StarTrees
 from starskip.workload.unlogged_texts import NOTHING_REDACTED, UnloggedTexts
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from starskip.indexes.skipping.report.skipping_evidence import SkippingIndexes
+from starskip.indexes.skipping.report.section_data import SkippingIndexes
 from starskip.indexes.star_tree.report.star_tree_evidence import StarTrees
 from starskip.reports.evidence import Evidence
 from starskip.sql.mask_unparsed import mask_unparsed

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 
 from starskip.errors import printable
 from starskip.indexes.families import named
-from starskip.indexes.skipping.report.skipping_evidence import SkippingIndexes
+from starskip.indexes.skipping.report.section_data import SkippingIndexes
 from starskip.indexes.star_tree.family import STAR_TREE
 from starskip.number_text import decimal, milliseconds, percent_range, share
 from starskip.reports.evidence import DataQuality, Evidence, Index, LatencyEvidence

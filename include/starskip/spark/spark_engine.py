@@ -15,7 +15,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from starskip.errors import CapExceeded
 from starskip.execution.engine import BatchMap
-from starskip.spark.skipping.night_skipping import SparkSkipping
+from starskip.spark.skipping.spark_skipping_engine import SparkSkipping
 from starskip.spark.understood_failure import understood_failure
 from starskip.storage.snapshot import Snapshot
 

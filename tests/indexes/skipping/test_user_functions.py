@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from skipping_law.files_metadata import Files, collected, files_matching, files_read
 from skipping_law.written import negated
+from starskip.indexes.skipping.contrib.geospatial_functions import st_contains, st_distance
 from starskip.indexes.skipping.expression import Call, Column, Expression, Literal
-from starskip.indexes.skipping.geospatial_functions import st_contains, st_distance
 from starskip.indexes.skipping.registry import index_from_specification
 from starskip.indexes.skipping.user_functions import implications, map_function
 

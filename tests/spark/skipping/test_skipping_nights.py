@@ -15,7 +15,7 @@ from settings_with import settings_with
 from skipping_nights import FILES, SkippingNights, call, column, customer_is, id_between, literal, next_day
 from skipping_tables import aged
 from starskip.execution.local_engine import LocalEngine
-from starskip.indexes.skipping.advice.skipping_advice import publish_skipping_advice
+from starskip.indexes.skipping.advice.publish_advice import publish_skipping_advice
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
 from starskip.indexes.skipping.index_types.min_max import MinMaxClause
 from starskip.indexes.skipping.metadata.open_metadata import open_metadata
@@ -25,7 +25,7 @@ from starskip.quality import skipping_gate
 from starskip.quality.check_stage import check_stage
 from starskip.run.gate_verdicts import STAGES
 from starskip.spark import skipping
-from starskip.spark.skipping import night_skipping
+from starskip.spark.skipping import spark_skipping_engine
 from starskip.storage.manifest import Part
 
 pytestmark = [pytest.mark.spark, pytest.mark.quality]
@@ -308,8 +308,8 @@ def test_a_function_is_ours_only_where_the_night_says_so(nights: SkippingNights)
     nights.log([*RANGES, agent])
     night = nights.run()
     (row,) = [each for each in nights.rows("skipping_advice", night) if each["index"].startswith("formatted")]
-    assert row["reason"] == "cannot_be" and "starskip.indexes.skipping.user_agents" in row["detail"]
-    nights.run(nights.night(skipping_modules=["starskip.indexes.skipping.user_agents"]))
+    assert row["reason"] == "cannot_be" and "starskip.indexes.skipping.contrib.user_agents" in row["detail"]
+    nights.run(nights.night(skipping_modules=["starskip.indexes.skipping.contrib.user_agents"]))
     (row,) = [each for each in nights.rows("skipping_advice", night) if each["index"].startswith("formatted")]
     assert row["size_bytes"] and row["reason"] != "cannot_be"
 
@@ -350,13 +350,13 @@ def test_a_rule_that_loses_rows_shows_in_the_indicators(
     nights: SkippingNights, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nights.log(RANGES)
-    count = night_skipping.count_matching
+    count = spark_skipping_engine.count_matching
 
     def everywhere(*arguments: object) -> MatchingRows:
         found = count(*arguments)  # type: ignore[arg-type]
         return replace(found, matching=found.matching.clip(min=1))
 
-    monkeypatch.setattr(night_skipping, "count_matching", everywhere)
+    monkeypatch.setattr(spark_skipping_engine, "count_matching", everywhere)
     night = nights.night()
     nights.advise(night)
     assert nights.properties("skipping_advice", night)["counts"]["rows_lost"] > 0

@@ -19,9 +19,9 @@ from pyspark.sql import DataFrame, SparkSession
 from skipping_on_spark.data_set import ROWS_OF_A_FILE
 from skipping_on_spark.data_sets import Example
 from skipping_tables import settings_of
-from starskip.indexes.skipping.geospatial_functions import st_contains, st_distance
-from starskip.indexes.skipping.metric_distances import euclidean_distance, manhattan_distance
-from starskip.indexes.skipping.user_agents import get_agent_name
+from starskip.indexes.skipping.contrib.geospatial_functions import st_contains, st_distance
+from starskip.indexes.skipping.contrib.metric_distances import euclidean_distance, manhattan_distance
+from starskip.indexes.skipping.contrib.user_agents import get_agent_name
 from starskip.spark import skipping
 
 _FUNCTIONS = {

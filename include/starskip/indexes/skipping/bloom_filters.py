@@ -1,7 +1,8 @@
-"""Bloom filters of files, one a file and each as large as its values need (Bloom 1970; seed 003, table I).
+"""Bloom filters, one for each file, sized by the file's distinct values (Bloom, 1970).
 
-A filter of v values has -v ln f / ln² 2 bits for a false positive ratio of f, and log2(1 / f) hash functions,
-which are mixed from one 64-bit hash of a value. The filter of a file without values is empty.
+A filter of v values has -v ln f / ln² 2 bits for a false positive ratio f, and log2(1 / f) hash functions
+that are derived from one 64-bit hash. The filter of a file without values is empty. See "Extensible Data
+Skipping", table I.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from starskip.indexes.skipping.file_metadata import Mask
 
 Hashes = npt.NDArray[np.uint64]
 MOST_PROBES = 10_000_000
-"""Pairs of a file and a value that are tried for one predicate; what was not tried is kept."""
+"""Pairs of a file and a value that are tested for one predicate; untested files pass."""
 _PROBES_AT_ONCE = 1_000_000
 _BITS_AT_ONCE = 10_000_000
 _MOST_BITS = 2**32 - 8
@@ -27,12 +28,12 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def hash_functions(false_positive_ratio: float) -> int:
-    """Return how many hash functions a filter of that ratio has."""
+    """Return the number of hash functions for a false positive ratio."""
     return max(1, round(-math.log2(false_positive_ratio)))
 
 
 def bloom_filters(hashes: pa.ListArray, false_positive_ratio: float) -> pa.Array:
-    """Return the filters (large_binary) of lists of distinct hashes (int64); null for null."""
+    """Build the filters (large_binary) of lists of distinct hashes (int64); null for null."""
     counts = pc.list_value_length(hashes).fill_null(0).to_numpy()
     bits = np.ceil(counts * (-math.log(false_positive_ratio) / math.log(2) ** 2 / 8)) * 8
     bits = np.minimum(bits, _MOST_BITS).astype(np.int64)
@@ -50,7 +51,7 @@ def bloom_filters(hashes: pa.ListArray, false_positive_ratio: float) -> pa.Array
 
 
 def may_hold(filters: pa.Array, hashes: Hashes, false_positive_ratio: float) -> Mask:
-    """Tell of each filter whether one of ``hashes`` may be in it; true for null."""
+    """Return for each filter whether it may contain one of ``hashes``; true for null."""
     filters = filters.cast(pa.large_binary())
     data = np.frombuffer(filters.buffers()[2] or b"", np.uint8)
     offsets = np.frombuffer(filters.buffers()[1], np.int64)[filters.offset :][: len(filters) + 1]
@@ -81,7 +82,7 @@ def _chunks(count: int, size: int) -> Iterable[tuple[int, int]]:
 
 
 def _files_at_once(bits: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Yield runs of files whose bits are few enough to be set side by side, of one file at least."""
+    """Yield runs of at least one file whose filters are built together."""
     part = np.cumsum(bits) // _BITS_AT_ONCE
     starts = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), len(bits)]
     return ((start, end) for start, end in pairwise(starts) if end > start)
@@ -90,7 +91,7 @@ def _files_at_once(bits: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
 def _filters(
     hashes: Hashes, counts: npt.NDArray[np.int64], bits: npt.NDArray[np.int64], functions: int
 ) -> npt.NDArray[np.uint8]:
-    """Return the bytes of some files' filters, one after the other."""
+    """Return the concatenated filters of some files."""
     found = np.zeros(int(bits.sum()), np.bool_)
     starts = np.repeat(np.cumsum(bits) - bits, counts)
     sizes = np.repeat(bits.astype(np.uint64), counts)
@@ -100,7 +101,7 @@ def _filters(
 
 
 def _mixed(hashes: Hashes, number: int) -> Hashes:
-    """Return another hash of the hashes for each number (the finaliser of splitmix64)."""
+    """Derive the hashes of one hash function (the finaliser of splitmix64)."""
     with np.errstate(over="ignore"):
         mixed = hashes + np.uint64(number + 1) * _GOLDEN
         mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -1,38 +1,39 @@
-"""Conditions over a file's metadata that hold for each file with a matching row (seed 003, definitions 1, 2).
+"""Clauses: conditions over the metadata of a file ("Extensible Data Skipping", definitions 1 and 2).
 
-A clause represents an expression: where it is false, no row of the file satisfies the expression. What a
-clause does not know it lets through.
+A clause represents an expression: where it is false, no row of the file satisfies the expression. A file
+whose metadata does not decide the clause passes it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
 
+from starskip.indexes.skipping.expression import Expression
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
 
 
 class Clause:
-    """A condition; index types define their own."""
+    """Base class of clauses; each index type defines its own."""
 
     def may_match(self, metadata: FileMetadata) -> Mask:
-        """Return for each file whether it may hold a row that satisfies what this clause represents."""
+        """Return for each file whether it may hold a row that satisfies the represented expression."""
         raise NotImplementedError
 
     def negation(self) -> Clause | None:
-        """Return a clause that represents NOT of the same expression (definition 14), None if none is known.
+        """Return a clause that represents NOT of the same expression (definition 14), None if there is none.
 
-        Not the opposite of this one: most files hold rows of both kinds.
+        It is not the logical complement of this clause: most files hold rows of both kinds.
         """
         return None
 
 
 @dataclass(frozen=True, slots=True)
 class AllOf(Clause):
-    """A file must satisfy each of ``clauses``."""
+    """The conjunction of ``clauses``."""
 
     clauses: tuple[Clause, ...]
 
@@ -48,7 +49,7 @@ class AllOf(Clause):
 
 @dataclass(frozen=True, slots=True)
 class AnyOf(Clause):
-    """A file must satisfy one of ``clauses``."""
+    """The disjunction of ``clauses``."""
 
     clauses: tuple[Clause, ...]
 
@@ -59,7 +60,7 @@ class AnyOf(Clause):
 
 @dataclass(frozen=True, slots=True)
 class NoFile(Clause):
-    """What no row satisfies, such as a comparison with null."""
+    """The clause of a predicate that no row satisfies, such as a comparison with null."""
 
     def may_match(self, metadata: FileMetadata) -> Mask:
         """See Clause.may_match."""
@@ -67,5 +68,9 @@ class NoFile(Clause):
 
 
 def all_of(clauses: Sequence[Clause]) -> Clause | None:
-    """Return one clause for all, None if there are none."""
+    """Return the conjunction of ``clauses``, None if there are none."""
     return AllOf(tuple(clauses)) if len(clauses) > 1 else next(iter(clauses), None)
+
+
+Label = Callable[[Expression], Clause | None]
+"""A filter of definition 3: returns the clause that an index knows for one node, None if it knows none."""

@@ -1,4 +1,4 @@
-"""A column's or nested field's path as one name and back: ``address.city``, backticks where needed."""
+"""Convert the path of a column or nested field to one name, ``address.city``, and back."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _PART = re.compile(r"`((?:[^`]|``)+)`|([^\s.,:`]+)")
 
 
 def column_name(path: tuple[str, ...]) -> str:
-    """Return the one name of a path; a part that holds ``.``, ``,``, ``:``, a blank or ````` is quoted."""
+    """Return the name of a path; a part with ``.``, ``,``, ``:``, a blank or ````` is quoted in backticks."""
     return ".".join(part if _PLAIN.fullmatch(part) else "`" + part.replace("`", "``") + "`" for part in path)
 
 
 def column_path(name: str) -> tuple[str, ...]:
-    """Return the path that a name tells of; raise ConfigError for what is no name."""
+    """Parse a name into its path; raise ConfigError for an invalid name."""
     path: list[str] = []
     at = 0
     while found := _PART.match(name, at):

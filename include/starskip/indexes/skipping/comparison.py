@@ -1,6 +1,6 @@
-"""Nodes of a predicate that compare one column with literals, all in one form, NOT taken in.
+"""Normalise predicates that compare one column with literals, NOT included.
 
-Which rows satisfy them is Spark's: a null satisfies none but IS NULL.
+Rows satisfy them as in Spark: null satisfies IS NULL alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from starskip.indexes.skipping.expression import Call, Column, Expression, Liter
 
 
 class Operator(Enum):
-    """What is asked of a column's value; IN is the equality with one of the values, too."""
+    """The operators of comparisons; IN with one value is equality."""
 
     IN = "in"
     BELOW = "<"
@@ -33,9 +33,10 @@ class Operator(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """``column`` ``operator`` ``values`` (one but for IN, none for IS NULL), all but null; or its NOT.
+    """``column`` ``operator`` ``values``, or its NOT; ``values`` has no null.
 
-    ``negated`` is of IN and of the operators on texts only: the others are turned round.
+    IN has any number of values, IS NULL none, the others one. ``negated`` is set for IN and the text
+    operators only: NOT of an order comparison or a null test becomes the opposite operator.
     """
 
     column: Column
@@ -46,7 +47,7 @@ class Comparison:
 
     @property
     def text(self) -> str:
-        """The one value of an operator on texts."""
+        """The value of a text operator."""
         return str(self.values[0].as_py())
 
 
@@ -80,13 +81,13 @@ _NULL_TESTS = {"IsNull": Operator.IS_NULL, "IsNotNull": Operator.IS_NOT_NULL}
 
 
 def compared(node: Expression) -> tuple[Expression, ...]:
-    """Return what a node compares, or its NOT does; the column of ``comparison_of`` is among that."""
+    """Return the operands of a node, or of the node below NOT."""
     plain = node.left if isinstance(node, Call) and node.name == "Not" else node
     return plain.arguments if isinstance(plain, Call) else (plain,)
 
 
 def comparison_of(node: Expression) -> Comparison | None:
-    """Return the comparison that ``node`` is, None for all else."""
+    """Return the comparison that ``node`` is, None if it is none."""
     if not isinstance(node, Call) or node.name != "Not":
         return _plain(node)
     found = _plain(node.left)
@@ -163,14 +164,14 @@ def _made(column: Column, operator: Operator, values: pa.Array, escape: str = "\
 
 
 def _negatable(values: Expression) -> bool:
-    # NOT IN of nothing holds for null, too; that of a null for nothing.
+    # NOT IN () holds for null, too; NOT IN (…, NULL) never holds.
     return isinstance(values, LiteralSet) and not values.has_null and len(values.values) > 0
 
 
 def comparison_of_function(
     node: Expression, is_function: Callable[[Call], bool], data_type: str
 ) -> tuple[Comparison, Call] | None:
-    """Return the comparison of a function's value with literals, as if it were a column, and the call."""
+    """Return a comparison of a function's value, as if that were a column, with the call."""
     inner = node.left if isinstance(node, Call) and node.name == "Not" else node
     if not isinstance(inner, Call):
         return None

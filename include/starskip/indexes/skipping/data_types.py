@@ -1,8 +1,9 @@
-"""Spark's types (its simple strings) by families that an index type takes or refuses together."""
+"""Families of Spark data types, by their simple strings, their Arrow types, and schemas as text."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pyarrow as pa
 
@@ -29,11 +30,12 @@ _ARROW = {
     "timestamp_ntz": pa.timestamp("us"),
 }
 _DECIMAL = re.compile(r"decimal\((\d{1,2}),\s*(\d{1,2})\)")
+_MAX_DEPTH = 30
 _ARGUMENTS = re.compile(r"\(.*\)")
 
 
 def family_of(data_type: str) -> str:
-    """Return the type without arguments: ``decimal`` for ``decimal(10,2)``; ``collated`` for such texts."""
+    """Return the type without arguments: ``decimal`` for ``decimal(10,2)``, ``collated`` for such strings."""
     name = data_type.strip().lower()
     if is_collated(name):
         return "collated"
@@ -42,7 +44,7 @@ def family_of(data_type: str) -> str:
 
 
 def is_collated(data_type: str) -> bool:
-    """Tell whether texts in the type compare by another collation than UTF8_BINARY, at any depth."""
+    """Return whether the type has strings of another collation than UTF8_BINARY, at any depth."""
     named = re.findall(r"collate\s+(\w+)", data_type.lower())
     return any(name != "utf8_binary" for name in named)
 
@@ -56,10 +58,41 @@ def arrow_type_of(data_type: str) -> pa.DataType | None:
 
 
 def literal_type_of(data_type: str) -> pa.DataType | None:
-    """Return the Arrow type of literals of a Spark type, None for types that metadata does not compare.
+    """Return the Arrow type of literals of a Spark type, None if metadata cannot be compared with them.
 
-    A text of another collation is a text: that it is not compared by bytes, the column's type tells.
+    A collated string is a string here; that it must not be compared by bytes follows from the column's type.
     """
     if data_type.strip().lower().startswith("string collate "):
         return pa.string()
     return arrow_type_of(data_type)
+
+
+def column_types(schema: str) -> dict[tuple[str, ...], str]:
+    """Parse ``struct<id:bigint,st:struct<a:int>>`` into the types of columns and fields, by path.
+
+    Invalid parts are dropped.
+    """
+    return dict(_fields(schema.strip(), (), _MAX_DEPTH))
+
+
+def _fields(text: str, above: tuple[str, ...], depth: int) -> Iterator[tuple[tuple[str, ...], str]]:
+    if depth == 0 or not text.startswith("struct<") or not text.endswith(">"):
+        return
+    for field in _split(text[len("struct<") : -1]):
+        name, colon, data_type = field.partition(":")
+        if colon and name:
+            yield (*above, name), data_type
+            yield from _fields(data_type, (*above, name), depth - 1)
+
+
+def _split(text: str) -> Iterator[str]:
+    depth = start = 0
+    for at, character in enumerate(text):
+        if character in "<(":
+            depth += 1
+        elif character in ">)":
+            depth -= 1
+        elif character == "," and depth == 0:
+            yield text[start:at]
+            start = at + 1
+    yield text[start:]

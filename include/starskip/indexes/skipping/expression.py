@@ -1,7 +1,7 @@
-"""Predicates as trees that know no engine: what filters of index types label with clauses (seed 003, II-A2).
+"""Predicates as trees that are independent of the engine ("Extensible Data Skipping", II-A2).
 
-The names of calls are Catalyst's (``EqualTo``, ``StartsWith``, ``And``), since its optimiser has simplified
-the tree before it gets here; a user's function is ``udf:`` and its name in small letters.
+Calls have the names of Catalyst's expressions (``EqualTo``, ``StartsWith``, ``And``), as its optimizer leaves
+them. A user-defined function is ``udf:`` and its name in lower case.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of the table, or a field of one; ``path`` as the schema spells it, ``data_type`` as Spark."""
+    """A column or a field of a struct: ``path`` as the schema spells it, ``data_type`` as in Spark."""
 
     path: tuple[str, ...]
     data_type: str
@@ -23,22 +23,22 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A known value, null if ``value.is_valid`` is false; the Arrow type is that of the Spark type.
+    """A literal as an Arrow scalar of the type that corresponds to its Spark type; an invalid scalar is null.
 
-    Timestamps are microseconds (with zone UTC, or none for TIMESTAMP_NTZ), texts are UTF-8.
+    Timestamps are microseconds (with zone UTC, or none for TIMESTAMP_NTZ), strings are UTF-8.
     """
 
     value: pa.Scalar
 
     @property
     def python(self) -> Any:
-        """The value as Python has it, None for null."""
+        """The value as a Python object, None for null."""
         return self.value.as_py()
 
 
 @dataclass(frozen=True, slots=True)
 class LiteralSet:
-    """The values of an IN of literals, without null; ``has_null``: whether null was one of them."""
+    """The literals of an IN without null; ``has_null`` is set if null is among them."""
 
     values: pa.Array
     has_null: bool = False
@@ -46,7 +46,7 @@ class LiteralSet:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function or operator over its arguments; one that nobody knows is never labelled."""
+    """A function or operator with its arguments; no index labels an unknown name."""
 
     name: str
     arguments: tuple[Expression, ...] = ()
@@ -66,7 +66,7 @@ Expression = Column | Literal | LiteralSet | Call
 
 
 def nodes(expression: Expression) -> Iterator[Expression]:
-    """Yield the expression and all below it."""
+    """Yield the expression and all its descendants."""
     waiting = [expression]
     while waiting:
         found = waiting.pop()

@@ -1,7 +1,6 @@
-"""Indexes that fail while a query is planned: each is left out alone, and the others go on.
+"""Leave out indexes whose types fail while a query is planned, and use the others.
 
-What an index type of a user's own raises, or answers wrongly, is no reason to read files that another index
-tells of.
+A user's index type may raise an exception, or return a value of the wrong type.
 """
 
 from __future__ import annotations
@@ -13,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from starskip.errors import TransientError, first_line
-from starskip.indexes.skipping.clause import Clause
+from starskip.indexes.skipping.clause import Clause, Label
 from starskip.indexes.skipping.expression import Expression
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
-from starskip.indexes.skipping.generate_clause import Label
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 
 Failures = dict[str, str]
@@ -24,9 +22,10 @@ Failures = dict[str, str]
 
 
 def label_unless_failing(index: SkippingIndex, failures: Failures) -> Label:
-    """Return the label of ``index`` until it fails, from when on it knows nothing; ``failures`` tells why.
+    """Return the label of ``index``, which is None from its first failure on.
 
-    Its clauses are guarded alike: one that fails lets all files through.
+    ``failures`` records the reason. The clauses are guarded in the same way: a clause that fails lets all
+    files through.
     """
     guard = _Guard(index.specification, failures)
 
@@ -37,7 +36,7 @@ def label_unless_failing(index: SkippingIndex, failures: Failures) -> Label:
 
 
 def reason_of_failure(error: Exception) -> str:
-    """Return on one line what code of a user has raised."""
+    """Return an exception of a user's code as one line."""
     return f"{type(error).__name__}: {first_line(error)}"
 
 
@@ -55,7 +54,7 @@ class _Guard:
             return None
         try:
             found = asked()
-            # The types of what users write are not checked before.
+            # Users' code is not type-checked.
             if not isinstance(found, Clause | None):
                 raise TypeError(f"it answers with {type(found).__name__}, which is no Clause")
         except Exception as error:
@@ -65,7 +64,7 @@ class _Guard:
 
     def failed(self, error: Exception) -> None:
         if isinstance(error, TransientError):
-            # A store that does not answer would be asked in vain for each of the other indexes, too.
+            # An unreachable store would fail for each of the other indexes, too.
             raise error
         self.failures.setdefault(self.index, reason_of_failure(error))
 

@@ -1,4 +1,4 @@
-"""What is known of the files of a table, as whole columns: one row a file."""
+"""The metadata of a table's files as columns: one row for each file."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Mask = npt.NDArray[np.bool_]
 
 
 class FileMetadata(Protocol):
-    """Metadata columns of the indexes, aligned with one another; read when they are asked for."""
+    """Metadata columns by index, aligned with one another, and read on demand."""
 
     @property
     def files(self) -> int:
-        """The number of files, which is that of the rows of each column."""
+        """The number of files, that is, of rows in each column."""
 
     def column(self, index: str, name: str) -> pa.Array:
-        """Return metadata column ``name`` of an index, by its specification such as ``minmax:ts``.
+        """Return the metadata column ``name`` of an index, given by its specification such as ``minmax:ts``.
 
-        Null where nothing is known of the file.
+        Null means that nothing is known of the file.
         """

@@ -1,11 +1,12 @@
-"""How well a workload skips: selectivity, layout, metadata and scanning factor (seed 003, IV-A).
+"""Skipping indicators of a workload: selectivity, layout, metadata and scanning factor.
 
-With D the rows, O_r the files with a matching row, O_m those read, |o| the rows of a file (definitions 4-7):
+See "Extensible Data Skipping", IV-A, definitions 4 to 7. With D the rows, O_r the files with a matching row,
+O_m the files that are read, and |o| the rows of a file:
 
     sigma = matching / |D|        lambda = matching / |O_r|        mu = |O_r| / |O_m|        psi = |O_m| / |D|
 
-so that psi = sigma / (lambda * mu), and the same for geometric means (equations 1, 2). Neither lambda nor mu
-is defined where no row matches, and the seed calls psi undefined there too: such queries are counted apart.
+so that psi = sigma / (lambda * mu), which also holds for geometric means (equations 1 and 2). Where no row
+matches, lambda and mu are undefined, and the paper calls psi undefined too: such queries are counted apart.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ Factors = npt.NDArray[np.float64]
 
 
 class Verdict(Enum):
-    """Whether a query has indicators."""
+    """States whether the indicators of a query are defined."""
 
     DEFINED = "defined"
     NO_MATCHING_ROWS = "no_matching_rows"
     ROWS_LOST = "rows_lost"
-    """A file with a matching row was not read: skipping was wrong, and no figure tells how well it did."""
+    """A file with a matching row was not read: skipping was wrong, and its figures mean nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +42,10 @@ class Indicators:
     metadata_factor: float
     scanning_factor: float
 
-    @property
-    def best_scanning_factor(self) -> float:
-        """Return what psi would be with perfect metadata (mu = 1): this much only another layout mends."""
-        return self.selectivity / self.layout_factor
-
 
 @dataclass(frozen=True, slots=True)
 class WorkloadIndicators:
-    """Whole columns over the queries, in rows; the factors are made from them on demand."""
+    """Row counts of the queries of a workload, from which the factors are computed."""
 
     rows: int
     matching: Rows
@@ -58,16 +54,16 @@ class WorkloadIndicators:
     read: Rows
     """Rows of the files that were read."""
     lost: Mask
-    """Queries that left a file with a matching row unread."""
+    """The queries that did not read a file with a matching row."""
 
     def verdict(self, query: int) -> Verdict:
-        """Return whether a query has indicators; those of lost rows are told first."""
+        """Return the verdict of a query; lost rows take precedence."""
         if self.lost[query]:
             return Verdict.ROWS_LOST
         return Verdict.DEFINED if self.matching[query] > 0 else Verdict.NO_MATCHING_ROWS
 
     def query(self, query: int) -> Indicators | Verdict:
-        """Return the factors of a query, or why it has none."""
+        """Return the factors of a query, or the verdict why it has none."""
         verdict = self.verdict(query)
         if verdict is not Verdict.DEFINED:
             return verdict
@@ -75,18 +71,12 @@ class WorkloadIndicators:
 
     @property
     def defined(self) -> Mask:
-        """The queries that have indicators."""
+        """The queries whose indicators are defined."""
         mask: Mask = (self.matching > 0) & ~self.lost
         return mask
 
-    @property
-    def read_ratio(self) -> Factors:
-        """The share of rows read, which queries that match nothing have, too; 0 for a table without rows."""
-        ratio: Factors = self.read / max(self.rows, 1)
-        return ratio
-
     def verdicts(self) -> Mapping[Verdict, int]:
-        """Return how many queries have which verdict; those that none has are left out."""
+        """Return the number of queries by verdict, without zeros."""
         lost = int(self.lost.sum())
         defined = int(self.defined.sum())
         counts = {
@@ -97,9 +87,9 @@ class WorkloadIndicators:
         return {verdict: count for verdict, count in counts.items() if count}
 
     def geometric_means(self, weights: npt.ArrayLike | None = None) -> Indicators | None:
-        """Return the means over the defined queries (equation 2), None if there are none.
+        """Return the geometric means over the defined queries (equation 2), None if there are none.
 
-        ``weights``: how often each query ran, above 0; each counts once without them.
+        ``weights``: the number of runs of each query, above 0; 1 by default.
         """
         defined = self.defined
         if not defined.any():
@@ -118,10 +108,10 @@ class WorkloadIndicators:
 
 
 def indicators(rows: Rows, matching: Rows, read: Mask) -> WorkloadIndicators:
-    """Return the indicators of a workload on one table.
+    """Compute the indicators of a workload on one table.
 
-    ``rows``: rows of each file (files). ``matching``: matching rows (queries x files). ``read``: whether a
-    query read a file (queries x files). Raises ValueError for shapes or counts that cannot be.
+    ``rows``: rows of each file. ``matching``: matching rows (queries x files). ``read``: whether a query read
+    a file (queries x files). Raises ValueError for inconsistent shapes or counts.
     """
     rows, matching, read = np.asarray(rows, np.int64), np.asarray(matching), np.asarray(read, np.bool_)
     if rows.ndim != 1 or matching.ndim != 2 or matching.shape[1] != len(rows) or read.shape != matching.shape:

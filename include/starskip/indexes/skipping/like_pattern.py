@@ -1,4 +1,4 @@
-"""Patterns of LIKE as Spark reads them: ``%``, ``_`` and what escapes one of them."""
+"""Parse LIKE patterns as Spark does: ``%``, ``_`` and escapes."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from enum import Enum
 
 
 class Wildcard(Enum):
-    """What a pattern holds beside texts."""
+    """The wildcards of a pattern."""
 
     ANY = "%"
     ONE = "_"
 
 
 def like_parts(pattern: str, escape: str = "\\") -> tuple[str | Wildcard, ...] | None:
-    """Return the texts and wildcards of a pattern in order, None for one that Spark refuses."""
+    """Return the literal texts and wildcards of a pattern in order, None for a pattern that Spark refuses."""
     parts: list[str | Wildcard] = []
     text: list[str] = []
     characters = iter(pattern)
@@ -34,19 +34,19 @@ def like_parts(pattern: str, escape: str = "\\") -> tuple[str | Wildcard, ...] |
 
 
 def like_prefix(pattern: str, escape: str = "\\") -> str:
-    """Return the text that all matches begin with, empty if nothing is known."""
+    """Return the literal text before the first wildcard, empty if there is none."""
     first = (like_parts(pattern, escape) or (Wildcard.ANY,))[0]
     return first if isinstance(first, str) else ""
 
 
 def like_suffix(pattern: str, escape: str = "\\") -> str:
-    """Return the text that all matches end with, empty if nothing is known."""
+    """Return the literal text after the last wildcard, empty if there is none."""
     last = (like_parts(pattern, escape) or (Wildcard.ANY,))[-1]
     return last if isinstance(last, str) else ""
 
 
 def like_regex(pattern: str, escape: str = "\\") -> str | None:
-    """Return the regular expression (RE2's) of the whole text, None for a pattern that Spark refuses."""
+    """Return the regular expression (RE2) for the whole text, None for a pattern that Spark refuses."""
     parts = like_parts(pattern, escape)
     if parts is None:
         return None

@@ -1,7 +1,7 @@
-"""Values of any type in Spark's order, compared as whole columns.
+"""Compare Arrow columns in the order of Spark's types.
 
-NaN equals itself and is above all, -0.0 equals 0.0 (Spark, "NaN semantics"), texts compare by their UTF-8
-bytes. Times of one type compare by their number, decimals of one scale by their unscaled value.
+NaN equals itself and is the greatest value, -0.0 equals 0.0 (Spark, "NaN semantics"), strings compare by
+their UTF-8 bytes. Times of one type compare by their number, decimals of one scale by their unscaled value.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view)
 
 
 def same_order(left: pa.DataType, right: pa.DataType) -> bool:
-    """Tell whether values of the two Arrow types are of one Spark type, so that they compare."""
+    """Return whether values of two Arrow types compare, that is, are of one Spark type."""
     if is_text(left) or is_text(right):
         return is_text(left) and is_text(right)
     if _is_bytes(left) or _is_bytes(right):
@@ -36,7 +36,7 @@ def same_order(left: pa.DataType, right: pa.DataType) -> bool:
 
 
 def order_keys(array: pa.Array) -> Keys:
-    """Return keys in the order of the values; what a null's key is does not matter."""
+    """Return keys that compare as the values do; the key of null is arbitrary."""
     kind = array.type
     if is_text(kind) or _is_bytes(kind):
         return array.view(pa.binary()) if kind == pa.string() else array.cast(pa.binary())
@@ -50,14 +50,14 @@ def order_keys(array: pa.Array) -> Keys:
 
 
 def below(keys: Keys, bound: Keys) -> Mask:
-    """Tell of each key whether it is below ``bound``, the keys of one value."""
+    """Return for each key whether it is below ``bound``, the keys of one value."""
     if isinstance(keys, np.ndarray):
         return np.asarray(~np.isnan(keys) if _is_nan(bound) else keys < bound[0])
     return mask_of(pc.less(keys, bound[0]))
 
 
 def at_most(keys: Keys, bound: Keys) -> Mask:
-    """Tell of each key whether it is ``bound`` or below, the keys of one value."""
+    """Return for each key whether it is at most ``bound``, the keys of one value."""
     if isinstance(keys, np.ndarray):
         return np.asarray(np.ones(len(keys), np.bool_) if _is_nan(bound) else keys <= bound[0])
     return mask_of(pc.less_equal(keys, bound[0]))
@@ -72,7 +72,7 @@ def equal(left: Keys, right: Keys) -> Mask:
 
 
 def among(keys: Keys, others: Keys) -> Mask:
-    """Tell of each key whether it is one of ``others``, which are those of values that are not null."""
+    """Return for each key whether it is one of ``others``, the keys of values without null."""
     if not isinstance(keys, np.ndarray):
         return mask_of(pc.is_in(keys, value_set=others))
     if len(others) == 1:
@@ -82,12 +82,12 @@ def among(keys: Keys, others: Keys) -> Mask:
 
 
 def sorted_keys(keys: Keys) -> Keys:
-    """Return the keys of values that are not null in rising order."""
+    """Sort the keys of values without null."""
     return np.sort(keys) if isinstance(keys, np.ndarray) else keys.take(pc.sort_indices(keys))
 
 
 def positions(ordered: Keys, keys: Keys, side: Literal["left", "right"] = "left") -> npt.NDArray[np.int64]:
-    """Return how many of ``ordered`` are below each key (``left``), or at most it (``right``)."""
+    """Return the number of ``ordered`` keys below each key (``left``), or at most it (``right``)."""
     if isinstance(ordered, np.ndarray):
         return np.asarray(np.searchsorted(ordered, keys, side=side), np.int64)
     found = pc.search_sorted(ordered, keys, side=side).fill_null(0)
@@ -95,7 +95,7 @@ def positions(ordered: Keys, keys: Keys, side: Literal["left", "right"] = "left"
 
 
 def ranked(values: pa.Array) -> tuple[pa.Array, npt.NDArray[np.int64]]:
-    """Return the distinct ones of values that are not null, in order, and the rank of each value in them."""
+    """Return the sorted distinct values of an array without null, and the rank of each value."""
     keys = order_keys(values)
     by_key = isinstance(keys, np.ndarray)
     order = np.argsort(keys, kind="stable") if by_key else pc.sort_indices(keys).to_numpy()
@@ -105,21 +105,21 @@ def ranked(values: pa.Array) -> tuple[pa.Array, npt.NDArray[np.int64]]:
 
 
 def mask_of(booleans: pa.Array) -> Mask:
-    """Return Arrow's booleans as NumPy has them, null as false."""
+    """Convert an Arrow boolean array to NumPy, null as false."""
     if booleans.null_count:
         booleans = booleans.fill_null(False)
     return np.asarray(booleans.to_numpy(zero_copy_only=False))
 
 
 def valid_mask(array: pa.Array) -> Mask:
-    """Tell of each value whether it is not null."""
+    """Return for each value whether it is not null."""
     if not array.null_count:
         return np.ones(len(array), np.bool_)
     return np.asarray(array.is_valid().to_numpy(zero_copy_only=False))
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Tell whether an Arrow type is one of its types of text."""
+    """Return whether an Arrow type is a string type."""
     return any(is_of(kind) for is_of in _TEXTS)
 
 

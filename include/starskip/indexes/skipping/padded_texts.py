@@ -1,18 +1,18 @@
-"""CHAR(n): what a predicate of values that Spark has filled with spaces says of the values that files hold.
+"""Implications of predicates on CHAR(n) for the values that the files hold.
 
-Spark reads a shorter value of CHAR(n) with spaces up to n characters, and fills what it is compared with
-alike; where it is set not to (``spark.sql.readSideCharPadding``), it compares ``rpad(c, n, ' ')``. Metadata
-is of the values as they are in files, which Spark itself writes filled, and others may not. With c such a
-value, p(c) the filled one and L a literal:
+Spark pads a shorter value of CHAR(n) with spaces to n characters when it reads it, and pads the literals of
+comparisons. With ``spark.sql.readSideCharPadding`` off, it compares ``rpad(c, n, ' ')`` instead. Metadata is
+of the values in the files, which Spark writes padded, and other writers may not. With c such a value, p(c)
+the padded one and L a literal:
 
     p(c) = L    c is L, or L with fewer spaces at its end
-    p(c) <= L   c <= L, since c begins p(c)
-    p(c) >= L   c >= L up to its first character that is not above the space: if c < L <= p(c), c begins L,
-                and what follows it in L is not above the spaces that follow it in p(c)
+    p(c) <= L   c <= L, since c is a prefix of p(c)
+    p(c) >= L   c >= the prefix of L before its first character that is not above the space: if c < L <= p(c),
+                c is a prefix of L, and the rest of L is not above the spaces of p(c)
     p(c) <> L   c <> L, if L has n characters or more: then p(L) is L
 
-``rpad`` also cuts what is longer than n, which a file may hold: of =, < and <= such a value begins with L's
-first n characters, if it is not as above; of <> nothing is said unless L has n characters.
+``rpad`` also cuts values longer than n, which a file may hold. For =, < and <= such a value begins with the
+first n characters of L, unless the rules above hold; for <> nothing follows unless L has n characters.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ import pyarrow as pa
 from starskip.indexes.skipping.expression import Call, Column, Expression, Literal, LiteralSet
 
 PADDED = "ReadSidePadding"
-"""The call of a column and n."""
+"""The call that pads a column to n characters."""
 _SPACE = " "
 _MOST_ENDS = 300
-"""A literal with more spaces at its end is compared as a range."""
+"""Literals with more trailing spaces in all are compared as ranges."""
 _EQUAL = frozenset({"EqualTo", "In"})
 _MIRRORED = {
     "LessThan": "GreaterThan",
@@ -41,7 +41,7 @@ _MIRRORED = {
 
 @dataclass(frozen=True, slots=True)
 class _Filled:
-    """Values of ``column`` with spaces up to ``length`` characters; if ``is_cut``, longer ones end there."""
+    """Values of ``column`` padded to ``length`` characters; with ``is_cut``, longer values are cut to it."""
 
     column: Column
     length: int
@@ -55,7 +55,7 @@ class _Filled:
 
 
 def of_padded_text(node: Expression) -> Expression | None:
-    """Return what holds of a column where ``node`` does, which compares its filled values, if known."""
+    """Return a predicate on the unpadded column that holds where ``node`` does, None if unknown."""
     if not isinstance(node, Call) or not node.arguments:
         return None
     if node.name in ("IsNull", "IsNotNull"):

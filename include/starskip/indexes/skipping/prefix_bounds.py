@@ -1,4 +1,4 @@
-"""Bounds of the texts that begin alike, in the order of their UTF-8 bytes."""
+"""Bounds of the texts with a common prefix, in the order of their UTF-8 bytes."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ import pyarrow.compute as pc
 from starskip.indexes.skipping.ordered_values import is_text, mask_of
 
 LONGEST_BOUND_BYTES = 256
-"""What of a longer least or greatest value is stored: a table of huge texts would have huge metadata."""
+"""Longer least or greatest values are shortened, so that tables of huge texts have small metadata."""
 _LAST_CHARACTER = "\U0010ffff"
 
 
 def first_after(prefix: bytes) -> bytes | None:
-    """Return the least value above all that begin with ``prefix``, None if there is none."""
+    """Return the least value above all values that begin with ``prefix``, None if there is none."""
     kept = prefix.rstrip(b"\xff")
     return kept[:-1] + bytes([kept[-1] + 1]) if kept else None
 
 
 def text_after(prefix: str) -> str | None:
-    """Return the least text above all that begin with ``prefix``, None if there is none."""
+    """Return the least text above all texts that begin with ``prefix``, None if there is none."""
     kept = prefix.rstrip(_LAST_CHARACTER)
     if not kept:
         return None
-    # What follows U+D7FF are surrogates, which no text in UTF-8 has.
+    # U+D7FF is followed by surrogates, which UTF-8 does not have.
     return kept[:-1] + ("\ue000" if kept[-1] == "\ud7ff" else chr(ord(kept[-1]) + 1))
 
 
 def long_bounds_cut(least: pa.Array, greatest: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Return lower and upper bounds that are short, of texts or binary values; null where there is none."""
+    """Shorten long lower and upper bounds of texts or binary values; null where no short bound exists."""
     return _cut(least, upper=False), _cut(greatest, upper=True)
 
 

@@ -1,25 +1,26 @@
-"""Index types by their kind, those of users too, and indexes by their specification ``minmax:ts``."""
+"""Register index types by kind, and parse specifications such as ``minmax:ts`` into indexes."""
 
 from __future__ import annotations
 
 import importlib
+import logging
 import re
+import sys
 from collections.abc import Iterable
 from typing import TypeVar
 
 from starskip.errors import ConfigError
 from starskip.indexes.skipping.column_name import column_name, column_path
+from starskip.indexes.skipping.contrib.formatted import Formatted
+from starskip.indexes.skipping.contrib.metric_dist import MetricDist
+from starskip.indexes.skipping.former_names import RENAMED, current_name
+from starskip.indexes.skipping.index_types.affixes import Prefix, Suffix
 from starskip.indexes.skipping.index_types.bloom_filter import BloomFilter
-from starskip.indexes.skipping.index_types.formatted import Formatted
 from starskip.indexes.skipping.index_types.gap_list import GapList
 from starskip.indexes.skipping.index_types.geo_box import GeoBox
 from starskip.indexes.skipping.index_types.hybrid import Hybrid
-from starskip.indexes.skipping.index_types.metric_dist import MetricDist
-from starskip.indexes.skipping.index_types.min_max import MinMax
+from starskip.indexes.skipping.index_types.min_max import MinMax, Partition
 from starskip.indexes.skipping.index_types.null_count import NullCount
-from starskip.indexes.skipping.index_types.partition import Partition
-from starskip.indexes.skipping.index_types.prefix import Prefix
-from starskip.indexes.skipping.index_types.suffix import Suffix
 from starskip.indexes.skipping.index_types.value_list import ValueList
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 
@@ -37,7 +38,7 @@ OWN_TYPES: tuple[type[SkippingIndex], ...] = (
     MetricDist,
     Partition,
 )
-"""The index types that come with Starskip."""
+"""The built-in index types."""
 
 _types: dict[str, type[SkippingIndex]] = {each.kind: each for each in OWN_TYPES}
 _OWN_KINDS = frozenset(_types)
@@ -46,13 +47,14 @@ _PART = r"(?:`(?:[^`]|``)+`|[^\s.,:`]+)"
 _COLUMN = rf"{_PART}(?:\.{_PART})*"
 _SPECIFICATION = re.compile(rf"({_KIND.pattern}):({_COLUMN}(?:,{_COLUMN})*)((?::[^:]*)*)")
 
+log = logging.getLogger("starskip.skipping")
 Registered = TypeVar("Registered", bound=type[SkippingIndex])
 
 
 def register(index_type: Registered) -> Registered:
-    """Make an index type of a user known by its ``kind``; a decorator. A later one of that kind replaces it.
+    """Register a user's index type by its ``kind``; a decorator. A later type of the same kind replaces it.
 
-    Raises ConfigError for a kind that is none, or that of a type of Starskip's own.
+    Raises ConfigError for an invalid kind, or the kind of a built-in type.
     """
     kind = getattr(index_type, "kind", None)
     if not isinstance(kind, str) or not _KIND.fullmatch(kind) or kind in _OWN_KINDS:
@@ -66,7 +68,7 @@ def register(index_type: Registered) -> Registered:
 
 
 def index_from_specification(specification: str) -> SkippingIndex:
-    """Return the index that ``KIND:COLUMN[,COLUMN…][:ARGUMENT…]`` names; raise ConfigError if none does."""
+    """Parse ``KIND:COLUMN[,COLUMN…][:ARGUMENT…]`` into an index; raise ConfigError if it is invalid."""
     found = _SPECIFICATION.fullmatch(specification)
     if found is None:
         raise ConfigError(
@@ -87,13 +89,22 @@ def index_from_specification(specification: str) -> SkippingIndex:
 
 
 def load_modules(names: Iterable[str]) -> None:
-    """Import modules that register index types and map functions; raise ConfigError if one cannot be."""
+    """Import modules that register index types or map functions; raise ConfigError if an import fails.
+
+    A former name of a module of Starskip imports the module that it is now, with a warning.
+    """
     for name in names:
         try:
-            importlib.import_module(name)
+            present = current_name(name)
+            module = importlib.import_module(present)
+            if present != name:
+                log.warning(RENAMED, name, present)
+                sys.modules[name] = module
+        except ConfigError:
+            raise
         except Exception as error:
             why = f"{type(error).__name__}: {error}"
-            # Not one that this module imports in turn.
+            # The module itself is missing, not one that it imports.
             if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
                 why = "Python finds none of that name; put its folder on PYTHONPATH"
             raise ConfigError(

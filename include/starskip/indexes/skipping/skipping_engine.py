@@ -1,6 +1,6 @@
-"""What stages need of an engine that lists, indexes and queries tables of the lake: Spark, in fact.
+"""Interface of an engine that lists, indexes and queries tables of the lake; Spark implements it.
 
-A ``root`` is where metadata of all tables lies, None for beside each table's files.
+``root`` is the folder or URL of all tables' metadata, None for metadata beside each table's files.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from starskip.lake.lake_table import LakeTable
 
 @dataclass(frozen=True, slots=True)
 class MatchingRows:
-    """Rows of some files that satisfy predicates.
+    """Numbers of rows in some files that satisfy predicates.
 
-    ``paths`` as TableMetadata has them (files); ``rows`` of each file (files); ``matching`` (predicates x
-    files), whose rows are 0 for a predicate in ``faults``: by its position, why it cannot be evaluated.
+    ``paths`` as in TableMetadata; ``rows`` of each file; ``matching`` (predicates x files). ``faults``: by
+    position, why a predicate cannot be evaluated; its row of ``matching`` is 0.
     """
 
     paths: pa.Array
@@ -37,9 +37,9 @@ class MatchingRows:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One run of a query. ``digest`` tells sets of rows apart, in whatever order they come.
+    """One run of a query: rows, a ``digest`` of them that does not depend on their order, and costs.
 
-    Files and bytes are the engine's own numbers of what it read.
+    Files and bytes are the metrics of the engine.
     """
 
     rows: int
@@ -51,7 +51,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A query without skipping and with it; ``not_skipped_because``: what the second one said of itself."""
+    """One query without skipping and with it; ``not_skipped_because``: the reasons of the second run."""
 
     files_total: int
     plain: Reading
@@ -60,18 +60,18 @@ class Replay:
 
 
 class SkippingEngine(Protocol):
-    """All raise SourceError for a table that cannot be read, and StarskipError otherwise."""
+    """All methods raise SourceError for a table that cannot be read, and StarskipError otherwise."""
 
     def location(self, table: LakeTable, root: str | None) -> str:
         """Return the folder or URL of the table's metadata."""
         ...
 
     def file_bytes(self, table: LakeTable) -> float:
-        """Return the size of the table's mean file, 0 if it has none."""
+        """Return the mean size of the table's files, 0 if it has none."""
         ...
 
     def column_facts(self, table: LakeTable, columns: Sequence[str], files: int) -> Mapping[str, ColumnFacts]:
-        """Return facts of columns from ``files`` evenly spread files; what is no column is left out."""
+        """Return facts of columns from ``files`` evenly spread files; unknown columns are left out."""
         ...
 
     def refresh(
@@ -80,45 +80,45 @@ class SkippingEngine(Protocol):
         wanted: Sequence[SkippingIndex],
         root: str | None,
     ) -> Refreshed:
-        """Have exactly ``wanted`` be active and up to date: others are deleted, missing ones created.
+        """Create and refresh the indexes ``wanted``, and delete all others.
 
-        Files that are read are collected by the very indexes given, such as WorkloadGapList.
-        Raises ConfigError for an index that cannot be.
+        The files are collected by the given index objects themselves, such as WorkloadGapList. Raises
+        ConfigError for an index that the table cannot have.
         """
         ...
 
     def fault(self, table: LakeTable, index: SkippingIndex) -> str | None:
-        """Return why the table cannot have the index, None if it can: its column is missing, say."""
+        """Return why the table cannot have the index, None if it can."""
         ...
 
     def matching_rows(
         self, table: LakeTable, predicates: Sequence[Expression], paths: pa.Array | None
     ) -> MatchingRows:
-        """Count matching rows in one pass, of all files or of those of ``paths`` (TableMetadata's)."""
+        """Count matching rows in one pass, in all files or in those of ``paths`` (as in TableMetadata)."""
         ...
 
     def sample_values(self, table: LakeTable, columns: Sequence[str], rows: int) -> Mapping[str, pa.Array]:
-        """Return values of about ``rows`` rows, spread over the table, by column."""
+        """Return the values of about ``rows`` rows, spread over the table, by column."""
         ...
 
     def replay(self, table: LakeTable, predicate: Expression, root: str | None) -> Replay:
-        """Ask for the rows that satisfy ``predicate``, without skipping and with the metadata below ``root``.
+        """Run the query of ``predicate`` without skipping, and with the metadata below ``root``.
 
-        Raises UnsupportedQuery for a predicate that cannot be asked: of a function that is not known, say.
+        Raises UnsupportedQuery for a predicate that cannot be run, because a function is unknown, say.
         """
         ...
 
 
 @runtime_checkable
 class LakeEngine(Protocol):
-    """An engine that lists, indexes and queries tables of the lake."""
+    """An engine with a SkippingEngine."""
 
     @property
     def skipping(self) -> SkippingEngine:
-        """What does so."""
+        """The SkippingEngine."""
         ...
 
 
 def skipping_engine(engine: Engine) -> SkippingEngine | None:
-    """Return what lists, indexes and queries tables of the lake; None for an engine that cannot."""
+    """Return the SkippingEngine of an engine, None if it has none."""
     return engine.skipping if isinstance(engine, LakeEngine) else None

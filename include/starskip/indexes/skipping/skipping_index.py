@@ -1,6 +1,7 @@
-"""What an index type is: what it collects of a file's rows, and how it labels predicates (seed 003, II-A).
+"""Base class of index types: the metadata that is collected of each file, and labels of predicates.
 
-A type of a user's own is a class like those of ``skipping.index_types``: about 30 lines (docs/skipping.md).
+See "Extensible Data Skipping", II-A. A user's type is a class like those of ``index_types``, of about 30
+lines (docs/skipping.md).
 """
 
 from __future__ import annotations
@@ -21,41 +22,41 @@ class SkippingIndex:
     """The name of the type in specifications, such as ``minmax``."""
 
     def __init__(self, columns: Sequence[str], arguments: Sequence[str] = ()) -> None:
-        """Keep columns and further arguments; raise ConfigError for those that the type has no use for."""
+        """Take columns and further arguments; raise ConfigError for invalid ones."""
         self.columns = tuple(columns)
         self.arguments = tuple(arguments)
 
     @property
     def specification(self) -> str:
-        """``KIND:COLUMN[,COLUMN…][:ARGUMENT…]``: the index's name, too."""
+        """``KIND:COLUMN[,COLUMN…][:ARGUMENT…]``, which is also the index's name."""
         return ":".join([self.kind, ",".join(self.columns), *self.arguments])
 
     def check(self, data_types: Mapping[str, str]) -> None:
-        """Raise ConfigError if the columns' types (Spark's, by dotted name) cannot be indexed."""
+        """Raise ConfigError if columns of these types (Spark's, by dotted name) cannot be indexed."""
 
     def aggregates(self, columns: Sequence[str]) -> Mapping[str, str]:
-        """Return what to collect of a file's rows: Spark SQL aggregates by metadata column.
+        """Return Spark SQL aggregates over the rows of a file, by metadata column.
 
-        ``columns``: the index's columns as SQL has them, quoted. All indexes are collected in one pass. Spark
-        computes ``collect_set`` again for each expression that names it: name it once.
+        ``columns``: the index's columns as quoted SQL. All indexes are collected in one pass. Spark evaluates
+        ``collect_set`` once for each expression that contains it: use it once.
         """
         raise NotImplementedError
 
     def finish(self, collected: pa.Table) -> Mapping[str, pa.Array]:
-        """Return the metadata columns that are stored, from the aggregates' columns: one row a file.
+        """Compute the stored metadata columns from the aggregates' columns, one row for each file.
 
-        Runs where the rows are, on some files at a time; stores the aggregates themselves by default.
+        Runs on the executors, on some files at a time. By default the aggregates are stored as they are.
         """
         return {name: collected[name].combine_chunks() for name in collected.column_names}
 
     def label(self, node: Expression) -> Clause | None:
-        """Return a clause that represents ``node``, a boolean expression, None if this index knows none.
+        """Return a clause that represents ``node``, a boolean expression, None if this type knows none.
 
-        Asked of each node: of the AND of all predicates of a query, of what it is an AND of, and so on.
+        Called for each node: first the AND of all predicates of a query, then its children, and so on.
         """
         raise NotImplementedError
 
     @classmethod
     def parsed(cls, columns: Sequence[str], arguments: Sequence[str]) -> Self:
-        """Return the index that a specification's parts tell of."""
+        """Return the index of the parts of a specification."""
         return cls(columns, arguments)

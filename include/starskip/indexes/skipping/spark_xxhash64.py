@@ -1,7 +1,8 @@
-"""Spark's ``xxhash64(value)`` of literals: XXH64 with seed 42 over what Spark takes a value's bytes to be.
+"""Spark's ``xxhash64(value)`` of literals: XXH64 with seed 42 over Spark's binary form of the value.
 
-Integers up to int and dates are 4 bytes, bigint and timestamps 8, decimals of at most 18 digits their
-unscaled value as 8 and wider ones as Java's BigInteger has it; -0.0 is 0.0 and NaN Java's one.
+Integers up to int and dates are 4 bytes, bigint and timestamps 8. Decimals of at most 18 digits are their
+unscaled value as 8 bytes, wider ones the bytes of Java's BigInteger. -0.0 is 0.0, NaN is Java's canonical
+NaN.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _NARROW_DIGITS = 18
 
 
 def spark_xxhash64(values: pa.Array) -> npt.NDArray[np.uint64] | None:
-    """Return the hashes of values that are not null, None for a type that is not known."""
+    """Return the hashes of values without null, None for an unsupported type."""
     to_bytes = _bytes_of(values.type)
     if to_bytes is None:
         return None

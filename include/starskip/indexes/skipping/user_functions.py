@@ -1,18 +1,22 @@
-"""What functions of users say of ordinary columns: implications by the function's name (seed 003, V-C).
+"""Implications of user-defined functions: weaker predicates over ordinary columns, by the function's name.
 
-``map_function("ST_Contains", implication)``: the implication is asked for each boolean node that is a call of
-the function or compares one, and answers with a weaker predicate that holds wherever the node does.
+See "Extensible Data Skipping", V-C. After ``map_function("ST_Contains", implication)``, the implication is
+called with each boolean node that calls the function or compares its value. It returns a predicate that holds
+for every row that satisfies the node.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 import pyarrow as pa
 
 from starskip.indexes.skipping.expression import Call, Expression, Literal
-from starskip.indexes.skipping.generate_clause import Implication
 from starskip.indexes.skipping.padded_texts import of_padded_text
+
+Implication = Callable[[Expression], Expression | None]
+"""Returns a predicate that holds wherever a boolean node does, None if it knows none."""
 
 _by_name: dict[str, Implication] = {}
 _failed: set[str] = set()
@@ -20,13 +24,13 @@ log = logging.getLogger("starskip.skipping")
 
 
 def map_function(name: str, implication: Implication) -> None:
-    """Have ``implication`` asked of nodes with the function ``name``, as registered in Spark, in any case."""
+    """Register ``implication`` for nodes with the function ``name``; case does not matter."""
     _by_name[f"udf:{name.lower()}"] = implication
     _failed.discard(f"udf:{name.lower()}")
 
 
 def implications() -> tuple[Implication, ...]:
-    """Return what generate_clause asks: of mapped functions, of Spark's wrappers, and of CHAR(n)."""
+    """Return all implications: of mapped functions, of Spark's boolean wrappers, and of CHAR(n)."""
     return (_of_mapped_functions, _of_wrapped_predicate, of_padded_text)
 
 
@@ -35,18 +39,18 @@ def _of_mapped_functions(node: Expression) -> Expression | None:
         return None
     for each in (node, *node.arguments):
         if isinstance(each, Call) and each.name in _by_name:
-            return _asked(each.name, node)
+            return _implied(each.name, node)
     return None
 
 
-def _asked(name: str, node: Expression) -> Expression | None:
+def _implied(name: str, node: Expression) -> Expression | None:
     try:
         found = _by_name[name](node)
         if found is not None and not isinstance(found, Expression):
             raise TypeError(f"{type(found).__name__} is no expression")
         return found
     except Exception as error:
-        # A literal that it cannot take, say: then it tells nothing of this node, and others still do.
+        # It may not take this literal, say; other nodes are still mapped.
         if name not in _failed:
             _failed.add(name)
             words = "what function %s says of ordinary columns is not used: its implication raised %s"
@@ -55,9 +59,9 @@ def _asked(name: str, node: Expression) -> Expression | None:
 
 
 def _of_wrapped_predicate(node: Expression) -> Expression | None:
-    """``(c = 1) <=> true`` is what Spark makes of CASE WHEN c = 1 THEN true ELSE false END.
+    """Unwrap ``(c = 1) <=> true``, which Spark makes of CASE WHEN c = 1 THEN true ELSE false END.
 
-    So it makes ``if(isnull(n), false, n.c = 1)`` of a comparison with a field of a struct.
+    Likewise ``if(isnull(n), false, n.c = 1)``, which it makes of a comparison with a field of a struct.
     """
     if not isinstance(node, Call):
         return None
@@ -79,5 +83,5 @@ def _is_false(node: Expression) -> bool:
 
 
 def _is_known_boolean(value: pa.Scalar) -> bool:
-    # By its type: Spark's dates and times go on after the year 9999, where Python has no value for them.
+    # By its type: Python has no value for Spark's dates and times after the year 9999.
     return bool(value.is_valid and pa.types.is_boolean(value.type))

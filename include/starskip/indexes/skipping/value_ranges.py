@@ -1,4 +1,4 @@
-"""Several ranges of values a file, in flat columns: which files have one that a conjunction can hold in."""
+"""Judge comparisons by value ranges: a list of ranges for each file, in flat columns."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from starskip.indexes.skipping.prefix_bounds import first_after
 from starskip.indexes.skipping.value_sets import any_of
 
 MOST_CONJUNCTS = 100
-"""Conjuncts that are judged together; all of them are judged one by one, too."""
+"""Conjuncts that are judged together; each is also judged alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A comparison, and the fields of a range that bound the values that it is about."""
+    """A comparison, with the names of the fields that bound the compared values in a range."""
 
     comparison: Comparison
     least: str
@@ -43,12 +43,11 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class RangesClause(Clause):
-    """Whether one of a file's ranges can hold a value for all conditions; null: unknown.
+    """Passes files with a range in which all conditions can hold; null passes.
 
-    ``column`` of the index is a list of structs of bounds.
-
-    Conditions on one column that are each possible in a range are so together: ranges that meet pairwise
-    have a value in common. Those on several columns bound a box.
+    ``column`` of the index is a list of structs of bounds. Conditions on one column that are possible one by
+    one in a range are possible together, since intervals that meet pairwise have a common value. Conditions
+    on several columns bound a box.
     """
 
     index: str
@@ -67,7 +66,7 @@ class RangesClause(Clause):
 
 
 def conjuncts(node: Expression) -> Iterator[Comparison]:
-    """Yield the comparisons that ``node`` is or is an AND of, the first of them only if they are many."""
+    """Yield the comparisons of an AND of any depth, up to MOST_CONJUNCTS."""
     waiting, found = [node], 0
     while waiting and found < MOST_CONJUNCTS:
         each = waiting.pop()
@@ -79,12 +78,12 @@ def conjuncts(node: Expression) -> Iterator[Comparison]:
 
 
 def is_possible_known(comparison: Comparison) -> bool:
-    """Tell whether ``possible_between`` knows the comparison."""
+    """Return whether ``possible_between`` supports the comparison."""
     return comparison.operator in (_CERTAIN if comparison.negated else _POSSIBLE)
 
 
 def bounds_judged(comparison: Comparison, least: str, greatest: str) -> tuple[str, str]:
-    """Return the names of the bounds that ``possible_between`` needs, one of them twice if it is all."""
+    """Return the names of the two bounds that ``possible_between`` needs, which may be the same."""
     if comparison.operator in (Operator.BELOW, Operator.AT_MOST):
         return least, least
     if comparison.operator in (Operator.AT_LEAST, Operator.ABOVE):
@@ -93,7 +92,7 @@ def bounds_judged(comparison: Comparison, least: str, greatest: str) -> tuple[st
 
 
 def possible_between(comparison: Comparison, least: pa.Array, greatest: pa.Array) -> Mask:
-    """Tell of each pair of bounds whether a value between them can satisfy the comparison; true for null."""
+    """Return for each pair of bounds whether a value between can satisfy the comparison; true for null."""
     if not same_order(least.type, comparison.values.type):
         return np.ones(len(least), np.bool_)
     low, high, values = order_keys(least), order_keys(greatest), order_keys(comparison.values)
@@ -137,6 +136,6 @@ _POSSIBLE: Mapping[Operator, _Judge] = {
     Operator.ABOVE: lambda _, greatest, values: ~at_most(greatest, values),
     Operator.STARTS_WITH: _starts_with,
 }
-"""Whether one of the values between the bounds can satisfy the comparison."""
+"""Judges whether a value between the bounds can satisfy the comparison."""
 _CERTAIN: Mapping[Operator, _Judge] = {Operator.IN: _all_in, Operator.STARTS_WITH: _all_start_with}
-"""Whether all of them do, so that none satisfies its NOT."""
+"""Judges whether all values do, so that none satisfies its NOT."""

@@ -1,4 +1,4 @@
-"""A set of values a file, in one flat column: which files have one that satisfies a comparison."""
+"""Judge comparisons by value sets: a list of values for each file, in one flat column."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from starskip.indexes.skipping.ordered_values import (
 )
 
 LONGEST_PATTERN = 1000
-"""Characters of a LIKE that is evaluated: longer ones may be beyond what RE2 compiles."""
+"""Characters of a LIKE that is evaluated: RE2 may not compile longer ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValueSetClause(Clause):
-    """Whether one of a file's values, a list in ``column``, satisfies a comparison; null is unknown."""
+    """Passes files with a value, in the list ``column``, that satisfies a comparison; null passes."""
 
     index: str
     column: str
@@ -49,14 +49,14 @@ class ValueSetClause(Clause):
 
 
 def value_set_clause(index: str, column: str, comparison: Comparison | None) -> ValueSetClause | None:
-    """Return what a column of lists knows of a comparison, None if nothing."""
+    """Return the clause of a comparison on a column of lists, None if it is not supported."""
     if comparison is None or not (comparison.operator is Operator.IS_NOT_NULL or is_evaluable(comparison)):
         return None
     return ValueSetClause(index, column, comparison)
 
 
 def is_evaluable(comparison: Comparison) -> bool:
-    """Tell whether ``satisfying`` knows the comparison."""
+    """Return whether ``satisfying`` supports the comparison."""
     if comparison.operator is Operator.LIKE:
         text = comparison.text
         return len(text) <= LONGEST_PATTERN and like_regex(text, comparison.escape) is not None
@@ -64,7 +64,7 @@ def is_evaluable(comparison: Comparison) -> bool:
 
 
 def satisfying(values: pa.Array, comparison: Comparison) -> Mask:
-    """Tell of each value (none of them null) whether it satisfies the comparison, leaving NOT aside."""
+    """Return for each value (none is null) whether it satisfies the comparison without its NOT."""
     if comparison.operator is Operator.LIKE:
         regex = like_regex(comparison.text, comparison.escape)
         return mask_of(pc.match_substring_regex(values, regex))
@@ -72,14 +72,14 @@ def satisfying(values: pa.Array, comparison: Comparison) -> Mask:
 
 
 def any_of(sets: pa.ListArray, found: Mask) -> Mask:
-    """Tell of each list whether ``found``, of the flat values, is true for one of its values."""
+    """Return for each list whether ``found``, a mask of the flat values, is true for one of its values."""
     offsets = sets.offsets.to_numpy()
     before = np.concatenate([np.zeros(1, np.int64), np.cumsum(found)])
     return np.asarray(before[offsets[1:]] > before[offsets[:-1]])
 
 
 def with_valid_texts(sets: pa.ListArray) -> pa.ListArray:
-    """Return the lists, null for those with texts that are no UTF-8: Spark mends these here and there."""
+    """Set lists with invalid UTF-8 to null: Spark does not replace it consistently."""
     if not is_text(sets.type.value_type):
         return sets
     try:

@@ -1,4 +1,4 @@
-"""The little Java that there is, compiled at run time by Janino, as Spark compiles code of its queries."""
+"""Compile the Java classes of this package at run time with Janino, which Spark ships."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _classes: WeakKeyDictionary[JavaGateway, dict[str, Any]] = WeakKeyDictionary()
 
 
 def new_java(gateway: JavaGateway, name: str, *arguments: Any) -> Any:
-    """Return an instance of the class of ``name``.java, which is compiled once for each JVM."""
+    """Return an instance of the class in ``name``.java, compiled once for each JVM."""
     given = gateway.new_array(gateway.jvm.java.lang.Object, len(arguments))
     for at, argument in enumerate(arguments):
         given[at] = argument

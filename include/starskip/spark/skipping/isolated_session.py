@@ -1,4 +1,4 @@
-"""A session for predicates of logs: its settings are its own, and the user's stay as they are."""
+"""A session for predicates of logs, isolated from the settings of the user's session."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from pyspark.sql import SparkSession
 from starskip.spark.skipping.relation_facts import ENABLED
 
 _SETTINGS = {
-    # What stands in a log is no reason to read variables of the environment.
+    # Text from a log must not read environment variables.
     "spark.sql.variable.substitute": "false",
     "spark.sql.parser.escapedStringLiterals": "false",
-    # Rows with maps are told apart, too; the same file gives the same order of entries.
+    # Rows with maps are hashed, too; a file always gives the same order of entries.
     "spark.sql.legacy.allowHashOnMapType": "true",
     ENABLED: "false",
 }
 
 
 def isolated_session(spark: SparkSession) -> SparkSession:
-    """Return a session like ``spark``, with its functions and views, in which nothing is skipped."""
+    """Return a clone of ``spark``, with its functions and views, in which nothing is skipped."""
     session = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
-    have_ask(session)
+    isolate(session)
     return session
 
 
-def have_ask(session: SparkSession) -> None:
-    """Set what a session needs that is asked for predicates of logs."""
+def isolate(session: SparkSession) -> None:
+    """Set the settings that predicates of logs need."""
     for name, value in _SETTINGS.items():
         session.conf.set(name, value)

@@ -1,7 +1,8 @@
-"""All of a relation that may make other values of the same bytes; metadata of another one is not trusted.
+"""The read signature of a relation: all settings, options and schemas that affect the values read.
 
-Self-describing formats (Parquet, ORC, Avro) say what their values are, but for what Spark lets a session
-change. What a line of text means is a matter of options and of the session's time zone.
+Metadata that was collected with another signature is not used. Self-describing formats (Parquet, ORC, Avro)
+depend on a few settings of the session. The values of a line of text depend on the reader's options and on
+the session's time zone.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any
 
-from starskip.spark.skipping.relation_facts import fingerprint_facts, small_names
+from starskip.spark.skipping.relation_facts import signature_facts, small_names
 
 _FILES_ONLY = frozenset(
     {
@@ -31,14 +32,14 @@ _FILES_ONLY = frozenset(
         "serialization.format",
     }
 )
-"""Options that say which files are read, how the schema is found or how files are written."""
+"""Options that choose files, infer the schema, or apply to writing."""
 OWN_OPTIONS = "starskip."
 _FACTS = {
     "columns by position": "positional",
     "longest line": "longest_line",
     "values of columns that were added": "defaults",
 }
-"""Names of what RelationFacts tells where there is something to tell."""
+"""Entries of the signature by the name of the fact in RelationFacts, if it has a value."""
 PARTIAL_RESULTS = "spark.sql.json.enablePartialResults"
 CSV_PRUNING = "spark.sql.csv.parser.columnPruning.enabled"
 NULL_STRUCTS = "spark.sql.legacy.parquet.returnNullStructIfAllFieldsMissing"
@@ -73,7 +74,7 @@ _OF_TEXT = (
 PARTITION = "partition"
 OF_WHO_ASKS = " of the session that asks"
 CATALOGS_PARTITIONS = f"{PARTITION} values of the catalog"
-"""In the fingerprint of what was collected where folders are not named after the partitions' values."""
+"""Entry of the signature of metadata for folders that are not named after the partitions' values."""
 _OF_PARTITIONS = (
     "spark.sql.session.timeZone",
     "spark.sql.sources.partitionColumnTypeInference.enabled",
@@ -85,15 +86,15 @@ OF_USERS_TYPES = (
     "spark.sql.ansi.enabled",
     "spark.sql.legacy.timeParserPolicy",
 )
-"""What an aggregate such as ``hour(ts)`` means is a matter of the session, of any format."""
+"""Session settings that affect aggregates such as ``hour(ts)``, for any format."""
 _ALL_SETTINGS = tuple(
     dict.fromkeys(chain(OF_USERS_TYPES, _OF_ALL, _OF_TEXT, _OF_PARTITIONS, *_OF_FORMAT.values()))
 )
 _ZONE_OF_JVM = frozenset({"OrcFileFormat"})
-"""ORC keeps the wall clock's time of whoever wrote it, and gives it in the zone of whoever reads."""
+"""ORC stores the writer's wall-clock time, and returns it in the reader's time zone."""
 _ZONED_CONVERSION = "spark.sql.parquet.int96TimestampConversion"
 _NO_MATTER = frozenset({"comment", "__CHAR_VARCHAR_TYPE_STRING"})
-"""Metadata is of the values in files, whatever Spark fills values of CHAR(n) with when it reads them."""
+"""Metadata is of the values in the files, not of the values padded to CHAR(n)."""
 _LEGACY_REBASE = {
     "ParquetFileFormat": (
         "spark.sql.parquet.datetimeRebaseModeInRead",
@@ -101,25 +102,25 @@ _LEGACY_REBASE = {
     ),
     "AvroFileFormat": ("spark.sql.avro.datetimeRebaseModeInRead",),
 }
-"""What LEGACY makes of old timestamps is a matter of the JVM's zone."""
+"""Settings whose value LEGACY rebases old timestamps by the JVM's time zone."""
 
 
 def read_signature(relation: Any, asking: Any = None) -> dict[str, str]:
-    """Return what metadata of a JVM HadoopFsRelation depends on, beside its files; two are compared whole.
+    """Return the signature of a JVM HadoopFsRelation; two signatures are compared as a whole.
 
-    ``asking``: the SQLConf of the session that reads it, which need not be the one that made it; None for
-    that of the active one.
+    ``asking``: the SQLConf of the session that reads, which need not be the one that made the relation; None
+    for that of the active session.
     """
-    facts = fingerprint_facts(relation, _ALL_SETTINGS, asking)
+    facts = signature_facts(relation, _ALL_SETTINGS, asking)
     name, settings, partitions = facts["format"], facts["settings"], facts["partitions"]
-    told = _OF_FORMAT.get(name)
+    of_format = _OF_FORMAT.get(name)
     found = {"format": name, "schema": _schema_text(facts["schema"], compact=True)}
-    for key in (*_OF_ALL, *(_OF_TEXT if told is None else told)):
+    for key in (*_OF_ALL, *(_OF_TEXT if of_format is None else of_format)):
         if key not in settings:
             continue  # of a newer Spark
         found[key] = settings[key]
         if facts["asking"][key] != settings[key]:
-            # Some are read from the one session, some from the other.
+            # Spark reads some settings from one session, some from the other.
             found[f"{key}{OF_WHO_ASKS}"] = facts["asking"][key]
     for key, fact in _FACTS.items():
         if facts[fact] is not None:
@@ -127,14 +128,14 @@ def read_signature(relation: Any, asking: Any = None) -> dict[str, str]:
     if found.get(_ZONED_CONVERSION) == "true":
         found["spark.sql.session.timeZone"] = facts["zone"]
     if partitions is not None:
-        # Values of partition columns are texts of paths, which a session's settings give their meaning.
+        # Values of partition columns are parsed from paths by the session's settings.
         found[f"{PARTITION} schema"] = _schema_text(partitions, compact=False)
         for key in _OF_PARTITIONS:
             found[f"{PARTITION} {key}"] = settings[key]
     is_rebased = any(settings[key].upper() == "LEGACY" for key in _LEGACY_REBASE.get(name, ()))
-    if told is None or name in _ZONE_OF_JVM or is_rebased:
+    if of_format is None or name in _ZONE_OF_JVM or is_rebased:
         found["zone of the JVM"] = facts["zone_of_jvm"]
-    # A column of paths and of files, too, is that of the paths, but where a partition is read by itself.
+    # A column in both paths and files has the value of the path, unless a partition is read by itself.
     if facts["overlap"] is not None:
         found["columns of paths and files"] = facts["overlap"]
     for key in OF_USERS_TYPES:
@@ -146,8 +147,8 @@ def read_signature(relation: Any, asking: Any = None) -> dict[str, str]:
 
 
 def options(relation: Any) -> Mapping[str, str]:
-    """Return a relation's options by their names in small letters."""
-    return small_names(fingerprint_facts(relation, ())["options"])
+    """Return a relation's options by name in lower case."""
+    return small_names(signature_facts(relation, ())["options"])
 
 
 @lru_cache(maxsize=256)
@@ -156,7 +157,7 @@ def _schema_text(schema: str, *, compact: bool) -> str:
 
 
 def _schema(data_type: Any) -> Any:
-    """Leave out of a type's JSON what does not change values: whether null is allowed, comments."""
+    """Remove from a type's JSON what does not affect values: nullability, comments."""
     if isinstance(data_type, list):
         return [_schema(each) for each in data_type]
     if not isinstance(data_type, dict):
@@ -164,6 +165,6 @@ def _schema(data_type: Any) -> Any:
     kept = {key: _schema(value) for key, value in data_type.items() if key not in ("nullable", "metadata")}
     kept.pop("containsNull", None)
     kept.pop("valueContainsNull", None)
-    # Such as the value that a column has in files written before it was added.
-    told = {key: value for key, value in data_type.get("metadata", {}).items() if key not in _NO_MATTER}
-    return {**kept, "metadata": told} if told else kept
+    # Such as the default of a column that was added later.
+    metadata = {key: value for key, value in data_type.get("metadata", {}).items() if key not in _NO_MATTER}
+    return {**kept, "metadata": metadata} if metadata else kept

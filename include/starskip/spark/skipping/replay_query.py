@@ -1,4 +1,4 @@
-"""One query with skipping and without: the same rows, and what Spark read for them."""
+"""Run one query with skipping and without, and compare rows and cost."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from starskip.spark.skipping.relation_facts import ENABLED
 from starskip.spark.skipping.session import enabled_within, last_query_stats
 
 _RUNS = 2
-"""Of each kind, one after the other of both; one does where both answer alike."""
+"""Runs of each kind, alternating; one suffices if both give the same answer."""
 _HALF = 0xFFFFFFFF
 
 
 def replay_query(spark: SparkSession, table: LakeTable, predicate: Expression, root: str | None) -> Replay:
-    """Ask for whole rows as ``SkippingEngine.replay`` says.
+    """Query whole rows, see ``SkippingEngine.replay``.
 
     Raises TransientError if the table changed between two plain runs.
     """
@@ -53,7 +53,7 @@ def replay_query(spark: SparkSession, table: LakeTable, predicate: Expression, r
             try:
                 skipping.append(_reading(toolbox, rows, text))
             except FAILURES as error:
-                # Without skipping it has an answer.
+                # The query without skipping has succeeded.
                 failure = failure_of(error, table.path)
                 if isinstance(failure, (TransientError, SourceError)):
                     raise failure from error
@@ -71,7 +71,7 @@ def _reading(toolbox: JvmToolbox, rows: DataFrame, text: str) -> Reading:
     started_s = time.perf_counter()
     row_hash = sql.xxhash64(*(_hashable(field) for field in rows.schema.fields))
     hashed = rows.where(text).select(row_hash.alias("hash"))
-    # The sum of whole numbers would overflow, and one of doubles depends on the order.
+    # A sum of whole hashes would overflow, and a sum of doubles depends on the order.
     asked = hashed.agg(
         sql.count(sql.lit(1)).alias("rows"),
         sql.expr(f"coalesce(sum(hash & {_HALF}L), 0L)").alias("low"),

@@ -1,4 +1,4 @@
-"""What is known of a table's columns from a few of its files, spread evenly over it."""
+"""Sample a table's columns from a few files, spread evenly over it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def column_facts(relation: TableRelation, columns: Sequence[str], files: int) ->
 
 
 def sample_values(relation: TableRelation, columns: Sequence[str], rows: int) -> dict[str, pa.Array]:
-    """Return values of about ``rows`` rows of some files, of those of ``columns`` that the table has."""
+    """Return the values of about ``rows`` rows of some files, of those of ``columns`` that the table has."""
     known = _known(relation, columns)
     if not known:
         return {}
@@ -59,14 +59,14 @@ def sample_values(relation: TableRelation, columns: Sequence[str], rows: int) ->
 
 
 def _known(relation: TableRelation, columns: Sequence[str]) -> dict[str, str]:
-    """Return columns as the table spells them, by the names that they are asked for."""
+    """Return the names in the table by given name."""
     types = relation.data_types
     resolved = {name: relation.resolved(name) for name in columns}
     return {name: found for name, found in resolved.items() if found in types}
 
 
 def _spread_rows(relation: TableRelation, files: int) -> DataFrame:
-    """Return the rows of some files, whose paths are at even distances from each other."""
+    """Return the rows of some files, evenly spaced in the order of paths."""
     listed = list_files(relation, anew=False)
     paths = listed.files.paths
     order = pc.sort_indices(paths).to_numpy()

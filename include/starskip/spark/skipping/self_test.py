@@ -1,4 +1,4 @@
-"""Whether this Spark's internals are as we need them, seen on a table of two files of one row each."""
+"""Test whether this Spark's internals are supported, on a table of two files of one row each."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LOCATION = "DataSkippingFileIndex"
 
 @dataclass(frozen=True)
 class KnownFiles:
-    """Metadata that lies in memory: like TableMetadata, with columns by index and name."""
+    """Metadata in memory: like TableMetadata, with columns by index and name."""
 
     source: TableSource
     indexes: tuple[SkippingIndex, ...]
@@ -40,7 +40,7 @@ class KnownFiles:
 
     @property
     def files(self) -> int:
-        """How many files there are."""
+        """The number of files."""
         return len(self.paths)
 
     def column(self, index: str, name: str) -> pa.Array:
@@ -49,7 +49,7 @@ class KnownFiles:
 
 
 def check_rule(spark: SparkSession, tables: TableFinder) -> None:
-    """Raise RuntimeError unless a query on the test's table reads the one file that it needs by itself."""
+    """Raise RuntimeError unless a query on the test's table reads only the one matching file."""
     check_skip(spark, tables, lambda dataframe: dataframe)
 
 
@@ -88,5 +88,5 @@ def _metadata(path: str, of_relation: Mapping[str, str]) -> TableMetadata:
         rows=pa.array([1] * len(files), pa.int64()),
         columns={(index.specification, name): column for name, column in columns.items()},
     )
-    # What is asked of it is all that TableMetadata is asked by queries.
+    # It has every attribute of TableMetadata that planning uses.
     return cast(TableMetadata, known)

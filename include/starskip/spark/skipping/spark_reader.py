@@ -1,4 +1,4 @@
-"""The TableReader that lists and reads a table by Spark."""
+"""The TableReader on Spark."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from starskip.spark.skipping.table_relation import SCHEMA_OPTION, TEXT_FORMATS, 
 from starskip.storage.staged_write import StagedWrite
 
 _MOST_UNKNOWN_RATIO = 0.5
-"""Of files of whose bounds the footers do not tell; with more of them the rows are read."""
+"""Share of files without bounds in their footers; with more of them the rows are read."""
 _NO_PARQUET = "it is no Parquet file, or not a whole one"
 
 
@@ -33,7 +33,7 @@ class SparkReader:
     """Implements TableReader for one relation."""
 
     def __init__(self, relation: TableRelation) -> None:
-        """List nothing yet."""
+        """Start without a listing."""
         self._relation = relation
         self._listed: ListedTable | None = None
 
@@ -43,9 +43,9 @@ class SparkReader:
         relation = self._relation
         options = dict(relation.options)
         if relation.file_format in TEXT_FORMATS:
-            # Told from the files each time, it would be another one as soon as the files are others.
+            # A schema inferred at each refresh would change with the files.
             options[SCHEMA_OPTION] = json.dumps(relation.schema.jsonValue())
-        return TableSource(relation.path, relation.file_format, relation.fingerprint, options)
+        return TableSource(relation.path, relation.file_format, relation.read_signature, options)
 
     def list_files(self, *, anew: bool, clock_behind_ms: int) -> TableFiles:
         """See TableReader."""
@@ -53,7 +53,7 @@ class SparkReader:
         return self._listed.files
 
     def collect(self, order: CollectOrder, aside: StagedWrite) -> Collection:
-        """See TableReader; from footers, where they tell all that is ordered, of most files."""
+        """See TableReader; reads footers if most of them hold everything that is ordered."""
         listed = self._last()
         paths = joined(order.files, "path")
         at = match_paths(paths, listed.files.paths)
@@ -72,7 +72,7 @@ class SparkReader:
         try:
             return collect(order, encoded, self._relation.rows(listed.index_of(read)), aside)
         except DamagedFiles as error:
-            # Spark stops at the first one that it meets: what else can be told of at once costs fewer passes.
+            # Spark stops at the first damaged file: finding others by their footers saves passes.
             _require_sound(paths, damaged_by_footers(order, encoded, self._relation, aside), error.reasons)
             raise
 
@@ -83,14 +83,14 @@ class SparkReader:
     def _require_readable(
         self, order: CollectOrder, encoded: pa.Array, positions: npt.NDArray[np.int64]
     ) -> None:
-        """Have Spark open files of the listing of whose footers nothing is understood here."""
+        """Make Spark open files whose footers cannot be read here."""
         if not len(positions):
             return
         listed = self._last()
         chosen = np.zeros(len(listed.files.paths), np.bool_)
         chosen[positions] = True
         with reading_failures(order, encoded):
-            # Unlike count() it tells what an error was caused by.
+            # Unlike count(), it reports the cause of an error.
             self._relation.rows(listed.index_of(chosen)).agg(sql.count(sql.lit(1))).toArrow()
 
     def _last(self) -> ListedTable:

@@ -65,7 +65,7 @@ class TableRelation:
     file_format: str
     options: Mapping[str, str]
     schema: StructType
-    fingerprint: Mapping[str, str]
+    read_signature: Mapping[str, str]
     listed_ms: int | None
     """Before it was listed just now; None for a relation of unknown age."""
 

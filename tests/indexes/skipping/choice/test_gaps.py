@@ -18,9 +18,8 @@ from starskip.indexes.skipping.choice.disjunctive_gaps import (
     disjunctive_gaps,
     needed_gaps,
 )
-from starskip.indexes.skipping.choice.gaps_of_files import gaps_of_files
-from starskip.indexes.skipping.choice.optimal_gaps import optimal_gaps
 from starskip.indexes.skipping.choice.range_workload import RangeWorkload, range_workload
+from starskip.indexes.skipping.choice.workload_gap_list import gaps_of_files, optimal_gaps
 from starskip.indexes.skipping.expression import Call, Column, Expression, Literal, LiteralSet
 
 C = Column(("c",), "bigint")

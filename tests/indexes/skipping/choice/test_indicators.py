@@ -50,9 +50,9 @@ def test_factors_are_those_of_the_definitions(case: tuple[np.ndarray, np.ndarray
             assert answer.scanning_factor == in_read / total
             product = answer.selectivity / (answer.layout_factor * answer.metadata_factor)
             assert product == pytest.approx(answer.scanning_factor)
-            assert answer.best_scanning_factor == pytest.approx(in_relevant / total)
+            assert answer.selectivity / answer.layout_factor == pytest.approx(in_relevant / total)
             products.append(answer)
-        assert found.read_ratio[query] == (in_read / total if total else 0)
+        assert (found.read[query], found.rows) == (in_read, total)
     assert sum(found.verdicts().values()) == len(matching)
     assert found.verdicts().get(Verdict.DEFINED, 0) == len(products)
     means = found.geometric_means()
@@ -76,7 +76,7 @@ def test_query_of_no_matching_row_is_told_and_counted_apart() -> None:
     rows = np.array([10, 10])
     found = indicators(rows, np.array([[0, 0], [5, 0]]), np.array([[True, False], [True, False]]))
     assert found.query(0) is Verdict.NO_MATCHING_ROWS
-    assert found.read_ratio.tolist() == [0.5, 0.5]
+    assert found.read.tolist() == [10, 10]
     assert found.verdicts() == {Verdict.NO_MATCHING_ROWS: 1, Verdict.DEFINED: 1}
     assert found.geometric_means() == Indicators(0.25, 0.5, 1.0, 0.5)
 
@@ -115,4 +115,4 @@ def test_counts_that_cannot_be_are_refused() -> None:
 def test_table_without_rows_has_no_indicators() -> None:
     found = indicators(np.zeros(2, np.int64), np.zeros((1, 2), np.int64), np.ones((1, 2), np.bool_))
     assert found.query(0) is Verdict.NO_MATCHING_ROWS
-    assert found.read_ratio.tolist() == [0.0]
+    assert (found.read.tolist(), found.rows) == ([0], 0)

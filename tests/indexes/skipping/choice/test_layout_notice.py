@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from starskip.indexes.skipping.choice.column_shares import column_shares
 from starskip.indexes.skipping.choice.layout_notice import (
     ColumnShare,
     LayoutNotice,
     QueryLayout,
+    column_shares,
     layout_notice,
 )
 from starskip.indexes.skipping.expression import Call, Column, Expression, Literal, LiteralSet

@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from starskip.indexes.skipping.build_clause import generate_clause
 from starskip.indexes.skipping.choice.alternatives import QuerySkips, alternatives
 from starskip.indexes.skipping.choice.choose_indexes import choose_indexes
 from starskip.indexes.skipping.choice.index_choice import ChoiceLimits
 from starskip.indexes.skipping.choice.skip_patterns import skip_patterns
 from starskip.indexes.skipping.choice.workload_gap_list import WorkloadGapList
 from starskip.indexes.skipping.expression import Call, Column, Expression, Literal
-from starskip.indexes.skipping.generate_clause import generate_clause
 from starskip.indexes.skipping.index_types.gap_list import GapList
 from starskip.indexes.skipping.index_types.min_max import MinMax
 from starskip.indexes.skipping.skipping_index import SkippingIndex

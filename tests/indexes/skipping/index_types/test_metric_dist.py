@@ -9,9 +9,13 @@ from hypothesis import strategies as st
 from skipping_law.files_metadata import Files, collected, files_matching, files_read
 from skipping_law.sparks_rows import levenshtein
 from starskip.errors import ConfigError
+from starskip.indexes.skipping.contrib.metric_dist import MetricDist
+from starskip.indexes.skipping.contrib.metric_distances import (
+    edit_distances,
+    euclidean_distance,
+    manhattan_distance,
+)
 from starskip.indexes.skipping.expression import Call, Column, Expression, Literal
-from starskip.indexes.skipping.index_types.metric_dist import MetricDist
-from starskip.indexes.skipping.metric_distances import edit_distances, euclidean_distance, manhattan_distance
 
 FUNCTIONS = {
     "udf:euclidean_distance": euclidean_distance,

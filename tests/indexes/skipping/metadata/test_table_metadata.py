@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starskip.errors import ConfigError, StorageError
-from starskip.indexes.skipping.metadata.collect_order import CollectOrder, Receipt, collection_of
+from starskip.indexes.skipping.metadata.collect_order import CollectOrder, CommitMessage, collection_of
 from starskip.indexes.skipping.metadata.column_cache import ColumnCache
 from starskip.indexes.skipping.metadata.describe_metadata import describe_metadata
 from starskip.indexes.skipping.metadata.match_paths import match_paths
@@ -175,14 +175,14 @@ def test_receipts_with_a_gap_or_twice_are_refused(lake: Any) -> None:
     files = pa.table({"path": ["a", "b", "c"]})
     order = CollectOrder((lake.index("x"),), files, (1, 2), with_files=False)
 
-    def receipt(segment: int, position: int, rows: int) -> Receipt:
-        return Receipt(segment, "minmax:x", position, DataFile(f"{segment}/{position}", 1, rows))
+    def message(segment: int, position: int, rows: int) -> CommitMessage:
+        return CommitMessage(segment, "minmax:x", position, DataFile(f"{segment}/{position}", 1, rows))
 
-    whole = [receipt(1, 2, 1), receipt(0, 0, 1), receipt(1, 1, 1)]
+    whole = [message(1, 2, 1), message(0, 0, 1), message(1, 1, 1)]
     assert [[file.name for file in each["minmax:x"]] for each in collection_of(order, whole)] == [
         ["0/0"],
         ["1/1", "1/2"],
     ]
-    for wrong in (whole[1:], [*whole, receipt(1, 1, 1)], [receipt(0, 0, 1), receipt(1, 1, 3)]):
+    for wrong in (whole[1:], [*whole, message(1, 1, 1)], [message(0, 0, 1), message(1, 1, 3)]):
         with pytest.raises(StarskipError, match="gave other rows than were asked for"):
             collection_of(order, wrong)

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from starskip.indexes.skipping.data_types import column_types
 from starskip.indexes.skipping.workload import lake_queries as module
 from starskip.indexes.skipping.workload.expression_json import UNKNOWN, expression_json
 from starskip.indexes.skipping.workload.filter_text import filter_expression
@@ -20,7 +21,6 @@ from starskip.indexes.skipping.workload.lake_queries import (
     weighted_queries,
 )
 from starskip.indexes.skipping.workload.predicate_shape import predicate_skeleton
-from starskip.indexes.skipping.workload.read_schema import column_types
 from starskip.indexes.skipping.workload.table_locations import TableLocations
 from starskip.lake.spark_events.event_logs import EventLog
 from starskip.lake.spark_events.sql_execution import LogSummary, SqlExecution, TableScan

@@ -17,7 +17,7 @@ from starskip.indexes.skipping.expression import Column, Expression, LiteralSet
 from starskip.indexes.skipping.metadata.open_metadata import open_metadata
 from starskip.lake.lake_table import LakeTable
 from starskip.spark.skipping import count_matching
-from starskip.spark.skipping.night_skipping import SparkSkipping
+from starskip.spark.skipping.spark_skipping_engine import SparkSkipping
 
 pytestmark = pytest.mark.spark
 

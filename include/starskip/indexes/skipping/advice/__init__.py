@@ -1,1 +1,1 @@
-"""Which skipping indexes a table of the lake should have."""
+"""Advice on a lake table's skipping indexes: candidates, measured benefit, choice."""

@@ -1,4 +1,4 @@
-"""What Spark asked of one table of the lake, tonight and in the nights that vote beside it."""
+"""Merge the logged Spark queries of a lake table over the nights of the look-back."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from starskip.run.night import Night
 from starskip.storage.snapshot import SnapshotSource
 
 MAX_PREDICATES = 2_000
-"""Distinct predicates of a table; what is read for others counts in the denominator only."""
+"""Distinct predicates of a table; others count in the denominator of savings only."""
 
 
 @dataclass(frozen=True, slots=True)
 class LakeShape:
-    """A shape of predicates; ``queries`` weighed by age, ``bytes_read`` as logged."""
+    """A shape of predicates; ``queries`` weighted by age, ``bytes_read`` as logged."""
 
     shape_id: str
     skeleton: str
@@ -36,7 +36,7 @@ class LakeShape:
 
 @dataclass(frozen=True, slots=True)
 class LakeWorkload:
-    """Distinct predicates, those of most weight first; ``unweighed``: the weight of those left out."""
+    """Distinct predicates in descending order of weight; ``unweighed``: the weight of dropped ones."""
 
     queries: tuple[LakeQuery, ...] = ()
     unweighed: float = 0.0
@@ -44,10 +44,11 @@ class LakeWorkload:
     warnings: tuple[str, ...] = ()
 
     def fitted_and_judged(self) -> tuple[LakeWorkload, LakeWorkload]:
-        """Return what to fit an index to, and what to judge it by, so that it is not judged by itself.
+        """Split the workload: indexes are fitted to one part and judged by the other.
 
-        What was asked more than once is in both, since it will be asked again. Of the others of each shape
-        every second one, in the order of a hash, is in one, and those that judge stand for all of them.
+        Predicates that occurred more than once are in both parts, since they will recur. Of the others, every
+        second one of each shape, in the order of a hash, is in one part; those that judge get the weight of
+        all.
         """
         fitted: list[LakeQuery] = []
         judged: list[LakeQuery] = []
@@ -71,9 +72,9 @@ class LakeWorkload:
 
 
 def lake_workload(night: Night, table: str, snapshot_of: SnapshotSource) -> LakeWorkload:
-    """Return the workload of ``table``; a query counts ``look_back_decay_ratio`` of one a night younger.
+    """Return the workload of ``table``; each night counts ``look_back_decay_ratio`` of the next one.
 
-    A night that cannot be read any more is left out with a warning.
+    A night that cannot be read is left out with a warning.
     """
     found: dict[tuple[str, str], LakeQuery] = {}
     shapes: dict[str, LakeShape] = {}

@@ -1,4 +1,4 @@
-"""Keeps skipping metadata that nights refresh in one piece, and takes away what no reader needs any more."""
+"""Optimize and vacuum the skipping metadata that nights refresh."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from starskip.storage.storage_for import storage_for
 from starskip.storage.store_clock import store_clock
 
 _MOST_SEGMENTS = 16
-"""Each refresh adds some; a query opens every one of them."""
+"""Each refresh adds segments, and a query opens every one of them."""
 
 
 def tidy_metadata(location: str, night: Night) -> None:
-    """Tidy the metadata at ``location``; deleted indexes are gone for good afterwards.
+    """Optimize and vacuum the metadata at ``location``; deleted indexes are removed for good.
 
     Raises StorageError if it cannot be read or written.
     """

@@ -1,1 +1,1 @@
-"""Which skipping indexes to have: candidates, choice under a budget, gaps, layout (seed 003, IV)."""
+"""Choice of skipping indexes: candidates, budget, gaps, layout ("Extensible Data Skipping", IV)."""

@@ -1,7 +1,7 @@
-"""What sets of indexes do for a query: each set with the files that it leaves to read.
+"""Enumerate the sets of indexes that skip files for a query, with the files that each leaves to read.
 
-A clause over all candidates tells it without asking for each set: of ALL OF, any child may do the skipping;
-of ANY OF, one alternative of every child has to, and together they leave what any of them leaves.
+They follow from one clause over all candidates, without a clause for each set. In an AND, any child may skip.
+In an OR, one alternative of every child is needed, and the union of what they leave is read.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from starskip.indexes.skipping.clause import AllOf, AnyOf, Clause
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
 
 MAX_ALTERNATIVES = 256
-"""A query of more keeps those that skip most: its other sets count as if they skipped nothing."""
+"""Alternatives of a query that are kept, those that skip most."""
 
 _Reads = dict[frozenset[str], Mask]
 
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """Indexes that together leave ``read``, the files that may hold a matching row, and skip the others."""
+    """A set of indexes and ``read``, the files that may match by all of them together."""
 
     indexes: frozenset[str]
     read: Mask
@@ -31,7 +31,7 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class QuerySkips:
-    """A query, how often it ran, and its alternatives: a file is skipped where one that is built skips it.
+    """A query, its number of runs, and its alternatives; a built alternative skips what it does not ``read``.
 
     ``relevant``: the files that hold a matching row, where that is known.
     """
@@ -45,8 +45,8 @@ class QuerySkips:
 def alternatives(clause: Clause, metadata: FileMetadata) -> tuple[Alternative, ...]:
     """Return the alternatives of a clause that was generated with the labels of all candidates.
 
-    Each skips some file that no part of it skips, but for indexes that the clause uses in vain: they stand by
-    themselves and leave all to read.
+    Each skips some file that none of its subsets skips. An index that the clause uses and that skips nothing
+    is an alternative by itself that reads all files.
     """
     asked = _Asked(metadata)
     found = _reads(clause, asked)
@@ -60,7 +60,7 @@ def alternatives(clause: Clause, metadata: FileMetadata) -> tuple[Alternative, .
 
 @dataclass(slots=True)
 class _Asked:
-    """Metadata that notes whose columns a clause asks for: no clause has to tell, users' own among them."""
+    """Metadata that records the indexes whose columns a clause reads."""
 
     metadata: FileMetadata
     now: set[str] = field(default_factory=set)
@@ -100,7 +100,7 @@ def _any_of(children: Iterable[_Reads], files: int) -> _Reads:
 
 
 def _merged(items: Iterable[tuple[frozenset[str], Mask]]) -> _Reads:
-    """Bring equal sets together: what one way of using the indexes skips is skipped."""
+    """Merge equal sets: a file is skipped if one use of the indexes skips it."""
     merged: _Reads = {}
     for indexes, read in items:
         merged[indexes] = merged[indexes] & read if indexes in merged else read
@@ -108,7 +108,7 @@ def _merged(items: Iterable[tuple[frozenset[str], Mask]]) -> _Reads:
 
 
 def _effective(reads: Mapping[frozenset[str], Mask]) -> _Reads:
-    """Leave out sets that skip no file beyond what their parts skip; the empty one stays for the count."""
+    """Drop sets that skip no file beyond their subsets; the empty set is kept if it skips."""
     kept: _Reads = {}
     for indexes in sorted(reads, key=lambda item: (len(item), sorted(item))):
         skipped = ~reads[indexes]

@@ -1,10 +1,11 @@
-"""Which index specifications are worth trying for a workload, each with the reason (seed 003, table I).
+"""Generate the index specifications that are worth measuring for a workload, each with its reason.
 
-More candidates than will be chosen: which of them pays is measured, and decided by choose_indexes.
+See "Extensible Data Skipping", table I. There are more candidates than chosen indexes: their benefit is
+measured, and choose_indexes selects among them.
 
 Lengths of prefixes and suffixes follow figure 12: with the length the metadata factor rises until the
-patterns are told apart, while the metadata grows on. A length beyond the longest pattern adds nothing,
-since no pattern asks for more; so the quarters of the patterns' lengths are tried, the longest among them.
+patterns are distinguished, while the metadata grows on. A length beyond the longest pattern adds nothing. So
+the quartiles of the patterns' lengths are tried, the longest among them.
 """
 
 from __future__ import annotations
@@ -15,24 +16,24 @@ from dataclasses import dataclass
 from starskip.indexes.skipping.choice.column_uses import ColumnUse, column_uses
 from starskip.indexes.skipping.data_types import ORDERED, family_of
 from starskip.indexes.skipping.expression import Expression
-from starskip.indexes.skipping.generate_clause import Implication
 from starskip.indexes.skipping.index_types.gap_list import GapList
 from starskip.indexes.skipping.index_types.hybrid import hybrid_threshold
+from starskip.indexes.skipping.user_functions import Implication
 
 GAPS = (4, 16)
-"""Numbers of gaps a file that are tried."""
+"""Numbers of gaps in a file that are tried."""
 LONGEST_AFFIX = 100
 SHORT_LIST = 100
-"""Values a file that no filter is worth trying for."""
+"""Distinct values of a file up to which no filter is tried."""
 LONGEST_LIST = 100_000
-"""Values a file: longer lists are more than executors should gather, whatever they save."""
+"""Distinct values of a file above which executors should not gather a list."""
 _VALUE_BYTES = 8.0
 _VALUES_OF_BOOLEAN = 3
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnFacts:
-    """What is known of a column in a file, on average; None is unknown."""
+    """Means over the files of a column; None is unknown."""
 
     distinct_values: float | None = None
     value_bytes: float | None = None
@@ -41,7 +42,7 @@ class ColumnFacts:
 
 @dataclass(frozen=True, slots=True)
 class CandidateIndex:
-    """A specification, the sum of weights of the queries that it may help, and why it is tried."""
+    """A specification, the sum of weights of the queries that it may help, and the reason to try it."""
 
     specification: str
     weight: float
@@ -56,10 +57,10 @@ def candidate_indexes(
     file_bytes: float,
     implications: Sequence[Implication] = (),
 ) -> tuple[CandidateIndex, ...]:
-    """Return candidates, those of most weight first.
+    """Return candidates in descending order of weight.
 
-    ``facts``: by column name; of a column without any, equality is left to the hybrid type.
-    ``file_bytes``: of a mean file. ``implications``: as for generate_clause, what functions of users mean.
+    ``facts``: by column name; for a column without facts, equality gets the hybrid type. ``file_bytes``: the
+    mean size of a file. ``implications``: as for generate_clause.
     """
     uses = column_uses(predicates, weights, implications)
     found = [
@@ -113,7 +114,7 @@ def _of_equality(
             reason = "equality; how many values a file has is not known"
             yield CandidateIndex(f"hybrid:{column}", use.equality, reason)
         elif exact:
-            yield CandidateIndex(f"valuelist:{column}", exact, "values are told apart by a list of them only")
+            yield CandidateIndex(f"valuelist:{column}", exact, "only a list of values can decide it")
         return
     value_bytes = facts.value_bytes if facts.value_bytes is not None else _VALUE_BYTES
     limit = min(hybrid_threshold(file_bytes, 8 * value_bytes), LONGEST_LIST)
@@ -122,7 +123,7 @@ def _of_equality(
         yield CandidateIndex(f"valuelist:{column}", exact, reason)
     if use.equality and distinct > min(limit / 2, SHORT_LIST):
         reason = f"equality with {distinct:.0f} values a file, a list is better up to {limit:.0f}"
-        # A list may be better by what it saves, and not fit a budget that a filter fits.
+        # A list may save more, and exceed a budget that a filter fits.
         yield CandidateIndex(f"bloom:{column}", use.equality, reason)
         if distinct > limit / 2 and limit >= 1:
             # Files differ: some may have few enough.
@@ -137,7 +138,7 @@ def _of_affixes(kind: str, column: str, lengths: Mapping[int, float]) -> Iterato
 
 
 def _quarters(lengths: Mapping[int, float]) -> Iterator[int]:
-    """Yield the lengths at a quarter, half, three quarters and all of the weight."""
+    """Yield the lengths at the quartiles of the weight."""
     total, sum_before, wanted = float(sum(lengths.values())), 0.0, [0.25, 0.5, 0.75, 1.0]
     for length in sorted(lengths):
         sum_before += lengths[length]

@@ -1,8 +1,8 @@
-"""The skipping indexes that save most under a metadata budget (seed 003, IV-B, problem 8).
+"""Choose the skipping indexes that save most under a budget for metadata.
 
-The seed sums benefits of indexes as if they were independent, and remarks that they are not (remark 10).
-Here the saving of a set is what it skips together: the bytes of each file that some alternative of a query
-skips, once.
+See "Extensible Data Skipping", IV-B, problem 8. The paper adds up the benefits of indexes as if they were
+independent, and remarks that they are not (remark 10). Here the saving of a set is the bytes that it skips
+together, each file of a query once.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ def choose_indexes(
     *,
     kept: Collection[str] = (),
 ) -> IndexChoice:
-    """Return the best of the candidates, which are the keys of ``sizes`` (bytes, None for an unknown size).
+    """Return the best of the candidates, the keys of ``sizes`` (bytes, None if unknown).
 
-    What is of unknown size fits no budget. ``kept``: the last choice. Of sets that save the same, one of
-    fewer bytes is taken; no index is in the choice that adds no more than it must.
+    An index of unknown size fits no budget. ``kept``: the last choice. Of sets with equal savings a smaller
+    one is chosen, and every chosen index adds more than the least gain.
     """
     task = _task(patterns, sizes, limits or ChoiceLimits(), kept)
     solution, method = _solved(task.coverage, task.limits)
     chosen = _settled(task.coverage, solution.chosen)
-    # An index of the last choice may be idle now: it goes, and its bonus with it.
+    # An index of the last choice may be idle now; it is dropped with its bonus.
     value = max(task.coverage.value(chosen), task.coverage.value(solution.chosen))
     bound = max(solution.bound, value)
     gap = (bound - value) / bound if bound - value > _EQUAL_RATIO * abs(bound) else 0.0
@@ -85,7 +85,7 @@ def _solved(task: Coverage, limits: ChoiceLimits) -> tuple[Solution, Method]:
 
 
 def _settled(task: Coverage, chosen: frozenset[int]) -> frozenset[int]:
-    """Take smaller indexes of a tie, since solvers take any, and leave out what pays for nothing."""
+    """Replace indexes by smaller ones of equal value, since solvers take any, and drop idle ones."""
     for number in sorted(chosen, key=lambda each: -task.sizes[each]):
         value = task.value(chosen)
         rest = chosen - {number}

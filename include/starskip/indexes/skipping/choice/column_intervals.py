@@ -1,4 +1,4 @@
-"""The values of one column that a predicate lets through at most, as intervals between its literals."""
+"""Translate a predicate into intervals that contain all values of one column in matching rows."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from starskip.indexes.skipping.ordered_values import order_keys, positions, rank
 from starskip.indexes.skipping.prefix_bounds import text_after
 
 Interval = tuple[int, int]
-"""A pair of cuts, see range_workload; it holds nothing unless the first is below the second."""
+"""A pair of cuts, see range_workload; empty unless the first is below the second."""
 
 _MAX_DEPTH = 200
-"""A predicate nested deeper is as good as unknown."""
+"""A predicate nested deeper counts as unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnIntervals:
-    """Disjoint rising intervals over sorted distinct ``literals``; none: no value satisfies."""
+    """Disjoint rising intervals over sorted distinct ``literals``; empty if no value matches."""
 
     literals: pa.Array
     intervals: tuple[Interval, ...]
 
 
 def column_intervals(predicate: Expression, column: str, data_type: pa.DataType) -> ColumnIntervals | None:
-    """Return intervals that hold each value of a row that satisfies ``predicate``; None if any value may."""
+    """Return intervals that contain the column's value in every matching row, None if it may be any."""
     found = [
         comparison
         for node in nodes(predicate)
@@ -107,7 +107,7 @@ def _comparison(node: Expression, column: str, data_type: pa.DataType) -> Compar
 
 
 def _fits(values: pa.Array, data_type: pa.DataType) -> bool:
-    """Tell whether literals are values of the column's type: a decimal may have too many digits."""
+    """Return whether literals are values of the column's type: a decimal may have too many digits."""
     try:
         values.cast(data_type)
     except pa.ArrowInvalid:
@@ -116,7 +116,7 @@ def _fits(values: pa.Array, data_type: pa.DataType) -> bool:
 
 
 def _bounds(comparison: Comparison, data_type: pa.DataType) -> pa.Array:
-    """Return what bounds a comparison, of the column's type: of a beginning, it and what follows."""
+    """Return the bounds of a comparison in the column's type; of a prefix, itself and its successor."""
     if comparison.operator not in (Operator.STARTS_WITH, Operator.LIKE):
         return comparison.values.cast(data_type)
     text = comparison.text
@@ -137,7 +137,7 @@ def _union(intervals: Sequence[Interval]) -> list[Interval]:
 
 
 def _intersection(left: Sequence[Interval], right: Sequence[Interval]) -> list[Interval]:
-    """Both are disjoint and rising: walk along both at once."""
+    """Intersect two disjoint rising lists by one pass over both."""
     found: list[Interval] = []
     first = second = 0
     while first < len(left) and second < len(right):

@@ -1,4 +1,4 @@
-"""What the predicates of a workload ask of each column: the shapes that index types are made for."""
+"""Count how the predicates of a workload use each column, by the shapes that index types support."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any
 
 from starskip.indexes.skipping.column_name import column_name
 from starskip.indexes.skipping.comparison import Comparison, Operator, comparison_of, comparison_of_function
+from starskip.indexes.skipping.contrib.metric_distances import TEXT_METRIC, VECTOR_METRICS
+from starskip.indexes.skipping.contrib.user_agents import AGENT_NAME_FUNCTION
 from starskip.indexes.skipping.data_types import FLOATS, NUMBERS, family_of
 from starskip.indexes.skipping.expression import Call, Column, Expression, Literal, nodes
-from starskip.indexes.skipping.generate_clause import Implication
 from starskip.indexes.skipping.like_pattern import like_prefix, like_suffix
-from starskip.indexes.skipping.metric_distances import TEXT_METRIC, VECTOR_METRICS
-from starskip.indexes.skipping.user_agents import AGENT_NAME_FUNCTION
+from starskip.indexes.skipping.user_functions import Implication
 
 _LOWER = {Operator.AT_LEAST, Operator.ABOVE}
 _UPPER = {Operator.AT_MOST, Operator.BELOW}
 _METRICS = (*VECTOR_METRICS, TEXT_METRIC)
 _ORDERS = {"LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual"}
 _MAX_NODES = 100_000
-"""A predicate of more nodes is looked at no further: it is machine-made, and its shapes repeat."""
+"""Further nodes of a predicate are ignored: such predicates are generated, and their shapes repeat."""
 _MAX_PAIRED = 8
 
 
@@ -32,7 +32,7 @@ def _sums() -> dict[Any, float]:
 
 @dataclass(slots=True)
 class ColumnUse:
-    """Sums of query weights by what is asked, and by length of the patterns of beginnings and endings."""
+    """Sums of query weights by kind of comparison, and by length of prefix and suffix patterns."""
 
     data_type: str
     equality: float = 0.0
@@ -49,20 +49,20 @@ class ColumnUse:
 
 @dataclass(slots=True)
 class WorkloadUses:
-    """By column name, and by pair of coordinates, latitude first."""
+    """The uses by column name, and by pair of coordinates, latitude first."""
 
     columns: dict[str, ColumnUse] = field(default_factory=dict)
     pairs: dict[tuple[str, str], float] = field(default_factory=_sums)
 
     def of(self, column: Column) -> ColumnUse:
-        """Return what is known of a column, to add to."""
+        """Return the use of a column, to add to."""
         return self.columns.setdefault(column_name(column.path), ColumnUse(column.data_type))
 
 
 def column_uses(
     predicates: Sequence[Expression], weights: Sequence[float], implications: Sequence[Implication] = ()
 ) -> WorkloadUses:
-    """Return the uses of all columns; a query counts once for each shape that it holds."""
+    """Return the uses of all columns; a query counts once for each kind of comparison in it."""
     uses = WorkloadUses()
     for predicate, weight in zip(predicates, weights, strict=True):
         once: set[object] = set()
@@ -72,7 +72,7 @@ def column_uses(
 
 
 def _conjunctions(predicate: Expression, implications: Sequence[Implication]) -> Iterator[list[Expression]]:
-    """Yield groups of nodes that hold together, without And and Or between them."""
+    """Yield groups of conjuncts that contain no And or Or."""
     waiting: list[tuple[Expression, bool]] = [(predicate, True)]
     seen = 0
     while waiting:
@@ -91,7 +91,7 @@ def _conjunctions(predicate: Expression, implications: Sequence[Implication]) ->
             else:
                 group.append(node)
                 if is_asked:
-                    # As in generate_clause: what an implication tells is not asked again.
+                    # As in generate_clause: implications are not applied to implied predicates.
                     implied = (found for each in implications if (found := each(node)) is not None)
                     waiting.extend((found, False) for found in implied)
         if group:
@@ -179,7 +179,7 @@ def _is_agent_name(call: Call) -> bool:
 
 
 def _coordinates(bounded: Sequence[Column]) -> Iterator[tuple[str, str]]:
-    """Yield pairs of bounded columns that may be coordinates: the only two, or by their names."""
+    """Yield pairs of bounded columns that may be coordinates, by their names or as the only two."""
     numbers = [each for each in bounded if family_of(each.data_type) in FLOATS | {"decimal"}]
     for first, second in combinations(numbers[:_MAX_PAIRED], 2):
         names = {_coordinate(first), _coordinate(second)}

@@ -1,4 +1,4 @@
-"""The choice as numbers: which patterns a set of indexes covers, what that saves, what it takes."""
+"""The choice of indexes as a weighted coverage problem over skip patterns, in arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Amounts = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """Positions of the chosen indexes, and what no set can be worth more than."""
+    """Positions of the chosen indexes, and an upper bound of the value of any set."""
 
     chosen: frozenset[int]
     bound: float
@@ -24,9 +24,9 @@ class Solution:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Patterns as pairs (pattern, bundle), a bundle being a set of indexes, as positions in ``indexes``.
+    """Patterns as pairs (pattern, bundle); a bundle is a set of indexes, by position in ``indexes``.
 
-    ``must``: what each index has to save; below 0 for one that is favoured. ``sizes``: its bytes.
+    ``must``: the least saving of each index, negative for an index of the last choice. ``sizes``: bytes.
     """
 
     indexes: tuple[str, ...]
@@ -39,7 +39,7 @@ class Coverage:
     budget_bytes: int | None
 
     def saving(self, chosen: Collection[int]) -> float:
-        """Return what a set of indexes saves."""
+        """Return the saving of a set of indexes."""
         held = frozenset(chosen)
         built = np.fromiter((bundle <= held for bundle in self.bundles), np.bool_, len(self.bundles))
         covered = np.zeros(len(self.weights), np.bool_)
@@ -47,22 +47,22 @@ class Coverage:
         return float(self.weights[covered].sum())
 
     def value(self, chosen: Collection[int]) -> float:
-        """Return what a set saves beyond what it must."""
+        """Return the saving of a set beyond the least savings of its indexes."""
         return self.saving(chosen) - float(sum(self.must[number] for number in chosen))
 
     def fits(self, chosen: Collection[int]) -> bool:
-        """Tell whether a set stays within the budget, exactly."""
+        """Return whether a set fits the budget exactly."""
         return self.budget_bytes is None or self.size_bytes(chosen) <= self.budget_bytes
 
     def size_bytes(self, chosen: Collection[int]) -> int:
-        """Return the bytes of a set."""
+        """Return the size of a set."""
         return sum(self.sizes[number] for number in chosen)
 
 
 def coverage(
     patterns: SkipPatterns, must: Mapping[str, float], sizes: Mapping[str, int], budget_bytes: int | None
 ) -> Coverage:
-    """Return the numbers of the indexes in ``must``; what needs another index skips nothing."""
+    """Build the problem for the indexes in ``must``; bundles with other indexes are dropped."""
     indexes = tuple(sorted(must))
     rank = {index: number for number, index in enumerate(indexes)}
     bundles: dict[frozenset[int], int] = {}

@@ -1,16 +1,16 @@
-"""Gaps of a file for queries with OR, which are skipped by several gaps together (seed 003, problem 11).
+"""Choose the gaps of a file for queries with OR, each of which needs several gaps.
 
-A query needs each of its ranges in a gap, or outside of the bounds: it is a hyperedge over gaps, and the
-choice of k gaps is the densest k-subhypergraph, NP-hard (claim 13). The heuristic:
+See "Extensible Data Skipping", problem 11. A query skips the file if each of its ranges lies in a gap or
+outside of the bounds: it is a hyperedge over gaps. The choice of k gaps is the densest k-subhypergraph, which
+is NP-hard (claim 13). The heuristic:
 
-1. greedy by hyperedges: of those that fit into what is left of k, complete the one with the greatest weight
-   (all that comes to be complete counted) for each gap that is missing; once for each of the best few
-   hyperedges as the first.
-2. once from the other end: take away the gap whose hyperedges weigh least until k are left.
-3. local search on the best: make room for a hyperedge by the gaps that are missed least, while the weight
-   rises.
+    1. greedy by hyperedges: among those that fit into the rest of k, complete the one with the greatest
+       weight (of all hyperedges that become complete) for each missing gap; once for each of the best few
+       hyperedges as the first.
+    2. once from the other end: remove the gap whose hyperedges weigh least until k are left.
+    3. local search on the best: exchange the least needed gaps for a hyperedge while the weight rises.
 
-With one range a query it is the exact choice of optimal_gaps.
+With one range a query it equals workload_gap_list.optimal_gaps.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MAX_QUERIES = 2_000
 
 @dataclass(frozen=True, slots=True)
 class NeededGaps:
-    """Distinct sets of gaps (sets x gaps), with the weight of the queries that need each."""
+    """Distinct sets of gaps (sets x gaps), with the weight of the queries that need each set."""
 
     gaps: Positions
     needs: Mask
@@ -46,15 +46,15 @@ class NeededGaps:
 
 
 def disjunctive_gaps(values: pa.Array, workload: RangeWorkload, k: int) -> Positions:
-    """Return at most ``k`` gaps, rising, as optimal_gaps does; queries may be ORs of ranges."""
+    """Return at most ``k`` gaps in rising order, for queries that may be ORs of ranges."""
     needed = needed_gaps(values, workload)
     return needed.gaps[densest_gaps(needed, k)]
 
 
 def needed_gaps(values: pa.Array, workload: RangeWorkload) -> NeededGaps:
-    """Return what the queries need that can be skipped at all, and not without any gap.
+    """Return the sets of gaps that queries need to be skipped.
 
-    Of more than some thousand such queries those that weigh most count.
+    Queries that cannot be skipped, or need no gap, are left out, and so are the lightest above 2,000.
     """
     places = workload.places(values)
     queries = len(workload.weights)
@@ -78,7 +78,7 @@ def needed_gaps(values: pa.Array, workload: RangeWorkload) -> NeededGaps:
 
 
 def densest_gaps(needed: NeededGaps, k: int) -> Mask:
-    """Return a mask over the gaps with at most ``k`` of them."""
+    """Return a mask of at most ``k`` of the gaps."""
     fits = needed.needs.sum(axis=1) <= k
     none = np.zeros(len(needed.gaps), np.bool_)
     if k <= 0 or not fits.any():
@@ -94,7 +94,7 @@ def densest_gaps(needed: NeededGaps, k: int) -> Mask:
 
 
 def _promising(needed: NeededGaps, fits: Mask, most: int) -> NeededGaps:
-    """Return the sets of most weight a gap, the best first, and the gaps that they need."""
+    """Return the sets of greatest weight for each gap, in that order, and their gaps."""
     density = np.where(fits, needed.weights / needed.needs.sum(axis=1), -1.0)
     sets = np.argsort(-density, kind="stable")[: min(most, int(fits.sum()))]
     gaps = np.flatnonzero(needed.needs[sets].any(axis=0))
@@ -102,13 +102,13 @@ def _promising(needed: NeededGaps, fits: Mask, most: int) -> NeededGaps:
 
 
 def _completed(task: NeededGaps, chosen: Mask, k: int) -> Mask:
-    """Complete hyperedges while one fits."""
+    """Add hyperedges while one fits."""
     while True:
         missing = (task.needs & ~chosen).sum(axis=1)
         able = np.flatnonzero((missing > 0) & (missing <= k - chosen.sum()))
         if not len(able):
             return chosen
-        # What a hyperedge completes beside itself is asked of the most promising ones only.
+        # Which others a hyperedge completes is computed for the most promising ones only.
         promising = able[np.argsort(-task.weights[able] / missing[able], kind="stable")[:_LOOKAHEAD]]
         lacking = (task.needs & ~chosen).astype(np.float32)
         brought = lacking @ task.needs[promising].T.astype(np.float32)
@@ -130,7 +130,7 @@ def _peeled(task: NeededGaps, k: int) -> Mask:
 
 
 def _swapped(task: NeededGaps, chosen: Mask, k: int) -> Mask:
-    """Put hyperedges in, and out the gaps that are missed least, while that skips more."""
+    """Exchange the least needed gaps for hyperedges while the weight rises."""
     best = task.weight(chosen)
     for _ in range(_MAX_SWAPS):
         missing = (task.needs & ~chosen).sum(axis=1)

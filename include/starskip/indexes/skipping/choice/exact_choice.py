@@ -1,8 +1,9 @@
-"""The best set of indexes as a mixed integer linear programme (seed 003, problem 8, with interactions).
+"""Solve the choice of indexes as a mixed integer linear programme.
 
-A 0/1 variable y an index, x a bundle of several, z a pattern: maximise sum weight * z - sum must * y
-subject to z_p <= sum of its bundles' x, x_b <= y_i for i in b, sum size * y <= budget. Given y, the best x
-and z are 0 or 1, so that only y has to be integral.
+See "Extensible Data Skipping", problem 8, here with interactions. There is a 0/1 variable y for each index, x
+for each bundle of several, z for each pattern: maximise sum weight * z - sum must * y subject to z_p <= the
+sum of x over its bundles, x_b <= y_i for i in b, and sum size * y <= budget. Given y, the best x and z are 0
+or 1, so only y has to be integral.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _MAX_CUTS = 50
 
 
 def exact_choice(task: Coverage, node_limit: int) -> Solution | None:
-    """Return the best set, or at ``node_limit`` the best that was found with its bound; None if none was."""
+    """Return the best set, or the incumbent and its bound at ``node_limit``; None without an incumbent."""
     indexes, patterns = len(task.indexes), len(task.weights)
     scale = max(float(task.weights.max(initial=0.0)), float(np.abs(task.must).max(initial=0.0)), 1e-300)
     matrix, bundles = _covering(task)
@@ -45,7 +46,7 @@ def exact_choice(task: Coverage, node_limit: int) -> Solution | None:
         if task.fits(chosen):
             proved = answer.fun if answer.mip_dual_bound is None else answer.mip_dual_bound
             return Solution(chosen, max(-float(proved) * scale, task.value(chosen)))
-        # Some bytes too many, within the solver's tolerance: neither this set nor one that holds it.
+        # Over budget within the solver's tolerance: cut off this set and its supersets.
         cut = np.zeros((1, matrix.shape[1]))
         cut[0, sorted(chosen)] = 1.0
         matrix = vstack([matrix, csr_array(cut)], format="csr")

@@ -1,10 +1,9 @@
-"""A good set of indexes where there are too many patterns for the exact choice, and how good it is at least.
+"""Choose indexes greedily, with a bound, where there are too many patterns for the exact choice.
 
-Greedy over bundles (the sets of indexes that skip together) by what they add for each byte, and once more
-by what they add at all; the better one, or the best single bundle. With bundles of one index that is at
-least (1 - 1/e) / 2 of the best (Khuller, Moss and Naor, 1999). Evaluation is lazy: what a bundle adds can
-only fall while others are added, but for those that share an index with what was added, which are asked
-anew.
+Greedy over bundles (sets of indexes that skip together) by added value for each byte, and once more by added
+value; the better result, or the best single bundle. With bundles of one index that is at least (1 - 1/e) / 2
+of the optimum (Khuller, Moss and Naor, 1999). Evaluation is lazy: the added value of a bundle falls as others
+are added, except for bundles that share an index with them, which are evaluated again.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from starskip.indexes.skipping.file_metadata import Mask
 
 
 def greedy_choice(task: Coverage) -> Solution:
-    """Return a set that fits the budget, and a bound that no set is worth more than."""
+    """Return a set within the budget, and an upper bound of the value of any set."""
     dense, plain = _greedy(task, by_size=True), _greedy(task, by_size=False)
     singles = (bundle for bundle in task.bundles if task.fits(bundle))
     best = max((frozenset[int](), dense[-1], plain[-1], *singles), key=task.value)
@@ -33,9 +32,9 @@ def greedy_choice(task: Coverage) -> Solution:
 class _Search:
     task: Coverage
     patterns: list[Positions]
-    """By bundle."""
+    """The patterns of each bundle."""
     touching: list[list[int]]
-    """By index: its bundles."""
+    """The bundles of each index."""
     covered: Mask
     built: frozenset[int] = frozenset()
     heap: list[tuple[float, int, int]] = field(default_factory=list)
@@ -44,7 +43,7 @@ class _Search:
         return self.task.bundles[number] - self.built
 
     def added(self, number: int) -> Positions:
-        """Return the patterns that a bundle would cover anew, with all that it completes."""
+        """Return the patterns that a bundle newly covers, with all bundles that it completes."""
         newly = self.newly(number)
         union = self.built | newly
         completed = {each for index in newly for each in self.touching[index]}
@@ -101,11 +100,11 @@ def _touching(task: Coverage) -> list[list[int]]:
 
 
 def _bounds(task: Coverage, sets: list[frozenset[int]]) -> Iterator[float]:
-    """Yield bounds from each set T: g(T) + the best fractional knapsack of what single indexes add to g.
+    """Yield an upper bound from each set T: g(T) + the fractional knapsack of what single indexes add to g.
 
-    g counts a pattern as covered in part, by the greatest share of one of its bundles that each index makes
-    up: it is never below the saving, and submodular, so that no set adds more than its indexes do one by
-    one.
+    g counts a pattern as partly covered, by the greatest share of one of its bundles that each index
+    contributes. It is never below the saving, and submodular, so no set adds more than the sum of its
+    indexes.
     """
     shares = _shares(task)
     rows = np.repeat(np.arange(shares.shape[0]), np.diff(shares.indptr))
@@ -119,7 +118,7 @@ def _bounds(task: Coverage, sets: list[frozenset[int]]) -> Iterator[float]:
 
 
 def _shares(task: Coverage) -> csr_array:
-    """Return by pattern and index the share: 1 of a bundle alone, 1/2 of one of two."""
+    """Return by pattern and index the share: 1 for a bundle of one index, 1/2 for a bundle of two."""
     found: dict[tuple[int, int], float] = {}
     for pattern, number in zip(task.pattern_of_pair.tolist(), task.bundle_of_pair.tolist(), strict=True):
         for index in task.bundles[number]:

@@ -1,4 +1,4 @@
-"""What is chosen, what is refused and why: the values that ``choose_indexes`` answers with."""
+"""Result types of ``choose_indexes``: chosen and refused indexes, limits and method."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from starskip.number_text import share, size
 
 
 class IndexRefusal(Enum):
-    """Why a skipping index is not chosen."""
+    """Reasons why a skipping index is not chosen."""
 
     NO_QUERY = "no_query"
     SAVES_NOTHING = "saves_nothing"
@@ -22,7 +22,7 @@ class IndexRefusal(Enum):
 
 
 class Method(Enum):
-    """How a choice was found: proved best, or good and within a gap."""
+    """Methods of the choice: proved optimal, or within a gap of it."""
 
     EXACT = "exact"
     GREEDY = "greedy"
@@ -30,11 +30,11 @@ class Method(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ChoiceLimits:
-    """What chosen indexes may take and must bring, and how long the choice may be thought about.
+    """Limits of the choice.
 
-    ``min_gain_ratio``: share of all that is read which an index must save. ``switch_gain_ratio``: what
-    another set must save more than one of the last choice. ``max_patterns``, ``node_limit``: beyond them
-    the greedy choice.
+    ``min_gain_ratio``: least share of all bytes read that an index must save. ``switch_gain_ratio``: how much
+    more another set must save to replace an index of the last choice. ``max_patterns``, ``node_limit``:
+    beyond them the greedy choice is used.
     """
 
     budget_bytes: int | None = None
@@ -46,7 +46,7 @@ class ChoiceLimits:
 
 @dataclass(frozen=True, slots=True)
 class ChosenIndex:
-    """A chosen index; shares of all that is read: what it saves alone, and beyond those ranked before it."""
+    """A chosen index with shares of all bytes read: saved alone, and beyond the indexes ranked before it."""
 
     specification: str
     individual_saving_ratio: float
@@ -56,7 +56,7 @@ class ChosenIndex:
 
 @dataclass(frozen=True, slots=True)
 class RefusedIndex:
-    """An index that is not chosen, why, and a sentence with the figures."""
+    """A refused index, the reason, and a sentence with figures."""
 
     specification: str
     reason: IndexRefusal
@@ -69,8 +69,8 @@ class RefusedIndex:
 class IndexChoice:
     """The choice of one table's skipping indexes, best first.
 
-    ``total``: bytes (or rows) that the queries read without indexes. ``gap_ratio``: by how much of what it
-    is worth a better set could be better; 0 where none is.
+    ``total``: bytes (or rows) that the queries read without indexes. ``gap_ratio``: how much a better set
+    could add at most, as a share of its value; 0 if the choice is optimal.
     """
 
     chosen: tuple[ChosenIndex, ...]
@@ -84,12 +84,12 @@ class IndexChoice:
 
     @property
     def saving_ratio(self) -> float:
-        """The share of all that is read which the chosen indexes save."""
+        """The share of all bytes read that the chosen indexes save."""
         return self.saving / self.total if self.total else 0.0
 
     @property
     def sentence(self) -> str:
-        """One line for logs: what was chosen among how much, and how sure that is."""
+        """One line for logs: the choice, its saving and its method."""
         gap = share(self.gap_ratio)
         proved = f"at most {gap} more could be saved" if self.gap_ratio > 0 else "proved best"
         return (

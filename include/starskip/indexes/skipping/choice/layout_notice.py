@@ -1,18 +1,18 @@
-"""Where layout and not metadata is the problem, and what re-layout would help (seed 003, equation 1).
+"""Find tables whose layout, not metadata, limits skipping, and estimate better layouts.
 
-With perfect metadata a query reads psi = sigma / lambda of the rows: where that is high though sigma is
-low, matching rows lie in nearly all files, and only other files help. What a layout would make of psi at
-mu = 1 is estimated, with F files of R rows each, for a query of which s_c of the rows satisfy what it asks
-of column c, in p pieces of c's order:
+See "Extensible Data Skipping", equation 1. With perfect metadata a query reads psi = sigma / lambda of the
+rows. Where that is high and sigma is low, matching rows lie in nearly all files, and only another layout
+helps. The psi of a layout at mu = 1 is estimated, with F files of R rows each, for a query that selects the
+share s_c of the rows by column c, in p runs of the order of c:
 
     sorted by c:        those rows lie in (s_c * F + p * (1 - 1/R)) / F of the files
     z-ordered by c, d:  the files are a grid of side sqrt(F): (s_c + p_c / sqrt(F)) * (s_d + p_d / sqrt(F))
 
-Of those files 1 - (1 - sigma / s)^R hold a matching row, with s the share that the layout tells apart.
+Of those files 1 - (1 - sigma / s)^R hold a matching row, with s the share that the layout selects by.
 
-The first is what a contiguous run at a random place touches: between ceil(s_c * F) files and one more. The
-last takes the rest of the predicate as spread at random, as it is after a sort by another column: a query
-that asks nothing of c has s = 1, and loses what the present layout does for it.
+The first formula is the number of files that a contiguous run at a random place touches: between ceil(s_c *
+F) and one more. The last assumes that the rest of the predicate is spread at random, as after a sort by
+another column: a query without a predicate on c has s = 1, and loses the benefit of the present layout.
 """
 
 from __future__ import annotations
@@ -23,19 +23,23 @@ from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
+from starskip.indexes.skipping.choice.range_workload import range_workload
+from starskip.indexes.skipping.expression import Expression
+from starskip.indexes.skipping.ordered_values import order_keys, sorted_keys
 from starskip.number_text import share
 
 Factors = npt.NDArray[np.float64]
 _MIN_SCANNING_FACTOR = 0.2
 _MIN_GAIN_RATIO = 0.5
 _MAX_PAIRED = 64
-"""Columns of which all pairs are tried: those that help most alone."""
+"""Columns all pairs of which are tried: those that help most alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnShare:
-    """The share of the rows that satisfy what a query asks of a column, and in how many runs of its order."""
+    """The share of the rows that a query selects by a column, and the number of runs in its order."""
 
     ratio: float
     pieces: int = 1
@@ -43,7 +47,7 @@ class ColumnShare:
 
 @dataclass(frozen=True, slots=True)
 class QueryLayout:
-    """A query's weight, sigma, lambda, and what it asks of the columns that rows could be sorted by."""
+    """A query's weight, sigma, lambda, and shares of the columns that rows could be sorted by."""
 
     weight: float
     selectivity: float
@@ -53,7 +57,7 @@ class QueryLayout:
 
 @dataclass(frozen=True, slots=True)
 class Relayout:
-    """A layout and the share of the rows that queries would read in it with perfect metadata (mean)."""
+    """A layout and the mean share of the rows that queries read in it with perfect metadata."""
 
     columns: tuple[str, ...]
     scanning_factor: float
@@ -61,10 +65,9 @@ class Relayout:
 
 @dataclass(frozen=True, slots=True)
 class LayoutNotice:
-    """``best_scanning_factor``: what perfect metadata reaches in the present layout; means over the workload.
+    """Means over the workload; ``best_scanning_factor`` is that of perfect metadata in the present layout.
 
-    ``hindered``: queries that it leaves reading at least the notice's threshold. ``sentence``: all of it in
-    words.
+    ``hindered``: the number of queries that would still read at least the threshold.
     """
 
     hindered: int
@@ -76,7 +79,7 @@ class LayoutNotice:
 
     @property
     def sentence(self) -> str:
-        """What is wrong, and what would help."""
+        """The problem and the layout that would help, as one sentence."""
         wrong = (
             f"layout, not metadata, is the problem of {self.hindered} of {self.queries} queries: with perfect"
             f" metadata {share(self.best_scanning_factor)} of the rows would still be read, though"
@@ -98,9 +101,9 @@ def layout_notice(
 ) -> LayoutNotice | None:
     """Return a notice if perfect metadata would leave a fifth of the rows, and twice those that match.
 
-    Queries without a matching row (which have no lambda) are to be left out. A re-layout is told of that
-    saves half of what is read then; two columns if that saves ``min_pair_gain_ratio`` more
-    than the best one. Raises ValueError for factors that are none.
+    Leave out queries without a matching row, which have no lambda. A layout is proposed if it saves half of
+    that; two columns if they save ``min_pair_gain_ratio`` more than the best one. Raises ValueError for
+    invalid factors.
     """
     if not queries or files < 2 or rows < files:
         return None
@@ -122,6 +125,24 @@ def layout_notice(
         best_scanning_factor=before,
         relayout=best if best and best.scanning_factor <= (1 - _MIN_GAIN_RATIO) * before else None,
     )
+
+
+def column_shares(predicate: Expression, sample: Mapping[str, pa.Array]) -> Mapping[str, ColumnShare]:
+    """Return the shares of sampled rows that pass a predicate, by column.
+
+    Columns that the predicate does not bound are left out. ``sample``: values of rows by column name; null
+    passes no bound.
+    """
+    found = {}
+    for column, values in sample.items():
+        workload = range_workload([predicate], [1.0], column, values.type)
+        if not len(workload.weights) or not len(values):
+            continue
+        known = values.drop_null()
+        places = workload.places_of(order_keys(workload.literals), sorted_keys(order_keys(known)))
+        ratio = float((places.high - places.low).sum()) / len(values)
+        found[column] = ColumnShare(ratio, int(np.count_nonzero(places.high > places.low)))
+    return found
 
 
 def _best_relayout(

@@ -1,8 +1,8 @@
-"""What a workload asks of one column, as intervals between literals: what gaps are chosen for.
+"""Convert the predicates of a workload on one column to intervals between its literals.
 
-A cut is a place in the order of values: cut 2r lies before the r-th literal, 2r + 1 after it. An interval
-is a pair of cuts, so that ``a <= c``, ``c < b``, ``c = v`` and ``c IN (...)`` are all of one form, and AND
-and OR are of numbers.
+A cut is a position in the order of values: cut 2r lies before the r-th literal, 2r + 1 after it. An interval
+is a pair of cuts. So ``a <= c``, ``c < b``, ``c = v`` and ``c IN (...)`` have one form, and AND and OR
+operate on numbers.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ Positions = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class RangeWorkload:
-    """Intervals (``low_cut``, ``high_cut``) of queries on one column; those of one query stand for an OR.
+    """Intervals (``low_cut``, ``high_cut``) of queries on one column; several of one query are an OR.
 
-    ``literals``: sorted, distinct, not null. ``low_cut`` -1 and ``high_cut`` 2 * literals are no bounds at
-    all. ``query``: the query of each interval, rising. ``weights``: of each query, how often it ran.
+    ``literals``: sorted, distinct, not null. ``low_cut`` -1 and ``high_cut`` 2 * literals are unbounded.
+    ``query``: the query of each interval, rising. ``weights``: the number of runs of each query.
     """
 
     literals: pa.Array
@@ -41,11 +41,11 @@ class RangeWorkload:
         return len(np.unique(self.query)) == len(self.query)
 
     def places(self, values: pa.Array) -> Places:
-        """Return where the intervals begin and end among a file's sorted distinct values."""
+        """Return the positions of the intervals among a file's sorted distinct values."""
         return self.places_of(order_keys(self.literals), order_keys(values))
 
     def places_of(self, literals: Keys, values: Keys) -> Places:
-        """Return the same of keys that are made already."""
+        """Return the positions for keys (see ordered_values)."""
         count = len(self.literals)
         at = np.empty(2 * count + 2, np.int64)
         at[0], at[-1] = 0, len(values)
@@ -56,7 +56,7 @@ class RangeWorkload:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """``low``: how many values are below an interval, ``high``: how many are not above it."""
+    """``low``: the number of values below an interval; ``high``: the number that are not above it."""
 
     low: Positions
     high: Positions
@@ -65,9 +65,9 @@ class Places:
 def range_workload(
     predicates: Sequence[Expression], weights: Sequence[float], column: str, data_type: pa.DataType
 ) -> RangeWorkload:
-    """Return what predicates ask of ``column`` (its dotted name, the Arrow type of its values).
+    """Return the intervals of predicates on ``column`` (its dotted name, the Arrow type of its values).
 
-    Predicates that leave the column free, or of which nothing is known, are left out.
+    Predicates that do not bound the column are left out.
     """
     found: list[ColumnIntervals] = []
     kept: list[float] = []

@@ -1,4 +1,4 @@
-"""Why each candidate is not among the chosen indexes, with the figures."""
+"""Explain why each candidate is not chosen, with figures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from starskip.number_text import saves, share, size
 def refused_indexes(
     task: Coverage, chosen: frozenset[int], patterns: SkipPatterns, sizes: Mapping[str, int | None]
 ) -> tuple[RefusedIndex, ...]:
-    """Return a refusal for each candidate (a key of ``sizes``) but the chosen ones, in their order."""
+    """Return a refusal for each candidate (a key of ``sizes``) that is not chosen, in their order."""
     rank = {index: number for number, index in enumerate(task.indexes)}
     refused = []
     for index in sorted(sizes):
@@ -76,7 +76,7 @@ def _reason(
 
 
 def _covering(task: Coverage, chosen: frozenset[int], number: int) -> str:
-    """Return the chosen index that skips most of what this one does."""
+    """Return the chosen index that skips most of the same files."""
     alone = task.saving([number])
     shared = {each: alone + task.saving([each]) - task.saving([each, number]) for each in sorted(chosen)}
     best = max(shared, key=lambda each: shared[each], default=None)

@@ -1,8 +1,7 @@
-"""Files that behave alike for a query, brought together: what the choice of indexes is made from.
+"""Aggregate files that behave alike for a query into patterns, the input of the choice of indexes.
 
-For a query a file is of a pattern: the sets of indexes any of which skips it. Nothing else of a file
-matters but its bytes, and nothing of a query but its weight, so the same pattern of all files of all
-queries is one term:
+The pattern of a file for a query is the family of index sets any of which skips it. Only the bytes of a file
+and the weight of a query matter beside it, so equal patterns of all files and queries become one term:
 
     saving(chosen) = sum over patterns p of bytes_p * [some set of p is a subset of chosen]
 """
@@ -19,18 +18,18 @@ from starskip.indexes.skipping.choice.alternatives import QuerySkips
 from starskip.indexes.skipping.file_metadata import Mask
 
 Pattern = frozenset[frozenset[str]]
-"""Sets of indexes, none of which holds another one."""
+"""Sets of indexes, none of which contains another one."""
 _BITS = 32
 _COUNTED_BITS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class SkipPatterns:
-    """Bytes (or rows: whatever files were weighed by), weighted by how often each query ran.
+    """Bytes (or rows) weighted by the number of runs of each query.
 
-    ``total``: what all queries read without any index. ``weights``: by pattern, what it skips.
-    ``reachable``: by index, the most that any metadata could skip for the queries that may use it, None where
-    it is not known which files hold matching rows.
+    ``total``: what all queries read without any index. ``weights``: by pattern, what it skips. ``reachable``:
+    by index, the most that any metadata could skip for the queries that may use it, None where the files with
+    matching rows are unknown.
     """
 
     total: float
@@ -39,10 +38,10 @@ class SkipPatterns:
 
 
 def skip_patterns(queries: Iterable[QuerySkips], file_weights: npt.ArrayLike) -> SkipPatterns:
-    """Return the patterns of a workload; queries may be made one after the other, none is kept.
+    """Return the patterns of a workload; the queries are read once and not kept.
 
     ``file_weights``: bytes or rows of each file. Raises ValueError for masks of another length, and for
-    weights that are negative or no numbers.
+    weights that are negative or not finite.
     """
     files = np.asarray(file_weights, np.float64)
     if not _are_weights(files):
@@ -82,7 +81,7 @@ def _check(query: QuerySkips, files: int) -> None:
 
 
 def _classes(skipped: Sequence[Mask], files: npt.NDArray[np.float64]) -> Iterable[tuple[list[int], float]]:
-    """Yield which masks hold for a class of files, and what those weigh; the class of none is left out."""
+    """Yield the masks that hold for a class of files, and its weight; the class of no mask is left out."""
     if len(skipped) <= _COUNTED_BITS:
         bits = np.zeros(len(files), np.int32)
         for number, mask in enumerate(skipped):

@@ -1,1 +1,1 @@
-"""The index types that come with Starskip (seed 003, table I; seed 004): one a file."""
+"""The built-in index types, one a file ("Extensible Data Skipping", table I; Hyperspace)."""

@@ -1,4 +1,7 @@
-"""``bloom:c[:fpp]``: a Bloom filter of a file's distinct values (seed 003, table I), 1 % false positives."""
+"""Index type ``bloom:c[:fpp]``: a Bloom filter of a file's values, with 1 % false positives by default.
+
+See "Extensible Data Skipping", table I.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +26,13 @@ LEAST_RATIO, GREATEST_RATIO = 1e-6, 0.5
 
 
 class BloomFilter(ColumnIndex):
-    """Column ``filter``: bytes, empty for a file without values, null where it is unknown."""
+    """Metadata column ``filter``: bytes, empty for a file without values, null if unknown."""
 
     kind = "bloom"
     families = ORDERED
 
     def __init__(self, columns: Sequence[str], arguments: Sequence[str] = ()) -> None:
-        """Take the ratio of false positives as an argument."""
+        """Take the false positive ratio as an optional argument."""
         super().__init__(columns)
         self.arguments = tuple(arguments)
         self.false_positive_ratio = _ratio(self.specification, self.arguments)
@@ -37,7 +40,7 @@ class BloomFilter(ColumnIndex):
     def aggregates(self, columns: Sequence[str]) -> Mapping[str, str]:
         """See SkippingIndex.aggregates."""
         (column,) = columns
-        # The hash of null is one like any other.
+        # Spark hashes null, too.
         return {"hashes": f"collect_set(if({column} IS NULL, NULL, xxhash64({column})))"}
 
     def finish(self, collected: pa.Table) -> Mapping[str, pa.Array]:
@@ -46,15 +49,15 @@ class BloomFilter(ColumnIndex):
         return {"filter": bloom_filters(hashes, self.false_positive_ratio)}
 
     def label(self, node: Expression) -> Clause | None:
-        """Know equality and IN."""
+        """Label equality and IN."""
         found = self.comparison(node)
         return None if found is None else bloom_clause(self.specification, found, self.false_positive_ratio)
 
 
 def bloom_clause(index: str, found: Comparison, false_positive_ratio: float) -> BloomClause | None:
-    """Return the clause of an equality or IN; None for all else, and for literals of another type.
+    """Return the clause of an equality or IN, None for other comparisons and for literals of another type.
 
-    A value of another type may be equal and yet have another hash.
+    A literal of another type may be equal to a value, and have another hash.
     """
     if found.operator is not Operator.IN or found.negated:
         return None
@@ -65,7 +68,7 @@ def bloom_clause(index: str, found: Comparison, false_positive_ratio: float) -> 
 
 @dataclass(frozen=True, slots=True)
 class BloomClause(Clause):
-    """Whether one of ``values`` may be in a file's filter."""
+    """Passes files whose filter may contain one of ``values``."""
 
     index: str
     values: pa.Array

@@ -1,4 +1,4 @@
-"""What index types of one column have in common; a user's type may build on it, too."""
+"""Base class of index types of one column; users' types may extend it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from starskip.indexes.skipping.skipping_index import SkippingIndex
 
 
 class ColumnIndex(SkippingIndex):
-    """An index of exactly one column, of a type of ``families`` (see data_types)."""
+    """An index of exactly one column, whose type is one of ``families`` (see data_types)."""
 
     families: ClassVar[frozenset[str] | None] = None
-    """None takes all types but texts of a collation."""
+    """None takes all types but collated strings."""
 
     def __init__(self, columns: Sequence[str], arguments: Sequence[str] = ()) -> None:
-        """Take one column and no arguments, unless a type knows better."""
+        """Take one column and no arguments; subclasses may take arguments."""
         super().__init__(columns, arguments)
         if len(self.columns) != 1:
             raise ConfigError(f"{self.specification}: {self.kind} takes one column", setting="index")
@@ -33,12 +33,12 @@ class ColumnIndex(SkippingIndex):
             check_family(self, column, data_types, self.families)
 
     def is_of(self, column: Expression) -> bool:
-        """Tell whether an expression is the column that is indexed."""
+        """Return whether an expression is the indexed column."""
         return isinstance(column, Column) and column_name(column.path) == self.columns[0]
 
     def comparison(self, node: Expression) -> Comparison | None:
-        """Return what ``node`` compares the column with, None if it is no comparison or of another column."""
-        # Each index is asked of each node: what is not about the column at all is told at once.
+        """Return the comparison of the indexed column that ``node`` is, None if it is none."""
+        # Each index labels each node: nodes without the column are sorted out first.
         if not any(map(self.is_of, compared(node))):
             return None
         found = comparison_of(node)
@@ -48,7 +48,7 @@ class ColumnIndex(SkippingIndex):
 def check_family(
     index: SkippingIndex, column: str, data_types: Mapping[str, str], families: frozenset[str] | None
 ) -> None:
-    """Raise ConfigError unless the table has ``column``, with a type of one of ``families``."""
+    """Raise ConfigError unless the table has ``column`` with a type of ``families``."""
     data_type = check_column(index, column, data_types)
     family = family_of(data_type)
     if family != "collated" and (families is None or family in families):

@@ -1,6 +1,6 @@
-"""``gaplist:c:k``: the ranges that a file's values lie in, its k largest gaps between them (seed 003, IV-C).
+"""Index type ``gaplist:c:k``: the ranges of a file's values between their k widest gaps.
 
-Which gaps serve a workload best is for ``skipping.choice`` to say; without one the largest serve most ranges.
+See "Extensible Data Skipping", IV-C. WorkloadGapList stores the gaps that skip most of a workload instead.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ MOST_GAPS = 10_000
 
 
 class GapList(ColumnIndex):
-    """Column ``ranges``: a list of least and greatest values, none for a file without; null is unknown."""
+    """Metadata column ``ranges``: a list of least and greatest values, empty for a file without values."""
 
     kind = "gaplist"
     families = NUMBERS | TIMES
 
     def __init__(self, columns: Sequence[str], arguments: Sequence[str] = ()) -> None:
-        """Take the number of gaps as an argument."""
+        """Take the number of gaps as an optional argument."""
         super().__init__(columns)
         self.arguments = tuple(arguments)
         if len(arguments) > 1 or not all(
@@ -48,7 +48,7 @@ class GapList(ColumnIndex):
         return {"values": f"sort_array(collect_set({columns[0]}))"}
 
     def finish(self, collected: pa.Table) -> Mapping[str, pa.Array]:
-        """Find the gaps of each file's sorted values."""
+        """Cut each file's sorted values at the gaps of greatest worth."""
         sets = collected["values"].combine_chunks()
         offsets = sets.offsets.to_numpy()
         distances = self.gap_worths(sets)
@@ -60,11 +60,11 @@ class GapList(ColumnIndex):
         return {"ranges": _ranges(sets, starts)}
 
     def gap_worths(self, sets: pa.ListArray) -> npt.NDArray[np.float64]:
-        """Return of each of the flat values what it is worth to keep the gap before it: here, its width."""
+        """Return for each of the flat values the worth of the gap before it: here, its width."""
         return _distances(sets.values)
 
     def label(self, node: Expression) -> Clause | None:
-        """Know comparisons and IN; those that stand in one AND are judged together, for BETWEEN is two."""
+        """Label comparisons and IN; those of one AND are judged together, since BETWEEN is two."""
         conditions = tuple(
             Condition(each, "least", "greatest")
             for each in conjuncts(node)
@@ -74,7 +74,7 @@ class GapList(ColumnIndex):
 
 
 def _distances(values: pa.Array) -> npt.NDArray[np.float64]:
-    """Return how far each sorted value is from the one before it, about."""
+    """Return the approximate distance of each sorted value from the one before it."""
     if pa.types.is_decimal(values.type):
         numbers = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
     elif pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
@@ -83,7 +83,7 @@ def _distances(values: pa.Array) -> npt.NDArray[np.float64]:
         numbers = values.view(pa.int32() if values.type.bit_width == 32 else pa.int64()).to_numpy()
     with np.errstate(invalid="ignore", over="ignore"):
         found = np.diff(numbers.astype(np.float64), prepend=0.0)
-    # What lies between an infinity or NaN and all else is the largest gap there is.
+    # The gap before an infinity or NaN is the widest.
     return np.asarray(np.where(np.isnan(found), np.inf, found))
 
 

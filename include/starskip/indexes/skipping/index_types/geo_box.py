@@ -1,7 +1,8 @@
-"""``geobox:lat,lng[:boxes]``: bounding boxes of a file's points (seed 003, table I), at most 4 by default.
+"""Index type ``geobox:lat,lng[:boxes]``: bounding boxes of a file's points, at most 4 by default.
 
-The boxes cover all points. They are found by cutting: time and again the one cut across a box that frees
-the largest area of points is made. Coordinates are rounded to double, so that all orders are weak ones.
+See "Extensible Data Skipping", table I. The boxes cover all points. They are made by repeated cuts: each
+time, the one cut across a box that frees the largest area. Coordinates are rounded to double, so strict
+comparisons become non-strict ones.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ _BOXES = pa.list_(pa.struct([(name, pa.float64()) for name in _FIELDS]))
 
 
 class GeoBox(SkippingIndex):
-    """Column ``boxes``: a list of boxes, none for a file without points; null is unknown."""
+    """Metadata column ``boxes``: a list of boxes, empty for a file without points; null is unknown."""
 
     kind = "geobox"
 
     def __init__(self, columns: Sequence[str], arguments: Sequence[str] = ()) -> None:
-        """Take two columns, and the number of boxes as an argument."""
+        """Take two columns, and the number of boxes as an optional argument."""
         super().__init__(columns, arguments)
         counts = [int(each) for each in arguments if each.isdecimal() and 1 <= int(each) <= MOST_BOXES]
         if len(self.columns) != 2 or len(arguments) > 1 or len(counts) != len(arguments):
@@ -58,7 +59,7 @@ class GeoBox(SkippingIndex):
         return {"points": f"collect_set(named_struct('lat', {lat}, 'lng', {lng}))"}
 
     def finish(self, collected: pa.Table) -> Mapping[str, pa.Array]:
-        """Cover each file's points."""
+        """Compute the boxes of each file's points."""
         sets = collected["points"].combine_chunks()
         points = np.stack([_doubles(sets.values.field(number)) for number in (0, 1)], axis=1)
         missing = np.stack([_missing(sets.values.field(number)) for number in (0, 1)], axis=1)
@@ -70,7 +71,7 @@ class GeoBox(SkippingIndex):
         return {"boxes": pa.array(boxes, _BOXES)}
 
     def label(self, node: Expression) -> Clause | None:
-        """Know comparisons of the two, and those that stand in one AND together (seed 003, figure 5)."""
+        """Label comparisons of the two columns, those of one AND together (figure 5)."""
         conditions = tuple(
             Condition(weaker, *_FIELDS[2 * axis : 2 * axis + 2])
             for each in conjuncts(node)
@@ -104,7 +105,7 @@ def _missing(values: pa.Array) -> npt.NDArray[np.bool_]:
 
 
 def _cover(points: Points, missing: npt.NDArray[np.bool_], count: int) -> list[tuple[float, ...]]:
-    """Return boxes of all points; ones that cannot be measured (null, NaN, infinite) are apart."""
+    """Return boxes of all points; points with a null, NaN or infinite coordinate have boxes of their own."""
     finite = np.isfinite(points).all(axis=1) & ~missing.any(axis=1)
     boxes = [_box(group) for group in _groups(points[finite], count)]
     odd = ~finite & ~missing.all(axis=1)
@@ -117,7 +118,7 @@ def _cover(points: Points, missing: npt.NDArray[np.bool_], count: int) -> list[t
 def _box(points: Points, missing: npt.NDArray[np.bool_] | None = None) -> tuple[float, ...]:
     least, greatest = (np.sort(points, axis=0)[at] for at in (0, -1))  # NaN is last, as Spark has it
     if missing is not None:
-        # No value satisfies a comparison: there is none between these.
+        # An empty interval, since null satisfies no comparison.
         least, greatest = np.where(missing, np.nan, least), np.where(missing, -np.inf, greatest)
     return (least[0], greatest[0], least[1], greatest[1])
 
@@ -133,7 +134,7 @@ def _groups(points: Points, count: int) -> list[Points]:
     if not len(points):
         return []
     extent = np.ptp(points, axis=0) / 2 if np.isfinite(np.ptp(points, axis=0)).all() else np.ones(2)
-    # Points on one line have no area, and yet gaps.
+    # Points on a line have no area, but gaps.
     margin = np.where(extent > 0, extent, 1.0) * 1e-6
     groups = [(points, _best_cut(points, margin))]
     while len(groups) < count:
@@ -147,7 +148,7 @@ def _groups(points: Points, count: int) -> list[Points]:
 
 
 def _best_cut(points: Points, margin: Points) -> _Cut:
-    """Return the cut that frees most: of the two boxes that it makes, the area that they do not cover."""
+    """Return the cut that leaves most area outside of the two boxes that it makes."""
     best = _Cut(0.0, 0, 0.0)
     for axis in (0, 1) if len(points) > 1 else ():
         ordered = points[np.argsort(points[:, axis], kind="stable")]

@@ -1,4 +1,7 @@
-"""``hybrid:c[:threshold]``: a value list of a file with few values, else a Bloom filter (seed 003, IV-E)."""
+"""Index type ``hybrid:c[:threshold]``: a value list for files with few values, else a Bloom filter.
+
+See "Extensible Data Skipping", IV-E.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from starskip.indexes.skipping.index_types.column_index import ColumnIndex
 from starskip.indexes.skipping.value_sets import ValueSetClause, value_set_clause, with_valid_texts
 
 THRESHOLD = 10_000
-"""Distinct values of a file of which a list is kept (seed 003, IV-E: 10K by its example of 10,088)."""
+"""Distinct values of a file up to which a list is kept; the example of section IV-E gives 10,088."""
 
 
 def hybrid_threshold(
@@ -28,10 +31,10 @@ def hybrid_threshold(
     false_positive_ratio: float = FALSE_POSITIVE_RATIO,
     scanning_factor: float = 0.01,
 ) -> float:
-    """Return up to how many distinct values a list costs less than a filter, in bytes read by equalities.
+    """Return the number of distinct values up to which a list costs less than a filter, in bytes read.
 
-    v (b + ln f / ln² 2) < f |o| (1 - E): seed 003, IV-E; ``scanning_factor`` is the expected E. Infinite
-    where a value is no larger than what a filter keeps of it.
+    v (b + ln f / ln² 2) < f |o| (1 - E), section IV-E, for equality queries; ``scanning_factor`` is the
+    expected E. Infinite if a value is no larger than its share of a filter.
     """
     dearer_bits = value_bits + math.log(false_positive_ratio) / math.log(2) ** 2
     saved_bits = false_positive_ratio * object_bytes * 8 * (1 - scanning_factor)
@@ -39,13 +42,13 @@ def hybrid_threshold(
 
 
 class Hybrid(ColumnIndex):
-    """Columns ``values`` (a list) and ``filter``: one of them is null, both where nothing is known."""
+    """Metadata columns ``values`` (a list) and ``filter``: one of them is null, both if nothing is known."""
 
     kind = "hybrid"
     families = ORDERED
 
     def __init__(self, columns: Sequence[str], arguments: Sequence[str] = ()) -> None:
-        """Take the threshold as an argument."""
+        """Take the threshold as an optional argument."""
         super().__init__(columns)
         self.arguments = tuple(arguments)
         if len(arguments) > 1 or not all(each.isdecimal() and int(each) for each in arguments):
@@ -55,7 +58,7 @@ class Hybrid(ColumnIndex):
         self.threshold = int(arguments[0]) if arguments else THRESHOLD
 
     def aggregates(self, columns: Sequence[str]) -> Mapping[str, str]:
-        """Collect the set once: Spark would collect it again for each expression that names it."""
+        """Collect the set once: Spark evaluates collect_set for each expression that contains it."""
         (column,) = columns
         few = f"size(v) <= {self.threshold}"
         parts = f"'values', if({few}, v, NULL), 'hashes', if({few}, NULL, transform(v, x -> xxhash64(x)))"
@@ -70,7 +73,7 @@ class Hybrid(ColumnIndex):
         }
 
     def label(self, node: Expression) -> Clause | None:
-        """Know what the value list knows; of files that have a filter, equality and IN."""
+        """Label what ValueList labels; files with a filter are judged for equality and IN only."""
         found = self.comparison(node)
         listed = value_set_clause(self.specification, "values", found)
         if found is None or listed is None:
@@ -81,7 +84,7 @@ class Hybrid(ColumnIndex):
 
 @dataclass(frozen=True, slots=True)
 class HybridClause(Clause):
-    """The one clause where a file has a list, the other where it has a filter: each keeps what is null."""
+    """Applies one clause to files with a list, the other to files with a filter; each passes null."""
 
     listed: ValueSetClause
     filtered: BloomClause

@@ -1,6 +1,7 @@
-"""``minmax:c``: the least and the greatest value of a file (seed 003, table I; zone maps, synopsis).
+"""Index types ``minmax:c``, the least and greatest value of a file, and ``partition:c``, its only value.
 
-All that is used of the two is that each value lies between them, so that wider bounds are right, too.
+See "Extensible Data Skipping", table I (zone maps), and Hyperspace (PartitionSketch). Clauses only use that
+every value lies between the bounds, so wider bounds are right, too.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from starskip.indexes.skipping.expression import Expression
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
 from starskip.indexes.skipping.index_types.column_index import ColumnIndex
 from starskip.indexes.skipping.like_pattern import like_prefix
-from starskip.indexes.skipping.ordered_values import is_text, mask_of
+from starskip.indexes.skipping.ordered_values import equal, is_text, mask_of, order_keys
 from starskip.indexes.skipping.prefix_bounds import long_bounds_cut
 from starskip.indexes.skipping.value_ranges import bounds_judged, is_possible_known, possible_between
 
 
 class MinMax(ColumnIndex):
-    """Columns ``min``, ``max`` and ``values``: how many are not null.
+    """Metadata columns ``min``, ``max`` and ``values``, the number of values that are not null.
 
-    Of a file without values the bounds are null and ``values`` is 0; else a null bound is an unknown one.
+    A file without values has null bounds and 0 ``values``; otherwise a null bound is unknown.
     """
 
     kind = "minmax"
@@ -38,14 +39,14 @@ class MinMax(ColumnIndex):
         return {"min": f"min({column})", "max": f"max({column})", "values": f"count({column})"}
 
     def finish(self, collected: pa.Table) -> Mapping[str, pa.Array]:
-        """Cut long texts to bounds of them."""
+        """Shorten long texts to bounds of them."""
         found = dict(super().finish(collected))
         if is_text(found["min"].type) or pa.types.is_binary(found["min"].type):
             found["min"], found["max"] = long_bounds_cut(found["min"], found["max"])
         return found
 
     def label(self, node: Expression) -> Clause | None:
-        """Know comparisons, IN, IS NOT NULL and beginnings of texts, and NOT of them but for LIKE."""
+        """Label comparisons, IN, IS NOT NULL and prefixes of texts, and NOT of them except of LIKE."""
         found = self.comparison(node)
         if found is None:
             return None
@@ -58,9 +59,29 @@ class MinMax(ColumnIndex):
         return MinMaxClause(self.specification, found) if known else None
 
 
+class Partition(MinMax):
+    """Metadata columns ``value``, null for several values or none, and ``values``, as in MinMax."""
+
+    kind = "partition"
+
+    def finish(self, collected: pa.Table) -> Mapping[str, pa.Array]:
+        """Keep the value of files with only one."""
+        found = super().finish(collected)
+        one = equal(order_keys(found["min"]), order_keys(found["max"]))
+        value = pc.if_else(pa.array(one), found["min"], pa.scalar(None, found["min"].type))
+        return {"value": value, "values": found["values"]}
+
+    def label(self, node: Expression) -> Clause | None:
+        """Label what MinMax labels."""
+        clause = super().label(node)
+        if not isinstance(clause, MinMaxClause):
+            return clause
+        return MinMaxClause(clause.index, clause.comparison, "value", "value")
+
+
 @dataclass(frozen=True, slots=True)
 class MinMaxClause(Clause):
-    """Whether a value between a file's bounds can satisfy a comparison."""
+    """Passes files where a value between the bounds can satisfy a comparison."""
 
     index: str
     comparison: Comparison
@@ -74,7 +95,7 @@ class MinMaxClause(Clause):
         names = bounds_judged(self.comparison, self.least, self.greatest)
         least, greatest = (metadata.column(self.index, name) for name in names)
         possible = possible_between(self.comparison, least, greatest)
-        # Where there is a bound there is a value: the third column is read for the null ones only.
+        # A bound implies a value: the third column is read only if a bound is null.
         return possible & self._has_values(metadata) if least.null_count else possible
 
     def _has_values(self, metadata: FileMetadata) -> Mask:

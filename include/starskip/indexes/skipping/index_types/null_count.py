@@ -1,4 +1,4 @@
-"""``nulls:c``: how many rows of a file are null in a column of any type (seed 004)."""
+"""Index type ``nulls:c``: the number of nulls in a column of any type (Hyperspace)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from starskip.indexes.skipping.ordered_values import mask_of
 
 
 class NullCount(ColumnIndex):
-    """Columns ``nulls`` and ``rows``."""
+    """Metadata columns ``nulls`` and ``rows``."""
 
     kind = "nulls"
 
@@ -35,14 +35,14 @@ class NullCount(ColumnIndex):
         return {"nulls": pc.subtract(rows, values), "rows": rows}
 
     def label(self, node: Expression) -> Clause | None:
-        """Know IS NULL; all other comparisons need a value that is not null."""
+        """Label IS NULL; all other comparisons need a value that is not null."""
         found = self.comparison(node)
         return None if found is None else NullClause(self.specification, found.operator is Operator.IS_NULL)
 
 
 @dataclass(frozen=True, slots=True)
 class NullClause(Clause):
-    """Whether a file has a null (``of_null``), or else a value that is not null."""
+    """Passes files with a null (``of_null``), else files with a value that is not null."""
 
     index: str
     of_null: bool

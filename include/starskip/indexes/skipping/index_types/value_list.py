@@ -1,4 +1,7 @@
-"""``valuelist:c``: the distinct values of a file (seed 003, table I); it is exact for all that it labels."""
+"""Index type ``valuelist:c``: the distinct values of a file, which decide every labelled comparison exactly.
+
+See "Extensible Data Skipping", table I.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from starskip.indexes.skipping.value_sets import value_set_clause, with_valid_te
 
 
 class ValueList(ColumnIndex):
-    """Column ``values``: a list of a file's values without null, null where they are unknown."""
+    """Metadata column ``values``: the list of a file's values without null, null if unknown."""
 
     kind = "valuelist"
     families = ORDERED
@@ -28,5 +31,5 @@ class ValueList(ColumnIndex):
         return {"values": with_valid_texts(collected["values"].combine_chunks())}
 
     def label(self, node: Expression) -> Clause | None:
-        """Know all comparisons of the column, any LIKE among them, and IS NOT NULL."""
+        """Label all comparisons of the column, LIKE included, and IS NOT NULL."""
         return value_set_clause(self.specification, "values", self.comparison(node))

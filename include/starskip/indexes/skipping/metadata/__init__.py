@@ -1,1 +1,1 @@
-"""The metadata of a table's files: segments of columns, versions, and what becomes of them."""
+"""The stored metadata of a table's files: segments of columns, in versions."""

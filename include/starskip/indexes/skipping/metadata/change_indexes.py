@@ -1,4 +1,4 @@
-"""Deletes indexes and brings them back: what was collected stays until a vacuum."""
+"""Delete and restore indexes; their columns stay stored until a vacuum."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from starskip.storage.storage import Storage
 def change_indexes(
     storage: Storage, indexes: Sequence[str] | None, commit: Commit, *, active: bool
 ) -> Manifest:
-    """Publish that indexes are active or deleted from now on, all of them by default.
+    """Publish that indexes, by default all, are active or deleted.
 
-    Raises ConfigError for one that is not there, or that a vacuum has removed, and SourceError where there is
-    no metadata.
+    Raises ConfigError for an unknown index, or one that a vacuum has removed, and SourceError without
+    metadata.
     """
 
     def change(parts: Mapping[str, Part]) -> Mapping[str, Part]:

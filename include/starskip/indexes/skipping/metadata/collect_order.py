@@ -1,4 +1,4 @@
-"""What is to be collected, and what came of it: the language of the core and of the engine that reads."""
+"""Orders to collect metadata of files, and the messages of the files that tasks have written."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.storage.manifest import DataFile
 
 FILES = ""
-"""The group of a segment's files themselves, where the others have the specifications of indexes."""
+"""The group of the files themselves; other groups are named by the specifications of indexes."""
 
 
 @dataclass(frozen=True, slots=True)
 class CollectOrder:
-    """Collect ``indexes`` of ``files``, one row each, written in their order.
+    """Collect ``indexes`` of ``files``, one row for each, in their order.
 
-    ``files`` has path (null: write nulls), size_bytes, modified_ms and trusted. ``row_counts``: how many of
-    them belong to each segment, one after another. ``with_files``: also the group ``FILES`` is written.
+    ``files`` has path (null: write nulls), size_bytes, modified_ms and trusted. ``row_counts``: the number of
+    files in each segment, one after the other. ``with_files``: write the group ``FILES``, too.
     """
 
     indexes: tuple[SkippingIndex, ...]
@@ -29,13 +29,13 @@ class CollectOrder:
     with_files: bool
 
     def without_files(self) -> CollectOrder:
-        """Return the order as tasks take it along, whose files are read from the store."""
+        """Return the order as it is sent to tasks, which read the files from the store."""
         return replace(self, files=self.files.slice(0, 0))
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
-    """A file that was written: rows from ``position`` of the order on, for one group of one segment."""
+class CommitMessage:
+    """The message of a written file: rows from ``position`` of the order, for one group of one segment."""
 
     segment: int
     group: str
@@ -44,11 +44,11 @@ class Receipt:
 
 
 Collection = Sequence[Mapping[str, tuple[DataFile, ...]]]
-"""Of each segment of an order the files of each group."""
+"""For each segment of an order, the files of each group."""
 
 
-def collection_of(order: CollectOrder, messages: Sequence[Receipt]) -> Collection:
-    """Put messages together; raises StarskipError if a row was written twice or not at all."""
+def collection_of(order: CollectOrder, messages: Sequence[CommitMessage]) -> Collection:
+    """Merge the messages; raise StarskipError if a row was written twice or not at all."""
     groups = [FILES] * order.with_files + [index.specification for index in order.indexes]
     collected = []
     start = 0
@@ -56,19 +56,19 @@ def collection_of(order: CollectOrder, messages: Sequence[Receipt]) -> Collectio
         of_groups = {}
         for group in groups:
             mine = sorted(
-                (receipt for receipt in messages if (receipt.segment, receipt.group) == (segment, group)),
-                key=lambda receipt: receipt.position,
+                (message for message in messages if (message.segment, message.group) == (segment, group)),
+                key=lambda message: message.position,
             )
             at = start
-            for receipt in mine:
-                if receipt.position != at:
+            for message in mine:
+                if message.position != at:
                     break
-                at += receipt.file.rows or 0
+                at += message.file.rows or 0
             if at != start + rows:
                 raise StarskipError(
                     f"collecting {group or 'files'} gave other rows than were asked for; run it again"
                 )
-            of_groups[group] = tuple(receipt.file for receipt in mine)
+            of_groups[group] = tuple(message.file for message in mine)
         collected.append(of_groups)
         start += rows
     return collected

@@ -1,4 +1,4 @@
-"""Columns that were read, kept in memory up to so many bytes; the ones longest unused go first."""
+"""A least-recently-used cache of metadata columns, bounded by bytes."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pyarrow as pa
 
 
 class ColumnCache:
-    """May be used by several threads; a column that two of them miss at once is read twice, kept once."""
+    """Thread-safe; a column that two threads miss at once is read twice and kept once."""
 
     def __init__(self, max_bytes: int) -> None:
-        """Keep at most ``max_bytes`` of columns; a larger one is never kept."""
+        """Keep at most ``max_bytes`` of columns; a larger column is never kept."""
         self._max_bytes = max_bytes
         self._lock = Lock()
         self._columns: OrderedDict[Hashable, pa.Array] = OrderedDict()
@@ -21,17 +21,17 @@ class ColumnCache:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of the columns that are kept."""
+        """Bytes of the cached columns."""
         return self._bytes
 
     def clear(self) -> None:
-        """Forget all columns."""
+        """Remove all columns."""
         with self._lock:
             self._columns.clear()
             self._bytes = 0
 
     def get(self, key: Hashable, read: Callable[[], pa.Array]) -> pa.Array:
-        """Return the column of that key, read if it is not here."""
+        """Return the column of a key, read on a miss."""
         with self._lock:
             if key in self._columns:
                 self._columns.move_to_end(key)

@@ -1,4 +1,4 @@
-"""Publishes what was collected, whatever other writers have published meanwhile."""
+"""Publish collected metadata as a new version, merged with versions that others published meanwhile."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from starskip.storage.storage import Storage
 
 
 class PlanOvertaken(CommitConflict):
-    """What was planned no longer fits what others have published; plan it again."""
+    """The plan conflicts with a version that was published meanwhile; plan again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """Who publishes and when; ``name`` is the commit's alone, and that of the segment it adds."""
+    """Author and time of a commit; ``name`` is unique, and names the segment that the commit adds."""
 
     name: str
     created_at: datetime
@@ -46,11 +46,11 @@ def commit_refresh(
     *,
     changed_meanwhile: pa.Array | None = None,
 ) -> Manifest:
-    """Publish what was collected of ``plan.orders``, in their order, and return the manifest.
+    """Publish what was collected for ``plan.orders``, in their order, and return the manifest.
 
-    ``changed_meanwhile``: paths of files that were not the same any more after they had been read; what was
-    collected of them counts for nothing. Where another writer has published the same files, the row of the
-    newer version stays, and one of them. Raises PlanOvertaken, StorageError, and CommitConflict.
+    ``changed_meanwhile``: paths of files that changed while they were read; their rows are dead. If another
+    writer has published the same files, the row of the newer version stays, and one of equal rows. Raises
+    PlanOvertaken, StorageError, and CommitConflict.
     """
     changed = pa.array([], pa.string()) if changed_meanwhile is None else changed_meanwhile
     fresh, *patches = collections
@@ -104,7 +104,7 @@ def _newest(parts: Mapping[str, Part], plan: RefreshPlan) -> TableState:
         return TableState(plan.source, {}, {})
     if plan.in_full:
         return replace(newest, source=plan.source)
-    # A first create that met another one has collected nothing for the segments that are there now.
+    # A first create that met another one has no columns for the segments of that one.
     is_first = not plan.known and any(segment.rows for segment in newest.current.values())
     if newest.source.generation != plan.source.generation or is_first:
         raise PlanOvertaken("the metadata was created anew meanwhile; run this again")
@@ -125,15 +125,15 @@ def _with_patches(
 
 @dataclass(slots=True)
 class _Overlap:
-    """Settles which row of a file stays where another writer has one of it, too."""
+    """Decides which row of a file stays if another writer has published one, too."""
 
     plan: RefreshPlan
     mine: Segment
     dead: Positions
-    """Positions of our own rows that lost."""
+    """Positions of our own dead rows."""
 
     def against(self, segment: Segment, files: pa.Table, live: Positions | None) -> Positions:
-        """Return the positions of the other segment's rows that lose."""
+        """Return the positions of the other segment's rows that are dead."""
         positions = np.arange(segment.rows) if live is None else live
         theirs = files.take(pa.array(positions))
         gone = _same_identity(theirs, self.plan.dead)
@@ -148,7 +148,7 @@ class _Overlap:
 
 
 def _worth(files: pa.Table, segment: Segment, positions: Positions) -> npt.NDArray[np.float64]:
-    """Return a number a row: greater for a newer file, else for a trusted one, else for more indexes."""
+    """Return a number for each row: greater for a newer file, then a trusted one, then more indexes."""
     modified: npt.NDArray[np.int64] = files["modified_ms"].to_numpy()[positions]
     trusted: npt.NDArray[np.bool_] = files["trusted"].to_numpy()[positions]
     return modified + trusted / 2 + min(len(segment.groups), 1000) / 4000
@@ -165,7 +165,7 @@ def _same_identity(files: pa.Table, among: pa.Table) -> npt.NDArray[np.bool_]:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Reads the files of a segment once, however often the change is applied again."""
+    """Reads the files of a segment once, however often the commit is retried."""
 
     storage: Storage
     seen: dict[str, pa.Table]
@@ -185,10 +185,12 @@ def _patched_files(patches: Sequence[Collection]) -> list[Segment]:
 
 
 def _require_files(aside: StagedWrite, segments: Sequence[Segment]) -> None:
-    # An executor on another machine may have written to a disk of its own: better to know it now.
-    told: dict[str, DataFile] = {file.name: file for segment in segments for file in segment.to_part().files}
+    # An executor on another machine may have written to its own disk.
+    expected: dict[str, DataFile] = {
+        file.name: file for segment in segments for file in segment.to_part().files
+    }
     stored = {found.name: found.size_bytes for found in aside.storage.objects_below(aside.folder)}
-    for name, file in told.items():
+    for name, file in expected.items():
         if stored.get(name) != file.size_bytes:
             raise StorageError(
                 f"{name}: is not in the store as it was written ({file.size_bytes} bytes); let all executors "

@@ -1,4 +1,4 @@
-"""What a table's metadata consists of, as a plain document."""
+"""Describe the metadata of a table as a plain document."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 
 
 def describe_metadata(metadata: TableMetadata, location: str) -> dict[str, Any]:
-    """Return files, rows, versions and bytes of metadata and of each index.
+    """Return files, rows, version and bytes of the metadata and of each index.
 
-    ``files_known`` of an index: those of which it has metadata, whatever that says. ``fault``: why it is not
-    understood here, None where it is.
+    ``files_known`` of an index: the number of files that it covers. ``fault``: why its type is unavailable
+    here, None if it is available.
     """
     segments = metadata.segments
     understood = {index.specification for index in metadata.indexes}

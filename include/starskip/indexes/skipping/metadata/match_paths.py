@@ -1,7 +1,7 @@
-"""Which paths are which among others: two listings of one table, most of it in one order in both.
+"""Match the paths of two listings of one table, which are mostly in the same order.
 
-What is in one order is compared piece by piece, at the speed of memory, and found again behind what was
-added or left out; only the rest is hashed.
+Runs in the same order are compared in bulk, and found again behind insertions and deletions; only the rest is
+hashed.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 _WINDOW = 256
-"""Paths within which two listings must meet again; it is also the first piece that is compared."""
+"""Paths within which the listings are searched for the next common one; also the first run compared."""
 _MOST_GAPS = 2_000
 _FEW = 8
 
 
 def match_paths(paths: pa.Array, among: pa.Array) -> npt.NDArray[np.int64]:
-    """Return for each path its position in ``among``, -1 if it is not there; each is there once.
+    """Return for each path its position in ``among``, whose paths are distinct; -1 if it is absent.
 
-    Of a million in half a second, of two that are nearly the same in some 50 milliseconds; null is nowhere.
+    Two listings of a million paths take half a second, nearly equal ones some 50 milliseconds; null is
+    absent.
     """
     found = np.full(len(paths), -1, np.int64)
     at = among_at = 0
@@ -44,19 +45,19 @@ def match_paths(paths: pa.Array, among: pa.Array) -> npt.NDArray[np.int64]:
 
 
 class Files(Protocol):
-    """Files by position: bytes, and milliseconds since the epoch."""
+    """Sizes in bytes and modification times in milliseconds since the epoch, by position."""
 
     @property
     def sizes(self) -> npt.NDArray[np.int64]:
-        """Their sizes."""
+        """The sizes."""
 
     @property
     def modified_ms(self) -> npt.NDArray[np.int64]:
-        """When they were changed last."""
+        """The modification times."""
 
 
 def same_files(at: npt.NDArray[np.int64], files: Files, among: Files) -> npt.NDArray[np.int64]:
-    """Return the positions of match_paths, -1 also for a file that has another size or time there."""
+    """Return the positions of match_paths, -1 also for files of another size or modification time."""
     known = np.flatnonzero(at >= 0)
     there = at[known]
     same = (among.sizes[there] == files.sizes[known]) & (among.modified_ms[there] == files.modified_ms[known])
@@ -66,7 +67,7 @@ def same_files(at: npt.NDArray[np.int64], files: Files, among: Files) -> npt.NDA
 
 
 def _equal_from(paths: pa.Array, at: int, among: pa.Array, among_at: int) -> int:
-    """Return how many paths from there on are the same."""
+    """Return the length of the common run from both positions."""
     found, piece = 0, _WINDOW
     while True:
         mine, theirs = paths.slice(at + found, piece), among.slice(among_at + found, piece)
@@ -88,7 +89,7 @@ def _hashed(paths: pa.Array, among: pa.Array) -> npt.NDArray[np.int64]:
     at = _index_in(among, few)
     places = np.full(len(few) + 1, -1, np.int64)
     places[at[at >= 0]] = np.flatnonzero(at >= 0)
-    # The last place is that of what is not among the few: null.
+    # The last place is that of null.
     return places[_index_in(paths, few)]
 
 

@@ -1,4 +1,4 @@
-"""The Parquet files of metadata: how they are written, and how whole columns are read of several."""
+"""Read and write the Parquet files of metadata."""
 
 from __future__ import annotations
 
@@ -23,21 +23,24 @@ FILES_SCHEMA = pa.schema(
         ("trusted", pa.bool_()),
     ]
 )
-"""What is kept of each file beside its indexes; not ``trusted``: so young when it was listed that a later
-change of it may not show (files.file_identity.is_racy)."""
+"""Columns of the files themselves.
+
+Not ``trusted``: a file so young when it was listed that a later change may not show
+(files.file_identity.is_racy).
+"""
 REMOVED_SCHEMA = pa.schema([("segment", pa.string()), ("position", pa.int64())])
 _WHOLE = (pa.types.is_integer, pa.types.is_date32, pa.types.is_timestamp)
 _DAMAGE = (OSError, ValueError, LookupError, pa.ArrowException)
-"""What reading a Parquet file raises whose footer was changed, which has no checksum of its own."""
+"""Exceptions of reading a Parquet file with a damaged footer, which has no checksum."""
 
 
 def write_rows(aside: StagedWrite, group: str, rows: pa.Table) -> tuple[DataFile, ...]:
-    """Write the rows of a group of columns; none if there are no rows."""
+    """Write the rows of a group of columns; no file without rows."""
     return replace(aside, schema=rows.schema).write(group, rows, encode=_encoded)
 
 
 def write_files(aside: StagedWrite, rows: pa.Table) -> tuple[DataFile, ...]:
-    """Write rows of ``FILES_SCHEMA``, which each planning reads first: twice as fast, at twice the bytes."""
+    """Write rows of ``FILES_SCHEMA`` with lz4 and no dictionary: read twice as fast, at twice the bytes."""
     if not rows.num_rows:
         return ()
     sink = pa.BufferOutputStream()
@@ -47,7 +50,7 @@ def write_files(aside: StagedWrite, rows: pa.Table) -> tuple[DataFile, ...]:
 
 
 def read_columns(storage: Storage, files: Sequence[DataFile], names: Sequence[str]) -> pa.Table:
-    """Return columns of files that follow one another.
+    """Read columns of consecutive files.
 
     Raises StorageError naming a file that is gone or damaged.
     """
@@ -55,7 +58,7 @@ def read_columns(storage: Storage, files: Sequence[DataFile], names: Sequence[st
 
 
 def read_schema(storage: Storage, file: DataFile) -> pa.Schema:
-    """Return the names and types of a file's columns; errors as of ``read_columns``."""
+    """Read the schema of a file; raises as ``read_columns`` does."""
     try:
         with storage.arrow_filesystem().open_input_file(file.name) as opened:
             return pq.read_schema(opened)
@@ -64,13 +67,13 @@ def read_schema(storage: Storage, file: DataFile) -> pa.Schema:
 
 
 def joined(table: pa.Table, name: str) -> pa.Array:
-    """Return a column in one piece."""
+    """Return a column as one array."""
     column = table[name]
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _encoded(rows: pa.Table) -> pa.Buffer:
-    """Return the bytes of a file; bounds are read three times as fast as differences than by a dictionary."""
+    """Encode a file; bounds are read three times as fast as differences than by a dictionary."""
     fields = rows.schema
     if any(pa.types.is_nested(field.type) for field in fields):
         return checked_parquet(rows)
@@ -86,7 +89,7 @@ def _read(storage: Storage, file: DataFile, names: Sequence[str]) -> pa.Table:
             found = parquet.read(columns=[*names]).select([*names])
     except _DAMAGE as error:
         raise _damaged(file) from error
-    # A footer has no checksum; what it tells must fit what was published.
+    # A footer has no checksum: compare its row count with the published one.
     if found.num_rows != file.rows:
         raise _damaged(file)
     return found

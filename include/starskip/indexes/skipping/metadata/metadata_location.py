@@ -1,4 +1,4 @@
-"""Where the metadata of a table lies: beside its files, or below a root of the user's."""
+"""The location of a table's metadata: beside its files, or below a configured root."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from starskip.errors import ConfigError
 from starskip.storage.staged_write import file_safe
 
 FOLDER = "_starskip"
-"""Spark and its peers leave alone what begins with an underscore."""
+"""Spark and other engines ignore names that begin with an underscore."""
 _LOCAL = re.compile(r"file:/+")
 _S3 = re.compile(r"s3[an]?://")
 
 
 def metadata_location(table_path: str, root: str | None = None) -> str:
-    """Return the folder or URL of a table's metadata, the same for every way to write the table's path.
+    """Return the folder or URL of a table's metadata, the same for every spelling of the table's path.
 
-    ``table_path`` is a path or URL, as Hadoop writes it. Below ``root`` the name ends in a hash of the path,
-    by which tables of the same last name are told apart.
+    ``table_path`` is a path or URL as Hadoop writes it. Below ``root`` the name ends in a hash of the path,
+    which distinguishes tables of the same name.
     """
     path = _S3.sub("s3://", _LOCAL.sub("/", table_path)).rstrip("/")
     if not path:

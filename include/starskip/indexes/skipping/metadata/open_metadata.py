@@ -1,4 +1,4 @@
-"""How a table's metadata is found and opened, where there is any."""
+"""Find and open a table's metadata."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def open_metadata(location: str) -> TableMetadata | None:
 
 
 def newest_version(location: str) -> int | None:
-    """Return the version that ``open_metadata`` would open, None if there is none; one listing."""
+    """Return the newest version, None if there is none; this costs one listing."""
     return max(metadata_chain(storage_for(location)).listed(), default=None)
 
 
 def metadata_chain(storage: Storage) -> ManifestLog:
-    """Return the chain of versions in a store of one table's metadata."""
+    """Return the manifest log of a store of one table's metadata."""
     return ArtefactStore(storage).chain(ARTEFACT, CURRENT)
 
 
@@ -45,7 +45,7 @@ def read_metadata(storage: Storage) -> TableMetadata | None:
 
 
 def existing_metadata(storage: Storage) -> TableMetadata:
-    """Return the newest metadata in the store; SourceError if there is none."""
+    """Return the newest metadata in the store; raise SourceError if there is none."""
     metadata = read_metadata(storage)
     if metadata is None:
         raise SourceError(
@@ -56,9 +56,9 @@ def existing_metadata(storage: Storage) -> TableMetadata:
 
 
 def understood_indexes(specifications: Iterable[str]) -> tuple[tuple[SkippingIndex, ...], dict[str, str]]:
-    """Return the indexes whose types are known in this process and can be made, and why the others are not.
+    """Parse specifications; return the indexes, and why others cannot be made in this process.
 
-    One of the others may be of a type of a user's own, whose module is not loaded here or has a fault.
+    The module of a user's index type may not be loaded, or have a fault.
     """
     found, why_not = [], {}
     for specification in specifications:

@@ -1,4 +1,4 @@
-"""Brings the metadata of a table into one segment: without dead rows, by path, so that it is read fast."""
+"""Compact the metadata of a table into one segment without dead rows, sorted by path."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ log = logging.getLogger("starskip.skipping")
 
 
 def optimize_metadata(storage: Storage, commit: Commit) -> int | None:
-    """Publish one segment in the place of all; return the version, None if there is nothing to gain.
+    """Publish one segment in place of all; return the version, None if there is nothing to compact.
 
-    One group of columns is held in memory at a time. Rows that another writer has removed meanwhile stay
-    removed, and segments that came meanwhile stay. Raises SourceError if there is no metadata.
+    One group of columns is in memory at a time. Rows that another writer removes meanwhile stay removed, and
+    segments that are added meanwhile stay. Raises SourceError if there is no metadata.
     """
     for attempt in range(_ATTEMPTS):
         aside = ArtefactStore(storage).staged_write(ARTEFACT, CURRENT)
@@ -96,7 +96,7 @@ def _optimize(aside: StagedWrite, metadata: TableMetadata, commit: Commit) -> Ma
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """Where rows that were alive when they were read are now, by segment in the order of its live rows."""
+    """New positions of the rows that were live when they were read, by segment."""
 
     live: Mapping[str, Positions]
     places: Mapping[str, Positions]
@@ -123,9 +123,9 @@ class _Places:
 def _written(
     aside: StagedWrite, metadata: TableMetadata, index: str, order: pa.Array
 ) -> tuple[DataFile, ...] | None:
-    """Return the files of an index's rows of all segments, None where they cannot be merged.
+    """Write an index's rows of all segments as one file, None if they cannot be merged.
 
-    An index type of a user's own that gives other columns than it did leaves the others as they are.
+    If a user's index type has changed its columns, that index alone is left out.
     """
     of = next((files for s in metadata.segments.values() if (files := s.groups.get(index))), ())
     if not of:

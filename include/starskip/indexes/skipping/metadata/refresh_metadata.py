@@ -1,4 +1,4 @@
-"""One create or refresh: list, plan, collect, compare again, publish; anew where another came first."""
+"""Create or refresh metadata: list, plan, collect, compare again, publish; retry after a conflict."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from starskip.storage.store_clock import store_clock
 ATTEMPTS = 5
 _TICK_MS = 20
 _MOST_DAMAGED = 20
-"""So often all is collected again without damaged files, of which an engine may find one at a time."""
+"""Passes without damaged files, of which an engine may find one at a time."""
 _DAMAGED_TOLD = 10
 log = logging.getLogger("starskip.skipping")
 
@@ -44,31 +44,32 @@ class TableReader(Protocol):
 
     @property
     def source(self) -> TableSource:
-        """What the table is read as."""
+        """The table and the way it is read."""
         ...
 
     def list_files(self, *, anew: bool, clock_behind_ms: int) -> TableFiles:
-        """List the files; what the engine has listed a moment ago may serve unless ``anew``.
+        """List the files; unless ``anew``, a recent listing of the engine may be reused.
 
         ``clock_behind_ms``: how far the clock that stamps files is behind the engine's.
         """
         ...
 
     def collect(self, order: CollectOrder, aside: StagedWrite) -> Collection:
-        """Collect of files of the last listing.
+        """Collect from files of the last listing.
 
-        Raises PlanOvertaken if some are gone, DamagedFiles for as many as are found that cannot be read.
+        Raises PlanOvertaken if some are gone, and DamagedFiles for those that cannot be read, as many as are
+        known.
         """
         ...
 
     def changed_files(self, chosen: Mask) -> pa.Array:
-        """Return those of the chosen files of the last listing that are others now, or gone."""
+        """Return the chosen files of the last listing that have changed or are gone."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """``now`` is the time by this machine, with a zone; ``wait`` lets seconds pass."""
+    """``now`` returns this machine's time with a zone; ``wait`` sleeps for seconds."""
 
     now: Callable[[], datetime]
     wait: Callable[[float], None]
@@ -76,11 +77,10 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """What a create or refresh did; ``location`` is that of the metadata, ``version`` the one there is now.
+    """Result of a create or refresh: ``location`` of the metadata, ``version`` after it, and counts of files.
 
-    ``changed_meanwhile``: files that changed while they were read, so that nothing is known of them yet.
-    ``damaged_files``: paths of those that cannot be read; nothing is known of them, and they are tried again
-    by the next refresh.
+    ``changed_meanwhile``: files that changed while they were read, of which nothing is known yet.
+    ``damaged_files``: paths of files that cannot be read; the next refresh tries them again.
     """
 
     location: str
@@ -94,7 +94,7 @@ class Refreshed:
     indexes: tuple[str, ...]
     damaged_files: tuple[str, ...] = ()
     failed_indexes: Mapping[str, str] = field(default_factory=dict)
-    """Reasons why indexes were left out, by specification; they know nothing of new or changed files."""
+    """Reasons why indexes were left out, by specification; they do not cover new or changed files."""
 
 
 def refresh_metadata(
@@ -107,14 +107,12 @@ def refresh_metadata(
     in_full: bool = False,
     failed: Mapping[str, str] = MappingProxyType({}),
 ) -> Refreshed:
-    """Bring metadata up to date, with the indexes that are ``created`` beside those it has.
+    """Bring metadata up to date, and add the indexes ``created`` to the existing ones.
 
-    ``failed``: why active indexes are to be left out, by specification; those that are not understood in
-    this process are left out, too.
-
-    Files that were written within the last two seconds are waited for, once: later they could not be told
-    from another version of themselves. A damaged file is warned of and left out, unless all are. Raises
-    StarskipError; what was there before stays then.
+    ``failed``: by specification, why active indexes are to be left out; indexes of unavailable types are left
+    out, too. If files were written within the last two seconds, the listing is repeated once after that time:
+    later versions of them could not be distinguished. A damaged file is left out with a warning, unless all
+    files are damaged. Raises StarskipError; the former metadata stays then.
     """
     for attempt in range(ATTEMPTS):
         try:
@@ -171,7 +169,7 @@ def _attempt(
         len(listing.paths),
         int(np.count_nonzero(chosen)),
         plan.unchanged_files,
-        # Of what the plan left out it holds that it is not there any more.
+        # The plan counts the files that it left out as gone.
         max(plan.gone_files - _known_files(damaged, metadata), 0),
         len(changed),
         plan.in_full,
@@ -183,7 +181,7 @@ def _attempt(
 
 @dataclass(frozen=True, slots=True)
 class _Collected:
-    """``damaged``: why files were left out of the plan, by path."""
+    """``damaged``: by path, why files were left out of the plan."""
 
     plan: RefreshPlan
     aside: StagedWrite
@@ -199,9 +197,9 @@ def _collect_readable(
     *,
     is_first: bool,
 ) -> _Collected:
-    """Collect what is planned of the files that can be read; raises DamagedFiles if none can, or too few.
+    """Collect from the files that can be read; raise DamagedFiles if none can, or too few.
 
-    What an earlier pass has written stays aside, where a vacuum finds it.
+    Files of an earlier pass stay staged, where a vacuum finds them.
     """
     damaged: dict[str, str] = {}
     passes = 0
@@ -233,7 +231,7 @@ def _warn(damaged: Mapping[str, str]) -> None:
 
 
 def _until_settled_ms(listing: TableFiles) -> int:
-    # A file of the future is not waited for.
+    # Files with a time in the future are not waited for.
     young = listing.modified_ms[~listing.trusted & (listing.modified_ms <= listing.observed_ms + RACY_MS)]
     return int(young.max()) + RACY_MS - listing.observed_ms + _TICK_MS if len(young) else 0
 

@@ -1,4 +1,4 @@
-"""What has to be done to bring metadata up to date: the files to collect, and the rows that are dead."""
+"""Plan a refresh: the files to collect, and the rows of metadata that are dead."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from starskip.indexes.skipping.skipping_index import SkippingIndex
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """Columns of further indexes for segments that are there already."""
+    """Columns of further indexes for existing segments."""
 
     segments: tuple[str, ...]
     order: CollectOrder
@@ -29,11 +29,11 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class RefreshPlan:
-    """What a create or refresh does to the metadata that it has seen.
+    """The changes of a create or refresh to the metadata that it has read.
 
-    ``known``: the segments that it has seen, which go if ``in_full``. ``removed``: their rows that are dead
-    from now on, and ``dead`` the same files by path, size_bytes and modified_ms. ``fresh``: the files that
-    get a segment of their own. ``creates``: specifications that become active.
+    ``known``: the segments that were read, which are dropped if ``in_full``. ``removed``: their rows that are
+    dead, and ``dead`` the same files by path, size_bytes and modified_ms. ``fresh``: the files of the new
+    segment. ``creates``: specifications that become active.
     """
 
     source: TableSource
@@ -49,12 +49,12 @@ class RefreshPlan:
 
     @property
     def is_nothing(self) -> bool:
-        """Whether there is nothing to do."""
+        """Whether nothing is to be changed."""
         return not (self.in_full or self.creates or self.removed or self.patches or len(self.fresh.files))
 
     @property
     def orders(self) -> tuple[CollectOrder, ...]:
-        """What is to be collected: of the fresh files, then of each patch."""
+        """The orders: of the fresh files, then of each patch."""
         return (self.fresh, *(patch.order for patch in self.patches))
 
 
@@ -67,11 +67,11 @@ def plan_refresh(
     creates: Sequence[str] = (),
     in_full: bool = False,
 ) -> RefreshPlan:
-    """Compare the files that are there with the metadata; whole columns, no work per file.
+    """Compare a listing with the metadata, by whole columns.
 
-    ``indexes``: those that shall be active, the ones that are created now among them. Files are collected
-    that are new, changed, or were too young to be told from a later version of themselves. Metadata of
-    another source counts for nothing.
+    ``indexes``: those to be active, new ones included. Files are collected that are new, changed, or were too
+    young when they were listed to be distinguished from a later version. Metadata of another source is
+    dropped.
     """
     in_full = in_full or (metadata is not None and metadata.source.generation != source.generation)
     known = frozenset(metadata.state.segments) if metadata else frozenset()
@@ -111,7 +111,7 @@ def plan_refresh(
 
 
 def _fresh(listing: TableFiles, positions: Positions, indexes: Sequence[SkippingIndex]) -> CollectOrder:
-    # By path, so that a part of a table that is written together lies together.
+    # By path, so that files that were written together are adjacent.
     files = listing.at(positions).sort_by("path")
     return CollectOrder(tuple(indexes), files, (len(files),), with_files=True)
 
@@ -139,7 +139,7 @@ def _identities(metadata: TableMetadata | None, positions: Positions) -> pa.Tabl
 
 
 def _patches(metadata: TableMetadata, indexes: Sequence[SkippingIndex], stays: Mask) -> tuple[Patch, ...]:
-    """Return what is missing of segments that were written when there were fewer indexes."""
+    """Return the columns that segments lack, because they were written with fewer indexes."""
     lacking: dict[tuple[SkippingIndex, ...], list[str]] = {}
     for name, segment in metadata.segments.items():
         missing = tuple(index for index in indexes if index.specification not in segment.groups)

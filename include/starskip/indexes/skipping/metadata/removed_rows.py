@@ -1,4 +1,4 @@
-"""Which rows of segments are dead: of files that are gone, or that were collected again."""
+"""The dead rows of segments: of files that are gone, or were collected again."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Positions = npt.NDArray[np.int64]
 
 
 def live_rows(storage: Storage, segments: Mapping[str, Segment]) -> Mapping[str, Positions | None]:
-    """Return by segment the positions of its rows that are alive, None for all of them.
+    """Return by segment the positions of its live rows, None if all are live.
 
-    That rows of a segment which is no more were removed says nothing.
+    Removed rows of a segment that no longer exists have no effect.
     """
     files = [file for segment in segments.values() for file in segment.removed]
     if not files:
@@ -40,7 +40,7 @@ def live_rows(storage: Storage, segments: Mapping[str, Segment]) -> Mapping[str,
 
 
 def removed_table(rows: Mapping[str, Positions]) -> pa.Table:
-    """Return the rows to be written for positions by segment."""
+    """Return the table to be written for dead positions by segment."""
     tables = [
         pa.table({"segment": pa.repeat(name, len(positions)), "position": positions}, schema=REMOVED_SCHEMA)
         for name, positions in rows.items()

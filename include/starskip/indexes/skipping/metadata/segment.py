@@ -1,4 +1,4 @@
-"""A segment: files that were collected together, and their metadata as one group of columns an index."""
+"""A segment: files that were collected together, with one group of columns for each index."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from starskip.storage.manifest import DataFile, Part
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """``rows``: one a file, the same ones in ``files`` and in each of ``groups``, by specification.
+    """``rows``: one for each file, the same in ``files`` and in each of ``groups`` (by specification).
 
-    Rows stay where they are: that one is dead is told by ``removed`` of this segment or of a later one.
-    ``generation`` is that of the TableSource which was read.
+    Rows are never rewritten: ``removed``, of this segment or a later one, lists dead rows. ``generation`` is
+    that of the TableSource that was read.
     """
 
     rows: int
@@ -24,7 +24,7 @@ class Segment:
     removed: tuple[DataFile, ...] = ()
 
     def to_part(self) -> Part:
-        """Return the segment as a manifest has it."""
+        """Return the segment as a part of a manifest."""
         names: list[DataFile] = []
 
         def kept(files: tuple[DataFile, ...]) -> list[int]:
@@ -42,7 +42,7 @@ class Segment:
 
     @classmethod
     def from_part(cls, part: Part) -> Self:
-        """Return the segment that ``to_part`` wrote."""
+        """Return the segment of a part that ``to_part`` wrote."""
         of = part.properties
 
         def named(positions: list[int]) -> tuple[DataFile, ...]:

@@ -1,4 +1,4 @@
-"""The files of a table as an engine listed them, as whole columns."""
+"""The files of a table as an engine listed them, in columns."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ RACY_MS = RACY_NS // 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class TableFiles:
-    """``paths`` as Hadoop writes them, each once; ``observed_ms``: a time before the listing began.
+    """Distinct ``paths`` as Hadoop writes them; ``observed_ms``: a time before the listing began.
 
-    It is told by the clock that stamps the files, or an earlier one.
+    ``observed_ms`` is by the clock that stamps the files, or earlier.
     """
 
     paths: pa.Array
@@ -30,11 +30,11 @@ class TableFiles:
 
     @property
     def trusted(self) -> npt.NDArray[np.bool_]:
-        """Which files a later change of would show (files.file_identity.is_racy)."""
+        """The files whose later changes will show in size or time (files.file_identity.is_racy)."""
         return self.modified_ms <= self.observed_ms - RACY_MS
 
     def without(self, paths: Collection[str]) -> TableFiles:
-        """Return the listing of the other files."""
+        """Return the listing without some paths."""
         if not paths:
             return self
         kept = pc.invert(pc.is_in(self.paths, value_set=pa.array(list(paths), self.paths.type)))
@@ -42,7 +42,7 @@ class TableFiles:
         return TableFiles(self.paths.filter(kept), self.sizes[mask], self.modified_ms[mask], self.observed_ms)
 
     def at(self, positions: npt.NDArray[np.int64]) -> pa.Table:
-        """Return some of the files as the columns that metadata keeps, but for ``rows``."""
+        """Return some files as the columns of the metadata, without ``rows``."""
         return pa.table(
             {
                 "path": self.paths.take(pa.array(positions)),
@@ -54,10 +54,10 @@ class TableFiles:
 
 
 class DamagedFiles(SourceError):
-    """Files of a listing that cannot be read while the store can; ``reasons`` by path."""
+    """Files that cannot be read although the store can; ``reasons`` by path."""
 
     def __init__(self, reasons: Mapping[str, str]) -> None:
-        """Name the first of them, and tell how many there are."""
+        """Name the first file and the number of others."""
         first = min(reasons)
         others = f"; nor can {len(reasons) - 1:,} more" if len(reasons) > 1 else ""
         super().__init__(f"{printable(first)}: cannot be read: {reasons[first]}{others}", source=first)

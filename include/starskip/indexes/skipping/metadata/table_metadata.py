@@ -1,4 +1,4 @@
-"""One version of a table's metadata as whole columns, read when they are asked for."""
+"""One version of a table's metadata, in columns that are read on demand."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.storage.storage import Storage
 
 COLUMNS = ColumnCache(1 << 30)
-"""Of a process: with a million files some twenty columns of bounds."""
+"""The cache of this process; with a million files it holds some twenty columns of bounds."""
 
 _ROWS_EACH = 64
 
 
 class TableMetadata:
-    """Implements FileMetadata; segments follow one another, without their dead rows.
+    """Implements FileMetadata; segments follow one another without their dead rows.
 
-    Columns can be read for the vacuum's grace after a newer version came.
+    After a newer version is published, columns can be read for the grace time of the vacuum.
     """
 
     def __init__(
@@ -46,9 +46,9 @@ class TableMetadata:
         *,
         not_understood: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Keep what the manifest says; ``indexes`` are the active ones that are understood here.
+        """Take the state of a manifest; ``indexes`` are the active ones of available types.
 
-        ``not_understood``: why the other active ones are not, by specification.
+        ``not_understood``: by specification, why the other active ones are unavailable.
         """
         self.version = version
         self.state = state
@@ -59,17 +59,17 @@ class TableMetadata:
 
     @property
     def source(self) -> TableSource:
-        """The table as it was when the metadata was collected."""
+        """The table and the way it was read when the metadata was collected."""
         return self.state.source
 
     @cached_property
     def segments(self) -> Mapping[str, Segment]:
-        """The segments that count, in the order of their rows."""
+        """The current segments, in the order of their rows."""
         return self.state.current
 
     @cached_property
     def live(self) -> Mapping[str, Positions | None]:
-        """The live positions by segment, None for all."""
+        """The live positions by segment, None if all are live."""
         return live_rows(self.storage, self.segments)
 
     @cached_property
@@ -82,7 +82,7 @@ class TableMetadata:
 
     @cached_property
     def row_slices(self) -> Mapping[str, slice]:
-        """Where the live rows of each segment are among all."""
+        """The slice of each segment's live rows in the columns."""
         ends = accumulate(self.row_counts.values())
         return {
             name: slice(end - rows, end)
@@ -106,31 +106,31 @@ class TableMetadata:
 
     @cached_property
     def modified_ms(self) -> npt.NDArray[np.int64]:
-        """The files' times of modification, in milliseconds since the epoch."""
+        """The files' modification times in milliseconds since the epoch."""
         return _numbers(self._of_files["modified_ms"])
 
     @cached_property
     def rows(self) -> pa.Array:
-        """The files' numbers of rows, null where it is not known."""
+        """The files' numbers of rows, null if unknown."""
         return self._of_files["rows"]
 
     @property
     def total_rows(self) -> int | None:
-        """The number of all files' rows, None where it is not known of each."""
+        """The number of rows of all files, None if any is unknown."""
         return None if self.rows.null_count else pc.sum(self.rows, min_count=0).as_py()
 
     @cached_property
     def trusted(self) -> Mask:
-        """Which files' later changes would show in size or time."""
+        """The files whose later changes will show in size or time."""
         trusted: Mask = self._of_files["trusted"].to_numpy(zero_copy_only=False).astype(np.bool_)
         return trusted
 
     def files_known(self, index: str) -> int:
-        """Return the number of files of which there is metadata of an index, whatever that says."""
+        """Return the number of files that an index covers."""
         return sum(self.row_counts[of] for of, segment in self.segments.items() if index in segment.groups)
 
     def size_bytes(self, index: str) -> int:
-        """Return the size of an index's metadata, removed rows with it."""
+        """Return the size of an index's metadata, dead rows included."""
         groups = (segment.groups.get(index, ()) for segment in self.segments.values())
         return sum(file.size_bytes for files in groups for file in files)
 
@@ -147,7 +147,7 @@ class TableMetadata:
         return joined(read_columns(self.storage, files, [name]), name) if files else None
 
     def _joined(self, read: Callable[[str], pa.Array | None], kind: pa.DataType | None = None) -> pa.Array:
-        """Return the live rows of all segments; where one has none, they are null (``kind`` if none has)."""
+        """Return the live rows of all segments; a segment without the column gives nulls."""
         read_of = {name: read(name) for name in self.live}
         kind = next((column.type for column in read_of.values() if column is not None), kind or pa.null())
         found = []
@@ -165,12 +165,12 @@ class TableMetadata:
 
     @cached_property
     def identity(self) -> tuple[str, ...]:
-        """What tells it from metadata of the same version in a store that was removed and made again."""
+        """Distinguishes metadata of the same version after the store was removed and made again."""
         return tuple(self.segments)
 
     @property
     def _of_files(self) -> pa.RecordBatch:
-        # Not kept here but with the columns: what was planned holds on to old versions, and paths are long.
+        # Cached with the columns, not here: plans reference old versions, and paths are long.
         return self._kept(FILES, "", self._read_files)
 
     def _read_files(self) -> pa.RecordBatch:
@@ -188,7 +188,7 @@ class TableMetadata:
 
 
 def _taken(column: pa.Array, positions: Positions) -> list[pa.Array]:
-    """Return the rows at rising positions, in whole pieces where most of them are alive."""
+    """Take rows at rising positions, as slices where most rows are live."""
     ends = np.flatnonzero(np.diff(positions) != 1)
     if len(ends) * _ROWS_EACH > len(positions):
         return [column.take(pa.array(positions))]

@@ -1,4 +1,4 @@
-"""What a table of files was when its metadata was collected; metadata of another one is not trusted."""
+"""The table that metadata was collected of, and the way it was read; metadata of another one is not used."""
 
 from __future__ import annotations
 
@@ -11,32 +11,34 @@ from typing import Any, Self
 
 @dataclass(frozen=True, slots=True)
 class TableSource:
-    """``path`` as Hadoop writes it; ``fingerprint``: all that may make other values of the same bytes.
+    """The path, format and reading of a table.
 
-    ``options`` are those of the reader, by which the table is read again at a refresh.
+    ``path`` as Hadoop writes it. ``read_signature``: every setting, option and schema on which the values
+    that are read from the same bytes depend. ``options`` are those of the reader, with which a refresh reads
+    the table again.
     """
 
     path: str
     file_format: str
-    fingerprint: Mapping[str, str]
+    read_signature: Mapping[str, str]
     options: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def generation(self) -> str:
-        """A name that is another one for another fingerprint."""
-        text = json.dumps([self.path, self.file_format, dict(self.fingerprint)], sort_keys=True)
+        """A digest that differs for every other path, format or read signature."""
+        text = json.dumps([self.path, self.file_format, dict(self.read_signature)], sort_keys=True)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
     def to_document(self) -> dict[str, Any]:
-        """Return the source as plain JSON."""
+        """Return the source as a JSON document."""
         return {
             "path": self.path,
             "file_format": self.file_format,
-            "fingerprint": dict(self.fingerprint),
+            "fingerprint": dict(self.read_signature),
             "options": dict(self.options),
         }
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Self:
-        """Return the source that ``to_document`` wrote."""
+        """Return the source of a document that ``to_document`` made."""
         return cls(document["path"], document["file_format"], document["fingerprint"], document["options"])

@@ -1,4 +1,4 @@
-"""What one version of a table's metadata consists of, as a value and as the parts of a manifest."""
+"""The state of one version of a table's metadata, as a value and as the parts of a manifest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from starskip.storage.manifest import Part
 
 ARTEFACT = "skipping"
 CURRENT = "current"
-"""In the place of a night: metadata is of the table as it is."""
+"""Stands for the night in the key of the manifest log: metadata is of the present table."""
 FORMAT_VERSION = 1
 _TABLE = "table"
 _SEGMENT = "segment/"
@@ -21,7 +21,7 @@ _SEGMENT = "segment/"
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """``indexes``: whether each is active, by specification; others were deleted, and may come back."""
+    """``indexes``: by specification, whether each is active; deleted ones may be restored."""
 
     source: TableSource
     indexes: Mapping[str, bool]
@@ -34,7 +34,7 @@ class TableState:
 
     @property
     def current(self) -> Mapping[str, Segment]:
-        """The segments that were read of the same source; others are as if there were none."""
+        """The segments of the present source; others do not count."""
         generation = self.source.generation
         return {name: segment for name, segment in self.segments.items() if segment.generation == generation}
 
@@ -50,9 +50,9 @@ class TableState:
 
     @classmethod
     def from_parts(cls, parts: Mapping[str, Part]) -> Self | None:
-        """Return what ``to_parts`` wrote, None where nothing was ever created.
+        """Return the state of the parts that ``to_parts`` wrote, None if nothing was ever created.
 
-        Raises StorageError for metadata of another version of Starskip.
+        Raises StorageError for metadata of another format version.
         """
         if _TABLE not in parts:
             return None

@@ -1,4 +1,4 @@
-"""Removes for good what was deleted, and the files that no version needs any more."""
+"""Remove deleted indexes for good, and the files that no version needs."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from starskip.storage.vacuum import VacuumReport, vacuum
 
 
 def vacuum_metadata(storage: Storage, commit: Commit, *, now: datetime, grace: timedelta) -> VacuumReport:
-    """Take deleted indexes out of the metadata, then remove files that nobody can need.
+    """Drop deleted indexes from the metadata, then remove unneeded files.
 
-    Readers and writers are safe for ``grace`` (see artefacts.vacuum); ``now`` is the store's own time.
+    Readers and writers are safe for ``grace`` (see storage.vacuum); ``now`` is the store's time.
     """
     chain = metadata_chain(storage)
     newest = chain.latest()

@@ -1,4 +1,4 @@
-"""Where metadata is collected, it is written: executors do, and hand back messages."""
+"""Write collected metadata to the store, on the executors, and return messages to the driver."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import accumulate
 import numpy as np
 import pyarrow as pa
 
-from starskip.indexes.skipping.metadata.collect_order import FILES, Receipt
+from starskip.indexes.skipping.metadata.collect_order import FILES, CommitMessage
 from starskip.indexes.skipping.metadata.metadata_files import write_files, write_rows
 from starskip.storage.staged_write import BYTES_PER_FILE, StagedWrite
 
@@ -21,10 +21,10 @@ def write_collected(
     found: Iterable[tuple[int, Groups]],
     *,
     bytes_per_file: int = BYTES_PER_FILE,
-) -> Iterator[Receipt]:
-    """Write groups of columns and yield what was written; see CollectOrder.
+) -> Iterator[CommitMessage]:
+    """Write groups of columns and yield the messages of the files; see CollectOrder.
 
-    ``found``: rows that follow one another, with the position of the first; some ``bytes_per_file`` are held.
+    ``found``: consecutive rows, with the position of the first; up to ``bytes_per_file`` are held in memory.
     """
     ends = list(accumulate(row_counts))
     held: list[tuple[int, Groups]] = []
@@ -54,12 +54,14 @@ def _cut(start: int, groups: Groups, ends: Sequence[int]) -> Iterator[tuple[int,
         at = end
 
 
-def _write(aside: StagedWrite, ends: Sequence[int], held: Sequence[tuple[int, Groups]]) -> Iterator[Receipt]:
+def _write(
+    aside: StagedWrite, ends: Sequence[int], held: Sequence[tuple[int, Groups]]
+) -> Iterator[CommitMessage]:
     first = held[0][0]
     for group in held[0][1]:
         position = first
         rows = pa.concat_tables([tables[group] for _, tables in held])
         written = write_files(aside, rows) if group == FILES else write_rows(aside, group, rows)
         for file in written:
-            yield Receipt(_segment(ends, first), group, position, file)
+            yield CommitMessage(_segment(ends, first), group, position, file)
             position += file.rows or 0

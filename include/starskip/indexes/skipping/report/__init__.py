@@ -1,1 +1,1 @@
-"""The skipping indexes' section of the report."""
+"""The section of the report on a table's skipping indexes."""

@@ -1,1 +1,1 @@
-"""A lake table's workload: the predicates of logged Spark queries, by shape (design.md, "The night")."""
+"""The workload of lake tables: the predicates of logged Spark queries, by shape."""

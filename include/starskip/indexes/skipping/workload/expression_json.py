@@ -1,11 +1,11 @@
-"""Predicates as JSON, the words of our own events and of the stored workload.
+"""Predicates as JSON, for JSON events and the stored workload.
 
     {"call": "And", "arguments": [{"call": "EqualTo", "arguments": [{"column": ["a", "b"], "type": "bigint"},
      {"literal": 5, "type": "bigint"}]}, {"call": "In", "arguments": [{"column": ["d"], "type": "date"},
      {"literals": ["1994-01-01"], "type": "date", "has_null": true}]}]}
 
-Dates and decimals are texts, timestamps microseconds since the epoch, floating point numbers Python's texts
-of them, bytes base64; null is null. A literal of another type (arrays, intervals) becomes the call
+Dates and decimals are strings, timestamps microseconds since the epoch, floating-point numbers Python's
+strings of them, bytes base64; null is null. A literal of another type (array, interval) becomes the call
 ``Unknown``.
 """
 
@@ -21,7 +21,7 @@ from starskip.indexes.skipping.expression import Call, Column, Expression, Liter
 from starskip.indexes.skipping.workload.literal_text import json_value, value_of_json
 
 UNKNOWN = Call("Unknown")
-"""What nobody labels: a part of a predicate whose meaning is not known."""
+"""A part of a predicate whose meaning is unknown; no index labels it."""
 MAX_DEPTH = 200
 _NAMES = {
     "int8": "tinyint",
@@ -40,14 +40,14 @@ _NAMES = {
 
 
 def expression_json(expression: Expression) -> str:
-    """Return the expression as one line of JSON; ``expression_of`` reads it back."""
+    """Return the expression as one line of JSON; ``expression_of`` is the inverse."""
     return json.dumps(
         _document(expression, MAX_DEPTH), separators=(",", ":"), ensure_ascii=False, allow_nan=False
     )
 
 
 def expression_of(text: str) -> Expression:
-    """Return the expression of a line of JSON; ValueError for what is none, or is nested over 200 deep."""
+    """Parse a line of JSON; raise ValueError for an invalid one, or one nested over 200 deep."""
     try:
         return _expression(json.loads(text), MAX_DEPTH)
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -73,7 +73,7 @@ def _document(expression: Expression, depth: int) -> dict[str, Any]:
 
 
 def type_name(kind: pa.DataType) -> str | None:
-    """Return Spark's name of a literal's Arrow type, None for a type that has no literals here."""
+    """Return Spark's name of a literal's Arrow type, None for a type without literals here."""
     if pa.types.is_decimal128(kind):
         return f"decimal({kind.precision},{kind.scale})"
     return _NAMES.get(str(kind))

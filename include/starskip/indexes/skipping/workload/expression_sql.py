@@ -1,8 +1,8 @@
-"""A predicate as Spark SQL, to be asked again of the table.
+"""Write a predicate as Spark SQL, to run it against the table.
 
-Predicates come from logs that anyone can write into. Each value becomes a literal of its type in which
-nothing but plain letters stands as it is, since Spark puts settings and environment variables in the place
-of ``${env:NAME}``, within texts, too. Of functions, those are left out that reach beyond the row.
+Predicates come from logs that anyone can write into. Every literal is written with its type, and characters
+other than plain ones are escaped, since Spark substitutes ``${env:NAME}`` even within string literals.
+Functions that reach beyond the row are refused.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from starskip.indexes.skipping.workload.predicate_shape import SIGNS
 MOST_CHARACTERS = 1 << 20
 REASON = "predicate_not_askable"
 _MOST_WILDCARDS = 10
-"""Of a LIKE, which Spark evaluates by trying: each one may multiply its steps by a text's length."""
+"""Wildcards of a LIKE: Spark backtracks, and each may multiply the steps by the text's length."""
 _FUNCTION = re.compile(r"(?:udf:)?([A-Za-z_][A-Za-z0-9_]{0,199})")
 _ODD = re.compile(r"[^A-Za-z0-9 _.,:;/+*%()&@!?#<>=|~^\[\]-]")
 _BEYOND_THE_ROW = frozenset(
     {
-        # They call methods of Java's by name.
+        # They call Java methods by name.
         "callmethodviareflection",
         "java_method",
         "reflect",
         "try_reflect",
-        # They depend on where a row is, or on chance.
+        # They depend on a row's position, or on chance.
         "input_file_block_length",
         "input_file_block_start",
         "input_file_name",
@@ -46,7 +46,7 @@ _BEYOND_THE_ROW = frozenset(
         "sparkpartitionid",
         "uniform",
         "uuid",
-        # They make as much out of nothing as they are told to.
+        # They produce output of any size.
         "array_repeat",
         "arrayrepeat",
         "lpad",
@@ -59,20 +59,20 @@ _BEYOND_THE_ROW = frozenset(
     }
 )
 _PATTERNS = ("regexp", "rlike", "xpath")
-"""Names that begin or end so take a pattern that may be made to take for ever."""
+"""Functions whose names begin or end so take a pattern that may run for ever."""
 _UNKNOWN_PARTS = frozenset({"Unknown", "Cast"})
 _EPOCH_NTZ = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
 
 
 def expression_sql(expression: Expression) -> str:
-    """Return the SQL of a predicate; UnsupportedQuery for one with parts that are unknown or not run."""
+    """Return the SQL of a predicate; raise UnsupportedQuery for unknown or refused parts."""
     writer = _Writer()
     writer.write(expression, MAX_DEPTH)
     return "".join(writer.pieces)
 
 
 def column_sql(path: tuple[str, ...]) -> str:
-    """Return a column's path as SQL has it; UnsupportedQuery for a name that no query should hold."""
+    """Return the SQL of a column path; raise UnsupportedQuery for a name that may not be in a query."""
     for part in path:
         if not part or not part.isprintable() or "${" in part:
             raise _unsupported(f"the column {printable('.'.join(path), 100)!r} has no name that can be asked")
@@ -137,7 +137,7 @@ class _Writer:
         if not isinstance(values, LiteralSet):
             raise _unsupported("an IN has no set of values")
         if not len(values.values) and not values.has_null:
-            # SQL has no empty list; nothing is among none.
+            # SQL has no empty list; IN of none is false.
             self._add("FALSE")
             return
         self._add("(")
@@ -176,7 +176,7 @@ class _Writer:
 
 
 def _legs(chain: Call) -> tuple[Expression, ...]:
-    """Return what is AND-ed or OR-ed, however it is nested, so that a chain is not deep."""
+    """Flatten a chain of AND or OR, so that a long chain is not deep."""
     found: list[Expression] = []
     waiting: list[Expression] = [chain]
     while waiting:
@@ -207,7 +207,7 @@ def _function(name: str) -> str:
 
 
 def _literal(value: pa.Scalar) -> str:
-    """Return a value with its type, the same one whatever the session's settings are."""
+    """Return a literal with its type, independent of the session's settings."""
     kind = value.type
     name = type_name(kind)
     if name is None:

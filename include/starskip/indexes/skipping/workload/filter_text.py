@@ -1,9 +1,9 @@
-"""Catalyst's text of filters read back as expressions: ``isnotnull(a#1), (a#1 >= 5), s#2 IN (x,y)``.
+"""Parse Catalyst's text of filters into expressions: ``isnotnull(a#1), (a#1 >= 5), s#2 IN (x,y)``.
 
-The form is that of ``Expression.toString`` in Spark 4.2. It was made for people: texts stand in it without
-quotes, so that a literal which looks like syntax can be mistaken; of several ways to read a filter the one
-of the shortest literals is taken. What cannot be read becomes ``Unknown``, which no index labels. This is
-enough to choose indexes by, and never to skip by.
+The form is that of ``Expression.toString`` in Spark 4.1 and 4.2. It is made for people: strings have no
+quotes, so a literal may look like syntax. Of several readings the one with the shortest literals is taken.
+Parts that cannot be parsed become ``Unknown``, which no index labels. That suffices to choose indexes, and is
+never used to skip files.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _OPERATORS = {
 }
 _FUNCTIONS = {"isnotnull": "IsNotNull", "isnull": "IsNull"}
 _OF_TEXTS = frozenset({"StartsWith", "EndsWith", "Contains"})
-"""Functions of a column and a text, which may hold commas."""
+"""Functions of a column and a text that may contain commas."""
 _ATTRIBUTE = re.compile(r"([^\s#(),]{1,300})#\d{1,18}L?((?:\.[^\s#(),.]{1,300}){0,20})")
 _CALL = re.compile(r"([A-Za-z_]\w{0,200})\(")
 _INFIX = re.compile(r" (=|<=>|<=|<|>=|>|AND|OR|\+|-|\*|/|%) ")
@@ -45,17 +45,17 @@ _AFTER_PATTERN = re.compile(r" (?:AND|OR) |\)")
 _ESCAPE = re.compile(r"(.*) ESCAPE '(.)'", re.DOTALL)
 _MAX_DEPTH = 60
 _MAX_STEPS = 100_000
-"""For one text: what is not read by then is unknown."""
+"""Steps for one text; the rest is unknown."""
 _STEP_CHARACTERS = 100
-"""Of a list of values that are read in a step."""
+"""Characters of a list of values that count as a step."""
 _LONGEST_PATTERN = 2_000
 EVERYTHING = Literal(pa.scalar(True))
-"""What a scan asks for that has no filter."""
+"""The predicate of a scan without filters."""
 _Found = Iterator[tuple[Expression, int]]
 
 
 def filter_expression(texts: tuple[str, ...], types: Mapping[tuple[str, ...], str]) -> Expression:
-    """Return the AND of a scan's filters, true if it has none; ``types``: of columns and fields by path."""
+    """Return the AND of a scan's filters, true without any; ``types``: of columns and fields by path."""
     conjuncts = [each for text in texts for each in _Reader(text, types).conjuncts()]
     if len(conjuncts) > 1:
         return Call("And", tuple(conjuncts))
@@ -63,7 +63,7 @@ def filter_expression(texts: tuple[str, ...], types: Mapping[tuple[str, ...], st
 
 
 class _Reader:
-    """Reads one text; every method yields what may stand at a position, and where it ends."""
+    """A backtracking parser of one text; each method yields the readings at a position, with their ends."""
 
     __slots__ = ("_steps", "_text", "_types")
 

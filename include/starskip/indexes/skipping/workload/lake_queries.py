@@ -1,8 +1,7 @@
-"""The workload of lake tables: scans of logged queries by the shape of their predicates.
+"""Aggregate the scans of logged queries of lake tables by the shape of their predicates.
 
-``lake_queries`` is the map over one log, ``merged_lake_queries`` the merge (design.md, "One core, two ways to
-run it"). Of a shape's predicates those of the smallest hashes are kept, an even sample that is the same in
-any order and grouping of the parts.
+``lake_queries`` is the map over one log, ``merged_lake_queries`` the merge. Of a shape's predicates those
+with the smallest hashes are kept: an even sample that is independent of order and grouping of the logs.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from starskip.indexes.skipping.data_types import column_types
 from starskip.indexes.skipping.expression import Expression
 from starskip.indexes.skipping.workload.expression_json import UNKNOWN, expression_json, expression_of
 from starskip.indexes.skipping.workload.filter_text import filter_expression
 from starskip.indexes.skipping.workload.predicate_shape import predicate_skeleton, shape_id
-from starskip.indexes.skipping.workload.read_schema import column_types
 from starskip.indexes.skipping.workload.table_locations import TableLocations
 from starskip.lake.spark_events.sql_execution import SqlExecution, TableScan
 from starskip.storage.lake_schemas import LAKE_QUERIES
@@ -26,7 +25,7 @@ from starskip.storage.lake_schemas import LAKE_QUERIES
 MAX_INSTANCES = 100
 """Distinct predicates of a shape that are kept."""
 MAX_SHAPES = 5_000
-"""Shapes of a table; those that read least beyond them are one shape, of which no predicate is kept."""
+"""Shapes of a table; the rest, which reads least, becomes one shape without predicates."""
 FOLDED = "(other shapes)"
 _MAX_INT64 = (1 << 63) - 1
 _SUMS = ("duration_ms", "files_read", "bytes_read", "rows_read")
@@ -34,9 +33,9 @@ _SUMS = ("duration_ms", "files_read", "bytes_read", "rows_read")
 
 @dataclass(frozen=True, slots=True)
 class LakeQuery:
-    """A predicate of a table's workload; ``weight``: queries that it stands for, others of its shape too.
+    """A predicate of a table's workload; ``weight``: the number of queries it stands for, as a sample.
 
-    ``times``: how many queries asked just so.
+    ``times``: the number of queries with exactly this predicate.
     """
 
     shape_id: str
@@ -47,7 +46,7 @@ class LakeQuery:
 
 
 def lake_queries(executions: Iterable[SqlExecution], locations: TableLocations) -> pa.Table:
-    """Return LAKE_QUERIES of the scans of the given tables; scans of others are left out."""
+    """Return LAKE_QUERIES of the scans of the given tables; other scans are dropped."""
     shapes: dict[tuple[str, str], _Shape] = {}
     for execution in executions:
         for scan in execution.scans:
@@ -61,7 +60,7 @@ def lake_queries(executions: Iterable[SqlExecution], locations: TableLocations) 
 
 
 def merged_lake_queries(parts: Iterable[pa.Table]) -> pa.Table:
-    """Return the LAKE_QUERIES of all parts together."""
+    """Merge LAKE_QUERIES."""
     shapes: dict[tuple[str, str], _Shape] = {}
     for part in parts:
         for row in part.to_pylist():
@@ -71,9 +70,9 @@ def merged_lake_queries(parts: Iterable[pa.Table]) -> pa.Table:
 
 
 def weighted_queries(row: Mapping[str, Any], most: int) -> Iterator[LakeQuery]:
-    """Yield the ``most`` predicates of a shape that were asked most often, with the weight of all.
+    """Yield the ``most`` frequent predicates of a shape, with the weight of all its queries.
 
-    ``row``: one of LAKE_QUERIES. Failed queries have no part.
+    ``row``: one of LAKE_QUERIES. Failed queries do not count.
     """
     kept = sorted(row["instances"], key=lambda each: (-each["queries"], each["predicate"]))[:most]
     stand_for = sum(each["queries"] for each in kept)
@@ -92,7 +91,7 @@ class _Instance:
     def add(self, queries: int, sums: Sequence[int], description: str) -> None:
         self.queries += queries
         self.sums = [ours + theirs for ours, theirs in zip(self.sums, sums, strict=True)]
-        # Of several the first in order, so that no order of merging shows.
+        # The first in order, so that the order of merging does not show.
         self.description = min(filter(None, (self.description, description)), default="")
 
 
@@ -177,17 +176,17 @@ def _predicate(scan: TableScan) -> Expression:
 
 
 def _named(sums: Sequence[int]) -> dict[str, int]:
-    # A log may tell any numbers, whose sums must not be too great to be stored.
+    # A log may contain any numbers; their sums must fit the column.
     return {name: min(each, _MAX_INT64) for name, each in zip(_SUMS, sums, strict=True)}
 
 
 def predicate_hash(predicate: str) -> bytes:
-    """Return what an even sample of predicates, as JSON, is taken in the order of."""
+    """Return the hash by which predicates, as JSON, are sampled."""
     return hashlib.blake2b(predicate.encode("utf-8", "replace"), digest_size=16).digest()
 
 
 def _table(shapes: Iterable[_Shape]) -> pa.Table:
-    """Return the rows, sorted by table, those that read most first."""
+    """Return the rows, sorted by table and descending bytes read."""
     tables: dict[str, list[_Shape]] = {}
     for shape in shapes:
         tables.setdefault(shape.table, []).append(shape)

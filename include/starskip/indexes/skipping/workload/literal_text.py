@@ -1,4 +1,4 @@
-"""Literals as logs write them and back, by Spark's type; None for every text that may mean something else."""
+"""Parse and write literals of logs by Spark's type; None for ambiguous text."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def literal_value(text: str, data_type: str) -> pa.Scalar | None:
-    """Return the value that Catalyst's text of a literal means.
+    """Return the value of Catalyst's text of a literal.
 
-    Timestamps are in the session's time zone, which a log need not tell: they are taken to be UTC.
+    Timestamps are in the session's time zone, which a log may not contain: UTC is assumed.
     """
     kind = literal_type_of(data_type)
     if kind is None or data_type == "binary":
@@ -60,7 +60,7 @@ def _value(text: str, data_type: str, kind: pa.DataType) -> pa.Scalar | None:
 
 
 def json_value(value: pa.Scalar) -> Any:
-    """Return a value that JSON has: texts of dates and decimals, microseconds of times, base64 of bytes."""
+    """Return a JSON value: strings for dates and decimals, microseconds for times, base64 for bytes."""
     if not value.is_valid:
         return None
     kind = value.type
@@ -74,7 +74,7 @@ def json_value(value: pa.Scalar) -> Any:
 
 
 def value_of_json(value: Any, data_type: str) -> pa.Scalar:
-    """Return what json_value was given; ValueError for what it cannot have returned."""
+    """Return the scalar of a JSON value; raise ValueError if json_value cannot have written it."""
     kind = literal_type_of(data_type)
     if kind is None:
         raise ValueError(f"no literal is of type {data_type}")

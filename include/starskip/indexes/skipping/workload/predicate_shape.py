@@ -1,4 +1,4 @@
-"""The shape of a predicate: its text without literals, the same for all orders of AND and OR."""
+"""The shape of a predicate: its text without literals, independent of the order of AND and OR."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SIGNS = {
 """Operators between two arguments, by the calls' names."""
 _PATTERNS = {"StartsWith": "'?%'", "EndsWith": "'%?'", "Contains": "'%?%'"}
 _MAX_CHARACTERS = 10_000
-"""Longer shapes are cut: they are machine-made, and told apart by their beginning."""
+"""Longer shapes are cut: they are generated, and their beginnings differ."""
 
 
 def predicate_skeleton(predicate: Expression) -> str:
@@ -34,7 +34,7 @@ def predicate_skeleton(predicate: Expression) -> str:
 
 
 def shape_id(table: str, skeleton: str) -> str:
-    """Return 16 hexadecimal digits that tell a table's shapes apart."""
+    """Return 16 hexadecimal digits that identify a table's shape."""
     return hashlib.blake2b(f"{table}\0{skeleton}".encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
@@ -74,7 +74,7 @@ def _function(name: str) -> str:
 def _chain(chain: Call) -> str:
     legs = list(_legs(chain))
     if chain.name == "And":
-        # Spark adds IS NOT NULL to what is compared: with it or without it, the question is the same.
+        # Spark adds IS NOT NULL to compared columns: the shape is the same with it and without it.
         asked = {
             column
             for leg in legs
@@ -102,7 +102,7 @@ def _is_chain(expression: Expression) -> bool:
 
 
 def _known_column(expression: Expression) -> Column | None:
-    """Return the column of ``IsNotNull(column)``."""
+    """Return the column of ``IsNotNull(column)``, None for another expression."""
     if isinstance(expression, Call) and expression.name == "IsNotNull" and len(expression.arguments) == 1:
         return expression.left if isinstance(expression.left, Column) else None
     return None

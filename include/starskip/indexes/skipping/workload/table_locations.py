@@ -1,4 +1,4 @@
-"""Which table a scan's location is of: paths as Spark logs them against those that are configured."""
+"""Map locations of logged scans to the configured tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SAME = {"s3a": "s3", "s3n": "s3", "wasbs": "az", "abfss": "az"}
 
 
 def plain_location(location: str) -> str:
-    """Return one spelling of a path or URL: ``/lake/t`` for ``file:///lake/t/``, ``s3://b/t`` for ``s3a://b/t``."""
+    """Normalise a path or URL: ``/lake/t`` for ``file:///lake/t/``, ``s3://b/t`` for ``s3a://b/t``."""
     found = _SCHEME.match(location)
     if found is None:
         return Path(location).absolute().as_posix() if location else ""
@@ -21,16 +21,16 @@ def plain_location(location: str) -> str:
 
 
 class TableLocations:
-    """The tables by their locations, all spelled one way."""
+    """The tables by normalised location."""
 
     __slots__ = ("_tables",)
 
     def __init__(self, tables: Mapping[str, str]) -> None:
-        """Take the table of each location; a table may have several, such as where a log knew it."""
+        """Take the table of each location; a table may have several, such as its location in a log."""
         self._tables = {plain_location(location): table for location, table in tables.items()}
 
     def table_at(self, location: str) -> str | None:
-        """Return the table that lies at a location or above it; the nearest, if tables lie in one another."""
+        """Return the table at a location or the nearest one above it, None if there is none."""
         place = plain_location(location)
         while place:
             if place in self._tables:

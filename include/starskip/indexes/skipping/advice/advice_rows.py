@@ -1,4 +1,4 @@
-"""The choice of one table's skipping indexes from what was measured, as rows and properties of artefacts."""
+"""Choose one table's skipping indexes, and write the choice as rows and properties of artefacts."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ import numpy as np
 import pyarrow as pa
 
 from starskip.indexes.skipping.advice.lake_workload import LakeWorkload
-from starskip.indexes.skipping.advice.measured_skipping import (
+from starskip.indexes.skipping.advice.measured_benefit import (
     CountedRows,
     index_sizes,
     query_skips,
     read_files,
 )
 from starskip.indexes.skipping.choice.choose_indexes import choose_indexes
-from starskip.indexes.skipping.choice.column_shares import column_shares
 from starskip.indexes.skipping.choice.index_choice import ChoiceLimits, IndexChoice
-from starskip.indexes.skipping.choice.layout_notice import LayoutNotice, QueryLayout, layout_notice
+from starskip.indexes.skipping.choice.layout_notice import (
+    LayoutNotice,
+    QueryLayout,
+    column_shares,
+    layout_notice,
+)
 from starskip.indexes.skipping.choice.skip_patterns import skip_patterns
 from starskip.indexes.skipping.file_metadata import Mask
 from starskip.indexes.skipping.indicators import Indicators, Verdict, WorkloadIndicators
@@ -53,8 +57,8 @@ def advise_skipping(
 ) -> SkippingAdvice:
     """Return the advice for ``table``.
 
-    ``metadata``: that of all candidates. ``sample``: values of some rows by column. ``kept``: the last
-    choice. ``faults``: candidates that the table cannot have.
+    ``metadata``: of all candidates. ``sample``: values of some rows by column. ``kept``: the last choice.
+    ``faults``: candidates that the table cannot have.
     """
     relevant = counted.relevant(metadata.files)
     patterns = skip_patterns(query_skips(workload, metadata, relevant), metadata.sizes)
@@ -167,7 +171,7 @@ def _shape_rows(
     measured: WorkloadIndicators,
     saved: Sequence[float],
 ) -> list[dict[str, Any]]:
-    """Return a row a shape, those that read most first."""
+    """Return one row for each shape, in descending order of bytes read."""
     by_shape: dict[str, list[int]] = {}
     for position, query in enumerate(workload.queries):
         by_shape.setdefault(query.shape_id, []).append(position)

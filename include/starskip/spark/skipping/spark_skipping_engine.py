@@ -1,4 +1,4 @@
-"""What the night's stages ask of Spark about tables of the lake (SkippingEngine)."""
+"""The SkippingEngine of the night on Spark."""
 
 from __future__ import annotations
 
@@ -17,17 +17,11 @@ from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
 from starskip.indexes.skipping.skipping_engine import MatchingRows, Replay
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.lake.lake_table import LakeTable
+from starskip.spark.skipping.checked_indexes import checked_indexes, resolved_index
 from starskip.spark.skipping.count_matching import count_matching
 from starskip.spark.skipping.failures import spark_failures
-from starskip.spark.skipping.lifecycle import (
-    checked_indexes,
-    location_of,
-    new_commit,
-    refresh_relation,
-    require_one,
-    resolved_index,
-)
 from starskip.spark.skipping.list_files import list_files
+from starskip.spark.skipping.refresh_relation import location_of, new_commit, refresh_relation, require_one
 from starskip.spark.skipping.replay_query import replay_query
 from starskip.spark.skipping.sample_columns import column_facts, sample_values
 from starskip.spark.skipping.table_finder import metadata_changed
@@ -37,9 +31,9 @@ from starskip.storage.storage_for import storage_for
 
 @dataclass(frozen=True, slots=True)
 class SparkSkipping:
-    """Implements SkippingEngine in ``session``, whose settings and functions stay as they are.
+    """Implements SkippingEngine in ``session``, whose settings and functions are not changed.
 
-    A root of None is the session's ``starskip.metadata.root``, if it has one.
+    The root None stands for the session's ``starskip.metadata.root``, if it has one.
     """
 
     session: SparkSession
@@ -61,9 +55,9 @@ class SparkSkipping:
             return column_facts(self._relation(table), columns, files)
 
     def refresh(self, table: LakeTable, wanted: Sequence[SkippingIndex], root: str | None) -> Refreshed:
-        """See SkippingEngine.refresh; what is not wanted is deleted first, in a commit of its own.
+        """See SkippingEngine.refresh; unwanted indexes are deleted first, by a commit of their own.
 
-        Where nothing is wanted, no file is read, and nothing is created.
+        If no index is wanted, no file is read, and nothing is created.
         """
         with spark_failures(table.path):
             relation = self._relation(table)

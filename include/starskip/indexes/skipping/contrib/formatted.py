@@ -1,4 +1,7 @@
-"""``formatted:c:user_agent``: what a function reads out of a file's formatted texts (seed 003, V-F)."""
+"""Index type ``formatted:c:user_agent``: the values that a function extracts from a file's texts.
+
+See "Extensible Data Skipping", V-F.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,22 @@ import pyarrow.compute as pc
 from starskip.errors import ConfigError
 from starskip.indexes.skipping.clause import Clause
 from starskip.indexes.skipping.comparison import comparison_of_function
+from starskip.indexes.skipping.contrib.user_agents import (
+    AGENT_NAME_FUNCTION,
+    agent_names_version,
+    get_agent_name,
+)
 from starskip.indexes.skipping.data_types import is_collated
 from starskip.indexes.skipping.expression import Call, Column, Expression
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
 from starskip.indexes.skipping.index_types.column_index import ColumnIndex
 from starskip.indexes.skipping.ordered_values import mask_of
-from starskip.indexes.skipping.user_agents import AGENT_NAME_FUNCTION, agent_names_version, get_agent_name
 from starskip.indexes.skipping.value_sets import ValueSetClause, value_set_clause
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A function of one text by its name in predicates, and what tells its versions apart."""
+    """A function of one text: its name in predicates, the function, and its version."""
 
     function_name: str
     function: Callable[[str | None], str | None]
@@ -33,7 +40,7 @@ FORMATS = {"user_agent": Format(AGENT_NAME_FUNCTION, get_agent_name, agent_names
 
 
 class Formatted(ColumnIndex):
-    """Columns ``values``, the function's values without null, and ``version`` of the function."""
+    """Metadata columns ``values``, the function's values without null, and ``version`` of the function."""
 
     kind = "formatted"
     families = frozenset({"string"})
@@ -48,6 +55,8 @@ class Formatted(ColumnIndex):
                 setting="index",
             )
         self.format = FORMATS[arguments[0]]
+        # Raises ConfigError where its library is not installed.
+        self.format.version()
 
     def aggregates(self, columns: Sequence[str]) -> Mapping[str, str]:
         """See SkippingIndex.aggregates."""
@@ -56,7 +65,7 @@ class Formatted(ColumnIndex):
     def finish(self, collected: pa.Table) -> Mapping[str, pa.Array]:
         """Call the function for each distinct text."""
         sets = collected["texts"].combine_chunks()
-        # Texts that are no UTF-8 reach the function mended, as they do in Spark.
+        # Invalid UTF-8 is replaced before the function sees it, as Spark does.
         texts = pc.unique(sets.values.cast(pa.binary())).to_pylist()
         named = {each: self.format.function(each.decode(errors="replace")) for each in texts}
         raw = pa.ListArray.from_arrays(sets.offsets, sets.values.cast(pa.binary()), mask=sets.is_null())
@@ -70,7 +79,7 @@ class Formatted(ColumnIndex):
         }
 
     def label(self, node: Expression) -> Clause | None:
-        """Know comparisons of the function's value, any LIKE among them."""
+        """Label comparisons of the function's value, LIKE included."""
         found = comparison_of_function(node, self._is_function, "string")
         listed = value_set_clause(self.specification, "values", found[0]) if found else None
         return FormattedClause(listed, self.format.version()) if listed else None
@@ -84,7 +93,7 @@ class Formatted(ColumnIndex):
 
 @dataclass(frozen=True, slots=True)
 class FormattedClause(Clause):
-    """Whether one of the values satisfies a comparison; those of another version are unknown."""
+    """Pass files with a value that satisfies a comparison, and files of another version."""
 
     listed: ValueSetClause
     version: str

@@ -1,7 +1,8 @@
-"""ST_Contains and ST_Distance of a WKT geometry and a point, by shapely, and what they say of the point.
+"""The functions ``ST_Contains`` and ``ST_Distance`` of a WKT geometry and a point, and their implications.
 
-The seed's queries (003, V-C). ``register_functions`` makes them known to Spark; importing this module, or
-naming it among the modules of ``enable``, maps them: the names are claimed for these functions only then.
+See "Extensible Data Skipping", V-C. ``register_functions`` registers both in a Spark session. Importing this
+module, or naming it among the modules of ``enable``, maps both names to bounds of the point's coordinates.
+The library shapely is the extra ``starskip[geospatial]``.
 """
 
 from __future__ import annotations
@@ -12,19 +13,27 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import shapely
-from shapely.errors import ShapelyError
 
+from starskip.errors import ConfigError
 from starskip.indexes.skipping.comparison import Operator, comparison_of_function
 from starskip.indexes.skipping.expression import Call, Column, Expression, Literal
 from starskip.indexes.skipping.user_functions import map_function
+
+try:
+    import shapely
+    from shapely.errors import ShapelyError
+except ModuleNotFoundError:
+    raise ConfigError(
+        "ST_Contains and ST_Distance need the library shapely: pip install 'starskip[geospatial]'",
+        setting="modules",
+    ) from None
 
 _CONTAINS, _DISTANCE = "udf:st_contains", "udf:st_distance"
 _ROUNDING_RATIO = 1e-9
 
 
 def st_contains(geometry_wkt: str | None, lat: Any, lng: Any) -> bool | None:
-    """Tell whether a geometry (WKT, ``lng lat`` points) contains a point; None for null or no geometry."""
+    """Return whether a geometry (WKT, ``lng lat`` points) contains a point; None for null or invalid WKT."""
     found = _geometry(geometry_wkt)
     if found is None or lat is None or lng is None:
         return None
@@ -32,7 +41,7 @@ def st_contains(geometry_wkt: str | None, lat: Any, lng: Any) -> bool | None:
 
 
 def st_distance(geometry_wkt: str | None, lat: Any, lng: Any) -> float | None:
-    """Return the distance in the plane, in degrees, of a point from a geometry; None as in st_contains."""
+    """Return the planar distance in degrees between a geometry and a point; None as in st_contains."""
     found = _geometry(geometry_wkt)
     if found is None or found.is_empty or lat is None or lng is None:
         return None
@@ -43,7 +52,7 @@ def st_distance(geometry_wkt: str | None, lat: Any, lng: Any) -> float | None:
 
 
 def register_functions(spark: Any) -> None:
-    """Make both known to a session of Spark, by the names that are mapped below."""
+    """Register both functions in a Spark session, by the names that are mapped below."""
     spark.udf.register("ST_Contains", st_contains, "boolean")
     spark.udf.register("ST_Distance", st_distance, "double")
 
@@ -63,7 +72,7 @@ def _geometry(geometry_wkt: str | None) -> Any:
 def point_in_bounds(
     lat: Expression, lng: Expression, bounds: tuple[float, float, float, float], margin: float = 0.0
 ) -> Expression | None:
-    """Return that a point lies in bounds (least lng, lat, greatest lng, lat), wider by a margin."""
+    """Return the predicate that a point lies in bounds (least lng, lat, greatest lng, lat) plus a margin."""
     least_lng, least_lat, greatest_lng, greatest_lat = bounds
     ranges = [(lat, least_lat, greatest_lat), (lng, least_lng, greatest_lng)]
     sides: list[Expression] = []

@@ -1,4 +1,4 @@
-"""What a night did about a table's skipping indexes, brought together as a part of its report's evidence."""
+"""Collect the report's section on a table's skipping indexes from the artefacts of a night."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from starskip.errors import ConfigError
 from starskip.indexes.skipping.registry import index_from_specification
-from starskip.indexes.skipping.report.skipping_evidence import (
+from starskip.indexes.skipping.report.section_data import (
     MAX_REFUSED_INDEXES,
     MAX_REPLAYED_SHAPES,
     MAX_SKIPPED_SHAPES,
@@ -27,15 +27,15 @@ from starskip.run.night import Night
 from starskip.run.published_rows import Row, published_rows
 
 _WORST_FIRST = ("failed", "different", "not_comparable", "equal")
-"""The verdict of a shape is the worst of its queries'."""
+"""The verdict of a shape is the worst of its queries."""
 _FACTORS = tuple(field.name for field in fields(SkippingFactors))
 _VERDICTS = tuple(field.name for field in fields(EvaluatedQueries))
 
 
 def skipping_report(night: Night, table: str) -> SkippingIndexes | None:
-    """Return what to report of the skipping indexes of ``table``, None of a night that did not look at them.
+    """Return the section of ``table``, None for a night without advice or builds of skipping indexes.
 
-    Any of the artefacts may be missing: of an older version's night, or one that was stopped on its way.
+    Any artefact may be missing: an older version wrote the night, or it was stopped.
     """
     advice, advised = published_rows(night, "skipping_advice", table)
     shapes, _ = published_rows(night, "skipping_shapes", table)
@@ -77,7 +77,7 @@ def skipping_report(night: Night, table: str) -> SkippingIndexes | None:
         location=built.get("location"),
         metadata_bytes=built.get("metadata_bytes"),
         files_read=built.get("files_read"),
-        # Where nothing was advised, the stage that builds repeats why.
+        # Without advice, the building stage repeats its reason.
         build_note=built.get("note") if built.get("note") != advised.get("note") else None,
     )
 
@@ -103,15 +103,15 @@ def _kind_and_columns(specification: str) -> tuple[str, tuple[str, ...]]:
     try:
         index = index_from_specification(specification)
     except ConfigError:
-        # A type of a user's own, whose module was not loaded here.
+        # A user's type whose module is not loaded here.
         kind, _, rest = specification.partition(":")
         return kind, (rest,)
     return index.kind, index.columns
 
 
 def _other(row: Row) -> OtherSkippingIndex:
-    told = (row[name] for name in ("outcome", "detail", "size_bytes", "files", "files_known"))
-    return OtherSkippingIndex(row["index"], *told)
+    found = (row[name] for name in ("outcome", "detail", "size_bytes", "files", "files_known"))
+    return OtherSkippingIndex(row["index"], *found)
 
 
 def _refused(row: Row) -> RefusedSkippingIndex:
@@ -132,8 +132,8 @@ def _shape(row: Row, all_bytes: int) -> SkippedShape:
     )
 
 
-def _factors(told: Mapping[str, Any]) -> SkippingFactors | None:
-    values = [_number(told.get(name)) for name in _FACTORS]
+def _factors(row: Mapping[str, Any]) -> SkippingFactors | None:
+    values = [_number(row.get(name)) for name in _FACTORS]
     known = [value for value in values if value is not None]
     return SkippingFactors(*known) if len(known) == len(_FACTORS) else None
 
@@ -143,12 +143,12 @@ def _evaluated(counts: Mapping[str, int]) -> EvaluatedQueries:
 
 
 def _replayed(rows: Iterable[Row], shapes: Mapping[str, Row]) -> tuple[ReplayedShape, ...]:
-    """Return the shapes, faults first and what was not compared last, and else as ``shapes`` has them."""
+    """Return the shapes: failures first, not comparable ones last, otherwise in the order of ``shapes``."""
     of_shape: dict[str, list[Row]] = {}
     for row in rows:
         of_shape.setdefault(row["shape_id"], []).append(row)
     rank = {shape_id: position for position, shape_id in enumerate(shapes)}
-    told = [_replayed_shape(shapes.get(shape_id), each) for shape_id, each in of_shape.items()]
+    shapes_found = [_replayed_shape(shapes.get(shape_id), each) for shape_id, each in of_shape.items()]
 
     def place(each: ReplayedShape) -> tuple[bool, int, int]:
         return (
@@ -157,7 +157,7 @@ def _replayed(rows: Iterable[Row], shapes: Mapping[str, Row]) -> tuple[ReplayedS
             rank.get(each.shape_id, len(rank)),
         )
 
-    return tuple(sorted(told, key=place))
+    return tuple(sorted(shapes_found, key=place))
 
 
 def _replayed_shape(shape: Row | None, rows: Sequence[Row]) -> ReplayedShape:
@@ -178,7 +178,7 @@ def _replayed_shape(shape: Row | None, rows: Sequence[Row]) -> ReplayedShape:
 
 
 def _badness(verdict: str) -> int:
-    # One that is not known comes from another version: it is not to hide behind good ones.
+    # An unknown verdict of another version must not hide behind good ones.
     return _WORST_FIRST.index(verdict) if verdict in _WORST_FIRST else -1
 
 

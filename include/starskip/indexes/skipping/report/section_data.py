@@ -1,4 +1,4 @@
-"""A lake table's skipping indexes in its report: chosen, kept, refused, what they do and prove (seed 003)."""
+"""Data of the report's section on a lake table's skipping indexes: chosen, kept, refused, and proofs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ MAX_REPLAYED_SHAPES = 100
 
 @dataclass(frozen=True, slots=True)
 class ChosenSkippingIndex:
-    """One chosen index, and what became of it; ``specification`` as ``starskip skipping create`` takes it.
+    """A chosen index and the outcome of its build; ``specification`` as for ``starskip skipping create``.
 
-    ``kind`` is its first word. Ratios are shares of the bytes that all queries read: what it saves alone, and
-    what it adds to those ranked before it. ``measured_bytes``: of the metadata as collected for the choice,
-    ``size_bytes``: as kept now. ``outcome``: "created", "refreshed", "unchanged", "failed" or "not_built".
-    ``files`` are the table's, ``files_known`` those that the index knows. Null is not known.
+    ``kind`` is its first word. Ratios are shares of the bytes that all queries read: saved alone, and added
+    to the indexes ranked before it. ``measured_bytes``: metadata as collected for the choice, ``size_bytes``:
+    as built. ``outcome``: "created", "refreshed", "unchanged", "failed" or "not_built". ``files`` are the
+    table's, ``files_known`` those that the index covers. Null is unknown.
     """
 
     specification: str
@@ -34,13 +34,13 @@ class ChosenSkippingIndex:
 
     @property
     def is_behind(self) -> bool:
-        """Whether it does not know all files; those that it does not know are read as ever."""
+        """Whether it does not cover all files; the others are read by every query."""
         return self.files is not None and self.files_known is not None and self.files_known < self.files
 
 
 @dataclass(frozen=True, slots=True)
 class OtherSkippingIndex:
-    """An index that the night did not choose: "deleted", made "by_hand", or kept as "unchanged", say."""
+    """An index beside the choice: "deleted", created "by_hand", or "unchanged", say."""
 
     specification: str
     outcome: str
@@ -52,7 +52,7 @@ class OtherSkippingIndex:
 
 @dataclass(frozen=True, slots=True)
 class RefusedSkippingIndex:
-    """An index that was not chosen: ``reason`` is a code, ``detail`` a sentence with figures."""
+    """A refused index: ``reason`` is a code, ``detail`` a sentence with figures."""
 
     specification: str
     reason: str
@@ -64,9 +64,9 @@ class RefusedSkippingIndex:
 class SkippingFactors:
     """Geometric means of sigma, lambda, mu and psi = sigma / (lambda * mu), each above 0 and at most 1.
 
-    ``selectivity``: rows that match, of all. ``layout_factor``: rows that match, of those in files with a
-    match. ``metadata_factor``: rows in files with a match, of those in files read. ``scanning_factor``: rows
-    in files read, of all.
+    ``selectivity``: matching rows of all. ``layout_factor``: matching rows of those in files with a match.
+    ``metadata_factor``: rows in files with a match of those in files read. ``scanning_factor``: rows in files
+    read of all.
     """
 
     selectivity: float
@@ -77,9 +77,9 @@ class SkippingFactors:
 
 @dataclass(frozen=True, slots=True)
 class SkippedShape:
-    """A shape of predicates in Spark's log, and what the chosen indexes do for it.
+    """A shape of predicates in Spark's log, and the effect of the chosen indexes on it.
 
-    ``condition`` has no literals. ``queries`` are weighed by age; ``bytes_ratio``: share of all bytes that
+    ``condition`` has no literals. ``queries`` are weighted by age; ``bytes_ratio``: share of all bytes that
     the log's queries read. ``verdict``: "defined", "no_matching_rows" (psi is undefined), "rows_lost" or
     "not_evaluated"; ``detail`` explains it. ``saving_ratio``: share of the table's bytes that is skipped.
     """
@@ -97,10 +97,10 @@ class SkippedShape:
 
 @dataclass(frozen=True, slots=True)
 class ReplayedShape:
-    """One shape that Spark answered without skipping and with it, with the literals of ``instances`` queries.
+    """A shape whose queries Spark ran without and with skipping, with the literals of ``instances`` queries.
 
     ``verdict``: the worst of theirs, "equal", "not_comparable", "different" or "failed". Files, bytes and
-    times are means over the instances, null where none ran both ways.
+    times are means over the instances, null if none ran both ways.
     """
 
     shape_id: str
@@ -117,13 +117,13 @@ class ReplayedShape:
 
     @property
     def is_equal(self) -> bool:
-        """Whether both ways gave the same rows, each time."""
+        """Whether both runs gave the same rows, each time."""
         return self.verdict == "equal"
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedQueries:
-    """Distinct predicates by what could be said of them; the means are those of the ``defined`` ones."""
+    """Numbers of distinct predicates by verdict; the means are those of the ``defined`` ones."""
 
     defined: int = 0
     no_matching_rows: int = 0
@@ -133,12 +133,12 @@ class EvaluatedQueries:
 
 @dataclass(frozen=True, slots=True)
 class SkippingIndexes:
-    """The skipping indexes of one lake table; ``note`` says why none was looked for, null where some were.
+    """The skipping indexes of one lake table; ``note`` says why there is no advice, null if there is.
 
-    ``table_files``, ``_rows`` and ``_bytes`` are the table's. ``queries`` (weighed by age) read
+    ``table_files``, ``_rows`` and ``_bytes`` are the table's. ``queries`` (weighted by age) read
     ``total_bytes`` without indexes, and ``saving_ratio`` less with the chosen ones. ``measured_bytes``: of
     all chosen metadata. ``choice`` and ``layout`` are sentences; ``relayout``: the columns to sort by.
-    ``location`` and ``metadata_bytes``: of what is kept; ``build_note``: why nothing was built.
+    ``location`` and ``metadata_bytes``: of the built metadata; ``build_note``: why nothing was built.
     """
 
     chosen: tuple[ChosenSkippingIndex, ...] = ()

@@ -1,7 +1,8 @@
-"""A part of stage select_indexes: skipping indexes of tables of the lake (seed 003, IV-B).
+"""Stage select_indexes, for lake tables: measure candidates, choose skipping indexes, publish the advice.
 
-Candidates are made for what Spark's queries ask, and their metadata is collected beside the artefacts, of
-new and changed files only. So benefit and size of each are measured, not estimated.
+See "Extensible Data Skipping", IV-B. Candidates follow from the predicates of Spark's queries. Their metadata
+is collected beside the artefacts, of new and changed files only, so benefit and size are measured and not
+estimated.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ import pyarrow.compute as pc
 from starskip.errors import StarskipError, StorageOutage, printable
 from starskip.execution.engine import Engine
 from starskip.indexes.families import families_of_night
-from starskip.indexes.skipping.advice.advise_skipping import SkippingAdvice, advise_skipping
+from starskip.indexes.skipping.advice.advice_rows import SkippingAdvice, advise_skipping
 from starskip.indexes.skipping.advice.lake_workload import LakeWorkload, lake_workload
-from starskip.indexes.skipping.advice.measured_skipping import CountedRows, counted_rows
-from starskip.indexes.skipping.advice.skipping_candidates import skipping_candidates
+from starskip.indexes.skipping.advice.measured_benefit import CountedRows, counted_rows
+from starskip.indexes.skipping.advice.measured_candidates import skipping_candidates
 from starskip.indexes.skipping.advice.tidy_metadata import tidy_metadata
 from starskip.indexes.skipping.choice.column_uses import column_uses
 from starskip.indexes.skipping.choice.index_choice import ChoiceLimits
@@ -46,24 +47,24 @@ from starskip.storage.snapshot import SnapshotSource
 ADVICE = "skipping_advice"
 SHAPES = "skipping_shapes"
 CANDIDATES = "skipping_candidates"
-"""Below the store of the artefacts: the metadata that candidates are measured by."""
+"""Folder, in the store of the artefacts, of the metadata that candidates are measured by."""
 MAX_COUNTED = 200
-"""Predicates whose matching rows are counted, in one pass; of each shape the heaviest first."""
+"""Predicates whose matching rows are counted in one pass; of each shape the heaviest first."""
 _SAMPLED_ROWS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class SkippingCounts:
-    """What was advised, for the log of the stage."""
+    """Counts and warnings for the log of the stage."""
 
     chosen: int = 0
     warnings: tuple[str, ...] = ()
 
 
 def publish_skipping_advice(engine: Engine, night: Night, tables: Sequence[str]) -> SkippingCounts:
-    """Publish ``skipping_advice`` and ``skipping_shapes`` of ``tables``.
+    """Publish the artefacts ``skipping_advice`` and ``skipping_shapes`` of ``tables``.
 
-    A table whose advice fails has the reason as its note, and keeps the indexes that it has.
+    If the advice of a table fails, its note is the reason, and its indexes stay as they are.
     """
     advised = night.store.staged_write(ADVICE, night.date_text)
     shapes = night.store.staged_write(SHAPES, night.date_text)
@@ -122,7 +123,7 @@ def _advised(
     workload: LakeWorkload,
     snapshot_of: SnapshotSource,
 ) -> SkippingAdvice:
-    # First of all: a folder that is not there is told, whatever else there is to say.
+    # First: a missing folder is reported before all other reasons.
     mean_file_bytes = engine.file_bytes(lake)
     if not workload.queries:
         return _none("the event logs hold no query of this table")
@@ -189,7 +190,7 @@ def _counted(
     asked = _of_every_shape(queries, MAX_COUNTED)
     paths = None
     if metadata.files > sampled_files:
-        # By path, which is often the order of arrival: so all of the table's life is looked at.
+        # By path, which is often the order of arrival, so that the sample spans the table's life.
         spread = np.linspace(0, metadata.files - 1, sampled_files).astype(np.int64)
         ordered = pc.sort_indices(metadata.paths).take(pa.array(spread))
         paths = metadata.paths.take(ordered)
@@ -198,7 +199,7 @@ def _counted(
 
 
 def _of_every_shape(queries: Sequence[LakeQuery], most: int) -> list[int]:
-    """Return positions of queries: the first of every shape, then the second of each, and so on."""
+    """Return positions of queries: the first of each shape, then the second of each, and so on."""
     seen: dict[str, int] = {}
     ranked = []
     for position, query in enumerate(queries):

@@ -1,4 +1,7 @@
-"""Benefit and size of skipping indexes as measured on metadata that was collected (seed 003, IV)."""
+"""Measure the benefit and size of skipping indexes on their collected metadata.
+
+See "Extensible Data Skipping", IV.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from starskip.indexes.skipping.workload.lake_queries import LakeQuery
 def query_skips(
     workload: LakeWorkload, metadata: TableMetadata, relevant: Mapping[int, Mask]
 ) -> Iterator[QuerySkips]:
-    """Yield what each predicate's alternatives leave to read, and last what is read for all others.
+    """Yield the alternatives of each predicate, and last the weight of all other queries.
 
     ``relevant``: by position of a predicate, the files that hold a matching row.
     """
@@ -36,7 +39,7 @@ def query_skips(
 
 
 def index_sizes(metadata: TableMetadata) -> dict[str, int]:
-    """Return the bytes that each active index takes."""
+    """Return the bytes of each active index."""
     return {index.specification: metadata.size_bytes(index.specification) for index in metadata.indexes}
 
 
@@ -48,13 +51,13 @@ def read_files(predicate: Expression, metadata: TableMetadata, indexes: Sequence
 
 @dataclass(frozen=True, slots=True)
 class CountedRows:
-    """Matching rows of ``positions`` of a workload's queries, in files at ``files`` of the metadata."""
+    """Matching rows of the queries at ``positions`` of a workload, in the metadata's files at ``files``."""
 
     positions: tuple[int, ...]
     files: np.ndarray
     matching: MatchingRows
     faults: Mapping[int, str] = field(default_factory=dict)
-    """By the query's position, why its rows cannot be counted."""
+    """Why the rows of a query cannot be counted, by its position."""
 
     def relevant(self, files: int) -> dict[int, Mask]:
         """Return the files with a matching row by the query's position, if all ``files`` were counted."""
@@ -77,7 +80,7 @@ class CountedRows:
 
 
 def counted_rows(asked: Sequence[int], matching: MatchingRows, metadata: TableMetadata) -> CountedRows:
-    """Return counts that an engine made for the queries at ``asked``, of files that the metadata knows."""
+    """Restrict an engine's counts for the queries at ``asked`` to files of the metadata."""
     at = match_paths(matching.paths, metadata.paths)
     known = at >= 0
     counted = [row for row in range(len(asked)) if row not in matching.faults]

@@ -1,7 +1,8 @@
-"""``metricdist:c[,c…]:metric``: how far a file's values are from one of them (seed 003, table I).
+"""Index type ``metricdist:c[,c…]:metric``: bounds of the distances between a file's values and one of them.
 
-By the triangle inequality a value at a distance of d from the origin is between |d - q| and d + q from a
-point that is q from the origin. Floats are rounded: bounds are wider by more than that.
+See "Extensible Data Skipping", table I. By the triangle inequality, a value at distance d from the origin is
+between |d - q| and d + q from a point at distance q from the origin. The bounds are widened by more than the
+rounding error of floats.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ from starskip.errors import ConfigError
 from starskip.indexes.skipping.clause import Clause
 from starskip.indexes.skipping.column_name import column_name
 from starskip.indexes.skipping.comparison import Comparison, comparison_of_function
-from starskip.indexes.skipping.data_types import NUMBERS
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal
-from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
-from starskip.indexes.skipping.index_types.column_index import check_column, check_family
-from starskip.indexes.skipping.metric_distances import (
+from starskip.indexes.skipping.contrib.metric_distances import (
     TEXT_METRIC,
     VECTOR_METRICS,
     Distances,
     distances_to_point,
     edit_distances,
 )
+from starskip.indexes.skipping.data_types import NUMBERS
+from starskip.indexes.skipping.expression import Call, Column, Expression, Literal
+from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
+from starskip.indexes.skipping.index_types.column_index import check_column, check_family
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.indexes.skipping.value_ranges import is_possible_known, possible_between
 
@@ -40,9 +41,9 @@ Point = str | tuple[float, ...]
 
 
 class MetricDist(SkippingIndex):
-    """Columns ``origin``, ``least`` and ``greatest`` distance, ``values``: how many points there are.
+    """Metadata columns ``origin``, ``least`` and ``greatest`` distance, and ``values``, the number of points.
 
-    Without points there is no distance; else what is null is unknown.
+    A file without points has no distances; otherwise null is unknown.
     """
 
     kind = "metricdist"
@@ -99,7 +100,7 @@ class MetricDist(SkippingIndex):
         }
 
     def label(self, node: Expression) -> Clause | None:
-        """Know comparisons of a distance to a known point."""
+        """Label comparisons of the distance to a literal point."""
         found = comparison_of_function(node, self._is_function, "double")
         if found is None or not is_possible_known(found[0]) or found[0].negated:
             return None
@@ -110,7 +111,7 @@ class MetricDist(SkippingIndex):
         return call.name in _FUNCTIONS[self.metric] and len(call.arguments) == 2 * len(self.columns)
 
     def _point(self, call: Call) -> Point | None:
-        """Return the point of a call whose other half is the columns."""
+        """Return the literal point of a call whose other arguments are the columns."""
         middle = len(self.columns)
         halves = call.arguments[:middle], call.arguments[middle:]
         for columns, literals in (halves, halves[::-1]):
@@ -131,7 +132,7 @@ class MetricDist(SkippingIndex):
 
 @dataclass(frozen=True, slots=True)
 class MetricDistClause(Clause):
-    """Whether a distance that is possible by the triangle inequality can satisfy a comparison."""
+    """Pass files for which a distance within the triangle inequality's bounds satisfies a comparison."""
 
     index: str
     metric: str

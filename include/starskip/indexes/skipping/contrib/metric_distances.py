@@ -1,4 +1,4 @@
-"""Distances of metric spaces: the functions that a user registers in Spark, and the same of whole columns."""
+"""Distance functions of metric spaces: as functions for Spark, and over whole Arrow columns."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ import pyarrow as pa
 
 Distances = npt.NDArray[np.float64]
 MOST_CELLS = 200_000_000
-"""Cells of the edit distance's tables, all texts together; beyond that nothing is known of any."""
+"""Cells of the edit distance's tables of all texts; above this limit no distance is computed."""
 
 
 def euclidean_distance(*points: Any) -> float | None:
-    """Return the distance of two arrays of numbers, or of 2 n numbers; None for null or other n.
+    """Return the Euclidean distance of two arrays of numbers, or of 2 n numbers.
 
-    To be registered in Spark as ``euclidean_distance``.
+    Returns None for null, and for arrays of different lengths. Its name in Spark is ``euclidean_distance``.
     """
     pair = _pair(points)
     return None if pair is None else math.sqrt(sum((a - b) * (a - b) for a, b in zip(*pair, strict=True)))
 
 
 def manhattan_distance(*points: Any) -> float | None:
-    """Return the distance along the axes, of what euclidean_distance takes; as ``manhattan_distance``."""
+    """Return the Manhattan distance, for the arguments of euclidean_distance."""
     pair = _pair(points)
     return None if pair is None else float(sum(abs(a - b) for a, b in zip(*pair, strict=True)))
 
 
 def register_functions(spark: Any) -> None:
-    """Make both known to a session of Spark, by the names that indexes serve."""
+    """Register both functions in a Spark session, by the names that indexes serve."""
     spark.udf.register("euclidean_distance", euclidean_distance, "double")
     spark.udf.register("manhattan_distance", manhattan_distance, "double")
 
@@ -59,12 +59,12 @@ VECTOR_METRICS: dict[str, Callable[[Distances], Distances]] = {
     "euclidean": _euclidean,
     "manhattan": _manhattan,
 }
-"""Of the differences of points (rows) the distances."""
+"""Functions from the differences of points, one a row, to their distances."""
 TEXT_METRIC = "levenshtein"
 
 
 def distances_to_point(points: pa.ListArray, point: Sequence[float], metric: str) -> Distances:
-    """Return the distance of each point to one; NaN where there is none."""
+    """Return the distance of each point to ``point``; NaN for null or another dimension."""
     found = np.full(len(points), np.nan)
     offsets = points.offsets.to_numpy()
     numbers = points.values.cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False)
@@ -77,9 +77,10 @@ def distances_to_point(points: pa.ListArray, point: Sequence[float], metric: str
 
 
 def edit_distances(texts: pa.Array, text: str) -> Distances:
-    """Return the Levenshtein distance of each text to one, in characters; NaN for null, or if too dear.
+    """Return the Levenshtein distance of each text to ``text``, in characters.
 
-    Row by row of the classical table, each for all texts at once.
+    NaN for null, and for all texts where the limit of cells is exceeded. The rows of the classical table are
+    computed one after the other, each for all texts at once.
     """
     coded = texts.dictionary_encode()
     distinct = [np.frombuffer(each.encode("utf-32-le"), np.int32) for each in coded.dictionary.to_pylist()]

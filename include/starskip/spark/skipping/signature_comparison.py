@@ -1,4 +1,4 @@
-"""What two fingerprints of a relation say of each other, and what one says of metadata by itself."""
+"""Compare read signatures: which settings differ, and what a signature rules out by itself."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ _UNESCAPED = "option unescapedquotehandling"
 
 
 def difference(then: Mapping[str, str], now: Mapping[str, str]) -> str | None:
-    """Return the names of what is another one now in the files, None if nothing is."""
+    """Return the names of entries on the files that differ, None if none does."""
     keys = {key for key in then.keys() | now.keys() if not key.startswith((PARTITION, USERS))}
     return ", ".join(sorted(key for key in keys if then.get(key) != now.get(key))) or None
 
 
 def partitions_differ(then: Mapping[str, str], now: Mapping[str, str]) -> bool:
-    """Tell whether what paths say of partition columns is read in another way now."""
+    """Return whether the values of partition columns in paths are read differently now."""
     keys = {key for key in then.keys() | now.keys() if key.startswith(PARTITION)}
     return any(then.get(key) != now.get(key) for key in keys)
 
 
 def users_types_differ(then: Mapping[str, str], now: Mapping[str, str]) -> str | None:
-    """Return the names of what is another one for index types of users, None if nothing is."""
+    """Return the names of the session settings that differ for users' index types, None if none does."""
     keys = [f"{USERS}{key}" for key in OF_USERS_TYPES]
     differing = [key.removeprefix(USERS) for key in keys if then.get(key) != now.get(key)]
     return ", ".join(differing) or None
 
 
 def without_users_types(found: Mapping[str, str]) -> dict[str, str]:
-    """Return a fingerprint without what matters to index types of users alone."""
+    """Return a signature without the entries that matter for users' index types only."""
     return {key: value for key, value in found.items() if not key.startswith(USERS)}
 
 
 def same_columns(then: Mapping[str, str], now: Mapping[str, str]) -> frozenset[str]:
-    """Return the columns that are the same in two schemas, of a format whose columns are told by name."""
+    """Return the columns that are equal in two schemas, for formats that resolve columns by name."""
     if now["format"] != "ParquetFileFormat":
         return frozenset()
     before, after = (
@@ -51,15 +51,15 @@ def same_columns(then: Mapping[str, str], now: Mapping[str, str]) -> frozenset[s
 
 
 def unsure_partitions(found: Mapping[str, str]) -> frozenset[str]:
-    """Return partition columns that Spark may read as others than it prunes by: decimals of other scales."""
+    """Return partition columns that Spark may read otherwise than it prunes by: decimals."""
     fields = json.loads(found.get(f"{PARTITION} schema", '{"fields": []}'))["fields"]
     return frozenset(each["name"] for each in fields if str(each["type"]).startswith("decimal"))
 
 
 def dependent_rows(found: Mapping[str, str]) -> str | None:
-    """Return why what a row holds depends on the columns that are read, None if it does not.
+    """Return why the rows depend on the columns that are read, None if they do not.
 
-    What was collected of some columns then says nothing of a query of others.
+    Metadata that was collected with some columns is then not valid for queries of others.
     """
     if found.get(NULL_STRUCTS) == "true":
         return f"with {NULL_STRUCTS} what is null depends on the columns that are read"

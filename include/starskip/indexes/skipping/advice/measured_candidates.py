@@ -1,4 +1,4 @@
-"""The skipping indexes that are worth measuring for a table's workload, with those that cannot be."""
+"""Select the candidate skipping indexes that are measured for a workload."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from starskip.errors import ConfigError
 from starskip.indexes.skipping.choice.candidate_indexes import candidate_indexes
 from starskip.indexes.skipping.choice.column_uses import column_uses
 from starskip.indexes.skipping.choice.workload_gap_list import WorkloadGapList
+from starskip.indexes.skipping.former_names import current_name
 from starskip.indexes.skipping.index_types.gap_list import GapList
 from starskip.indexes.skipping.registry import index_from_specification
 from starskip.indexes.skipping.skipping_engine import SkippingEngine
@@ -18,17 +19,17 @@ from starskip.indexes.skipping.workload.lake_queries import LakeQuery
 from starskip.lake.lake_table import LakeTable
 
 MAX_CANDIDATES = 64
-"""Those that help most queries; each takes a part of the pass that collects them."""
+"""The candidates of greatest weight are measured; each adds to the cost of the collecting pass."""
 _PROFILED_FILES = 8
 _MODULE_OF_FUNCTIONS = {
-    "formatted": "starskip.indexes.skipping.user_agents",
-    "metricdist": "starskip.indexes.skipping.metric_distances",
+    "formatted": "starskip.indexes.skipping.contrib.user_agents",
+    "metricdist": "starskip.indexes.skipping.contrib.metric_distances",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Indexes to measure; ``faults``: why others cannot be, by specification."""
+    """Indexes to measure; ``faults``: by specification, why others cannot be made."""
 
     indexes: tuple[SkippingIndex, ...]
     faults: dict[str, str]
@@ -43,11 +44,11 @@ def skipping_candidates(
     file_bytes: float,
     modules: Collection[str] = (),
 ) -> Candidates:
-    """Return candidates for what ``queries`` ask, and the indexes of the last choice, ``kept``.
+    """Return the candidates for ``queries``, and the indexes of the last choice, ``kept``.
 
-    ``file_bytes``: of a mean file. ``fitted``: the queries that gap lists are fitted to. ``modules``: what
-    the night names. A function's name alone does not tell whose function it is: whoever names the module of
-    ours says that it is ours.
+    ``file_bytes``: the mean size of a file. ``fitted``: the queries that gap lists are fitted to.
+    ``modules``: those that the night's config names. The log has only a function's name, which may be another
+    function's: indexes on functions of Starskip are tried only if the config names their module.
     """
     predicates = [query.predicate for query in queries]
     weights = [query.weight for query in queries]
@@ -72,13 +73,13 @@ def skipping_candidates(
 
 def _unnamed(kind: str, modules: Collection[str]) -> str | None:
     module = _MODULE_OF_FUNCTIONS.get(kind)
-    if module is None or module in modules:
+    if module is None or module in map(current_name, modules):
         return None
     return f"whether the queries' function is ours is not known: if it is, name {module} in skipping.modules"
 
 
 def serving_index(specification: str, queries: Sequence[LakeQuery]) -> SkippingIndex:
-    """Return the index; a gap list is one whose gaps are those that serve ``queries`` best."""
+    """Parse a specification; a gap list is returned as a WorkloadGapList for ``queries``."""
     index = index_from_specification(specification)
     if not isinstance(index, GapList):
         return index

@@ -1,6 +1,7 @@
-"""What ``prefix`` and ``suffix`` have in common: the distinct first or last n characters of a file's texts.
+"""Index types ``prefix:c:n`` and ``suffix:c:n``: the distinct first, or last, n characters of a file's texts.
 
-Characters are code points, as in Spark: the part of a text that is shorter than n is the text.
+See "Extensible Data Skipping", table I and section V-E. Characters are code points, as in Spark; the affix of
+a text shorter than n is the whole text.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from starskip.indexes.skipping.clause import Clause
 from starskip.indexes.skipping.comparison import Comparison, Operator
 from starskip.indexes.skipping.expression import Expression
 from starskip.indexes.skipping.index_types.column_index import ColumnIndex
+from starskip.indexes.skipping.like_pattern import like_prefix, like_suffix
 from starskip.indexes.skipping.value_sets import ValueSetClause, with_valid_texts
 
 
-class AffixIndex(ColumnIndex):
-    """Column ``affixes``: a list of the distinct affixes of a file's texts, null where they are unknown."""
+class _AffixIndex(ColumnIndex):
+    """Metadata column ``affixes``: the list of a file's distinct affixes, null if unknown."""
 
     families = frozenset({"string"})
     sql_function: ClassVar[str]
@@ -47,13 +49,13 @@ class AffixIndex(ColumnIndex):
         return {"affixes": with_valid_texts(collected["affixes"].combine_chunks())}
 
     def label(self, node: Expression) -> Clause | None:
-        """Know what tells of the affix: equality, LIKE, the affix test and its NOT, IS NOT NULL."""
+        """Label equality, IN, LIKE, the affix test and its NOT, and IS NOT NULL."""
         found = self.comparison(node)
-        weaker = None if found is None else self.of_affixes(found)
+        weaker = None if found is None else self.affix_comparison(found)
         return None if weaker is None else ValueSetClause(self.specification, "affixes", weaker)
 
-    def of_affixes(self, found: Comparison) -> Comparison | None:
-        """Return what the affix of a text that satisfies ``found`` satisfies, None if that is unknown."""
+    def affix_comparison(self, found: Comparison) -> Comparison | None:
+        """Return a comparison that the affix of each text satisfying ``found`` satisfies, None if unknown."""
         if found.operator is Operator.IS_NOT_NULL:
             return found
         if found.operator is Operator.IN and not found.negated and pa.types.is_string(found.values.type):
@@ -72,3 +74,35 @@ class AffixIndex(ColumnIndex):
         if self.operator is Operator.STARTS_WITH:
             return pc.utf8_slice_codeunits(texts, 0, self.characters)
         return pc.utf8_slice_codeunits(texts, -self.characters)
+
+
+class Prefix(_AffixIndex):
+    """Index type ``prefix``; it also labels order comparisons."""
+
+    kind = "prefix"
+    sql_function = "left"
+    operator = Operator.STARTS_WITH
+    of_pattern = staticmethod(like_prefix)
+
+    def affix_comparison(self, found: Comparison) -> Comparison | None:
+        """See above; the prefixes of two texts compare as the texts do, or are equal."""
+        if found.operator in _NON_STRICT:
+            return Comparison(found.column, _NON_STRICT[found.operator], self.cut(found.values))
+        return super().affix_comparison(found)
+
+
+class Suffix(_AffixIndex):
+    """Index type ``suffix``."""
+
+    kind = "suffix"
+    sql_function = "right"
+    operator = Operator.ENDS_WITH
+    of_pattern = staticmethod(like_suffix)
+
+
+_NON_STRICT = {
+    Operator.BELOW: Operator.AT_MOST,
+    Operator.AT_MOST: Operator.AT_MOST,
+    Operator.AT_LEAST: Operator.AT_LEAST,
+    Operator.ABOVE: Operator.AT_LEAST,
+}
