@@ -31,7 +31,7 @@ a manual run about the last complete day. Running a night again replaces exactly
 **A day without a log** fails with that as its reason, publishes no advice and keeps what there is: a log that
 was not delivered must not look like a quiet day. It does not hold up other days, and can be repeated alone.
 
-**Old nights** past `retention_nights` are taken away by `write_report`; the newest one of each table stays.
+**Old nights** past `retention.nights` are taken away by `write_report`; the newest one of each table stays.
 
 **Settings** come from the file that `STARSKIP_CONFIG` (environment) or `starskip_config` (Airflow variable)
 names, else from the sample's `include/config/night.yaml`; params that are given lie over it. Jobs go to the

@@ -276,6 +276,21 @@ def test_a_family_brings_a_group_which_is_read_as_those_of_the_core() -> None:
         Settings(families=(PartitionSettings(), PartitionSettings()))
 
 
+@dataclass(frozen=True, slots=True)
+class Misnamed(SettingsGroup):
+    """A group of which no environment variable could be told apart."""
+
+    group = "my__Group"
+    heading = "None"
+
+
+def test_what_no_settings_can_be_made_of_is_refused() -> None:
+    with pytest.raises(ConfigError, match="group of settings 'my__Group': use small letters, digits and"):
+        Settings(families=(Misnamed(),))
+    with pytest.raises(ConfigError, match=r"there is no setting advice\.max_index$"):
+        DEFAULTS.changed({"advice.max_index": 3})
+
+
 def test_a_group_whose_fields_are_not_declared_is_refused() -> None:
     @dataclass(frozen=True)
     class Bare(SettingsGroup):

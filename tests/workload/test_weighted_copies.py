@@ -236,7 +236,7 @@ def test_what_a_dropped_index_would_cost_is_weighted(workload: Any) -> None:
 def test_a_weight_carries_no_query_over_a_threshold(workload: Any) -> None:
     (shape,) = workload([Query(0, 1, 100)] * 5, weights=[100])
     assert not voting_shapes([shape], 1_000)[0].instances
-    few = replace(SETTINGS, num_queries_threshold=6)
+    few = settings_with(SETTINGS, num_queries_threshold=6)
     advice = advised("t", [shape], votes_by_leapfrog([shape]), TABLE, few)
     assert not advice.recommendation.chosen, "nor is the log longer for it"
 

@@ -33,7 +33,7 @@ class TunedSet:
 
 @dataclass(frozen=True, slots=True)
 class TunedDay:
-    """``log``: what the broker logged; ``kinds``: of indexes; ``more``: settings, each NAME=VALUE."""
+    """``log``: what the broker logged; ``kinds``: of indexes; ``more``: settings, each GROUP.NAME=VALUE."""
 
     log: Path
     segments: Path

@@ -1,4 +1,4 @@
-"""What the end of a night takes away: nights past ``retention_nights``, and files that nobody needs."""
+"""What the end of a night takes away: nights past ``retention.nights``, and files that nobody needs."""
 
 from __future__ import annotations
 

@@ -46,7 +46,9 @@ _RAISED = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception): (.+)")
     help="The night: the day whose queries are read.",
 )
 @click.option("--tables", default="", help="Comma separated tables; all by default.")
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A DAG param; repeatable.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="GROUP.NAME=VALUE", help="A setting for this run; repeatable."
+)
 @click.option(
     "--home",
     type=click.Path(path_type=Path),

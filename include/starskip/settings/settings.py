@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
@@ -45,7 +46,7 @@ class Settings:
     kinds: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse a second group of the same name, and a kind of index that there is not."""
+        """Refuse names of groups that cannot be told apart, and a kind of index that there is not."""
         asked = self.advice.index_kinds
         if self.kinds and not {*asked.split(",")} <= {ALL, *self.kinds}:
             raise ConfigError(
@@ -55,6 +56,12 @@ class Settings:
             )
         names = [group.group for group in self.groups]
         for name in names:
+            if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name):
+                raise ConfigError(
+                    f"group of settings {printable(name, 80)!r}: use small letters, digits and single "
+                    "underscores, since names of environment variables are made of it",
+                    setting=name,
+                )
             if names.count(name) > 1:
                 raise ConfigError(f"two groups of settings are called {name}: rename one", setting=name)
 
@@ -78,7 +85,12 @@ class Settings:
                 yield declared, getattr(group, declared.name)
 
     def changed(self, values: Mapping[str, Any]) -> Settings:
-        """Return settings with other values at some places, such as ``advice.max_indexes``."""
+        """Return settings with other values at some places, such as ``advice.max_indexes``.
+
+        Raises ConfigError for a place that there is not, and for a value that is not allowed.
+        """
+        for place in values.keys() - {each.place for each, _ in self.items()}:
+            raise ConfigError(f"there is no setting {place}", setting=place)
         made: dict[str, Any] = {group.group: _changed(group, values) for group in self.groups}
         of_families = tuple(made.pop(group.group) for group in self.families)
         return replace(self, **made, families=of_families)
