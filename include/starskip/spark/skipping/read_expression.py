@@ -66,7 +66,7 @@ class ExpressionReader:
         if isinstance(zone := node.fields.get("timeZoneId"), str):
             self.zones |= {zone}
         if node.name in ("And", "Or"):
-            return Call(node.name, tuple(self.read(each) for each in _legs(node)))
+            return Call(node.name, tuple(self.read(each) for each in _operands(node)))
         if node.name == "AttributeReference":
             name = self.attributes.get(attribute_identity(node))
             return _UNKNOWN if name is None else Column((name,), simple_string(node.fields["dataType"]))
@@ -143,7 +143,7 @@ def _function_name(node: Node) -> str | None:
     return node.name if node.full_name.startswith(_CATALYST) else f"udf:{node.name.lower()}"
 
 
-def _legs(node: Node) -> list[Node]:
+def _operands(node: Node) -> list[Node]:
     """Flatten an AND or OR of any depth, which may be a chain of a thousand."""
     found, waiting = [], [node]
     while waiting:

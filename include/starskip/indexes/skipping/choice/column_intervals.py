@@ -57,15 +57,15 @@ class _Reader:
         return None if comparison is None else self._of(comparison)
 
     def _joined(self, node: Call, depth: int) -> list[Interval] | None:
-        legs = [self.read(leg, depth + 1) for leg in node.arguments]
-        known = [leg for leg in legs if leg is not None]
-        if not known or (node.name == "Or" and len(known) < len(legs)):
+        operands = [self.read(operand, depth + 1) for operand in node.arguments]
+        known = [operand for operand in operands if operand is not None]
+        if not known or (node.name == "Or" and len(known) < len(operands)):
             return None
         if node.name == "Or":
-            return _union([interval for leg in known for interval in leg])
+            return _union([interval for operand in known for interval in operand])
         kept = known[0]
-        for leg in known[1:]:
-            kept = _intersection(kept, leg)
+        for operand in known[1:]:
+            kept = _intersection(kept, operand)
         return kept
 
     def _of(self, comparison: Comparison) -> list[Interval]:

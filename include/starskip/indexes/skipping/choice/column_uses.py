@@ -85,7 +85,7 @@ def _conjunctions(predicate: Expression, implications: Sequence[Implication]) ->
             if isinstance(node, Call) and node.name == "And":
                 below.extend(reversed(node.arguments))
             elif isinstance(node, Call) and node.name == "Or":
-                waiting.extend((leg, is_asked) for leg in reversed(node.arguments))
+                waiting.extend((operand, is_asked) for operand in reversed(node.arguments))
             elif comparison_of(node) is None and isinstance(node, Call) and node.name == "Not":
                 waiting.append((node.left, is_asked))
             else:

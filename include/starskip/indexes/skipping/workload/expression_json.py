@@ -60,8 +60,8 @@ def _document(expression: Expression, depth: int) -> dict[str, Any]:
     if isinstance(expression, Column):
         return {"column": list(expression.path), "type": expression.data_type}
     if isinstance(expression, Call):
-        legs = [_document(each, depth - 1) for each in expression.arguments]
-        return {"call": expression.name, "arguments": legs}
+        operands = [_document(each, depth - 1) for each in expression.arguments]
+        return {"call": expression.name, "arguments": operands}
     kind = expression.values.type if isinstance(expression, LiteralSet) else expression.value.type
     name = type_name(kind)
     if name is None:
@@ -90,8 +90,8 @@ def _expression(document: Any, depth: int) -> Expression:
         data_type = _text(document["type"])
         values = [value_of_json(each, data_type) for each in document["literals"]]
         return LiteralSet(pa.array(values, literal_type_of(data_type)), document.get("has_null") is True)
-    legs = tuple(_expression(each, depth - 1) for each in document.get("arguments", ()))
-    return Call(_text(document["call"]), legs)
+    operands = tuple(_expression(each, depth - 1) for each in document.get("arguments", ()))
+    return Call(_text(document["call"]), operands)
 
 
 def _text(value: Any) -> str:

@@ -105,7 +105,7 @@ class _Writer:
     def _call(self, call: Call, depth: int) -> None:
         name, arguments = call.name, call.arguments
         if name in ("And", "Or") and arguments:
-            self._infix(_legs(call), f" {name.upper()} ", depth)
+            self._infix(_operands(call), f" {name.upper()} ", depth)
         elif name == "In" and len(arguments) == 2:
             self._in(call, depth)
         elif name in SIGNS and len(arguments) == 2:
@@ -124,12 +124,12 @@ class _Writer:
             self._add(f"`{_function(name)}`")
             self._infix(arguments, ", ", depth)
 
-    def _infix(self, legs: tuple[Expression, ...], between: str, depth: int) -> None:
+    def _infix(self, operands: tuple[Expression, ...], between: str, depth: int) -> None:
         self._add("(")
-        for number, leg in enumerate(legs):
+        for number, operand in enumerate(operands):
             if number:
                 self._add(between)
-            self.write(leg, depth)
+            self.write(operand, depth)
         self._add(")")
 
     def _in(self, call: Call, depth: int) -> None:
@@ -175,7 +175,7 @@ class _Writer:
         self.pieces.append(piece)
 
 
-def _legs(chain: Call) -> tuple[Expression, ...]:
+def _operands(chain: Call) -> tuple[Expression, ...]:
     """Flatten a chain of AND or OR, so that a long chain is not deep."""
     found: list[Expression] = []
     waiting: list[Expression] = [chain]

@@ -45,20 +45,20 @@ def _text(expression: Expression) -> str:
         return "?"
     if isinstance(expression, LiteralSet):
         return "(?)"
-    name, legs = expression.name, expression.arguments
+    name, operands = expression.name, expression.arguments
     if name in ("And", "Or"):
         return _chain(expression)
-    if name == "Not" and len(legs) == 1:
-        return f"NOT {_inner(legs[0])}"
-    if name in ("IsNull", "IsNotNull") and len(legs) == 1:
-        return f"{_inner(legs[0])} IS {'NOT ' if name == 'IsNotNull' else ''}NULL"
-    if name in SIGNS and len(legs) == 2:
-        return f"{_inner(legs[0])} {SIGNS[name]} {_inner(legs[1])}"
-    if name in _PATTERNS and len(legs) == 2 and isinstance(legs[1], Literal):
-        return f"{_inner(legs[0])} LIKE {_PATTERNS[name]}"
-    if name == "Like" and len(legs) == 3:
-        return f"{_inner(legs[0])} LIKE {_inner(legs[1])}"
-    return f"{_function(name)}{', '.join(map(_text, legs))})"
+    if name == "Not" and len(operands) == 1:
+        return f"NOT {_inner(operands[0])}"
+    if name in ("IsNull", "IsNotNull") and len(operands) == 1:
+        return f"{_inner(operands[0])} IS {'NOT ' if name == 'IsNotNull' else ''}NULL"
+    if name in SIGNS and len(operands) == 2:
+        return f"{_inner(operands[0])} {SIGNS[name]} {_inner(operands[1])}"
+    if name in _PATTERNS and len(operands) == 2 and isinstance(operands[1], Literal):
+        return f"{_inner(operands[0])} LIKE {_PATTERNS[name]}"
+    if name == "Like" and len(operands) == 3:
+        return f"{_inner(operands[0])} LIKE {_inner(operands[1])}"
+    return f"{_function(name)}{', '.join(map(_text, operands))})"
 
 
 def _inner(expression: Expression) -> str:
@@ -72,22 +72,22 @@ def _function(name: str) -> str:
 
 
 def _chain(chain: Call) -> str:
-    legs = list(_legs(chain))
+    operands = list(_operands(chain))
     if chain.name == "And":
         # Spark adds IS NOT NULL to compared columns: the shape is the same with it and without it.
         asked = {
             column
-            for leg in legs
-            if _known_column(leg) is None
-            for column in nodes(leg)
+            for operand in operands
+            if _known_column(operand) is None
+            for column in nodes(operand)
             if isinstance(column, Column)
         }
-        legs = [leg for leg in legs if _known_column(leg) not in asked]
-    texts = sorted({_inner(leg) if _is_chain(leg) else _text(leg) for leg in legs})
+        operands = [operand for operand in operands if _known_column(operand) not in asked]
+    texts = sorted({_inner(operand) if _is_chain(operand) else _text(operand) for operand in operands})
     return f" {chain.name.upper()} ".join(texts) or "?"
 
 
-def _legs(chain: Call) -> Iterator[Expression]:
+def _operands(chain: Call) -> Iterator[Expression]:
     waiting: list[Expression] = [chain]
     while waiting:
         each = waiting.pop()
