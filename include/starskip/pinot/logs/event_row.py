@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from starskip.pinot.logs.line_formats.line_format import COUNTERS
+from starskip.pinot.logs.line_template import COUNTERS
 from starskip.pinot.logs.record_columns import CAPTURED, ROW, TABLE_SEPARATOR, Row
 from starskip.pinot.logs.record_reader import LogRecord
 from starskip.sql.table_names import table_names

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from starskip.errors import MissingSource, SourceError
-from starskip.pinot.logs.line_formats.record_start import SNIFFED_BYTES, is_binary
+from starskip.pinot.logs.record_start import SNIFFED_BYTES, is_binary
 from starskip.storage.files.object_files import object_files
 from starskip.storage.files.object_url import ObjectUrl, local_path, object_url
 from starskip.storage.files.open_file import file_head

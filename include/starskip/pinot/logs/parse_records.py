@@ -18,15 +18,14 @@ import pyarrow as pa
 
 from starskip.pinot.logs.event_row import event_rows
 from starskip.pinot.logs.file_day import file_day
-from starskip.pinot.logs.line_formats.line_format import LineFormat
-from starskip.pinot.logs.line_formats.log_prefix import CONTAINER, PREFIX
-from starskip.pinot.logs.line_formats.record_start import EVENT_START
-from starskip.pinot.logs.line_formats.registry import FORMATS, LATER_RELEASE
+from starskip.pinot.logs.line_formats import FORMATS, LATER_RELEASE
+from starskip.pinot.logs.line_template import LineFormat
 from starskip.pinot.logs.log_files import LogSplit
 from starskip.pinot.logs.record_columns import CAPTURED, Row, record_batch
 from starskip.pinot.logs.record_reader import LogRecord, read_records
+from starskip.pinot.logs.record_start import CONTAINER, EVENT_START, PREFIX
+from starskip.pinot.logs.rejected_records import unmatched
 from starskip.pinot.logs.sampling_weights import with_sampling_weights
-from starskip.pinot.logs.unmatched_record import unmatched
 
 BATCH_ROWS = 8_192
 BATCH_BYTES = 16 << 20

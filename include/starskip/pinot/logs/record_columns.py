@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.pinot.logs.line_formats.line_format import COUNTERS
+from starskip.pinot.logs.line_template import COUNTERS
 from starskip.pinot.logs.wall_clock import wall_clock
 from starskip.storage.schemas import LOG_RECORDS
 

@@ -14,9 +14,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from starskip.pinot.logs.file_blocks import DamagedFileError, file_blocks
-from starskip.pinot.logs.line_formats.log_prefix import MAX_START_BYTES
-from starskip.pinot.logs.line_formats.record_start import RECORD_BOUNDARY, SNIFFED_BYTES, is_binary
 from starskip.pinot.logs.log_files import LogSplit
+from starskip.pinot.logs.record_start import MAX_START_BYTES, RECORD_BOUNDARY, SNIFFED_BYTES, is_binary
 
 BLOCK_BYTES = 1 << 20
 MAX_RECORD_BYTES = 4 << 20

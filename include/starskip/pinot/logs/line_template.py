@@ -1,4 +1,4 @@
-"""One shape of a broker log line, written as the line itself with names in the places of its values.
+"""Compile the template of a broker log line, which is the line itself with names in the places of its values.
 
 A template such as ``requestId=<request_id>,table=<table>,timeMs=<latency_ms>,…,query=<query_text>`` is
 turned into one regular expression. Every part of it is possessive or ends at the next field's name, so

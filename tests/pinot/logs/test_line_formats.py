@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from starskip.pinot.logs.line_formats.log_prefix import PREFIX
-from starskip.pinot.logs.line_formats.registry import FORMATS, LATER_RELEASE
+from starskip.pinot.logs.line_formats import FORMATS, LATER_RELEASE
 from starskip.pinot.logs.log_files import LogSplit
 from starskip.pinot.logs.parse_records import parse_split
+from starskip.pinot.logs.record_start import PREFIX
 
-DATA = Path(__file__).parents[3] / "data" / "logs"
+DATA = Path(__file__).parents[2] / "data" / "logs"
 PREFIXES = [
     b"",
     b"INFO ",
