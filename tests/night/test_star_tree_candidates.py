@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.execution.local_engine import LocalEngine
+from starskip.indexes.star_tree.chosen_trees import chosen_trees
 from starskip.indexes.star_tree.recommend.asked_shapes import asked_shapes
-from starskip.indexes.star_tree.recommend.chosen_trees import chosen_trees
 from starskip.indexes.star_tree.recommend.star_tree_candidates import (
     StarTreeCandidates,
     TableRows,

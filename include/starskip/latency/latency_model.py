@@ -49,11 +49,6 @@ class LatencyModel:
     threshold: float
     no_fit: NoFit | None
 
-    def predict_ms(self, in_filter: Floats, post_filter: Floats) -> Floats:
-        """Return the latency of queries that scan so many entries; only where a model was fitted."""
-        assert self.intercept_ms is not None and self.alpha_ms is not None and self.beta_ms is not None
-        return self.intercept_ms + self.alpha_ms * in_filter + self.beta_ms * post_filter
-
 
 def fit_latency_model(bins: pa.Table, table: str, *, r2_threshold: float) -> LatencyModel:
     """Fit the LATENCY_BINS of one table; honest where the model does not fit."""

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from starskip.errors import SourceError
 from starskip.indexes.index import Structure as Candidate
 from starskip.indexes.skipping.report.skipping_report import skipping_report
-from starskip.indexes.star_tree.recommend.chosen_trees import ChosenTree, chosen_trees
+from starskip.indexes.star_tree.chosen_trees import ChosenTree, chosen_trees
 from starskip.indexes.star_tree.report.star_tree_report import star_tree_report
 from starskip.latency.latency_model import NoFit
 from starskip.latency.latency_report import NO_FIT_SENTENCES

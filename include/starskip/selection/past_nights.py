@@ -12,7 +12,7 @@ import pyarrow as pa
 from starskip.cost.planned_votes import indexes_in_force
 from starskip.errors import StorageError, StorageOutage, printable
 from starskip.indexes.index import Structure, parse_structure
-from starskip.indexes.star_tree.recommend.chosen_trees import chosen_trees
+from starskip.indexes.star_tree.chosen_trees import chosen_trees
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 from starskip.run.night import ADVICE_NIGHTS, Night
 from starskip.run.table_by_table import FAILED

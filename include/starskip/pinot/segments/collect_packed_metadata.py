@@ -18,7 +18,7 @@ from starskip.errors import SourceError, StorageError
 from starskip.execution.progress import Progress
 from starskip.pinot.segments.facts_table import collect_facts
 from starskip.pinot.segments.packed_metadata import PACKED_COLUMNS, packed_metadata
-from starskip.pinot.segments.segment_listing import segment_listing
+from starskip.pinot.segments.segment_files import segment_listing
 from starskip.storage.files.full_disk import full_disk, is_full_disk
 from starskip.storage.schemas import DAMAGED_SEGMENTS, TABLE_FACTS
 

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from starskip.errors import ConfigError, UnsupportedQuery, printable
-from starskip.indexes.star_tree.aggregation_query import aggregation_query
+from starskip.indexes.star_tree.aggregation_query import aggregation_query, tree_demand
 from starskip.indexes.star_tree.function_column_pair import AggregationFunction, FunctionColumnPair
 from starskip.indexes.star_tree.query.conjuncts import Conjunct
-from starskip.indexes.star_tree.query.tree_demand import tree_demand
 from starskip.indexes.star_tree.recommend.cuboids import Dimensions
 from starskip.indexes.star_tree.recommend.pinot_reads import PinotReads, pinot_reads
-from starskip.indexes.star_tree.recommend.tree_read import TreeRead
-from starskip.indexes.star_tree.recommend.tree_reading import TreeReading
+from starskip.indexes.star_tree.recommend.tree_read import TreeRead, TreeReading
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 from starskip.indexes.star_tree.validate_config import validate_config
 from starskip.pinot.star_tree_matching import ColumnFacts

@@ -10,7 +10,7 @@ parts of a table merge to those of the whole, in any order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -183,16 +183,6 @@ class CombinationSketch:
         distinct = pa.chunked_array([chunk for column in columns for chunk in column.chunks], columns[0].type)
         found = pc.drop_null(distinct.unique())
         return found.take(pc.array_sort_indices(found))
-
-
-def sketch_of(
-    batches: Iterable[pa.Table | pa.RecordBatch], dimensions: tuple[str, ...], size: int
-) -> CombinationSketch:
-    """Return the sketch of some batches."""
-    sketch = CombinationSketch(dimensions, size)
-    for batch in batches:
-        sketch.add(batch)
-    return sketch
 
 
 def _plain(batch: pa.Table | pa.RecordBatch) -> pa.Table:

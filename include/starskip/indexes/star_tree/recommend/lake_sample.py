@@ -22,10 +22,14 @@ from starskip.indexes.star_tree.build.source_table import ROWS_PER_BATCH, Source
 from starskip.indexes.star_tree.recommend.combinations import value_codes
 from starskip.indexes.star_tree.recommend.cuboids import Cuboids, Dimensions
 from starskip.indexes.star_tree.recommend.document_bytes import SampledRows
-from starskip.indexes.star_tree.recommend.rows_summary import RowsSummary, SummaryPlan
-from starskip.indexes.star_tree.recommend.stored_summary import read_summary, write_summary
+from starskip.indexes.star_tree.recommend.rows_summary import (
+    RowsSummary,
+    SummaryPlan,
+    read_summary,
+    write_summary,
+)
+from starskip.indexes.star_tree.recommend.segment_sample import limited_dimensions
 from starskip.indexes.star_tree.recommend.table_sample import TablePart, TableSample
-from starskip.indexes.star_tree.recommend.tree_samples import limited_dimensions
 from starskip.indexes.star_tree.recommend.value_hash import mixed
 from starskip.storage.manifest import DataFile
 from starskip.storage.staged_write import StagedWrite

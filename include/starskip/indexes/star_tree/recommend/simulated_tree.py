@@ -21,7 +21,7 @@ from functools import cached_property
 import numpy as np
 
 from starskip.indexes.star_tree.recommend.cuboids import Counts, Cuboids, Dimensions, Flags
-from starskip.indexes.star_tree.recommend.tree_reading import TreeReading
+from starskip.indexes.star_tree.recommend.tree_read import TreeReading
 from starskip.indexes.star_tree.recommend.tree_scan import TreeScan
 
 

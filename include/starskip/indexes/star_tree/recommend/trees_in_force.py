@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from starskip.errors import ConfigError, StarskipError
 from starskip.indexes.star_tree.recommend.asked_shape import AnswerableShape, answerable_shape
 from starskip.indexes.star_tree.recommend.asked_shapes import asked_shapes
-from starskip.indexes.star_tree.recommend.tree_samples import column_types
+from starskip.indexes.star_tree.recommend.segment_sample import column_types
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 from starskip.pinot.star_tree_rules import star_tree_rules
 from starskip.pinot.table_config import TableConfig

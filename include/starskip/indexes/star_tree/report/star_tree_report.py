@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from starskip.indexes.star_tree.recommend.chosen_trees import ChosenTree, chosen_trees, held_trees
+from starskip.indexes.star_tree.chosen_trees import ChosenTree, chosen_trees, held_trees
 from starskip.indexes.star_tree.report.star_tree_evidence import (
     MAX_ANSWERED_SHAPES,
     MAX_STAR_TREES,

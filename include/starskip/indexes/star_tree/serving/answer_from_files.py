@@ -15,9 +15,9 @@ from starskip.errors import StarskipError, UnsupportedQuery
 from starskip.indexes.star_tree.build.source_table import SourceTable
 from starskip.indexes.star_tree.query.answer_names import answer_names
 from starskip.indexes.star_tree.query.bound_columns import Spelling
-from starskip.indexes.star_tree.query.exact_functions import make_exact
 from starskip.indexes.star_tree.query.nanoseconds import with_nanoseconds
-from starskip.indexes.star_tree.query.rename_table import rename_table
+from starskip.indexes.star_tree.query.query_table import rename_table
+from starskip.indexes.star_tree.query.rewrite_select import make_exact
 from starskip.indexes.star_tree.query.scalar_functions import known_functions
 from starskip.indexes.star_tree.query.sql_select import bounded_depth, select_tokens, sql_select
 from starskip.indexes.star_tree.query.typed_literals import with_typed_literals

@@ -19,7 +19,7 @@ from starskip.indexes.star_tree.build.source_files import (
 )
 from starskip.indexes.star_tree.build.source_table import SourceTable, source_table
 from starskip.indexes.star_tree.build.stored_sources import read_recorded
-from starskip.indexes.star_tree.query.asked_table import meant_table
+from starskip.indexes.star_tree.query.query_table import meant_table
 from starskip.indexes.star_tree.serving.answering_memory import AnsweringMemory
 from starskip.indexes.star_tree.serving.star_tree import StarTree
 from starskip.indexes.star_tree.tree_artefact import ARTEFACT, CURRENT, TableTrees
