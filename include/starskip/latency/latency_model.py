@@ -1,7 +1,8 @@
-"""The linear latency model, and whether it can be trusted.
+"""Fit the linear latency model, and judge by its out-of-sample R2 whether it may be used.
 
-``latency_ms = c + alpha * entries_in_filter + beta * entries_post_filter`` (seed 000, II.1), fitted by
-non-negative least squares with an intercept on the pooled bins. The seed's tool judged it by the
+``latency_ms = c + alpha * entries_in_filter + beta * entries_post_filter``
+("Automated Inverted Index Recommendation for Pinot", II.1), fitted by non-negative least squares with an
+intercept on the pooled bins. That tool judged the fit by the
 uncentred R2 of its own training points, which is near 1 for anything; here R2 is centred and out of
 sample: each point is predicted by a model that was fitted without it.
 """

@@ -1,4 +1,4 @@
-"""The evidence of one table and one night: all that a report says, as plain values (design.md, "The night").
+"""The evidence of one table and one night: all values that a report shows.
 
 A later index family adds an field to ``Evidence`` and a template to ``SECTIONS``; kinds, reasons and Pinot's
 keys are open sets of text, so the sections that exist hold its structures as they are.
@@ -101,7 +101,7 @@ class KeyChange:
 
 @dataclass(frozen=True, slots=True)
 class SortOrder:
-    """What sorting the table otherwise would save, beside its present indexes and without the chosen ones.
+    """The saving of another sort order, beside the present indexes and without the chosen ones.
 
     ``column``: the best one, or None if no order saves enough; ``current``: what its segments are sorted by.
     """
@@ -289,7 +289,7 @@ class GateCheck:
 
 @dataclass(frozen=True, slots=True)
 class DataQuality:
-    """What was read and what was set aside; ``other`` and ``rejected`` count records by reason code.
+    """Counts of read and of rejected records; ``other`` and ``rejected`` count records by reason code.
 
     ``dropped_log_lines``: those that the broker says it did not write. ``sampled_queries`` of the log stand
     for ``unlogged_queries`` beside themselves. ``unlogged_texts``: what the broker redacted of this table's;
@@ -318,7 +318,7 @@ class DataQuality:
 
     @property
     def failed_gates(self) -> tuple[GateCheck, ...]:
-        """The checks that stopped this table."""
+        """Return the checks that stopped this table."""
         return tuple(gate for gate in self.gates if not gate.success)
 
 
@@ -329,7 +329,7 @@ class Evidence:
     ``unit``: what the optimiser maximised. ``nights``: how many nights voted, this one included; the
     saving is that of the window, older nights counting less. ``show_literals``: the setting
     that lets literals through. ``star_trees``, ``skipping``: null where the night looked at none.
-    ``lake_only``: the table has no segments, so that only ``skipping`` tells anything of it.
+    ``lake_only``: the table has no segments, so that only ``skipping`` has data of it.
     """
 
     table: str

@@ -1,4 +1,4 @@
-"""What a table's segments say together: the facts that scoring and selection ask for."""
+"""Sum up the facts of a table's segments for scoring and selection."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ IndexColumns = Mapping[str, Collection[str]]
 """Columns by the kind of index that they have: "inverted", "range"."""
 
 INDEXES_IN_SEGMENTS = {"inverted": "inverted_index", "range": "range_index"}
-"""What segments call an index of each kind."""
+"""Names of the kinds of index in segments."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
-"""One aggregation query as a star-tree sees it: predicates, group-by, aggregations, what is left to finish.
+"""Parse an aggregation query into predicates, group-by columns, aggregations and the steps after them.
 
-Seed 001, "Query execution": all columns in filters and group-by clauses must be dimensions of the tree, all
-aggregations pre-aggregated. What comes after the aggregation (HAVING, ORDER BY, LIMIT, arithmetic of
-aggregates) is kept as SQL over the groups.
+"Star-tree index: Powering fast aggregations on Pinot", "Query execution": all columns in filters and
+group-by clauses must be dimensions of the tree, all aggregations pre-aggregated. The steps after the
+aggregation (HAVING, ORDER BY, LIMIT, arithmetic of aggregates) are kept as SQL over the groups.
 """
 
 from __future__ import annotations

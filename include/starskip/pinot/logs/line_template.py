@@ -24,7 +24,7 @@ COUNTERS = (
 )
 """The columns of LOG_RECORDS that hold whole numbers out of the line."""
 
-# A comma inside a value (serverStats is full of them) is told from one that ends it by what follows:
+# A comma inside a value (serverStats is full of them) differs from one that ends it by what follows:
 # `,name=`, `, name:` or `,name(part/part):`.
 FREE_TEXT = rb"[^,]*+(?:,(?!\s?[A-Za-z]++(?:\([A-Za-z/]*+\))?+[=:])[^,]*+)*+"
 

@@ -1,4 +1,4 @@
-"""Records of a log -> batches of LOG_RECORDS, whole columns at a time.
+"""Parse records of a log into batches of LOG_RECORDS, whole columns at a time.
 
 The shapes that fitted the last records are tried first: the exact shapes exclude one another, so the outcome
 does not depend on their order. Text stays bytes until a batch is full and is then decoded, cast and cleaned
@@ -81,7 +81,7 @@ def parse_records(
     rows: list[Row] = []
     size_bytes = 0
     for record in records:
-        # Nearly all lines begin with a digit or a letter: they are told from events without a search.
+        # Nearly all lines begin with a digit or a letter: they are no events, which needs no search.
         if record.text[:1] in _BEGINS_EVENT and record.flaw is None and EVENT_START.match(record.text):
             rows += event_rows(record, event_day)
         else:

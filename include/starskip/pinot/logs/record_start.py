@@ -50,7 +50,7 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 EVENT_START = re.compile(_EVENT)
 """Matches the first bytes of a JSON object, also as an element of an array.
 
-A line of SQL that looks so, inside a text literal, cannot be told from an event and is taken for one.
+A line of SQL that looks so, inside a text literal, looks like an event and is taken for one.
 """
 
 RECORD_START = re.compile(_START)
@@ -63,7 +63,7 @@ SNIFFED_BYTES = 1 << 10
 
 
 def is_binary(head: bytes) -> bool:
-    """Tell whether a file that begins with ``head`` is no text: an archive, Parquet, UTF-16.
+    """Return whether a file that begins with ``head`` is no text: an archive, Parquet, UTF-16.
 
     Control characters may stand in a query, so a head in which a record begins is text.
     """

@@ -23,7 +23,7 @@ _COUNTERS = re.compile(
 _WHOLE_NUMBERS = re.compile(rb"-?\d++(?:/-?\d++)*+\Z")
 _NEEDED = {b"timeMs", b"docs", b"entries"}
 _BRACKETS = b" \t\r\n[],"
-"""What an array of JSON events has beside them."""
+"""The bytes of an array of JSON events beside the events."""
 _INT64 = range(-(1 << 63), 1 << 63)
 _LONGEST_INT64 = 20
 

@@ -97,7 +97,7 @@ class _Held:
 
 @dataclass(slots=True)
 class _Window:
-    """Where the next window can begin among the rows held, and what waits for a sampled query to carry it."""
+    """The first held row of the next window, and counts that wait for a sampled query to carry them."""
 
     start: int = 0
     waiting: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(4, np.int64))
@@ -178,7 +178,7 @@ def _weigh(held: list[_Held], window: _Window) -> None:
 def _is_inside(
     times: npt.NDArray[np.int64], roles: npt.NDArray[np.int8], said_at: np.int64
 ) -> npt.NDArray[np.bool_]:
-    """Tell which of the rows before a "dropped" line lie in its window."""
+    """Return which of the rows before a "dropped" line lie in its window."""
     untimed: npt.NDArray[np.bool_] = times == _NO_TIME
     if said_at == _NO_TIME:
         return np.ones(len(times), dtype=bool)
@@ -191,7 +191,7 @@ def _is_inside(
 
 
 def _is_out_of_reach(held: list[_Held], newest: _Held) -> bool:
-    """Tell whether no later "dropped" line can weigh the oldest batch any more."""
+    """Return whether no later "dropped" line can weigh the oldest batch any more."""
     latest, oldest = (int(each.times.max(initial=_NO_TIME)) for each in (newest, held[0]))
     if _NO_TIME in (latest, oldest) or oldest < latest - 2 * _LOOK_MS:
         return True

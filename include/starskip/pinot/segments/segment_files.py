@@ -108,7 +108,7 @@ def _segment_name(file: FileIdentity) -> str | None:
 
 
 def _is_gzipped_tar(path: str) -> bool:
-    """Tell whether a file begins as a gzipped tar does: of a bare name with a dot nothing else tells."""
+    """Return whether a file begins as a gzipped tar does; a bare name with a dot may be anything."""
     head = _head(path, _TAR_HEAD_BYTES)
     if not head.startswith(_GZIP_MAGIC):
         return False
@@ -129,7 +129,7 @@ def _head(path: str, length: int) -> bytes:
 def segment_listing(
     segments_root: str, tables: Collection[str] | None
 ) -> tuple[list[SegmentFile], list[str]]:
-    """Return the files of ``tables``, of all for None, and what a person should know of what is missing.
+    """Return the files of ``tables``, of all for None, and warnings of missing segments.
 
     Of all tables, one without segments is only warned of. Raises SourceError for a table that was asked for
     and has none, and if no table has any.

@@ -23,7 +23,7 @@ from starskip.indexes.star_tree.measures.values_apart import parted
 
 _CENTROIDS = np.dtype([("mean", "<f8"), ("weight", "<u8")])
 _COUNT_AT, _CENTROIDS_AT = 8, 32
-"""Where a serialised digest of several values has the number of its centroids, and these."""
+"""Offsets of the number of centroids, and of these, in a serialised digest of several values."""
 
 
 def t_digest_quantile(digest: Any, rank: float) -> float:
@@ -57,7 +57,7 @@ _T_DIGEST_RATIO = 4 / T_DIGEST_K
 
 @dataclass(frozen=True, slots=True)
 class ErrorBound:
-    """How far an approximate answer may be off, as a sentence and as a ratio.
+    """The bound of an approximate answer's error, as a sentence and as a ratio.
 
     ``ratio`` is of the count for distinct counts, and of all ranks for percentiles; ``confidence`` is None
     where the method proves no bound.

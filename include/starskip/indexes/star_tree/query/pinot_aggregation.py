@@ -1,4 +1,4 @@
-"""An aggregation query as Pinot's star-tree matcher sees it, from its text."""
+"""Parse an aggregation query into the form that Pinot's star-tree matcher checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Query shapes of a workload as star-trees see them: what they ask of a tree, what one would save them."""
+"""Query shapes of a workload, with the dimensions and pairs that a star-tree needs to answer them."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ class AnswerableShape:
 
     @property
     def needs_sketch(self) -> bool:
-        """Whether some aggregation is approximate."""
+        """Return whether some aggregation is approximate."""
         return any(measure.kind.is_sketch for pair in self.pairs for measure in pair.measures)
 
     def fits(self, config: StarTreeConfig) -> bool:
-        """Tell whether a tree of ``config`` answers it: Pinot looks for pairs, Starskip for measures."""
+        """Return whether a tree of ``config`` answers it: Pinot looks for pairs, Starskip for measures."""
         if not self.dimensions <= {*config.dimensions_split_order}:
             return False
         if not self.reads_as_pinot:

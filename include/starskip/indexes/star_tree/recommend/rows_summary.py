@@ -56,7 +56,7 @@ def spread_together(parts: Sequence[SpreadRows], most_rows: int) -> SpreadRows:
 
 @dataclass(frozen=True, slots=True)
 class SummaryPlan:
-    """What is kept: of each of ``sets`` a sketch of ``size`` combinations, and at most ``most_rows`` rows.
+    """The bounds of a summary: sketches of ``size`` combinations of each of ``sets``, ``most_rows`` rows.
 
     ``schema``: the columns that are read. ``step``: of the spread rows, as long as they are few enough.
     """

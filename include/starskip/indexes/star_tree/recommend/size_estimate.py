@@ -93,7 +93,7 @@ _PINOT_MEASURE_BYTES = {
 
 @dataclass(frozen=True, slots=True)
 class SizeEstimate:
-    """What one tree would take."""
+    """The documents, nodes and bytes of one tree."""
 
     counts: TreeCounts
     size_bytes: float

@@ -1,4 +1,4 @@
-"""Candidate star-trees for a table in a night: from its workload, its rows, and what it had before."""
+"""Find the candidate star-trees of a table for a night, from its workload, its rows and its last trees."""
 
 from __future__ import annotations
 

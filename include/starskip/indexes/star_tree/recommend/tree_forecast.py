@@ -1,4 +1,4 @@
-"""What one tree would take and save, from the simulated trees of all parts of the table."""
+"""Forecast the size and the savings of one tree from simulated trees of all parts of the table."""
 
 from __future__ import annotations
 

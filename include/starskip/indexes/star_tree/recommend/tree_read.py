@@ -19,7 +19,7 @@ class TreeRead:
 class TreeReading:
     """``aggregated``: documents of nodes. ``of_leaves``: those of leaves, on which predicates remain.
 
-    ``passing``: documents of leaves that meet these. ``entries_in_filter``: what Pinot scans to tell.
+    ``passing``: documents of leaves that meet these. ``entries_in_filter``: scanned by Pinot for that.
     """
 
     aggregated: float = 0.0

@@ -1,4 +1,4 @@
-"""What no star-tree can answer, computed from the rows of the table's files, exactly.
+"""Answer a query that no star-tree fits from the rows of the table's files, exactly.
 
 Functions that trees approximate become exact ones: DISTINCTCOUNTHLL a COUNT(DISTINCT), a percentile the value
 of that rank, MINMAXRANGE a difference.
@@ -75,7 +75,7 @@ class _Rows:
 
     @property
     def total(self) -> int:
-        """The rows of all files; of text files, those that were read."""
+        """Return the rows of all files; of text files, those that were read."""
         return self.read if self._total is None else self._total
 
     def reader(self) -> pa.RecordBatchReader:
