@@ -24,7 +24,7 @@ class DataFile:
 
     @property
     def file_name(self) -> str:
-        """Return the name as given to ``StagedWrite.write_file``, without the 32 digits and the dash before."""
+        """Return the name as given to ``StagedWrite.write_file``, without the 32 digits and the dash."""
         return self.name.rpartition("/")[2].partition("-")[2]
 
 

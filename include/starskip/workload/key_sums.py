@@ -1,8 +1,8 @@
 """Sum entries scanned by skeleton key in bounded memory, and find the busiest keys of each table.
 
 Keys are distinguished by all their bits up to MAX_KEYS of a table; beyond, by as many leading bits as keep
-them within it, and keys of one prefix are summed as one. The number of bits
-depends on the set of keys only, so sums merge whatever their order: where fewer bits are needed for a part, they are for the whole.
+them within it, and keys of one prefix are summed as one. The number of bits depends on the set of keys only,
+so sums merge whatever their order: where fewer bits are needed for a part, they are for the whole.
 """
 
 from __future__ import annotations
