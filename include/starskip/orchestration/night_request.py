@@ -97,7 +97,7 @@ def night_request(context: Mapping[str, Any], checkout: Path) -> NightRequest:
             "run_date is not for a backfill: each of its days would be the same night", setting="run_date"
         )
     config = night_config(lambda: context["var"]["value"].get(CONFIG_VARIABLE, None), checkout)
-    # What is built is current state and has no night: days of the past only advise.
+    # What is built is current state (design.md, "The night"): days of the past only advise.
     withheld = {"build_indexes": "false"} if run.run_type == _BACKFILL else {}
     given = {name: _text(name, params[name]) for name in SETTING_PARAMS if _is_given(params[name])}
     return NightRequest(

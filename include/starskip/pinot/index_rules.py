@@ -1,4 +1,4 @@
-"""Rules of Pinot's index selection by version: the predicates that each kind of index serves.
+"""Which of Pinot's indexes answers which predicate, by version.
 
 0.11 was measured (samples README, model_check): an inverted index answers =, <>, IN and NOT IN and
 never a range, LIKE or function; a range index answers ranges and never an equality; a sorted
@@ -29,7 +29,7 @@ _LEGACY_RANGE_READS_RATIO = 2 / 20
 
 @dataclass(frozen=True, slots=True)
 class IndexRules:
-    """The predicates that each kind of index serves in one version of Pinot, for one table.
+    """What the kinds of index answer in one version of Pinot, for one table.
 
     ``by_range``: operators that a range index answers; empty where there is none.
     ``range_reads_ratio``: entries that it reads itself, a row. ``pattern_columns``: those whose LIKE and
@@ -41,7 +41,7 @@ class IndexRules:
     pattern_columns: frozenset[str] = frozenset()
 
     def serves(self, index_kind: str, leaf: Leaf) -> bool:
-        """Return whether an index of a kind (inverted, range, sorted) on the leaf's column answers it."""
+        """Tell whether an index of a kind (inverted, range, sorted) on the leaf's column answers it."""
         if not leaf.column:
             return False
         if index_kind == "range":

@@ -329,7 +329,7 @@ class Evidence:
     ``unit``: what the optimiser maximised. ``nights``: how many nights voted, this one included; the
     saving is that of the window, older nights counting less. ``show_literals``: the setting
     that lets literals through. ``star_trees``, ``skipping``: null where the night looked at none.
-    ``lake_only``: the table has no segments, so that only ``skipping`` has data of it.
+    ``lake_only``: the table has no segments, so that only ``skipping`` tells anything of it.
     """
 
     table: str

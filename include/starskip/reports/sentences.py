@@ -94,7 +94,7 @@ def headline(evidence: Evidence) -> tuple[Piece, ...]:
 
 
 def beside_indexes(evidence: Evidence) -> str:
-    """Return sentences on chosen indexes of other kinds than column indexes, empty if there are none."""
+    """Return sentences on what was chosen beside indexes of columns, empty if nothing was."""
     trees = "".join(piece.text for piece in _star_trees(evidence))
     return " ".join(filter(None, (trees, _skipping(evidence))))
 

@@ -15,7 +15,7 @@ IndexColumns = Mapping[str, Collection[str]]
 """Columns by the kind of index that they have: "inverted", "range"."""
 
 INDEXES_IN_SEGMENTS = {"inverted": "inverted_index", "range": "range_index"}
-"""Names of the kinds of index in segments."""
+"""What segments call an index of each kind."""
 
 
 @dataclass(frozen=True, slots=True)

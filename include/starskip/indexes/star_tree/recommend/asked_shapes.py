@@ -26,7 +26,7 @@ def _asked(shape: ShapeWorkload, window: Mapping[str, ShapeEntries], settings: S
     if not shape.is_parsed or queries <= 0 or not shape.instances:
         return None
     entries = shape.estimated_entries - shape.failed_entries_scanned_in_filter
-    # Post-filter entries are not split by success, nor by what the broker did not log.
+    # Post-filter entries are not told apart by success, nor by what the broker did not log.
     entries += settings.post_filter_entry_weight * shape.entries_scanned_post_filter * queries / shape.queries
     nights = (
         window[shape.shape_id].queries / shape.estimated_queries if shape.shape_id in window else shape.weight
