@@ -29,7 +29,7 @@ from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.star_tree.build.publish_trees import publish_trees
 from starskip.indexes.star_tree.build.source_table import ROWS_PER_BATCH, source_table
 from starskip.indexes.star_tree.build.tree_order import TreeOrder
-from starskip.indexes.star_tree.recommend.combination_sketch import sketch_of
+from starskip.indexes.star_tree.recommend.combination_sketch import CombinationSketch
 from starskip.indexes.star_tree.recommend.combinations import value_codes
 from starskip.indexes.star_tree.recommend.document_bytes import SampledRows
 from starskip.indexes.star_tree.recommend.simulated_tree import SimulatedTree, TreeLayout
@@ -204,7 +204,9 @@ def _config(material: Material, drawn: random.Random) -> StarTreeConfig:
 
 def _estimated(config: StarTreeConfig, rows: pa.Table, taken: pa.Table, size: int) -> SizeEstimate:
     order = config.dimensions_split_order
-    cuboids = sketch_of(rows.select(list(order)).to_batches(), order, size).cuboids()
+    sketch = CombinationSketch(order, size)
+    sketch.add(rows.select(list(order)))
+    cuboids = sketch.cuboids()
     skipped = frozenset(config.skip_star_node_creation_for_dimensions)
     tree = SimulatedTree(cuboids, TreeLayout(order, config.max_leaf_records, skipped))
     codes = {name: value_codes(taken[name], cuboids.values[name]) for name in order}

@@ -69,3 +69,31 @@ def test_links_to_headings_lead_somewhere(page: Path) -> None:
             for title in re.findall(r"^#+ (.*)$", other, flags=re.MULTILINE)
         }
         assert heading in anchors
+
+
+def test_the_readme_links_every_page() -> None:
+    linked = set(re.findall(r"\]\(docs/([\w-]+\.md)\)", (ROOT / "README.md").read_text(encoding="utf-8")))
+    assert {page.name for page in DOCS.glob("*.md")} <= linked
+
+
+def test_where_things_are_names_every_folder_and_only_files_that_exist() -> None:
+    text = (DOCS / "where-things-are.md").read_text(encoding="utf-8")
+    folders = {path.parent.name for path in (ROOT / "include" / "starskip").glob("*/__init__.py")}
+    assert [folder for folder in sorted(folders) if f"`{folder}/`" not in text] == []
+    files = re.findall(r"`((?:night|pinot|orchestration)/[\w/]+\.py)`", text)
+    assert len(files) > 5
+    assert [file for file in files if not (ROOT / "include" / "starskip" / file).is_file()] == []
+
+
+def test_every_function_on_the_way_of_a_log_line_exists() -> None:
+    text = (DOCS / "where-things-are.md").read_text(encoding="utf-8").partition("## From a log line")[2]
+    names = set(re.findall(r"`(\w+)`", text))
+    source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "include").rglob("*.py"))
+    artefacts = {"queries", "latency_model", "workload", "votes", "recommendations", "reports", "FORMATS"}
+    assert len(names) > 30
+    assert [name for name in sorted(names - artefacts) if f"def {name}(" not in source] == []
+
+
+def test_the_glossary_stays_short() -> None:
+    rows = re.findall(r"^\| ", (DOCS / "glossary.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert len(rows) - 1 <= 40

@@ -14,7 +14,7 @@ from starskip.cost.filter_cost import filter_cost
 from starskip.cost.observed_scan import ObservedScan, observed_scan
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
-from starskip.sql.redacted_text import is_redacted, told_apart
+from starskip.sql.redacted_text import is_redacted, mark_redacted
 from starskip.tables.row_window import ColumnWindow, RowWindow
 from starskip.workload.shape_workload import Instance
 
@@ -67,7 +67,7 @@ def drawn(where: str, wanted: float | None, seed: int = 1, entries: Any = ()) ->
     """Return the share of rows that pass with drawn literals, and these."""
     cut = normalize_sql(f"SELECT COUNT(*) FROM t WHERE {where}")
     shape = query_shape(cut.skeleton)
-    literals = told_apart(cut.literals, "1/2/3")
+    literals = mark_redacted(cut.literals, "1/2/3")
     assert lacks_literals(shape.filter, literals)
     observed = None if wanted is None else ObservedScan(wanted, *entries)
     found = DRAWER.drawn(shape.filter, literals, observed, seed)
@@ -147,7 +147,7 @@ def test_whatever_is_asked_something_comes_out(where: str) -> None:
     shape = query_shape(cut.skeleton)
     for wanted in (None, 0.0, 0.3, 1.0):
         observed = None if wanted is None else ObservedScan(wanted, 0.5, 1.5)
-        found = DRAWER.drawn(shape.filter, told_apart(cut.literals, "1/2/3"), observed, 1)
+        found = DRAWER.drawn(shape.filter, mark_redacted(cut.literals, "1/2/3"), observed, 1)
         assert len(found) == len(cut.literals)
         BINDER.bind(shape.filter, found)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from starskip.errors import SourceOutage, StorageOutage
-from starskip.pinot.segments import segment_listing as listing
+from starskip.pinot.segments import segment_files as listing
 
 START = datetime(2026, 11, 21, 2, tzinfo=UTC)
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from starskip.cost import planned_votes
 from starskip.errors import StarskipError, StorageOutage
+from starskip.indexes.star_tree.chosen_trees import ChosenTree
 from starskip.indexes.star_tree.function_column_pair import FunctionColumnPair
-from starskip.indexes.star_tree.recommend.chosen_trees import ChosenTree
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 from starskip.lake.lake_table import LakeTable
 from starskip.night import build_star_trees, fit_latency_model, score_votes, select_indexes, write_report

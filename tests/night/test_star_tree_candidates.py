@@ -15,8 +15,8 @@ from index_choice import trees_of, with_star_trees
 from settings_with import settings_with
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.execution.local_engine import LocalEngine
+from starskip.indexes.star_tree.chosen_trees import chosen_trees
 from starskip.indexes.star_tree.recommend.asked_shapes import asked_shapes
-from starskip.indexes.star_tree.recommend.chosen_trees import chosen_trees
 from starskip.indexes.star_tree.recommend.star_tree_candidates import (
     StarTreeCandidates,
     TableRows,

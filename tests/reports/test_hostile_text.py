@@ -19,9 +19,8 @@ from starskip.reports.charts import shapes_chart, skipping_chart, star_tree_char
 from starskip.reports.evidence import Evidence
 from starskip.reports.masked_evidence import masked_evidence
 from starskip.reports.render_html import render_html
-from starskip.reports.render_json import render_json
 from starskip.reports.render_markdown import render_markdown
-from starskip.reports.report_files import report_files
+from starskip.reports.report_files import render_json, report_files
 
 EVENTS = ("onload", "onerror", "onclick", "onmouseover", "onfocus", "ontoggle", "onbegin", "onpointerenter")
 ELEMENTS = (

@@ -16,7 +16,7 @@ from starskip.sql.leaf_queries import LeafQuery, leaf_queries
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
 from starskip.sql.query_text import query_text
-from starskip.sql.redacted_text import is_redacted, is_wholly_redacted, told_apart
+from starskip.sql.redacted_text import is_redacted, is_wholly_redacted, mark_redacted
 
 PAIRS = json.loads((Path(__file__).parents[1] / "data" / "sql" / "redacted.json").read_text())
 """Query texts, and what Calcite makes of them (Redact.java)."""
@@ -60,8 +60,8 @@ def test_a_redacted_text_has_the_shape_of_its_query(sql: str, redacted: str) -> 
 def test_no_literal_of_a_redacted_text_is_known_and_its_text_comes_back(sql: str, redacted: str) -> None:
     cut = normalize_sql(redacted)
     assert all(is_redacted(values) for values in cut.literals)
-    apart = told_apart(cut.literals, "7/8")
-    assert apart != told_apart(cut.literals, "7/9") or not cut.literals
+    apart = mark_redacted(cut.literals, "7/8")
+    assert apart != mark_redacted(cut.literals, "7/9") or not cut.literals
     assert normalize_sql(query_text(cut.skeleton, apart)) == cut
 
 
@@ -69,7 +69,7 @@ def test_a_question_mark_in_quotes_is_no_redacted_literal() -> None:
     cut = normalize_sql("""select a from t where b = '?' and "c?" = ? and d in ('?', ?) -- ?""")
     assert cut.literals == (("'?",), ("?",), ("'?", "?"))
     assert not is_redacted(cut.literals[0])
-    assert told_apart(cut.literals, "1/2") == (("'?",), ("?1/2",), ("'?", "?1/2"))
+    assert mark_redacted(cut.literals, "1/2") == (("'?",), ("?1/2",), ("'?", "?1/2"))
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_hostile_text_is_refused_or_read_in_no_time(text: str) -> None:
 @given(text=st.text(alphabet="?`'\"() ,-in=ab\n/*", max_size=120))
 def test_any_text_with_question_marks_is_cut(text: str) -> None:
     cut = normalize_sql(f"select a from t where {text}")
-    for values in told_apart(cut.literals, "1/2/3"):
+    for values in mark_redacted(cut.literals, "1/2/3"):
         assert values
     with contextlib.suppress(UnsupportedQuery):
         query_shape(cut.skeleton)

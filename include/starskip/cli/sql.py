@@ -14,7 +14,7 @@ import click
 import pyarrow as pa
 
 from starskip.errors import MissingSource, printable
-from starskip.indexes.star_tree.query.asked_table import asked_names
+from starskip.indexes.star_tree.query.query_table import asked_names
 from starskip.indexes.star_tree.query.sql_select import sql_select
 from starskip.indexes.star_tree.serving.answer_sql import Answer, answer_sql
 from starskip.indexes.star_tree.serving.tree_set import TreeSet, newest_snapshot, open_trees

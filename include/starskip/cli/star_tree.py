@@ -21,7 +21,7 @@ from starskip.indexes.star_tree.build.publish_trees import PublishedTrees, publi
 from starskip.indexes.star_tree.build.published_trees import published_orders
 from starskip.indexes.star_tree.build.tree_order import TreeOrder
 from starskip.indexes.star_tree.document_rows import document_header, document_rows
-from starskip.indexes.star_tree.query.asked_table import meant_table
+from starskip.indexes.star_tree.query.query_table import meant_table
 from starskip.indexes.star_tree.serving.tree_set import TreeSet, open_trees
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 from starskip.indexes.star_tree.tree_artefact import ARTEFACT, TableTrees

@@ -16,7 +16,7 @@ from starskip.execution.progress import Progress
 from starskip.indexes.families import FamilyChoice, segment_indexes
 from starskip.indexes.inverted.family import INVERTED
 from starskip.pinot.index_sizes.index_format import index_format
-from starskip.pinot.segments.damaged_segment import damage_told
+from starskip.pinot.segments.damaged_segment import damage_sentence
 from starskip.pinot.segments.facts_table import collect_facts
 from starskip.pinot.segments.read_packed_metadata import read_packed_metadata
 from starskip.pinot.segments.segment_files import SegmentFile, list_segments, segment_tables
@@ -119,7 +119,7 @@ class TableSource:
             for facts, damaged in collect_facts(files):
                 yield from column_sums(facts.to_batches()).to_batches()
                 sizes[:] = merge_index_sizes([*sizes, *map(of_metadata, facts.to_batches())])
-                damaged_segments.extend(map(damage_told, damaged.to_pylist()))
+                damaged_segments.extend(map(damage_sentence, damaged.to_pylist()))
 
         files = list_segments(self.segments_root, [table])
         engine = LocalEngine(partial(progress, f"segments of {table}"))

@@ -22,7 +22,7 @@ from starskip.indexes.star_tree.build.publish_trees import Outcome, PublishedTre
 from starskip.indexes.star_tree.build.published_trees import known_of_table, published_order
 from starskip.indexes.star_tree.build.source_table import source_table
 from starskip.indexes.star_tree.build.tree_order import TreeOrder
-from starskip.indexes.star_tree.recommend.chosen_trees import ChosenTree, chosen_trees, held_trees
+from starskip.indexes.star_tree.chosen_trees import ChosenTree, chosen_trees, held_trees
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 from starskip.indexes.star_tree.tree_artefact import TableTrees
 from starskip.indexes.star_tree.validate_config import validate_config

@@ -23,7 +23,7 @@ from starskip.indexes.skipping.workload.table_locations import TableLocations
 from starskip.lake.spark_events.event_logs import EventLog, event_logs
 from starskip.lake.spark_events.sql_execution import LogSummary, RejectedLine, SqlExecution
 from starskip.lake.spark_events.sql_executions import read_event_log
-from starskip.pinot.logs.untimed_day import last_changed_day
+from starskip.pinot.logs.file_day import last_changed_day
 from starskip.run.night import Night
 from starskip.run.night_logs import night_paths
 from starskip.storage.commit_messages import (

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.errors import SourceError
+from starskip.pinot.logs.file_day import may_be_of_day
 from starskip.pinot.logs.log_files import log_splits
 from starskip.pinot.logs.parse_records import parse_split
-from starskip.pinot.logs.untimed_day import may_be_of_day
 from starskip.run.lake_only import find_lake_only
 from starskip.run.night import Night
 from starskip.run.night_logs import night_logs

@@ -20,7 +20,7 @@ from starskip.pinot.logs.log_files import log_files, log_splits
 from starskip.pinot.logs.parse_records import parse_split
 from starskip.pinot.logs.record_columns import TABLE_SEPARATOR
 from starskip.pinot.logs.rejected_records import RejectedRecords
-from starskip.pinot.logs.sampling_summary import SamplingSummary, sampling_summary
+from starskip.pinot.logs.sampling_weights import SamplingSummary, sampling_summary
 from starskip.settings import Settings
 from starskip.storage.schemas import QUANTILES
 

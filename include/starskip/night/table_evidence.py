@@ -13,7 +13,7 @@ from starskip.errors import SourceError
 from starskip.indexes.families import configured_indexes, families_of_night
 from starskip.indexes.index import Index as Candidate
 from starskip.indexes.skipping.report.collect_section import skipping_report
-from starskip.indexes.star_tree.recommend.chosen_trees import ChosenTree, chosen_trees
+from starskip.indexes.star_tree.chosen_trees import ChosenTree, chosen_trees
 from starskip.indexes.star_tree.report.star_tree_report import star_tree_report
 from starskip.indexes.star_tree.settings import StarTreeSettings
 from starskip.latency.latency_model import NoFit

@@ -27,7 +27,7 @@ from starskip.night.table_sizes import FoundSizes
 from starskip.pinot.logs.log_files import LogSplit, log_files, log_splits
 from starskip.pinot.logs.parse_records import parse_split
 from starskip.pinot.logs.rejected_records import RejectedRecords
-from starskip.pinot.logs.sampling_summary import SamplingSummary, sampling_summary
+from starskip.pinot.logs.sampling_weights import SamplingSummary, sampling_summary
 from starskip.pinot.table_config import TableConfig
 from starskip.selection.advice_without_log import ColumnWeights, advice_without_log, unknown_weights
 from starskip.selection.advise_table import TableQuestion, advise_table

@@ -20,7 +20,7 @@ from starskip.indexes.star_tree.aggregation_query import aggregation_query
 from starskip.indexes.star_tree.build.build_tree import RunTasks
 from starskip.indexes.star_tree.build.damaged_files import damaged_files
 from starskip.indexes.star_tree.build.published_trees import data_folder, published_part
-from starskip.indexes.star_tree.recommend.chosen_trees import chosen_trees, held_trees
+from starskip.indexes.star_tree.chosen_trees import chosen_trees, held_trees
 from starskip.indexes.star_tree.serving.answer_from_files import answer_from_files
 from starskip.indexes.star_tree.serving.answer_sql import answer_sql
 from starskip.indexes.star_tree.serving.fitting_tree import FittingTree, fitting_tree

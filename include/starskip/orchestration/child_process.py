@@ -1,4 +1,4 @@
-"""A program in a session of its own that leaves no process behind, however we end."""
+"""Run a program in a session of its own, and stop all its processes when the caller ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The processes of a submitted job on this machine, found by their command line, and their end."""
+"""Find and end the local processes of a submitted job, by their command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a night ended: which stages failed, which tables the gates stopped, which have a report."""
+"""Summarise the end of a night: failed stages, tables stopped by gates, tables with a report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from starskip.run.table_by_table import FAILED
 
 @dataclass(frozen=True, slots=True)
 class NightOutcome:
-    """What became of the tables of one run.
+    """The outcome of one run for each of its tables.
 
     ``failed``: task to reason; ``stopped``: the verdicts of tables that a gate stopped, in stage order;
     ``missing``: tables with segments that no gate stopped and that have no report all the same.

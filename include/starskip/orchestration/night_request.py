@@ -1,4 +1,4 @@
-"""What one DAG run asks of the stages: the same values for the Spark jobs and for the gates."""
+"""The request of one DAG run to the stages: the same values for the Spark jobs and for the gates."""
 
 from __future__ import annotations
 

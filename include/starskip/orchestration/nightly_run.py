@@ -1,4 +1,4 @@
-"""Runs one night of the checkout's own Airflow, shows how far it is, and prints the advice (``make night``).
+"""Run one night of the checkout's own Airflow, show its progress, and print the advice (``make night``).
 
 ``python -m starskip.orchestration.nightly_run --run-date 2026-11-20`` is ``airflow dags test`` with the
 checkout's environment: every task runs as it does at night, without a scheduler.

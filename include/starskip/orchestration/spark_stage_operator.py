@@ -1,4 +1,4 @@
-"""One stage of the night as one Spark job: spark-submit with our arguments, limits and exit codes."""
+"""Run one stage of the night as one Spark job: spark-submit with arguments, limits and exit codes."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class SparkStageOperator(SparkSubmitOperator):
 
 
 def conf_of_master(master: str) -> dict[str, str]:
-    """Return what a job's Spark is told for where it runs: in one process, on this machine, elsewhere."""
+    """Return the Spark settings for where a job runs: in one process, on this machine, elsewhere."""
     if _LOCAL_MASTER.fullmatch(master):
         return {**_LOCAL, **_LOOPBACK}
     return dict(_LOOPBACK) if _LOOPBACK_MASTER.fullmatch(master) else {}
@@ -177,7 +177,7 @@ class _Connection:
 
 
 def _connection(connection_id: str) -> _Connection:
-    """Return what the connection says; without one the provider would silently submit to YARN."""
+    """Return the fields of the connection; without one the provider would silently submit to YARN."""
     variable = f"AIRFLOW_CONN_{connection_id.upper()}"
     example = f"""{variable}='{{"conn_type": "spark", "host": "local[2]"}}'"""
     try:

@@ -1,4 +1,4 @@
-"""From our errors to Airflow's: a failed task says why in one line, here and to the last task of its run."""
+"""Translate errors of Starskip to Airflow failures with a one-line reason, kept for the run's last task."""
 
 from __future__ import annotations
 

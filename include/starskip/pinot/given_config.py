@@ -1,4 +1,4 @@
-"""The table configuration that a night was given, and what the advice makes of it."""
+"""Read the given table configurations of a night, and apply the advice to them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class GivenConfig:
 
     @property
     def star_trees(self) -> tuple[Mapping[str, Any], ...]:
-        """The entries of starTreeIndexConfigs, in their order, each once."""
+        """Return the entries of starTreeIndexConfigs, in their order, each once."""
         found: list[Mapping[str, Any]] = []
         for config in self.configs:
             found += [entry for entry in config.star_tree_index_configs if entry not in found]

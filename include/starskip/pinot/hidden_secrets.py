@@ -1,4 +1,4 @@
-"""Passwords and keys taken out of a table configuration before a report shows it.
+"""Hide passwords and keys of a table configuration before a report shows it.
 
 A REALTIME table's ``streamConfigs`` and a batch source's properties hold them in plain text.
 """

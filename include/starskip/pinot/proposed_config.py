@@ -1,4 +1,4 @@
-"""A table configuration as the advice would have it: what it says of other things stays as it is.
+"""Apply the advice to a table configuration; all other keys stay as they are.
 
 What is in force and is not dropped is still in it, whatever its family; so are keys that Starskip does not
 know, and the order of all keys.

@@ -1,4 +1,4 @@
-"""The parts of a Pinot table config that the advice changes, and the whole of it, as JSON to copy."""
+"""Print a Pinot table config as JSON to copy: the keys that the advice changes, and the whole config."""
 
 from __future__ import annotations
 

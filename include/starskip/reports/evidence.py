@@ -1,4 +1,4 @@
-"""The evidence of one table and one night: all that a report says, as plain values (design.md, "The night").
+"""The evidence of one table and one night: all values that a report shows.
 
 A later index family adds an field to ``Evidence`` and a template to ``SECTIONS``; kinds, reasons and Pinot's
 keys are open sets of text, so the sections that exist hold its indexes as they are.
@@ -101,7 +101,7 @@ class KeyChange:
 
 @dataclass(frozen=True, slots=True)
 class SortOrder:
-    """What sorting the table otherwise would save, beside its present indexes and without the chosen ones.
+    """The saving of another sort order, beside the present indexes and without the chosen ones.
 
     ``column``: the best one, or None if no order saves enough; ``current``: what its segments are sorted by.
     """
@@ -308,7 +308,7 @@ class GateCheck:
 
 @dataclass(frozen=True, slots=True)
 class DataQuality:
-    """What was read and what was set aside; ``other`` and ``rejected`` count records by reason code.
+    """Counts of read and of rejected records; ``other`` and ``rejected`` count records by reason code.
 
     ``dropped_log_lines``: those that the broker says it did not write. ``sampled_queries`` of the log stand
     for ``unlogged_queries`` beside themselves. ``unlogged_texts``: what the broker redacted of this table's;
@@ -337,7 +337,7 @@ class DataQuality:
 
     @property
     def failed_gates(self) -> tuple[GateCheck, ...]:
-        """The checks that stopped this table."""
+        """Return the checks that stopped this table."""
         return tuple(gate for gate in self.gates if not gate.success)
 
 

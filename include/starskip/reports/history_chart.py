@@ -1,4 +1,4 @@
-"""Predicted saving over the nights, as plain geometry for an inline SVG: no script, no library, any theme."""
+"""Draw the predicted saving over the nights as geometry for an inline SVG whose dots are links."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class HistoryChart:
-    """All that the template draws, in units of its ``view_box``; ``alt`` says the same in words."""
+    """The geometry that the template draws, in units of its ``view_box``; ``alt`` says the same in words."""
 
     view_box: str
     line: str

@@ -1,4 +1,4 @@
-"""Evidence as it may be shown: every text of a log masked."""
+"""Mask every text of a log in the evidence before it is shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report as one self-contained HTML page: no script, nothing loaded, charts as ``data:`` images."""
+"""Render the report as one self-contained HTML page: no script, no request, charts as ``data:`` images."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def content_security_policy() -> str:
 
 
 def keeps_policy(page: bytes) -> bool:
-    """Tell whether a stored page carries today's policy; one of another version has another style."""
+    """Return whether a stored page carries today's policy; one of another version has another style."""
     return str(escape(content_security_policy())).encode() in page[:4_000]
 
 

@@ -1,4 +1,4 @@
-"""The report as Markdown that reads well in a terminal, too."""
+"""Render the report as Markdown that reads well in a terminal, too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lists of reports show of one report: its headline and the figures in it."""
+"""Summarise one report for lists: its headline and main figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of the report: its headline, and what codes of kinds and reasons say."""
+"""Sentences of the report: its headline, and the meaning of codes of kinds and reasons."""
 
 from __future__ import annotations
 
@@ -98,21 +98,21 @@ def sampling_words(quality: DataQuality) -> str:
     """Return how the advice was corrected for log lines that the broker dropped, empty if it dropped none."""
     if not quality.dropped_log_lines:
         return ""
-    told = f"Corrected for {quality.dropped_log_lines:,} dropped log lines"
+    words = f"Corrected for {quality.dropped_log_lines:,} dropped log lines"
     if not quality.sampled_queries:
-        return f"{told}: no query was logged that could stand for them."
+        return f"{words}: no query was logged that could stand for them."
     weight = 1.0 + quality.unlogged_queries / quality.sampled_queries
-    return f"{told}: {quality.sampled_queries:,} queries of at most 1 s have weight {weight:.1f} on average."
+    return f"{words}: {quality.sampled_queries:,} queries of at most 1 s have weight {weight:.1f} on average."
 
 
 def log_words(quality: DataQuality) -> tuple[str, ...]:
-    """Return sentences on what the log does not tell: dropped lines, redacted texts, shares of leaves."""
-    told = (
+    """Return sentences on the losses of the log: dropped lines, redacted texts, shares of leaves."""
+    sentences = (
         sampling_words(quality),
         *redaction_words(quality.unlogged_texts),
         leaf_words(quality.leaf_queries),
     )
-    return tuple(filter(None, told))
+    return tuple(filter(None, sentences))
 
 
 def unit_words(latency: LatencyEvidence) -> str:
@@ -135,7 +135,7 @@ class Reasoned(Protocol):
 
     @property
     def reason(self) -> str:
-        """The code."""
+        """Return the code."""
         ...
 
 
@@ -152,7 +152,7 @@ def refusals_by_reason(refused: Iterable[Refusal]) -> Mapping[str, tuple[Refusal
 
 
 def is_plain_code(code: str) -> bool:
-    """Tell whether a code is a letter, then letters, digits, spaces, hyphens and underscores."""
+    """Return whether a code is a letter, then letters, digits, spaces, hyphens and underscores."""
     return _PLAIN_CODE.fullmatch(code) is not None
 
 
@@ -184,7 +184,7 @@ def skipping_kind_words(kind: str) -> str:
 
 
 def filter_text(sql: str) -> str:
-    """Return what tells one shape from another: the text between WHERE and GROUP BY, ORDER BY or LIMIT."""
+    """Return the part that differs between shapes: the text between WHERE and GROUP BY, ORDER BY or LIMIT."""
     parts = re.split(r"\bWHERE\b", sql, maxsplit=1, flags=re.IGNORECASE)
     if len(parts) == 1:
         return sql
@@ -204,7 +204,7 @@ def _star_trees(evidence: Evidence) -> tuple[Piece, ...]:
     new = evidence.star_trees.proposed if evidence.star_trees else ()
     if not new:
         return ()
-    # A tree that an earlier version told of has no saving, which is not a saving of nothing.
+    # A tree in advice of an earlier version has no saving, which is not a saving of nothing.
     known = [tree.saving_ratio for tree in new if tree.saving_ratio is not None]
     what = [Piece("Add a star-tree on " if len(new) == 1 else f"Add {len(new)} star-trees, on ")]
     for number, tree in enumerate(new[:MAX_TREES_IN_HEADLINE]):
@@ -250,8 +250,8 @@ def _fewer_bytes(indexes: SkippingIndexes | None) -> tuple[str, ...]:
 def _lake_headline(evidence: Evidence, table: Piece) -> tuple[Piece, ...]:
     """Return the headline of a table that has skipping indexes or nothing."""
     indexes = evidence.skipping
-    if told := _fewer_bytes(indexes):
-        subject, does = told
+    if clause := _fewer_bytes(indexes):
+        subject, does = clause
         return Piece(f"{subject} of "), table, Piece(f" {does}")
     if evidence.data_quality.failed_gates:
         why = _why_nothing(evidence)

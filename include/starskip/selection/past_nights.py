@@ -14,8 +14,8 @@ from starskip.errors import StorageError, StorageOutage, printable
 from starskip.indexes.families import named
 from starskip.indexes.index import Index, parse_index
 from starskip.indexes.sorted_column.family import SORTED
+from starskip.indexes.star_tree.chosen_trees import chosen_trees
 from starskip.indexes.star_tree.family import STAR_TREE
-from starskip.indexes.star_tree.recommend.chosen_trees import chosen_trees
 from starskip.indexes.star_tree.recommend.star_tree_offer import tree_index
 from starskip.run.night import ADVICE_NIGHTS, Night
 from starskip.run.table_by_table import FAILED

@@ -22,8 +22,8 @@ from pyspark.sql.pandas.types import from_arrow_type
 
 from starskip.errors import UnsupportedQuery, first_line
 from starskip.indexes.star_tree.build.source_table import SourceTable
-from starskip.indexes.star_tree.query.exact_functions import make_exact
-from starskip.indexes.star_tree.query.rename_table import rename_table
+from starskip.indexes.star_tree.query.query_table import rename_table
+from starskip.indexes.star_tree.query.rewrite_select import make_exact
 from starskip.indexes.star_tree.query.sql_select import sql_select
 from starskip.indexes.star_tree.serving.answer_sql import answer_from_tree
 from starskip.indexes.star_tree.serving.tree_set import TreeSet, open_trees

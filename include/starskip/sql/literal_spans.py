@@ -1,4 +1,4 @@
-"""Positions of the literals and comments of SQL text, parseable or not, under any reading of its quotes."""
+"""Find literals and comments in SQL text, parseable or not, under any reading of its quotes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _MOST_DIGITS = 8
 def without_literals(text: str, *, quoted_names: bool, has_aliases: bool = True) -> str:
     """Return the first MAX_READ characters of ``text``, each literal as ``?`` and each comment as a blank.
 
-    What is a literal is told by ``masking.mask_literals``; ``has_aliases`` is false of a predicate alone.
+    ``masking.mask_literals`` defines what a literal is; ``has_aliases`` is false of a predicate alone.
     Linear, never raises.
     """
     cut = "…" if len(text) > MAX_READ else ""
@@ -84,7 +84,7 @@ def _spans_of(text: str, pieces: re.Pattern[str], has_aliases: bool) -> Iterator
 
 
 def _is_alias(before: str) -> bool:
-    """Tell whether a quoted name is an alias, by the word or sign before it."""
+    """Return whether a quoted name is an alias, by the word or sign before it."""
     return before == ")" or (before[-1:].isalnum() and before.casefold() not in _BEFORE_A_NAME)
 
 

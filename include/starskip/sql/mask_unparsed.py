@@ -1,8 +1,8 @@
-"""Masking of text that nothing parses: of it only words of SQL and of Pinot's log lines are shown.
+"""Mask text that does not parse: only words of SQL and of Pinot's log lines stay.
 
 Where one quote is missing or too many, as in ``'O'Brien' AND mail = 'x'``, the values stand outside of what
 looks quoted. So a word is shown because it is known, and never because of where it stands; names of tables
-and columns go too. Where the record lies is told beside it.
+and columns go too. The place of the record stands beside it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Literals masked in SQL text from logs, parseable or not, so that reports show shapes and no data."""
+"""Mask literals in SQL text from logs, parseable or not, so that reports show shapes and no data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_TEXT = 2_000
 
 _FAILURE = re.compile(r"\[(?P<condition>[A-Z][A-Z0-9_.]+)\] (?P<words>[^:]*)(?P<value>: .*)?", re.DOTALL)
 _PATTERN = re.compile(r"'(?:\?%|%\?%?)'")
-"""What a shape of predicates has after LIKE: which end of the pattern is open tells which index serves it."""
+"""Patterns in the shape of a LIKE predicate: the open end of the pattern decides which index serves it."""
 
 
 def mask_literals(text: str, *, quoted_names: bool = False, limit: int = MAX_TEXT) -> str:
@@ -30,13 +30,13 @@ def mask_literals(text: str, *, quoted_names: bool = False, limit: int = MAX_TEX
 
 
 def mask_failure(text: str) -> str:
-    """Return what Spark says of a query that failed, masked; it quotes most values, others end a sentence."""
+    """Return the error message of a failed Spark query, masked; values are quoted or end a sentence."""
     found = _FAILURE.search(text)
     if found is None:
         return mask_literals(text)
     words = "" if found["condition"] == "USER_RAISED_EXCEPTION" else found["words"]
-    told = f"[{found['condition']}] {words}".rstrip()
-    return mask_literals(f"{text[: found.start()]}{told}{': ?' if found['value'] and words else ''}")
+    message = f"[{found['condition']}] {words}".rstrip()
+    return mask_literals(f"{text[: found.start()]}{message}{': ?' if found['value'] and words else ''}")
 
 
 def mask_condition(skeleton: str) -> str:

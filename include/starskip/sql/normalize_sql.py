@@ -1,4 +1,4 @@
-"""SQL text cut into a skeleton and its literals, without parsing.
+"""Split SQL text into a skeleton and its literals without parsing it.
 
 Logs repeat few skeletons with many literals. Cutting the literals out costs microseconds a query,
 so that the parser (milliseconds) runs once a distinct skeleton and never once a query.

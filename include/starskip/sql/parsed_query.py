@@ -1,4 +1,4 @@
-"""A skeleton as sqlglot's tree, with one named placeholder a slot."""
+"""Parse a skeleton into sqlglot's tree, with one named placeholder a slot."""
 
 from __future__ import annotations
 

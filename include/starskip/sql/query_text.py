@@ -1,4 +1,4 @@
-"""A query of the log put together again from the skeleton and the literals that the workload keeps."""
+"""Restore a query text from its skeleton and its literals."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A number that texts of one shape share, for less than their fingerprint costs.
+"""Hash SQL text to a key that texts of one shape share, for less than their normalized form costs.
 
-Tells which texts are worth parsing where a log has more shapes than can be kept. Texts that differ in case,
+It selects the texts worth parsing where a log has more shapes than can be kept. Texts that differ in case,
 white space, brackets, commas, signs, comments, query options, literals or lengths of lists have one key; in
 turn few texts of different shapes share a key, which does no harm: all texts of a key are kept, or none.
 """

@@ -1,1 +1,1 @@
-"""Publishing: manifests, put-if-absent commits, file identity, and the schemas of all artefacts."""
+"""Artefact storage: manifests, put-if-absent commits, file identities, and the schemas of all artefacts."""

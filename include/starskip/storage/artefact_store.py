@@ -1,7 +1,7 @@
-"""What stages publish and read: artefacts by name and night, each a chain of manifests over data files.
+"""Publish and read artefacts by name and night, each a log of manifests over data files.
 
 A stage writes its files aside, then publishes them in one commit that replaces exactly what it means
-to (design.md, "The night" and "One mechanism publishes everything").
+to.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class ArtefactStore:
         ``replace="tables"`` replaces exactly the tables that ``parts`` names and leaves the others, ``"all"``
         replaces the whole night; the tables ``remove`` go in the same commit. Publishing the same again
         changes nothing for readers. Raises ``StorageError`` if a file is not in the store with the size that
-        is told, and what ``ManifestLog.commit`` raises.
+        is reported, and what ``ManifestLog.commit`` raises.
         """
         chain = self.chain(artefact, run_date)
         self._require_files(chain, parts)
@@ -124,9 +124,9 @@ class ArtefactStore:
     def _require_files(self, chain: ManifestLog, parts: Mapping[str, Part]) -> None:
         # An executor on another machine may have written to a disk of its own, and a step that ran
         # for longer than the vacuum's grace may have lost its files: better to know it before readers do.
-        told = {file.name: file.size_bytes for part in parts.values() for file in part.files}
+        known = {file.name: file.size_bytes for part in parts.values() for file in part.files}
         stored = {found.name: found.size_bytes for found in self.storage.objects_below(f"{chain.key}/data")}
-        for name, size_bytes in told.items():
+        for name, size_bytes in known.items():
             if stored.get(name) != size_bytes:
                 raise StorageError(
                     f"{name}: is not in the store as it was written ({size_bytes} bytes); let all executors "

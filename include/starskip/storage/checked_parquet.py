@@ -1,4 +1,4 @@
-"""How rows become a Parquet file of the store: compressed, each page with a checksum."""
+"""Encode rows as a Parquet file of the store: compressed, each page with a checksum."""
 
 from __future__ import annotations
 

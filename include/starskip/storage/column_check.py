@@ -1,4 +1,4 @@
-"""Rows against the schema of their artefact: what does not fit is named by artefact and column."""
+"""Check rows against the schema of their artefact; errors name the artefact and the column."""
 
 from __future__ import annotations
 

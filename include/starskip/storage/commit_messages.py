@@ -1,4 +1,4 @@
-"""Rows written from where they are made: executors write files aside, the driver gathers commit_messages.
+"""Write rows on executors and collect commit messages on the driver.
 
 A receipt names one file and its table; only the commit_messages of tasks that succeeded come back, so a task
 that was killed or run twice leaves files that nobody names.

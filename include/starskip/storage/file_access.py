@@ -1,4 +1,4 @@
-"""Modes of the files and folders that a store keeps on a local disk."""
+"""Permission modes of the files and folders that a store keeps on a local disk."""
 
 from __future__ import annotations
 

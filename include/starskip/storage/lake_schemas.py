@@ -1,4 +1,4 @@
-"""The Arrow schemas of artefacts about tables of the lake: what Spark asks of them, and skipping indexes."""
+"""The Arrow schemas of artefacts about lake tables: logged Spark queries, and skipping indexes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store on a local (or mounted) disk, whose put-if-absent is a hard link."""
+"""A store on a local (or mounted) disk; put-if-absent is a hard link."""
 
 from __future__ import annotations
 

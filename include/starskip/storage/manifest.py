@@ -1,4 +1,4 @@
-"""The one file that says what an artefact consists of, as a value and as bytes."""
+"""The manifest of an artefact's version, as a value and as bytes."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class DataFile:
 
     @property
     def file_name(self) -> str:
-        """The name that ``StagedWrite.write_file`` was given, which puts 32 digits and a dash before it."""
+        """Return the name as given to ``StagedWrite.write_file``, without the 32 digits and the dash."""
         return self.name.rpartition("/")[2].partition("-")[2]
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one table has in an artefact: its files, and small plain-JSON properties."""
+    """The part of one table in an artefact: its files, and small plain-JSON properties."""
 
     files: tuple[DataFile, ...]
     properties: Mapping[str, Any] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The versions of one artefact: a chain of manifests that grows by put-if-absent, one number at a time.
+"""The versions of one artefact: a log of numbered manifests that grows by put-if-absent.
 
 Optimistic concurrency as in Delta and Iceberg, with their hardest lesson: an answer that was lost is
 not a conflict. It is read again, and nothing is deleted on an unknown outcome. A damaged manifest does not
@@ -117,7 +117,7 @@ class ManifestLog:
         for _ in range(max_attempts):
             last, newest = self._newest()
             # Asked after the listing: a put whose answer was lost may land late, but only on the version
-            # it was sent for. Either that version is taken by now, and tells whose it is, or it is the
+            # it was sent for. Either that version is taken by now, and shows whose it is, or it is the
             # one that is tried again.
             own = self._own(attempted, commit_id)
             if own is not None:

@@ -1,4 +1,4 @@
-"""The newest manifest of a chain as the store lists it: what a reader may keep its findings by."""
+"""Find the newest manifest of a log by listing, without reading it; caches are keyed by it."""
 
 from __future__ import annotations
 

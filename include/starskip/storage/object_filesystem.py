@@ -1,4 +1,4 @@
-"""The objects of a store as Arrow opens them: reading only, with our own credentials and errors.
+"""A read-only Arrow file system over a store's objects, with our own credentials and errors.
 
 Arrow has an S3 client of its own, which would want its settings a second time and in another form.
 """

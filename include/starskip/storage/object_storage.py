@@ -1,4 +1,4 @@
-"""A store in a bucket, whose put-if-absent is a conditional PUT (``If-None-Match: *`` on S3)."""
+"""A store in a bucket; put-if-absent is a conditional PUT (``If-None-Match: *`` on S3)."""
 
 from __future__ import annotations
 

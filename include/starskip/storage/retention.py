@@ -1,4 +1,4 @@
-"""Which nights of an artefact are old enough to go, and how they go.
+"""Expire the nights of an artefact that are past their retention.
 
 Of each artefact every table keeps its newest nights, whatever became of the other tables: the last report of
 a table that a gate has stopped for months stays. A night goes by one more manifest without the table's part;
@@ -37,7 +37,10 @@ class OldParts:
 
 @dataclass(frozen=True, slots=True)
 class Retired:
-    """What was taken away; the chains, by their keys, whose night is past; what was left alone, and why."""
+    """The expired parts.
+
+    ``settled``: keys of manifest logs whose night is past. ``left_alone``: the others, with the reason.
+    """
 
     old: tuple[OldParts, ...]
     settled: frozenset[str]
@@ -50,7 +53,7 @@ class Retired:
 
     @property
     def nights(self) -> tuple[str, ...]:
-        """The nights of which something was taken away, oldest first."""
+        """Return the nights of which something was taken away, oldest first."""
         return tuple(sorted({each.run_date for each in self.old}))
 
 
@@ -64,7 +67,7 @@ def retire_nights(
     tables: Collection[str] | None = None,
     dry_run: bool = False,
 ) -> Retired:
-    """Take away, of each artefact and table, all but the newest ``nights``; with ``dry_run`` only tell.
+    """Take away, of each artefact and table, all but the newest ``nights``; with ``dry_run`` only report.
 
     ``now`` is the store's own time (``store_clock``), by which its objects are stamped.
     ``tables``: the only ones to touch; None means all. Of what belongs to no table those of any name go.

@@ -26,7 +26,7 @@ TABLE_FACTS = pa.schema(
         ("index_bytes", pa.map_(pa.string(), pa.int64())),
     ]
 )
-"""One row a segment and column; ``source_identity`` tells a changed file from a known one."""
+"""One row a segment and column; ``source_identity`` differs between versions of a file."""
 
 DAMAGED_SEGMENTS = pa.schema(
     [("table", pa.string()), ("source_file", pa.string()), ("reason", pa.string()), ("detail", pa.string())]

@@ -1,4 +1,4 @@
-"""One version of an artefact, as a reader sees it from its first look to its end."""
+"""Read one version of an artefact, isolated from later commits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Snapshot:
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """The sorted names of the tables that have a part, be it empty."""
+        """Return the sorted names of the tables that have a part, be it empty."""
         return tuple(sorted(self.manifest.parts))
 
     def parts(self, tables: Collection[str] | None = None) -> Mapping[str, Part]:

@@ -1,4 +1,4 @@
-"""Where one writer puts data files before they are published: a fresh folder that no manifest names yet."""
+"""Stage data files in a fresh folder that no manifest names yet."""
 
 from __future__ import annotations
 
@@ -95,14 +95,14 @@ def file_safe(text: str) -> str:
     """Return a file name of at most 93 characters for any text, another one for any other text.
 
     Table names come from logs, where anyone can write them: the readable front is for people,
-    the hash tells names apart, on file systems that fold case too.
+    the hash keeps names apart, on file systems that fold case too.
     """
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     return f"t-{_UNSAFE.sub('-', text[: _READABLE_CHARACTERS - 2])}-{digest}"
 
 
 def is_plain_name(text: str) -> bool:
-    """Tell whether a text can stand as it is as the name of a file and in an address."""
+    """Return whether a text can stand as it is as the name of a file and in an address."""
     return _PLAIN.fullmatch(text) is not None
 
 

@@ -1,7 +1,7 @@
-"""What artefacts ask of a store: a handful of calls that a local disk and an object store can both keep.
+"""The protocol of a store: the few calls that a local disk and an object store can both keep.
 
 Names are ``/``-separated keys below the store's root, never paths. The one promise that publishing
-stands on is ``put_if_absent`` (design.md, "One mechanism publishes everything").
+stands on is ``put_if_absent``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from starskip.errors import StorageError
 
 
 class PutVerdict(Enum):
-    """What became of a conditional put; an answer that never came is an error instead."""
+    """The outcome of a conditional put; an answer that never came is an error instead."""
 
     STORED = "stored"
     ALREADY_EXISTS = "already exists"
@@ -71,7 +71,7 @@ class Storage(Protocol):
 
     @property
     def place(self) -> str:
-        """The store as a person writes it: an absolute folder, or a URL."""
+        """Return the store as a person writes it: an absolute folder, or a URL."""
         ...
 
     def arrow_filesystem(self) -> pafs.FileSystem:

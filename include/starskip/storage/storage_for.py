@@ -1,4 +1,4 @@
-"""From the URL that a user gives to the store that it means."""
+"""Open the store that a URL names."""
 
 from __future__ import annotations
 

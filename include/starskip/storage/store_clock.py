@@ -1,4 +1,4 @@
-"""What time it is for a store: the age of an object is only known by the clock that has stamped it."""
+"""Read the clock of a store, by which alone the age of its objects can be judged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Removes what no reader can still need: old manifests, and data files that no kept manifest names."""
+"""Remove old manifests, and data files that no kept manifest names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from starskip.storage.storage import StoredObject
 
 @dataclass(frozen=True, slots=True)
 class VacuumReport:
-    """What a vacuum removed, and the chains that it left alone with the reason, by their keys."""
+    """The removed objects, and by key the manifest logs that were left alone, with the reason."""
 
     removed: tuple[str, ...]
     removed_bytes: int
@@ -92,7 +92,7 @@ def _unneeded(
     is_quiet = all(stored.modified_ns < oldest_kept_ns for stored in listed)
     if may_end and is_quiet and _is_empty(chain, newest):
         chain.end(newest)
-        # The last manifest goes last: cut short, what is left is told from what was never published.
+        # The last manifest goes last: cut short, what is left is not taken for what was never published.
         return [*(manifests[version] for version in sorted(manifests)[:-1]), *others, manifests[newest]]
     # A manifest was the newest until its successor came, which may be long after it was written.
     in_use = [

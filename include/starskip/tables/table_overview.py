@@ -1,4 +1,4 @@
-"""What a table's segments say together: the facts that scoring and selection ask for."""
+"""Sum up the facts of a table's segments for scoring and selection."""
 
 from __future__ import annotations
 

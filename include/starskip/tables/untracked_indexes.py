@@ -1,6 +1,7 @@
-"""Inverted indexes that a person knows of and no metadata shows: the seed's ``-untrackedInvertedIndex``.
+"""Inverted indexes that no metadata shows, given by a person (``-untrackedInvertedIndex`` of Pinot's tuner).
 
-Seed 000, III.5: ``{"table": ["column", …]}``. Such a column counts as indexed, as in the original.
+The format is ``{"table": ["column", …]}`` ("Automated Inverted Index Recommendation for Pinot",
+III.5). Such a column counts as indexed, as in the original.
 """
 
 from __future__ import annotations

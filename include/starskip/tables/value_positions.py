@@ -1,4 +1,4 @@
-"""Where literals stand among the distinct values of a column."""
+"""Look literals up among the distinct values of a column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A query made comparable: without what leaves its answer open, and with what of it is approximate."""
+"""Rewrite a query so that its answers can be compared: without ORDER BY and LIMIT, approximations listed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Selection of the texts worth parsing, of a log with more shapes than are kept."""
+"""Select the busiest texts to parse, of a log with more shapes than are kept."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def busy_keys(queries: Rows, max_shapes: int, *, max_keys: int = MAX_KEYS) -> di
     Reads the queries once; those of tables with more keys than can be held once more, and so on.
     """
     most = _KEYS_PER_SHAPE * max_shapes
-    # Of twice the keys that are kept one more bit can be told at the next reading.
+    # Of twice the keys that are kept one more bit can be distinguished at the next reading.
     held = max(max_keys, 2 * most)
     found = _busiest(queries, most, held, {})
     while coarse := {table: keys for table, keys in found.items() if not keys.is_exact}:
@@ -44,10 +44,10 @@ def busy_keys(queries: Rows, max_shapes: int, *, max_keys: int = MAX_KEYS) -> di
 
 
 def left_out_words(busy: Mapping[str, BusyKeys]) -> list[str]:
-    """Say of each table what was not told apart."""
+    """Return a warning for each table some of whose texts were not counted apart."""
     return [
         f"{printable(table, 100)}: its queries have {keys.words} forms; the {len(keys.prefixes):,} that scan "
-        f"most are told apart, others scanned at most {keys.left_out_entries:,.0f} entries in filter each"
+        f"most are counted apart, others scanned at most {keys.left_out_entries:,.0f} entries in filter each"
         for table, keys in sorted(busy.items())
     ]
 

@@ -1,4 +1,4 @@
-"""Records of multi-stage queries -> one record a table, as if its leaf stage had been a query by itself.
+"""Split records of multi-stage queries into one record a table, as if its leaf stage had run alone.
 
 A log line has the counters of all leaf stages together. They are shared out by rule: entries in filter go to
 the tables whose scans are filtered, in proportion to the rows that these scans look at; entries post
@@ -145,7 +145,7 @@ def leaves_by_table(batch: pa.RecordBatch) -> dict[str, int]:
 
 
 def _logged_name(table: str, named: Sequence[str]) -> str | None:
-    """Return the line's name for a table of the text; either may tell the database, and the other not."""
+    """Return the line's name for a table of the text; either may name the database, and the other not."""
     for name in named:
         if name == table or name.endswith(f".{table}") or table.endswith(f".{name}"):
             return name

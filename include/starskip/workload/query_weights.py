@@ -1,4 +1,4 @@
-"""Weights of queries: what each query of a table or of one shape counts in advice (seed 000, II.3 C).
+"""Weights of queries: how often a query of a table or of one shape counts in advice.
 
 ``{"table or query": weight}``: a name of a table, the id of a shape, or any query text of the shape.
 "If there are weights associated with queries, we can re-scale the delta for each vote": a query of weight w

@@ -1,4 +1,4 @@
-"""Queries of a shape and what they scanned, over the nights that vote."""
+"""Queries of one shape and their entries scanned, over the nights that vote."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ShapeEntries:
-    """What the queries of one shape scanned in filter, together."""
+    """The entries that the queries of one shape scanned in filter, together."""
 
     queries: float
     entries: float

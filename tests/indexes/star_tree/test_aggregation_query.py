@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starskip.errors import UnsupportedQuery
-from starskip.indexes.star_tree.aggregation_query import aggregation_query
+from starskip.indexes.star_tree.aggregation_query import aggregation_query, tree_demand
 from starskip.indexes.star_tree.measure import COUNT_ROWS, Measure, MeasureKind
 from starskip.indexes.star_tree.query.sql_select import MAX_TEXT_CHARACTERS
-from starskip.indexes.star_tree.query.tree_demand import tree_demand
 
 COLUMNS = ("Country", "Browser", "day", "price", "Price2", "order")
 

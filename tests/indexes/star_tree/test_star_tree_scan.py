@@ -56,7 +56,7 @@ def asked(tree: Any, group_by: str = "", **values: Any) -> tuple[list[int], int,
 
 def test_the_seeds_four_questions_read_the_documents_that_it_names(trees: Any) -> None:
     tree = seed_tree(trees)
-    # "Query execution" of seed 001: all; USA; en; by browser.
+    # "Query execution" in the star-tree paper: all; USA; en; by browser.
     assert asked(tree) == ([26], 1, {(): 2200})
     assert asked(tree, Country=["USA"]) == ([14], 1, {(): 1200})
     assert asked(tree, Locale=["en"]) == ([23], 1, {(): 1500})

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starskip.indexes.star_tree.measures.t_digest_quantile import t_digest_quantile
+from starskip.indexes.star_tree.measures.sketch_answers import t_digest_quantile
 
 RANKS = np.linspace(0, 1, 201)
 

@@ -1,4 +1,4 @@
-"""The JSON of the seed's collector, written and read."""
+"""The JSON of Pinot's metadata collector, written and read."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Star-trees (seed 001): configured, estimated, recommended, built, and answering queries."""
+"""Star-trees: configuration, recommendation with size estimates, and answers to queries."""

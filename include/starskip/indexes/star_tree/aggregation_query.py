@@ -1,8 +1,8 @@
-"""One aggregation query as a star-tree sees it: predicates, group-by, aggregations, what is left to finish.
+"""Parse an aggregation query into predicates, group-by columns, aggregations and the steps after them.
 
-Seed 001, "Query execution": all columns in filters and group-by clauses must be dimensions of the tree, all
-aggregations pre-aggregated. What comes after the aggregation (HAVING, ORDER BY, LIMIT, arithmetic of
-aggregates) is kept as SQL over the groups.
+"Star-tree index: Powering fast aggregations on Pinot", "Query execution": all columns in filters and
+group-by clauses must be dimensions of the tree, all aggregations pre-aggregated. The steps after the
+aggregation (HAVING, ORDER BY, LIMIT, arithmetic of aggregates) are kept as SQL over the groups.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from starskip.errors import UnsupportedQuery
+from starskip.indexes.star_tree.measure import Measure
 from starskip.indexes.star_tree.query.aggregate_call import AggregateCall, is_aggregate
 from starskip.indexes.star_tree.query.answer_names import answer_names
-from starskip.indexes.star_tree.query.asked_table import require_meant, table_name
 from starskip.indexes.star_tree.query.bound_columns import bound_columns
 from starskip.indexes.star_tree.query.conjuncts import Conjunct, conjuncts
 from starskip.indexes.star_tree.query.finishing import Finishing, finishing
 from starskip.indexes.star_tree.query.group_expressions import GroupExpression, group_expressions
+from starskip.indexes.star_tree.query.query_table import require_meant, single_table, table_name
+from starskip.indexes.star_tree.query.rewrite_select import resolve_aliases
 from starskip.indexes.star_tree.query.scalar_functions import known_functions
-from starskip.indexes.star_tree.query.select_aliases import resolve_aliases
-from starskip.indexes.star_tree.query.single_table import single_table
 from starskip.indexes.star_tree.query.sql_select import bounded_depth, select_tokens, sql_select
 
 
@@ -78,4 +78,26 @@ def aggregation_query(
         aggregates=aggregates,
         finishing=finish,
         is_template=select.find(exp.Placeholder) is not None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TreeDemand:
+    """Columns in the order of the text, without repetition; spelt as the query spells them, or as the table.
+
+    ``predicate_columns`` and ``group_by_columns`` must be in the split order (a column may be in both),
+    ``measures`` in the documents.
+    """
+
+    predicate_columns: tuple[str, ...]
+    group_by_columns: tuple[str, ...]
+    measures: tuple[Measure, ...]
+
+
+def tree_demand(query: AggregationQuery) -> TreeDemand:
+    """Return what the first tree that fits ``query`` has."""
+    return TreeDemand(
+        predicate_columns=tuple(dict.fromkeys(c.column for c in query.conjuncts if c.column is not None)),
+        group_by_columns=tuple(dict.fromkeys(group.column for group in query.group_by)),
+        measures=tuple(dict.fromkeys(item for call in query.aggregates for item in call.measures)),
     )

@@ -21,12 +21,12 @@ class Dimension:
 
     @property
     def null_code(self) -> int:
-        """The code of null, behind all values."""
+        """Return the code of null, behind all values."""
         return len(self.values)
 
     @property
     def star_code(self) -> int:
-        """The code of the star, the greatest."""
+        """Return the code of the star, the greatest."""
         return len(self.values) + 1
 
     def encode(self, array: pa.Array) -> npt.NDArray[np.int32]:

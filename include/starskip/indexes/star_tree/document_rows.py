@@ -1,4 +1,4 @@
-r"""The documents of a tree as text, in their order: ``*`` for the star, ``\N`` for null (interfaces.md)."""
+r"""Print the documents of a tree in their order, ``*`` for the star and ``\N`` for null."""
 
 from __future__ import annotations
 

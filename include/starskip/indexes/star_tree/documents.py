@@ -1,4 +1,4 @@
-"""The documents of a star-tree: codes of dimensions and intermediate results (seed 001, "Index generation").
+"""The documents of a star-tree: codes of dimensions, and intermediate results of aggregations.
 
 The code of a value is its position among the sorted values of its dimension; null's is their number and the
 star's one more, so that sorting codes sorts documents as they are published: values, then null, then star.

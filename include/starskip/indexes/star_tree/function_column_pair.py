@@ -1,4 +1,4 @@
-"""A pre-aggregation as Pinot names it: ``SUM__Impressions`` (seed 001, "Function Column Pairs")."""
+"""Pre-aggregations under Pinot's names: function-column pairs such as ``SUM__Impressions``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SEPARATOR = "__"
 
 
 class AggregationFunction(Enum):
-    """The functions with intermediate results of bounded size (seed 001, "Supported functions")."""
+    """The functions whose intermediate results have a bounded size."""
 
     COUNT = "COUNT"
     MIN = "MIN"
@@ -44,7 +44,7 @@ BOUNDED_INSTEAD = {
     "PERCENTILE": "PERCENTILEEST or PERCENTILETDIGEST",
     "MEDIAN": "PERCENTILEEST or PERCENTILETDIGEST",
 }
-"""Functions whose intermediate results grow with the rows, and what bounds them (seed 001)."""
+"""Functions whose intermediate results grow with the rows, and what bounds them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +95,12 @@ class FunctionColumnPair:
 
     @property
     def name(self) -> str:
-        """The pair as Pinot writes it, ``SUM__price``."""
+        """Return the pair as Pinot writes it, ``SUM__price``."""
         return f"{self.function.value}{_SEPARATOR}{self.column}"
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """What a document keeps for it."""
+        """Return the measures that a document keeps for it."""
         if self.column == "*":
             return (COUNT_ROWS,)
         return tuple(Measure.of(kind, self.column) for kind in _MEASURES[self.function])

@@ -1,4 +1,4 @@
-"""The bounded intermediate results of which all aggregation functions are made (seed 001, "Aggregation")."""
+"""The bounded intermediate results that aggregation functions are computed from."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Self
 
 
 class MeasureKind(Enum):
-    """What is kept of the values of a group; nulls count in ROWS only."""
+    """The intermediate results that are kept of the values of a group; nulls count in ROWS only."""
 
     ROWS = "rows"
     COUNT = "count"
@@ -21,7 +21,7 @@ class MeasureKind(Enum):
 
     @property
     def is_sketch(self) -> bool:
-        """Whether it answers approximately."""
+        """Return whether it answers approximately."""
         return self in (MeasureKind.HLL, MeasureKind.KLL, MeasureKind.T_DIGEST)
 
 
@@ -42,12 +42,12 @@ class Measure:
 
     @property
     def kind(self) -> MeasureKind:
-        """The kind as an enum; the name is what sorts and what files hold."""
+        """Return the kind as an enum; the name is what sorts and what files hold."""
         return MeasureKind(self.kind_name)
 
     @property
     def name(self) -> str:
-        """The name of its column in files, such as ``sum(l_quantity)``."""
+        """Return the name of its column in files, such as ``sum(l_quantity)``."""
         return f"{self.kind_name}({self.column})"
 
 

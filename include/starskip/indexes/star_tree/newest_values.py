@@ -1,4 +1,4 @@
-"""Values kept by key as long as they are among the newest that were asked for, up to a sum of sizes."""
+"""A least-recently-used cache that is bounded by the sum of its values' sizes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class NewestValues(Generic[Key, Value]):
     """Safe for threads; what alone is larger than ``room`` is not kept."""
 
     def __init__(self, room: int) -> None:
-        """Keep values whose sizes are ``room`` in all, in whatever unit the sizes are told."""
+        """Keep values whose sizes are ``room`` in all, in whatever unit the sizes have."""
         self._room = room
         self._held = 0
         self._values: OrderedDict[Key, tuple[Value, int]] = OrderedDict()
@@ -23,7 +23,7 @@ class NewestValues(Generic[Key, Value]):
 
     @property
     def held(self) -> int:
-        """The sizes of all that is kept."""
+        """Return the sizes of all that is kept."""
         return self._held
 
     def get(self, key: Key) -> Value | None:

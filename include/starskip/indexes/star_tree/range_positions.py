@@ -1,4 +1,4 @@
-"""Ranges of documents or nodes, spelt out."""
+"""Expand ranges of documents or nodes into positions."""
 
 from __future__ import annotations
 

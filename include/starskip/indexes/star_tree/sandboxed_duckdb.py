@@ -1,4 +1,4 @@
-"""The core's one home of DuckDB: an in-memory database that computes expressions and reaches no file."""
+"""An in-memory DuckDB that computes expressions and reaches no file; the only import of DuckDB."""
 
 from __future__ import annotations
 

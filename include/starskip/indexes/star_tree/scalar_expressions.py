@@ -1,4 +1,4 @@
-"""Expressions over the values of one dimension: which values a predicate lets pass, and what they group into.
+"""Evaluate predicates and group expressions over the distinct values of one dimension.
 
 A star-tree's predicates see dictionaries of distinct values, never rows: whatever DuckDB can compute of one
 column (IN, LIKE, ranges, any nesting of AND, OR and NOT, IS NULL, functions) becomes a mask over codes.
@@ -74,7 +74,7 @@ class ScalarExpressions:
         return found
 
     def is_true(self, constant: exp.Expr) -> bool:
-        """Tell whether an expression of no column is TRUE."""
+        """Return whether an expression of no column is TRUE."""
         rows: int = self._database.rows(f"SELECT 1 WHERE {_text(constant, '', pa.null())}").num_rows
         return rows > 0
 

@@ -1,4 +1,4 @@
-"""The configuration of one star-tree, in Pinot's terms: an entry of ``starTreeIndexConfigs``."""
+"""The configuration of one star-tree: an entry of Pinot's ``starTreeIndexConfigs``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KEYS = {
 
 @dataclass(frozen=True, slots=True)
 class StarTreeConfig:
-    """Dimensions in the order of the split, what to aggregate, the threshold T (seed 001, "Tree structure").
+    """Dimensions in the order of the split, aggregations, and the threshold T of a leaf's documents.
 
     ``skip_star_node_creation_for_dimensions`` stands in the order of the split; below
     ``max_leaf_records`` documents a node is not split.
@@ -52,7 +52,7 @@ class StarTreeConfig:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The distinct measures of all pairs, in their order: the metric columns of the documents."""
+        """Return the distinct measures of all pairs, in their order: the metric columns of the documents."""
         return tuple(dict.fromkeys(item for pair in self.function_column_pairs for item in pair.measures))
 
     @property

@@ -1,4 +1,4 @@
-"""A star-tree as an entry of Pinot's ``starTreeIndexConfigs``, and such an entry in a line of words."""
+"""Write a star-tree as an entry of Pinot's ``starTreeIndexConfigs``, and describe an entry in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is published of a table's star-trees: plain-JSON properties of its part, and the files they name."""
+"""The published artefact of a table's star-trees: plain-JSON properties of its part, and their files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 
 ARTEFACT = "star_trees"
 CURRENT = "current"
-"""Built artefacts are current state and have no night (design.md, "The night")."""
+"""Built artefacts are current state and have no night."""
 FORMAT_VERSION = 1
 
 
@@ -68,7 +68,7 @@ class TableTrees:
     counts_nan: bool = True
 
     def lacks_nan(self, column: str) -> bool:
-        """Tell whether sketches of that column's quantiles may have left out values that are there."""
+        """Return whether sketches of that column's quantiles may have left out values that are there."""
         return not self.counts_nan and pa.types.is_floating(self.schema.field(column).type)
 
     def to_properties(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a star-tree's configuration may ask of a table (Pinot's StarTreeIndexConfig, and seed 001)."""
+"""Check a star-tree's configuration against its table's columns (Pinot's StarTreeIndexConfig)."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from typing import BinaryIO, NamedTuple
 import pyarrow as pa
 
 from starskip.pinot.logs.file_blocks import DamagedFileError, file_blocks
-from starskip.pinot.logs.line_formats.record_start import is_binary
 from starskip.pinot.logs.log_files import Compression, LogSplit
+from starskip.pinot.logs.record_start import is_binary
 from starskip.storage.files.open_file import file_head, open_file
 
 MAX_LINE_BYTES = 8 << 20

@@ -1,4 +1,4 @@
-"""From a request to the night that it is about, by the same rules as the tasks of the DAG."""
+"""Resolve a request to the night that it asks for, by the same rules as the tasks of the DAG."""
 
 from __future__ import annotations
 

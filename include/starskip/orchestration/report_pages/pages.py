@@ -1,4 +1,4 @@
-"""The report pages as an application for Airflow to mount: each route reads, and asks permission first."""
+"""The report pages as an application that Airflow mounts; each route checks permissions before it reads."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def pages_app(checkout: Path) -> FastAPI:
     def report(request: Request, name: str, run_date: str) -> Response:
         night = night_of(run_date)
         table = published_table(night, _page_name(name))
-        published_page(night, table)  # what is wrong with it is told here, and not in the frame
+        published_page(night, table)  # errors are shown here, and not in the frame
         neighbours = neighbour_nights(night, table)
         return page_answer(render_report_frame(links_of(request), table, night.run_date, *neighbours))
 

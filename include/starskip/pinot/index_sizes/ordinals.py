@@ -1,4 +1,4 @@
-"""Numbers of a raw column as the unsigned ones that a range index slices into bits.
+"""Map values of a raw column to the unsigned integers that a bit-sliced range index stores.
 
 Whole numbers less the least of the segment (BitSlicedRangeIndexCreator); floats by their bits, in an
 order that is that of the floats (FPOrdering.ordinalOf).

@@ -1,4 +1,4 @@
-"""Size of a range index from the values of a run of rows.
+"""Estimate the size of a range index from the values of a run of rows.
 
 Bit-sliced (Pinot's BitSlicedRangeIndexCreator over RoaringBitmap 0.9.28's RangeBitmap): for every
 65,536 rows and every bit of the largest value, one container of the rows where that bit is 0.
@@ -42,7 +42,7 @@ def range_index_bytes(
     """Return the bytes of the index of one segment, without the magic marker.
 
     ``column`` is known over the first ``rows`` rows: exact where these are all ``segment_rows``, else by
-    segment_pieces. None where it can have no range index, or where the rows are too few to tell.
+    segment_pieces. None where it can have no range index, or where the rows are too few.
     """
     pieces = segment_pieces(column, rows, segment_rows)
     by_code: npt.NDArray[np.unsignedinteger[Any]] | None = None

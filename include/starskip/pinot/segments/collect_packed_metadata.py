@@ -1,4 +1,4 @@
-"""Facts of all segments of tables, packed into the JSON file of the seed's collector (seed 000, III.3).
+"""Collect the facts of all segments of tables into one JSON file, as Pinot's own tuner does.
 
 Reads segments with the function that stage collect_segment_metadata maps; nothing is published.
 """
@@ -18,19 +18,19 @@ from starskip.errors import SourceError, StorageError
 from starskip.execution.progress import Progress
 from starskip.pinot.segments.facts_table import collect_facts
 from starskip.pinot.segments.packed_metadata import PACKED_COLUMNS, packed_metadata
-from starskip.pinot.segments.segment_listing import segment_listing
+from starskip.pinot.segments.segment_files import segment_listing
 from starskip.storage.files.full_disk import full_disk, is_full_disk
 from starskip.storage.schemas import DAMAGED_SEGMENTS, TABLE_FACTS
 
 _MOST_NAME_CHARACTERS = 40
 
 FILE_NAME = "metadata.json"
-"""The name that the original gives the file in the folder that it is told."""
+"""The name that the original gives the file in the given folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class PackedTable:
-    """How much of one table was packed."""
+    """Counts of what was packed of one table."""
 
     segments: int
     columns: int

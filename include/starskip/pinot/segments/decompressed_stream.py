@@ -1,4 +1,4 @@
-"""The bytes of a file, gunzipped where it is gzip, counted against the limits as they come out."""
+"""Read a file as a forward-only stream, gunzipped where it is gzip, within limits on decompressed bytes."""
 
 from __future__ import annotations
 

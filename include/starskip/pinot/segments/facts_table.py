@@ -1,4 +1,4 @@
-"""Segment facts as rows of the artefact ``table_facts``, and damaged segments as rows beside them."""
+"""Convert segment facts to rows of the artefact ``table_facts``, and damaged segments to rows beside them."""
 
 from __future__ import annotations
 
@@ -69,5 +69,5 @@ def damaged_segment_row(file: SegmentFile, error: DamagedSegment) -> pa.Table:
 
 
 def source_identity(file: SegmentFile) -> str:
-    """Return what tells a changed file from a known one, as ``FileIdentity.to_text`` writes it."""
+    """Return the identity of the file's version, as ``FileIdentity.to_text`` writes it."""
     return FileIdentity(path_text(file.path), file.size_bytes, file.modified_ns, file.etag).to_text()

@@ -1,4 +1,4 @@
-"""Where a tarred segment keeps what: its facts, and the byte range of every index of every column.
+"""Read the layout of a tarred segment: its metadata, and the byte range of every index of every column.
 
 v1 and v2 keep loose files and no index_map; v3 keeps ``v3/columns.psf`` with an index_map beside it
 (text and vector indexes stay loose there too).

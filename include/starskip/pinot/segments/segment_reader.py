@@ -18,7 +18,7 @@ MAX_COLUMN_BYTES = 64 << 20
 def read_segment_facts(
     file: SegmentFile, *, limits: TarLimits | None = None, whole: bool = True
 ) -> SegmentFacts:
-    """Return what the segment's metadata says, with the index sizes found in it.
+    """Return the facts of the segment's metadata, with the index sizes found in it.
 
     Raises DamagedSegment. By default the tar is read to its end, so that damage anywhere is found;
     ``whole=False`` stops at the metadata of a v3 segment.

@@ -1,4 +1,4 @@
-"""How much of a hostile tar is read before it is refused."""
+"""Limits on the size and the compression of a tarred segment, against hostile ones."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def _refuse_outside(path: str, name: str, kind: bytes) -> None:
 
 
 def _extension(stream: DecompressedStream, path: str, header: tarfile.TarInfo) -> dict[str, str]:
-    """Return what a GNU or pax header says about the member after it."""
+    """Return the entries of a GNU or pax header for the member after it."""
     if not 0 <= header.size <= _LONGEST_NAME_BYTES:
         raise DamagedSegment(
             path, "too_large", f"a name in the tar is longer than {_LONGEST_NAME_BYTES} bytes"

@@ -1,4 +1,4 @@
-"""Drive the decoders of all asked-for columns along one pass over the tar."""
+"""Decode a window of several columns in one pass over the tar."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _DECODING_ERRORS = (
     pa.ArrowException,
     struct.error,
 )
-"""What damaged bytes make NumPy, pyarrow's codecs (OSError) and our own checks raise."""
+"""Errors that damaged bytes make NumPy, pyarrow's codecs (OSError) and our own checks raise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +208,7 @@ class _Window:
 
 
 def _ends(least: str | None, greatest: str | None, kind: pa.DataType) -> pa.Array | None:
-    """Return the least and greatest value of a column, None where they are not told in its type."""
+    """Return the least and greatest value of a column, None where they are missing or of another type."""
     if least is None or greatest is None:
         return None
     try:

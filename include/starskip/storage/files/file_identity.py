@@ -1,4 +1,4 @@
-"""What makes a source file the same as last night: path, size and time or ETag (design.md, "Skipping")."""
+"""Identify the version of a source file by its path, size, and modification time or ETag."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ RACY_NS = 2_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class FileIdentity:
-    """A version of a file: a disk tells ``modified_ns`` (since the epoch), an object store an ``etag``.
+    """A version of a file: a disk has ``modified_ns`` (since the epoch), an object store an ``etag``.
 
     ``changed_ns``: when a disk last noted a change of content, owner, rights or name. It is no part of the
-    identity, since copies and chmod move it; where it alone differs, only the content can tell.
+    identity, since copies and chmod move it; where it alone differs, only the content decides.
     """
 
     path: str
@@ -51,7 +51,7 @@ def file_identity(path: Path) -> FileIdentity:
 
 
 def is_racy(identity: FileIdentity, *, observed_at_ns: int) -> bool:
-    """Tell whether a later change of the file might leave this identity as it is.
+    """Return whether a later change of the file might leave this identity as it is.
 
     ``observed_at_ns`` is when reading the file began, by the clock that stamps it. Git's "racy" rule:
     a file modified less than two seconds before (or after) may be written again within the same tick

@@ -1,4 +1,4 @@
-"""A disk without room, told in one line with disk and folder: a retry mends it once there is some."""
+"""Recognise errors of a full disk, and raise them as a retryable error that names disk and folder."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _WORDS = tuple(os.strerror(number) for number in sorted(_FULL))
 
 
 def is_full_disk(error: BaseException | str) -> bool:
-    """Tell whether an error, or the text of one, says that a disk is full or a quota used up.
+    """Return whether an error, or the text of one, says that a disk is full or a quota used up.
 
-    Libraries such as Arrow, DuckDB and Spark tell of it in the system's words, without its number.
+    Libraries such as Arrow, DuckDB and Spark report it in the system's words, without its number.
     """
     if isinstance(error, OSError) and error.errno in _FULL:
         return True

@@ -1,4 +1,4 @@
-"""What lies directly in a folder, of a disk or of an object store."""
+"""List the direct children of a folder, on a disk or in an object store."""
 
 from __future__ import annotations
 

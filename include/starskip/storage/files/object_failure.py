@@ -1,4 +1,4 @@
-"""What went wrong with an object store, as a kind and one sentence that holds no secret.
+"""Classify failures of an object store, with one sentence that holds no secret.
 
 The library's own messages are never passed on: they quote the store's answer, and that of S3 to a wrong
 signature repeats the key id and the text that was signed.
@@ -30,7 +30,7 @@ NO_CREDENTIALS = (
 
 
 STORE_ERRORS = (exceptions.BaseError, OSError, ValueError)
-"""What obstore raises: for a missing object FileNotFoundError, for a key it cannot send ValueError."""
+"""Exceptions of obstore: for a missing object FileNotFoundError, for a key it cannot send ValueError."""
 
 
 class FailureKind(Enum):

@@ -1,4 +1,4 @@
-"""Which objects a URL names: one, those of a folder, or those that a glob matches."""
+"""List the objects that a URL names: one object, a folder, or the matches of a glob."""
 
 from __future__ import annotations
 
@@ -112,5 +112,5 @@ def _fits_deep(names: list[str], components: list[str]) -> bool:
 
 
 def _fits(name: str, pattern: str) -> bool:
-    """Tell whether one component fits; a name that begins with a dot must be asked for, as in a shell."""
+    """Return whether one component fits; a name that begins with a dot must be asked for, as in a shell."""
     return fnmatch.fnmatchcase(name, pattern) and (not name.startswith(".") or pattern.startswith("."))

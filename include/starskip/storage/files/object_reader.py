@@ -1,4 +1,4 @@
-"""One object as a file that is read: by ranges, a bounded piece at a time, one version from first to last.
+"""Read one version of an object as a file, in bounded ranges.
 
 Each range is a request with a time-out and retries of its own, so that a slow reader, or a broken connection
 after gigabytes, costs nothing but the range.

@@ -1,4 +1,4 @@
-"""What a text that names a file means: a place on a disk, or an object of a bucket."""
+"""Parse the name of a file: a path on a disk, or the URL of an object in a bucket."""
 
 from __future__ import annotations
 

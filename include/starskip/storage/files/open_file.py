@@ -1,4 +1,4 @@
-"""Open a file by its path or URL; what cannot be read is an OSError, wherever the file lies."""
+"""Open a file by its path or URL; every failure to read it is an OSError."""
 
 from __future__ import annotations
 

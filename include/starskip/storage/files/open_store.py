@@ -1,4 +1,4 @@
-"""A bucket, ready to be asked: credentials from the environment, time-outs, bounded retries.
+"""Open a bucket: credentials from the environment, time-outs, bounded retries.
 
 The environment is read here and not handed down, since an executor on another machine has its own:
 credentials never travel with the work, and never stand in a plan, a log or an artefact.

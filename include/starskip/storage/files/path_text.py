@@ -1,4 +1,4 @@
-"""A path as text that can be stored: names on a disk are bytes, and need not be UTF-8."""
+"""Convert a path, whose bytes need not be UTF-8, to text that can be stored."""
 
 from __future__ import annotations
 

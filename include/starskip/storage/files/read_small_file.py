@@ -1,4 +1,4 @@
-"""A small file as a whole, of a disk or an object store, however large it turns out to be."""
+"""Read a small file whole, on a disk or in an object store, within a limit of bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LARGEST_SMALL_FILE_BYTES = 16 << 20
 def read_small_file(path: str, most_bytes: int = LARGEST_SMALL_FILE_BYTES) -> bytes:
     """Return the bytes of the file; errors as of ``open_file``, and OSError for more than ``most_bytes``.
 
-    The size that a file system tells is not asked: that of a device or a pipe is 0.
+    The size of the file system is not used: that of a device or a pipe is 0.
     """
     with open_file(path) as file:
         content = file.read(most_bytes + 1)

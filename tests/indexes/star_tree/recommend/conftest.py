@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from sketches import sketch_of
 from starskip.indexes.star_tree.recommend.asked_shape import AnswerableShape, AskedShape, answerable_shape
-from starskip.indexes.star_tree.recommend.combination_sketch import sketch_of
 from starskip.indexes.star_tree.recommend.combinations import value_codes
 from starskip.indexes.star_tree.recommend.document_bytes import SampledRows
 from starskip.indexes.star_tree.recommend.table_sample import TablePart, TableSample

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from starskip.indexes.star_tree.recommend.combination_sketch import sketch_of
+from sketches import sketch_of
 from starskip.indexes.star_tree.recommend.cuboids import Cuboids
 from starskip.indexes.star_tree.recommend.simulated_tree import SimulatedTree, TreeLayout
 

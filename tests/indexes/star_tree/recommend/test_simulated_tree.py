@@ -21,7 +21,7 @@ from starskip.indexes.star_tree.serving.traverse import traverse
 
 MOST = 10**9
 SEVEN_ROWS = [(0, 0, 0), (0, 1, 1), (1, 2, 2), (1, 2, 0), (2, 0, 0), (2, 1, 2), (2, 1, 0)]
-"""Seed 001's: country, browser, locale."""
+"""Those of the star-tree paper: country, browser, locale."""
 
 
 def simulated(

@@ -1,1 +1,1 @@
-"""What a star-tree keeps of a column for each of its documents, as arrays that merge group by group."""
+"""Intermediate results of aggregations for all documents of a star-tree, as arrays that merge by group."""

@@ -1,4 +1,4 @@
-"""The values of Arrow arrays as NumPy arrays, nulls filled with zeros beside a mask of what is valid."""
+"""Convert Arrow arrays to NumPy arrays: nulls are filled with zeros, a mask marks the valid values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A measure of rows, before any merge, and of a stored column."""
+"""Create the intermediate results of single rows, and of a column of stored ones."""
 
 from __future__ import annotations
 

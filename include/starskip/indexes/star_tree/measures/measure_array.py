@@ -1,4 +1,4 @@
-"""What all arrays of intermediate results can do: be reordered, merged by group, stored, and finished."""
+"""The protocol of all arrays of intermediate results: reorder, merge by group, store, finish."""
 
 from __future__ import annotations
 

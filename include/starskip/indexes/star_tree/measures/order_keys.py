@@ -1,4 +1,4 @@
-"""Values of any ordered type as int64 keys in the same order, and back: what MIN and MAX compare.
+"""Map values of any ordered type to int64 keys of the same order, and back; MIN and MAX compare the keys.
 
 Floats: -0.0 is below 0.0, and NaN above all, as in Spark and DuckDB.
 """
@@ -33,7 +33,7 @@ _AS_INT32 = (pa.types.is_date32, pa.types.is_time32)
 
 
 def has_order_keys(arrow_type: pa.DataType) -> bool:
-    """Tell whether the type's values fit into keys as they are; others need a dictionary of ranks."""
+    """Return whether the type's values fit into keys as they are; others need a dictionary of ranks."""
     if pa.types.is_decimal(arrow_type):
         return int(arrow_type.precision) <= _NARROW_DIGITS
     numeric = pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type)

@@ -1,18 +1,54 @@
-"""From sketches to numbers, each with the bound of its error (seed 001: approximate functions)."""
+"""Compute numbers from sketches, each with the bound of its error.
+
+The value of a rank in a t-digest is interpolated between its centroids as Dunning does. get_quantile of the
+library weighs the two centroids around a rank the wrong way round and so is off by up to 4 % of all ranks
+where centroids are large (datasketches 5.2.0; mended in Java, Go and Rust in August 2026:
+apache/datasketches-java, pull request 755).
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import datasketches
+import numpy as np
 import pyarrow as pa
 
 from starskip.indexes.star_tree.measure import MeasureKind
 from starskip.indexes.star_tree.measures.sketches import HLL_LG_K, KLL_K, QUANTILE_SKETCHES, T_DIGEST_K
-from starskip.indexes.star_tree.measures.t_digest_quantile import t_digest_quantile
 from starskip.indexes.star_tree.measures.values_apart import parted
+
+_CENTROIDS = np.dtype([("mean", "<f8"), ("weight", "<u8")])
+_COUNT_AT, _CENTROIDS_AT = 8, 32
+"""Offsets of the number of centroids, and of these, in a serialised digest of several values."""
+
+
+def t_digest_quantile(digest: Any, rank: float) -> float:
+    """Return the value at ``rank`` (0 to 1) of a ``tdigest_double`` that is not empty.
+
+    A centroid's mean stands in the middle of its weight, the least and the greatest value one from the ends;
+    in between it is linear, but a centroid of one value is that value all along its weight.
+    """
+    total = digest.get_total_weight()
+    if total == 1:
+        return float(digest.get_min_value())
+    digest.compress()
+    stored = digest.serialize()
+    count = int.from_bytes(stored[_COUNT_AT : _COUNT_AT + 4], "little")
+    centroids = np.frombuffer(stored, _CENTROIDS, count, _CENTROIDS_AT)
+    weights = centroids["weight"].astype(np.float64)
+    middles = np.cumsum(weights) - weights / 2
+    # Both ends of what is flat; of larger centroids the same point twice.
+    halves = np.where(weights == 1, 0.5, 0.0)
+    positions = np.stack([middles - halves, middles + halves], axis=1).ravel()
+    values = np.repeat(centroids["mean"], 2)
+    positions = np.concatenate([[min(1.0, positions[0])], positions, [max(total - 1.0, positions[-1])]])
+    values = np.concatenate([[digest.get_min_value()], values, [digest.get_max_value()]])
+    return float(np.interp(rank * total, positions, values))
+
 
 _STANDARD_DEVIATIONS = 3
 _T_DIGEST_RATIO = 4 / T_DIGEST_K
@@ -21,7 +57,7 @@ _T_DIGEST_RATIO = 4 / T_DIGEST_K
 
 @dataclass(frozen=True, slots=True)
 class ErrorBound:
-    """How far an approximate answer may be off, as a sentence and as a ratio.
+    """The bound of an approximate answer's error, as a sentence and as a ratio.
 
     ``ratio`` is of the count for distinct counts, and of all ranks for percentiles; ``confidence`` is None
     where the method proves no bound.

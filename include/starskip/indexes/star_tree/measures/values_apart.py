@@ -34,7 +34,7 @@ class ValuesApart:
 
     @property
     def count(self) -> int:
-        """The count of all of them."""
+        """Return the count of all of them."""
         return self.least + self.infinite + self.nan
 
     def stored(self, sketch: bytes) -> bytes:
@@ -58,7 +58,7 @@ def parted(stored: bytes) -> tuple[bytes, ValuesApart]:
 
 
 def is_apart(numbers: npt.NDArray[np.float64], kind: MeasureKind) -> npt.NDArray[np.bool_]:
-    """Tell which values a sketch of that kind cannot hold."""
+    """Return which values a sketch of that kind cannot hold."""
     return np.isnan(numbers) if kind is MeasureKind.KLL else ~np.isfinite(numbers)
 
 

@@ -1,1 +1,1 @@
-"""SQL text turned into what a star-tree must hold and do to answer it."""
+"""Parse SQL text into what a star-tree must hold, and compute, to answer it."""

@@ -1,4 +1,4 @@
-"""One aggregation of a query: a function with intermediate results of bounded size, of one column (seed 001).
+"""Parse one aggregation of a query: a function of one column whose intermediate results are bounded.
 
 Names follow Pinot 1.5's AggregationFunctionType (case and underscores do not matter, a percentile may be part
 of the name) and Spark 4's ``approx_count_distinct``, ``percentile_approx`` and ``approx_percentile``.
@@ -50,12 +50,12 @@ class AggregateCall:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """What a tree must keep for it."""
+        """Return the measures that a tree must keep for it."""
         return FunctionColumnPair(self.function, self.column).measures
 
 
 def is_aggregate(node: exp.Expr) -> bool:
-    """Tell whether ``node`` itself is a call of an aggregation function, one for star-trees or another."""
+    """Return whether ``node`` itself is a call of an aggregation function, one for star-trees or another."""
     if isinstance(node, exp.Anonymous):
         name = _plain_name(node.name)
         return bool(_NAMED.fullmatch(name) or _UNBOUNDED.fullmatch(name))

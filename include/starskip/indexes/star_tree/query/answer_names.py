@@ -1,4 +1,4 @@
-"""What the columns of an answer are called where the SELECT gives them no alias.
+"""Name the columns of an answer where the SELECT gives them no alias.
 
 The rule is Pinot's: the text as written, function names in lower case, no blank space but between two words:
 ``SUM( Impressions )`` is ``sum(Impressions)``. In Spark's dialect a comma is followed by a space, texts lose

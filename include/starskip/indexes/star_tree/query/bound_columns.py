@@ -1,4 +1,4 @@
-"""Columns of a query spelt as the table spells them."""
+"""Bind the columns of a query to those of the table, whatever their case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A WHERE taken apart into predicates that are ANDed, each of one column."""
+"""Split a WHERE into conjuncts of one column each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is left to do on the groups: the SELECT's arithmetic, HAVING, ORDER BY, LIMIT, as SQL of DuckDB."""
+"""Build the SQL that finishes the groups in DuckDB: arithmetic of the SELECT, HAVING, ORDER BY, LIMIT."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a query groups by: GROUP BY with its ordinals resolved, or the items of SELECT DISTINCT."""
+"""Collect the group-by expressions: GROUP BY with its ordinals resolved, or the items of SELECT DISTINCT."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class GroupExpression:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is the column itself."""
+        """Return whether it is the column itself."""
         return isinstance(self.expression, exp.Column)
 
 

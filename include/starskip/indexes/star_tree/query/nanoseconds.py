@@ -1,4 +1,4 @@
-"""Times in nanoseconds, as pandas writes them: what they are compared with, and functions of dates.
+"""Rewrite comparisons and date functions on timestamps in nanoseconds, as pandas writes them.
 
 The database compares them with times of their own kind only, and its functions of dates do not take those
 with a zone. A moment beyond the years 1677 to 2262 is one that all of them are before, or behind.
@@ -56,18 +56,18 @@ def with_nanoseconds(expression: exp.Expr, types: Mapping[str, pa.DataType]) -> 
 
 
 def nanosecond_literal(moment: datetime, text: str, *, zoned: bool) -> exp.Expr:
-    """Return a moment, which ``text`` told, in nanoseconds."""
+    """Return a moment, which stood in ``text``, in nanoseconds."""
     if _FIRST < moment < _LAST:
         found = _DIGITS.search(text)
         digits = found[0].ljust(10, "0") if found else f".{moment.microsecond:06}000"
-        told = moment.strftime("%Y-%m-%d %H:%M:%S") + digits + ("+00:00" if zoned else "")
+        text = moment.strftime("%Y-%m-%d %H:%M:%S") + digits + ("+00:00" if zoned else "")
     else:
-        told = "-infinity" if moment <= _FIRST else "infinity"
-    return _cast(exp.Literal.string(told), zoned=zoned)
+        text = "-infinity" if moment <= _FIRST else "infinity"
+    return _cast(exp.Literal.string(text), zoned=zoned)
 
 
-def told_moment(text: str) -> date | datetime | None:
-    """Return the day or the moment that a text tells, None for another text."""
+def moment_of_text(text: str) -> date | datetime | None:
+    """Return the day or the moment that a text holds, None for another text."""
     for parse in (date.fromisoformat, datetime.fromisoformat):
         try:
             return parse(text.strip())
@@ -102,7 +102,7 @@ def _as_nanoseconds(side: exp.Expr, *, zoned: bool) -> exp.Expr:
             return side
         # A moment that is written as one may be beyond what a cast of it can hold.
         text = found.this.name if found.this.is_string else ""
-        moment = told_moment(text[:10] if found.to.this == exp.DType.DATE else text)
+        moment = moment_of_text(text[:10] if found.to.this == exp.DType.DATE else text)
         if moment is not None:
             return nanosecond_literal(in_utc(moment), text, zoned=zoned)
     # What has a zone becomes a time without one in UTC only by way of microseconds.

@@ -1,4 +1,4 @@
-"""An aggregation query as Pinot's star-tree matcher sees it, from its text."""
+"""Parse an aggregation query into the form that Pinot's star-tree matcher checks."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from sqlglot import exp
 from starskip.errors import UnsupportedQuery
 from starskip.indexes.star_tree.query.aggregate_call import is_aggregate
 from starskip.indexes.star_tree.query.bound_columns import bound_columns
-from starskip.indexes.star_tree.query.select_aliases import resolve_aliases
-from starskip.indexes.star_tree.query.single_table import single_table
+from starskip.indexes.star_tree.query.query_table import single_table
+from starskip.indexes.star_tree.query.rewrite_select import resolve_aliases
 from starskip.indexes.star_tree.query.sql_select import bounded_depth, sql_select
 from starskip.pinot.star_tree_matching import Aggregation, PinotAggregation
 from starskip.sql.filter_tree import filter_tree

@@ -1,4 +1,4 @@
-"""SQL text parsed into one SELECT of sqlglot, within bounds of length and nesting."""
+"""Parse SQL text into one SELECT of sqlglot, within bounds of length and nesting."""
 
 from __future__ import annotations
 

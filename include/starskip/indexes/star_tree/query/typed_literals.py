@@ -1,4 +1,4 @@
-"""Literals of comparisons in the type of the column that they are compared with.
+"""Cast the literals of comparisons to the type of the column that they are compared with.
 
 A database would guess (a date compared with a text of a time loses the time; a text compared with a number
 fails at the first value that is none), so the type is said, and a literal that does not fit is an error
@@ -19,8 +19,8 @@ from starskip.indexes.star_tree.query.nanoseconds import (
     SIDES,
     bare,
     in_utc,
+    moment_of_text,
     nanosecond_literal,
-    told_moment,
     with_nanoseconds,
 )
 
@@ -74,7 +74,7 @@ def _typed(literal: exp.Expr, arrow_type: pa.DataType, column: str) -> exp.Expr:
             raise _wrong(literal, arrow_type, column, "true or false")
         return exp.Boolean(this=_BOOLEANS[literal.name.lower()])
     elif pa.types.is_date(arrow_type) or pa.types.is_timestamp(arrow_type):
-        moment = told_moment(literal.name) if is_text else None
+        moment = moment_of_text(literal.name) if is_text else None
         if moment is None:
             raise _wrong(literal, arrow_type, column, "a text such as '2024-12-31'")
         return _cast(moment, literal.name, arrow_type)
@@ -87,8 +87,8 @@ def _cast(moment: date | datetime, text: str, arrow_type: pa.DataType) -> exp.Ex
         return nanosecond_literal(in_utc(moment), text, zoned=zoned)
     if not zoned and not isinstance(moment, datetime):
         return exp.cast(exp.Literal.string(moment.isoformat()), "date")
-    told = in_utc(moment) if zoned else in_utc(moment).replace(tzinfo=None)
-    return exp.cast(exp.Literal.string(told.isoformat(sep=" ")), "timestamptz" if zoned else "timestamp")
+    utc = in_utc(moment) if zoned else in_utc(moment).replace(tzinfo=None)
+    return exp.cast(exp.Literal.string(utc.isoformat(sep=" ")), "timestamptz" if zoned else "timestamp")
 
 
 def _wrong(literal: exp.Expr, arrow_type: pa.DataType, column: str, wanted: str) -> UnsupportedQuery:

@@ -1,4 +1,4 @@
-"""Query shapes of a workload as star-trees see them: what they ask of a tree, what one would save them."""
+"""Query shapes of a workload, with the dimensions and pairs that a star-tree needs to answer them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from starskip.errors import ConfigError, UnsupportedQuery, printable
-from starskip.indexes.star_tree.aggregation_query import aggregation_query
+from starskip.indexes.star_tree.aggregation_query import aggregation_query, tree_demand
 from starskip.indexes.star_tree.function_column_pair import AggregationFunction, FunctionColumnPair
 from starskip.indexes.star_tree.query.conjuncts import Conjunct
-from starskip.indexes.star_tree.query.tree_demand import tree_demand
 from starskip.indexes.star_tree.recommend.cuboids import Dimensions
 from starskip.indexes.star_tree.recommend.pinot_reads import PinotReads, pinot_reads
-from starskip.indexes.star_tree.recommend.tree_read import TreeRead
-from starskip.indexes.star_tree.recommend.tree_reading import TreeReading
+from starskip.indexes.star_tree.recommend.tree_read import TreeRead, TreeReading
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 from starskip.indexes.star_tree.validate_config import validate_config
 from starskip.pinot.star_tree_matching import ColumnFacts
@@ -57,11 +55,11 @@ class AnswerableShape:
 
     @property
     def needs_sketch(self) -> bool:
-        """Whether some aggregation is approximate."""
+        """Return whether some aggregation is approximate."""
         return any(measure.kind.is_sketch for pair in self.pairs for measure in pair.measures)
 
     def fits(self, config: StarTreeConfig) -> bool:
-        """Tell whether a tree of ``config`` answers it: Pinot looks for pairs, Starskip for measures."""
+        """Return whether a tree of ``config`` answers it: Pinot looks for pairs, Starskip for measures."""
         if not self.dimensions <= {*config.dimensions_split_order}:
             return False
         if not self.reads_as_pinot:

@@ -1,4 +1,4 @@
-"""The shapes of a log that star-trees are looked for: what their successful queries scanned, and texts."""
+"""Collect the shapes of a workload that star-trees may serve, with the entries that their queries scanned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Candidate star-trees of one table, from the shapes that queries ask in and from the table's rows.
+"""Generate and weigh the candidate star-trees of one table from its query shapes and a sample of its rows.
 
 Each set of dimensions that a shape uses is a candidate, and so is the union of two candidates as long as
 it saves more than either (one tree for both instead of two); for each, the best order, T and star nodes
@@ -41,7 +41,7 @@ class CandidateTree:
 
     @property
     def total_saving_entries(self) -> float:
-        """What all of its shapes save."""
+        """Return the saving of all of its shapes."""
         return sum(self.saving_entries.values())
 
 

@@ -1,4 +1,4 @@
-"""One pass over a table that keeps what Cuboids needs: the distinct combinations, or samples of them.
+"""Sketch the distinct combinations of dimensions in one pass: all of them, or a KMV sample of them.
 
 A sample keeps the ``size`` combinations of the smallest hashes (KMV, bottom-k): with ``kept`` of them below
 the ratio t of the hash space there are about kept / t, with a relative standard error of 1 / sqrt(size). As
@@ -10,7 +10,7 @@ parts of a table merge to those of the whole, in any order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -37,7 +37,7 @@ class CombinationSample:
 
     @property
     def kept_ratio(self) -> float:
-        """The share of all combinations that these are."""
+        """Return the share of all combinations that these are."""
         return 1.0 if self.below is None else (self.below + 1) / _SPACE
 
 
@@ -149,7 +149,7 @@ class CombinationSketch:
         kept = np.arange(len(combined)) if below is None else np.flatnonzero(combined <= np.uint64(below))
         found, firsts, groups = np.unique(combined[kept], return_index=True, return_inverse=True)
         sums = np.bincount(groups, rows[kept], len(found)).astype(np.int64)
-        # One more than is kept tells that there are more.
+        # One more than is kept shows that there are more.
         few = slice(self.size + 1)
         own = values.select([name for name in self.dimensions if name in of])
         return CombinationSample(found[few], own.take(pa.array(kept[firsts[few]])), sums[few], below)
@@ -183,16 +183,6 @@ class CombinationSketch:
         distinct = pa.chunked_array([chunk for column in columns for chunk in column.chunks], columns[0].type)
         found = pc.drop_null(distinct.unique())
         return found.take(pc.array_sort_indices(found))
-
-
-def sketch_of(
-    batches: Iterable[pa.Table | pa.RecordBatch], dimensions: tuple[str, ...], size: int
-) -> CombinationSketch:
-    """Return the sketch of some batches."""
-    sketch = CombinationSketch(dimensions, size)
-    for batch in batches:
-        sketch.add(batch)
-    return sketch
 
 
 def _plain(batch: pa.Table | pa.RecordBatch) -> pa.Table:

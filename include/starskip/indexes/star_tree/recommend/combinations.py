@@ -35,12 +35,12 @@ class Combinations:
 
     @property
     def kept(self) -> int:
-        """How many there are here."""
+        """Return the number of kept combinations."""
         return len(self.rows)
 
     @property
     def total(self) -> float:
-        """The distinct combinations of the table, estimated where this is a sample."""
+        """Return the distinct combinations of the table, estimated where this is a sample."""
         return self.kept / self.kept_ratio
 
 

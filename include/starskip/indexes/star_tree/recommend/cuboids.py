@@ -1,6 +1,6 @@
-"""How many distinct combinations of each subset of the dimensions there are, and how they nest.
+"""Count the distinct combinations of each subset of the dimensions, and which of them nest.
 
-A cuboid is the set of distinct combinations of some dimensions (data cube; seed 001 names star-cubing,
+A cuboid is the set of distinct combinations of some dimensions (data cube; star-cubing of
 Xin et al. 2003). The documents of a star-tree are combinations of cuboids, its nodes too: all that the size
 of a tree depends on is how many combinations of one cuboid share those of a smaller one.
 """
@@ -68,7 +68,7 @@ class Cuboids:
         return Cuboids(other._recoded(values) | self._recoded(values), values)
 
     def knows(self, of: Dimensions) -> bool:
-        """Tell whether the combinations of ``of`` can be had."""
+        """Return whether the combinations of ``of`` can be had."""
         return any(of <= item for item in self._largest)
 
     def combinations(self, of: Dimensions) -> Combinations:

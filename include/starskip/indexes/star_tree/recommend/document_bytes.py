@@ -1,4 +1,4 @@
-"""What documents would take in their Parquet files: a sample of them is made up, written, and weighed.
+"""Estimate the bytes of documents in Parquet: write a sample of simulated documents and weigh it.
 
 Codes are those that the documents would have. Intermediate results are made of as many rows as a document
 stands for, taken from a sample of the table's rows that is sorted as the documents are: each row lends its
@@ -28,7 +28,7 @@ _MOST_DOCUMENTS = 8_192
 _SKETCHED_DOCUMENTS = (256, 1_024)
 _SKETCHED_ROWS = 250_000
 _PAGE_BYTES = 60
-"""What a column of a row group takes whatever its values: the header of a page."""
+"""Bytes of a column chunk beside its values: the header of a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def _groups(
     sketches = [item for item in measures if item not in of_dimensions and item.kind.is_sketch]
     if sketches:
         count = int(np.clip(_SKETCHED_ROWS / mean, *_SKETCHED_DOCUMENTS))
-        # The same row may lend its values to several documents: the size of a sketch does not tell.
+        # The same row may lend its values to several documents: the size of a sketch does not show it.
         yield sketches, documents.take(_spread(len(documents), count)), _SKETCHED_ROWS
 
 

@@ -1,4 +1,4 @@
-"""The documents of a simulated tree as they would lie in files: codes, and the rows that each stands for."""
+"""Simulate the documents of a tree in file order: dimension codes, and the rows behind each document."""
 
 from __future__ import annotations
 

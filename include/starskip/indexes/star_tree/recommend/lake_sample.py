@@ -1,4 +1,4 @@
-"""The rows that star-trees of a lake table are estimated from, gathered by tasks in one pass.
+"""Sample a lake table's rows in one distributed pass, to estimate star-trees from.
 
 All distinct combinations of the columns that the shapes name are kept as long as the table has at most
 ``_EXACT_COMBINATIONS`` rows, otherwise samples of each set that some shape uses, and rows evenly spread over
@@ -22,10 +22,14 @@ from starskip.indexes.star_tree.build.source_table import ROWS_PER_BATCH, Source
 from starskip.indexes.star_tree.recommend.combinations import value_codes
 from starskip.indexes.star_tree.recommend.cuboids import Cuboids, Dimensions
 from starskip.indexes.star_tree.recommend.document_bytes import SampledRows
-from starskip.indexes.star_tree.recommend.rows_summary import RowsSummary, SummaryPlan
-from starskip.indexes.star_tree.recommend.stored_summary import read_summary, write_summary
+from starskip.indexes.star_tree.recommend.rows_summary import (
+    RowsSummary,
+    SummaryPlan,
+    read_summary,
+    write_summary,
+)
+from starskip.indexes.star_tree.recommend.segment_sample import limited_dimensions
 from starskip.indexes.star_tree.recommend.table_sample import TablePart, TableSample
-from starskip.indexes.star_tree.recommend.tree_samples import limited_dimensions
 from starskip.indexes.star_tree.recommend.value_hash import mixed
 from starskip.storage.manifest import DataFile
 from starskip.storage.staged_write import StagedWrite
@@ -42,7 +46,7 @@ _CSV_BYTES_PER_ROW = 100
 _SUMMARIES_PER_TASK = 8
 
 Piece = tuple[tuple[SourceChunk, int], ...]
-"""What a task reads: chunks one behind the other, each with the position of its first row."""
+"""The input of a task: chunks one behind the other, each with the position of its first row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +98,14 @@ def lake_sample(
     *,
     rows_per_task: int = _ROWS_PER_TASK,
 ) -> TableSample:
-    """Return what a lake table's rows tell of trees; nothing is left in ``aside``, which is for this alone.
+    """Return a sample of a lake table's rows; nothing is left in ``aside``, which is for this alone.
 
     ``used``: the sets of dimensions that shapes use, the most important first. ``measured``: columns that are
     aggregated. Raises SourceError for files that cannot be read, CapExceeded if all of the sets are too
     large.
     """
     plan = _plan(source, used, measured)
-    # A task is told what it reads, it need not know of all other files.
+    # A task gets the files that it reads, not the list of all others.
     summarise = SummarisePiece(aside, table, replace(source, files=()), plan)
     merge = MergeSummaries(aside, table, plan)
     try:
@@ -138,7 +142,7 @@ def _part(summary: RowsSummary) -> TablePart:
 def _plan(source: SourceTable, used: Sequence[Dimensions], measured: Collection[str]) -> SummaryPlan:
     dimensions = limited_dimensions(used)
     columns = [*dimensions, *sorted(set(measured) - set(dimensions))]
-    # Files of CSV do not tell: then there may be any number of rows.
+    # CSV files have no row counts: there may be any number of rows.
     rows = sum(sum(file.row_group_rows or ()) for file in source.files)
     is_small = 0 < rows <= _EXACT_COMBINATIONS
     sets = [frozenset(dimensions)] if is_small else _groups(used, dimensions)

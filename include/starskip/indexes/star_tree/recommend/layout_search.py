@@ -1,4 +1,4 @@
-"""The best order, T and star nodes of a tree over given dimensions.
+"""Search the best split order, leaf threshold T and star nodes of a tree over given dimensions.
 
 The order of the split changes how many documents there are (OpenSearch RFC 12498 saw 70 %), so it is searched
 for: all orders of up to four dimensions, otherwise from two orders uphill by moving one dimension at a time.

@@ -1,4 +1,4 @@
-"""Reads of a star-tree by a version of Pinot, for one query text."""
+"""Predict the reads of a star-tree by a version of Pinot for one query text."""
 
 from __future__ import annotations
 

@@ -1,20 +1,62 @@
-"""What one pass keeps of a table's rows, or of a piece of them: sketches, spread rows, and their number."""
+"""Summarise the rows of a table, or of a piece of it, in one pass: sketches, spread rows, their number."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
+from starskip.errors import StorageError
 from starskip.indexes.star_tree.recommend.combination_sketch import CombinationSketch
+from starskip.indexes.star_tree.recommend.combinations import Positions
 from starskip.indexes.star_tree.recommend.sketch_columns import sketch_columns, sketch_of_columns
-from starskip.indexes.star_tree.recommend.spread_rows import SpreadRows, spread_rows, spread_together
+from starskip.storage.checked_parquet import checked_parquet
+from starskip.storage.manifest import DataFile
+from starskip.storage.staged_write import StagedWrite
+from starskip.storage.storage import Storage
+
+_MAX_STEP = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadRows:
+    """The rows whose position in the table is a multiple of ``step``; pieces follow one another."""
+
+    step: int
+    positions: Positions
+    rows: pa.Table
+
+
+def spread_rows(batch: pa.Table, first_position: int, step: int) -> SpreadRows:
+    """Return those of a batch whose first row has that position."""
+    taken = np.arange(-first_position % step, batch.num_rows, step)
+    return SpreadRows(step, first_position + taken, batch.take(pa.array(taken)))
+
+
+def spread_together(parts: Sequence[SpreadRows], most_rows: int) -> SpreadRows:
+    """Return the rows of all parts, with a step that is doubled until they are at most ``most_rows``.
+
+    The steps of the parts are doublings of the same one: so those that are left of parts that were put
+    together before are those that were left of all at once.
+    """
+    step = max(part.step for part in parts)
+    positions = np.concatenate([part.positions for part in parts])
+    rows = pa.concat_tables([part.rows for part in parts])
+    kept = np.flatnonzero(positions % step == 0)
+    while len(kept) > most_rows and step < _MAX_STEP:
+        step *= 2
+        kept = kept[positions[kept] % step == 0]
+    if len(kept) < len(positions):
+        positions, rows = positions[kept], rows.take(pa.array(kept))
+    return SpreadRows(step, positions, rows.combine_chunks())
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryPlan:
-    """What is kept: of each of ``sets`` a sketch of ``size`` combinations, and at most ``most_rows`` rows.
+    """The bounds of a summary: sketches of ``size`` combinations of each of ``sets``, ``most_rows`` rows.
 
     ``schema``: the columns that are read. ``step``: of the spread rows, as long as they are few enough.
     """
@@ -95,3 +137,25 @@ def _one_array(column: pa.ChunkedArray) -> pa.Array:
     if column.num_chunks == 1:
         return column.chunk(0)
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
+_DAMAGE = (OSError, ValueError, LookupError, TypeError, pa.ArrowException)
+
+
+def write_summary(aside: StagedWrite, table: str, summary: RowsSummary) -> DataFile:
+    """Write a summary as one file and return it."""
+    content = checked_parquet(summary_table(summary)).to_pybytes()
+    return aside.write_file(table, "summary.parquet", content)
+
+
+def read_summary(storage: Storage, file: DataFile, plan: SummaryPlan) -> RowsSummary:
+    """Return a stored summary that was made by ``plan``; StorageError if it is gone or not as written."""
+    try:
+        with storage.arrow_filesystem().open_input_file(file.name) as opened:
+            return summary_of_table(pq.read_table(opened, page_checksum_verification=True), plan)
+    except _DAMAGE as error:
+        raise StorageError(
+            f"{file.name}: is gone or damaged; let all executors write to the same store and run this step "
+            "again",
+            location=file.name,
+        ) from error

@@ -1,6 +1,7 @@
-"""A star-tree without its measures: how many documents and nodes it has, and what queries read of it.
+"""Simulate a star-tree without its measures: number of documents and nodes, and the reads of queries.
 
-The rules are those of seed 001, "Tree structure" and "Index generation", as design.md states them. A node is
+The rules are those of "Star-tree index: Powering fast aggregations on Pinot", "Tree structure" and
+"Index generation". A node is
 the combination C of the values on its path (star nodes add none), its documents are the combinations
 of C and of the dimensions below, so that with D(X|c) combinations of X that hold c
 
@@ -21,13 +22,13 @@ from functools import cached_property
 import numpy as np
 
 from starskip.indexes.star_tree.recommend.cuboids import Counts, Cuboids, Dimensions, Flags
-from starskip.indexes.star_tree.recommend.tree_reading import TreeReading
+from starskip.indexes.star_tree.recommend.tree_read import TreeReading
 from starskip.indexes.star_tree.recommend.tree_scan import TreeScan
 
 
 @dataclass(frozen=True, slots=True)
 class TreeLayout:
-    """What decides how many documents there are: the order of the split, T, and the skip list."""
+    """The settings that decide the number of documents: the order of the split, T, and the skip list."""
 
     dimensions_split_order: tuple[str, ...]
     max_leaf_records: int
@@ -131,7 +132,7 @@ class SimulatedTree:
         return TreeReading(aggregated, sum(each.documents for each in leaves), passing, entries)
 
     def _has_no_value(self, masks: Mapping[str, Flags], remaining: Collection[str]) -> bool:
-        """Tell whether predicates of a dimension that was reached exclude one another: Pinot ends there."""
+        """Return whether predicates of a dimension that was reached exclude one another: Pinot ends there."""
         return any(not mask.any() for name, mask in masks.items() if name not in remaining)
 
     def _scanned(self, name: str, evaluators: Sequence[Flags], documents: float, runs: float) -> float:

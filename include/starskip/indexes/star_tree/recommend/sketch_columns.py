@@ -1,4 +1,4 @@
-"""A sketch as columns to be stored, and back: values and counts of all its samples, one behind the other.
+"""Store the samples of a sketch as columns, values and counts end to end, and read them back.
 
 Hashes are not stored, since they follow from the values: computed anew, they show that nothing was changed.
 """

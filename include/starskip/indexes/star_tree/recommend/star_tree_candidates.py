@@ -1,4 +1,4 @@
-"""Candidate star-trees for a table in a night: from its workload, its rows, and what it had before."""
+"""Find the candidate star-trees of a table for a night, from its workload, its rows and its last trees."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from starskip.indexes.star_tree.recommend.asked_shape import (
 from starskip.indexes.star_tree.recommend.asked_shapes import asked_shapes
 from starskip.indexes.star_tree.recommend.candidates import CandidateTree, RefusedTree, candidate_trees
 from starskip.indexes.star_tree.recommend.lake_sample import lake_sample
+from starskip.indexes.star_tree.recommend.segment_sample import column_types, segment_sample
 from starskip.indexes.star_tree.recommend.table_sample import TableSample
-from starskip.indexes.star_tree.recommend.tree_samples import column_types, segment_sample
 from starskip.indexes.star_tree.recommend.trees_in_force import NO_TREES_IN_FORCE, TreesInForce
 from starskip.indexes.star_tree.settings import StarTreeSettings
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig

@@ -1,4 +1,4 @@
-"""What is known of a table's rows when trees are recommended for it."""
+"""A sample of a table's rows, from which star-trees are estimated."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ class TableSample:
 
     @property
     def dimensions(self) -> frozenset[str]:
-        """The columns that cuboids are known of."""
+        """Return the columns that cuboids are known of."""
         return frozenset(self.parts[0].cuboids.values) if self.parts else frozenset()

@@ -1,4 +1,4 @@
-"""What one tree would take and save, from the simulated trees of all parts of the table."""
+"""Forecast the size and the savings of one tree from simulated trees of all parts of the table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from starskip.indexes.star_tree.recommend.cuboids import Dimensions
 from starskip.indexes.star_tree.recommend.simulated_tree import SimulatedTree, TreeLayout
 from starskip.indexes.star_tree.recommend.size_estimate import pinot_size_estimate, size_estimate
 from starskip.indexes.star_tree.recommend.table_sample import TableSample
-from starskip.indexes.star_tree.recommend.tree_reading import TreeReading
+from starskip.indexes.star_tree.recommend.tree_read import TreeReading
 from starskip.indexes.star_tree.recommend.tree_scan import TreeScan, tree_scan
 from starskip.indexes.star_tree.sandboxed_duckdb import locked_database
 from starskip.indexes.star_tree.scalar_expressions import ScalarExpressions

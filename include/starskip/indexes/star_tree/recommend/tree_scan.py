@@ -1,4 +1,4 @@
-"""One read of a tree over the dictionaries of one part of the table."""
+"""Simulate one read of a tree over the dictionaries of one part of the table."""
 
 from __future__ import annotations
 
@@ -112,5 +112,5 @@ def _bare(node: exp.Expr) -> exp.Expr:
 
 
 def _passes_all(name: str, mask: npt.NDArray[np.bool_], cuboids: Cuboids) -> bool:
-    """Tell whether every value that a row has passes; null is one where there are nulls."""
+    """Return whether every value that a row has passes; null is one where there are nulls."""
     return bool(mask[cuboids.combinations(frozenset({name})).codes[name]].all())

@@ -1,4 +1,4 @@
-"""Star-trees that a table's configuration holds already, and the shapes that Pinot answers from them."""
+"""Find the star-trees in force in a table's configuration, and the shapes that Pinot answers from them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from starskip.errors import ConfigError, StarskipError
 from starskip.indexes.star_tree.recommend.asked_shape import AnswerableShape, answerable_shape
 from starskip.indexes.star_tree.recommend.asked_shapes import asked_shapes
-from starskip.indexes.star_tree.recommend.tree_samples import column_types
+from starskip.indexes.star_tree.recommend.segment_sample import column_types
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 from starskip.pinot.star_tree_rules import star_tree_rules
 from starskip.pinot.table_config import TableConfig
@@ -39,7 +39,7 @@ NO_TREES_IN_FORCE = TreesInForce()
 def star_trees_in_force(configs: Sequence[TableConfig]) -> tuple[StarTreeConfig, ...]:
     """Return the trees that all ``configs`` of a table hold: both of a hybrid table's, to answer all of it.
 
-    An entry that Starskip does not understand answers nothing that it could tell, and is left out.
+    An entry that Starskip does not understand is left out: nothing is known of its answers.
     """
     held = [_known_trees(config) for config in configs]
     return tuple(tree for tree in held[0] if all(tree in trees for trees in held[1:])) if held else ()

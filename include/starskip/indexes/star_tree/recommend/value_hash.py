@@ -1,4 +1,4 @@
-"""Hashes of values that are the same in every process, on whole columns."""
+"""Hash whole columns of values to 64 bits, the same in every process."""
 
 from __future__ import annotations
 

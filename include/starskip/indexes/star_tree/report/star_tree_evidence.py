@@ -1,4 +1,4 @@
-"""A table's star-trees in its report: chosen, built, refused, and answering both ways (seed 001)."""
+"""The star-trees of a table in its report: chosen, built, refused, and proved against a scan."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class AnsweredShape:
 
 @dataclass(frozen=True, slots=True)
 class ChosenStarTree:
-    """One star-tree in Pinot's terms, why it was chosen, and what became of it.
+    """One star-tree in Pinot's terms, with the reason of the choice and the outcome of its build.
 
     ``saving_ratio``: share of all entries that its queries no longer scan, null where not known.
     ``outcome``: a code, such as "built", "refreshed", "rebuilt", "unchanged", "failed" or "not_built", with
@@ -46,7 +46,7 @@ class ChosenStarTree:
 
     @property
     def most_documents(self) -> int:
-        """The bound: the documents that a query reads at most in one branch."""
+        """Return the bound: the documents that a query reads at most in one branch."""
         most = self.max_leaf_records
         return most if self.documents is None else min(most, self.documents)
 
@@ -101,7 +101,7 @@ class ProvedShape:
 
     @property
     def is_agreed(self) -> bool:
-        """Whether both ways gave the same answer, as far as the tree's states to be exact."""
+        """Return whether both ways gave the same answer, as far as the tree's states to be exact."""
         return self.verdict in ("equal", "within_bound")
 
 

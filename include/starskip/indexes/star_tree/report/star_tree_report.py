@@ -1,4 +1,4 @@
-"""What a night did about a table's star-trees, brought together as a part of its report's evidence."""
+"""Collect the star-tree section of a table's report from the night's artefacts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from starskip.indexes.star_tree.recommend.chosen_trees import ChosenTree, chosen_trees, held_trees
+from starskip.indexes.star_tree.chosen_trees import ChosenTree, chosen_trees, held_trees
 from starskip.indexes.star_tree.report.star_tree_evidence import (
     MAX_ANSWERED_SHAPES,
     MAX_STAR_TREES,
@@ -38,14 +38,14 @@ def star_tree_report(
 
     ``advice``: the table's part of ``recommendations``.
     """
-    builds, told = published_rows(night, "star_tree_builds", table)
+    builds, properties = published_rows(night, "star_tree_builds", table)
     proofs, _ = published_rows(night, "verdicts", table)
     if not builds and "star_trees" not in advice.properties:
         return None
     shapes = {shape.shape_id: shape for shape in workload}
     known = (*held_trees(table, advice), *chosen_trees(table, advice))
     chosen = {tree.config: tree for tree in reversed(known)}
-    lake_bytes = told.get("lake_bytes")
+    lake_bytes = properties.get("lake_bytes")
     return StarTrees(
         chosen=tuple(_chosen(row, chosen, shapes) for row in builds[:MAX_STAR_TREES]),
         refused=tuple(map(_refused, advice.properties.get("refused_star_trees", ()))),

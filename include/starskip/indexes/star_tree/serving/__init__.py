@@ -1,1 +1,1 @@
-"""From a built tree to answers: its nodes in memory, its documents read by row group, SQL in, Arrow out."""
+"""Answer SQL from built star-trees: nodes in memory, documents read by row group, Arrow out."""

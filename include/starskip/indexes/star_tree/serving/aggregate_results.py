@@ -1,4 +1,4 @@
-"""From merged measures to what each aggregation of a query returns (seed 001, "Supported functions")."""
+"""Compute the results of a query's aggregations from merged intermediate results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WIDEST_DECIMAL = pa.decimal128(38, 0)
 
 @dataclass(frozen=True, slots=True)
 class Approximation:
-    """How far ``column`` of an answer may be off: ``bound`` is a sentence.
+    """The error bound of ``column`` of an answer: ``bound`` is a sentence.
 
     ``ratio`` is of the count for distinct counts, and of all ranks for percentiles; ``confidence`` is None
     where the method proves no bound.

@@ -1,4 +1,4 @@
-"""What no star-tree can answer, computed from the rows of the table's files, exactly.
+"""Answer a query that no star-tree fits from the rows of the table's files, exactly.
 
 Functions that trees approximate become exact ones: DISTINCTCOUNTHLL a COUNT(DISTINCT), a percentile the value
 of that rank, MINMAXRANGE a difference.
@@ -15,9 +15,9 @@ from starskip.errors import StarskipError, UnsupportedQuery
 from starskip.indexes.star_tree.build.source_table import SourceTable
 from starskip.indexes.star_tree.query.answer_names import answer_names
 from starskip.indexes.star_tree.query.bound_columns import Spelling
-from starskip.indexes.star_tree.query.exact_functions import make_exact
 from starskip.indexes.star_tree.query.nanoseconds import with_nanoseconds
-from starskip.indexes.star_tree.query.rename_table import rename_table
+from starskip.indexes.star_tree.query.query_table import rename_table
+from starskip.indexes.star_tree.query.rewrite_select import make_exact
 from starskip.indexes.star_tree.query.scalar_functions import known_functions
 from starskip.indexes.star_tree.query.sql_select import bounded_depth, select_tokens, sql_select
 from starskip.indexes.star_tree.query.typed_literals import with_typed_literals
@@ -75,7 +75,7 @@ class _Rows:
 
     @property
     def total(self) -> int:
-        """The rows of all files; of text files, those that were read."""
+        """Return the rows of all files; of text files, those that were read."""
         return self.read if self._total is None else self._total
 
     def reader(self) -> pa.RecordBatchReader:

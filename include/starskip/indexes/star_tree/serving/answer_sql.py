@@ -1,7 +1,8 @@
-"""SQL in, Arrow out: from the first star-tree that fits, else from the table's own files (seed 001).
+"""Answer SQL as Arrow from the first star-tree that fits, else from the table's own files.
 
-Seed 001, "Query execution": check the metadata, traverse the tree, apply remaining predicates, aggregate;
-"fall back to normal aggregation if no one is qualified".
+The steps are those of "Star-tree index: Powering fast aggregations on Pinot", "Query execution": check
+the metadata, traverse the tree, apply remaining predicates, aggregate; "fall back to normal aggregation if no
+one is qualified".
 """
 
 from __future__ import annotations
@@ -155,7 +156,7 @@ def _request(
 
 
 def _passes_all(mask: npt.NDArray[np.bool_], column: str, tree: StarTree) -> bool:
-    """Tell whether every value in the table passes; null, the last, does not count where there is none."""
+    """Return whether every value in the table passes; null, the last, does not count where there is none."""
     return bool(mask.all() if column in tree.columns_with_nulls else mask[:-1].all())
 
 

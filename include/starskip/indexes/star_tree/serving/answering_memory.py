@@ -1,4 +1,4 @@
-"""What the answers of one opened table share: parsed queries, their masks, and a database for expressions."""
+"""Caches that the answers of one opened table share: parsed queries, masks, a database for expressions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class AnsweringMemory(Generic[Parsed]):
 
     @property
     def database(self) -> SandboxedDuckDB:
-        """The database that computes expressions."""
+        """Return the database that computes expressions."""
         with self._lock:
             if self._database is None:
                 self._database = locked_database()
@@ -40,7 +40,7 @@ class AnsweringMemory(Generic[Parsed]):
 
     @property
     def expressions(self) -> ScalarExpressions:
-        """The expressions over dictionaries of dimensions."""
+        """Return the expressions over dictionaries of dimensions."""
         database = self.database
         with self._lock:
             if self._expressions is None:

@@ -1,4 +1,4 @@
-"""Reads single documents of a tree by their numbers: only the row groups and columns that hold them.
+"""Read single documents of a tree by number: only the row groups and columns that hold them.
 
 Decoded row groups are kept up to a number of bytes, so that a warm answer reads nothing again.
 """
@@ -90,7 +90,7 @@ class DocumentReader:
                     parquet = pq.ParquetFile(opened, page_checksum_verification=True)
                 metadata = parquet.metadata
                 rows = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
-                # A footer has no checksum; what it tells must fit what was published.
+                # A footer has no checksum; its figures must fit what was published.
                 if sum(rows) != int(self._ends[file] - (self._ends[file - 1] if file else 0)):
                     raise damaged(self._files[file])
                 self._groups[file] = parquet, np.cumsum(rows, dtype=np.int64)

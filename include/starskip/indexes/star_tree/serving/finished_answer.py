@@ -1,4 +1,4 @@
-"""The last step of an answer: arithmetic of aggregates, HAVING, ORDER BY and LIMIT over the groups."""
+"""Finish an answer: arithmetic of aggregates, HAVING, ORDER BY and LIMIT over the groups."""
 
 from __future__ import annotations
 

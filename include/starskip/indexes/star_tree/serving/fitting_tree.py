@@ -1,4 +1,4 @@
-"""The first tree that can answer a query, or what all of them lack (seed 001, "Metadata check")."""
+"""Find the first tree that fits a query, or the reason why none does (Pinot's metadata check)."""
 
 from __future__ import annotations
 

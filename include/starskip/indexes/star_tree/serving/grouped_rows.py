@@ -1,4 +1,4 @@
-"""The groups of a scan as a table: expressions of dimensions in place of codes, equal groups merged."""
+"""Turn the groups of a scan into a table: expressions in place of codes, equal groups merged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A built tree, opened to be asked (seed 001, "Query execution")."""
+"""An opened star-tree: select its documents, apply remaining predicates, aggregate."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class ScanRequest:
-    """What to read: ``masks`` tell by dimension which codes qualify, the last one being null's.
+    """A read of a tree: ``masks`` mark by dimension the codes that qualify, the last one being null's.
 
     ``measures`` must be among the tree's, dimensions among its split order.
     """
@@ -110,7 +110,7 @@ class StarTree:
         return len(self.dictionary(dimension)) + 1
 
     def scan(self, request: ScanRequest) -> ScanResult:
-        """Return the groups with their merged measures, reading only the documents that the tree tells."""
+        """Return the groups with their merged measures, reading only the documents that the tree selects."""
         found = self.traverse(request)
         numbers = self._qualified(found, request)
         group_by = list(dict.fromkeys(request.group_by))
@@ -140,7 +140,7 @@ class StarTree:
         )
 
     def _qualified(self, found: Traversal, request: ScanRequest) -> Numbers:
-        """Apply what remains on documents of leaves (seed 001, "Apply remaining predicates")."""
+        """Apply the remaining predicates to documents of leaves."""
         of_leaves = np.sort(range_positions(found.starts, found.ends))
         for dimension, mask in request.masks.items():
             if len(of_leaves):

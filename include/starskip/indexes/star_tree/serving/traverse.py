@@ -1,4 +1,4 @@
-"""From predicates and groups to documents, all nodes of a depth at once (seed 001, "Traverse the tree")."""
+"""Traverse a tree from its root: select documents by predicates and groups, a whole level at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BINARY_SEARCH_RATIO = 16
 
 @dataclass(frozen=True, slots=True)
 class Traversal:
-    """What to read: ranges of leaves, on which predicates remain to be applied, and single documents."""
+    """The documents to read: ranges of leaves, on which predicates remain to be applied, and single ones."""
 
     starts: Integers
     ends: Integers
@@ -25,7 +25,7 @@ class Traversal:
 
     @property
     def documents(self) -> int:
-        """How many documents there are to read."""
+        """Return the number of documents to read."""
         return int((self.ends - self.starts).sum()) + len(self.aggregated)
 
 

@@ -19,7 +19,7 @@ from starskip.indexes.star_tree.build.source_files import (
 )
 from starskip.indexes.star_tree.build.source_table import SourceTable, source_table
 from starskip.indexes.star_tree.build.stored_sources import read_recorded
-from starskip.indexes.star_tree.query.asked_table import meant_table
+from starskip.indexes.star_tree.query.query_table import meant_table
 from starskip.indexes.star_tree.serving.answering_memory import AnsweringMemory
 from starskip.indexes.star_tree.serving.star_tree import StarTree
 from starskip.indexes.star_tree.tree_artefact import ARTEFACT, CURRENT, TableTrees
@@ -31,14 +31,14 @@ from starskip.storage.snapshot import Snapshot
 Result = TypeVar("Result")
 
 UNCHANGED_FOR_SECONDS = 1.0
-"""How long the look at the table's files counts: answers that follow one another share it."""
+"""Seconds for which the look at the table's files counts: answers that follow one another share it."""
 
 
 @dataclass(slots=True)
 class TreeSet:
     """All trees of a table, in the order of their configurations: the first one that fits answers.
 
-    ``answers_to``: the only name that may stand in FROM; None for any. It may be held open: ``current`` tells
+    ``answers_to``: the only name that may stand in FROM; None for any. It may be held open: ``current`` shows
     what a refresh has put in its place. It may be used by several threads at once.
     """
 
@@ -101,7 +101,7 @@ class TreeSet:
 
     @property
     def documents_total(self) -> int:
-        """The documents of all trees."""
+        """Return the documents of all trees."""
         return sum(tree.documents_total for tree in self.trees)
 
     def sources(self) -> SourceTable:
@@ -116,11 +116,11 @@ class TreeSet:
             return
         path = self.published.source_path
         observed_at_ns = self.wall_clock_ns()
-        if self._checked_at is None:  # asked of each folder above, which an object store is slow to tell
+        if self._checked_at is None:  # asked of each folder above, which an object store is slow to answer
             refuse_format(path, format_above(path), what="star-trees")
         changes = source_changes(path, self.recorded)
         if not changes.is_none:
-            told = [
+            words = [
                 f"{kind}: {', '.join(names[:3])}{' …' if len(names) > 3 else ''}"
                 for kind, names in (
                     ("changed", changes.changed),
@@ -130,7 +130,7 @@ class TreeSet:
                 if names
             ]
             raise StaleTree(
-                f"{path}: is not what the star-tree was built from ({'; '.join(told)}); "
+                f"{path}: is not what the star-tree was built from ({'; '.join(words)}); "
                 "refresh the tree (starskip star-tree refresh) and ask again",
                 source=(*changes.changed, *changes.gone, *changes.added)[0],
             )
@@ -139,7 +139,7 @@ class TreeSet:
 
 
 def newest_snapshot(store: ArtefactStore) -> Snapshot | None:
-    """Return what is published of all tables' trees, None if there is nothing.
+    """Return the newest snapshot of all tables' trees, None if nothing was published.
 
     Raises DamagedManifest, which names the command that mends it, if no manifest is whole.
     """

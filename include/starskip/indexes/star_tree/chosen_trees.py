@@ -1,4 +1,4 @@
-"""The star-trees that a night's ``recommendations`` chose for a table, and those that its config holds."""
+"""Read the chosen star-trees of a table, and those in force, from the artefact ``recommendations``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from starskip.storage.manifest import Part
 
 @dataclass(frozen=True, slots=True)
 class ChosenTree:
-    """A tree in its place of the choice, with what was estimated of it.
+    """A chosen tree with its estimates.
 
     ``saving_ratio``: share of all entries that its queries no longer scan. ``shapes``: those that it was
     chosen for, by their ids, with the documents that a mean query of each would read, None if not estimated.

@@ -1,4 +1,4 @@
-"""The rows of a Pinot table that its star-trees are estimated from.
+"""Sample rows of some segments of a Pinot table, to estimate its star-trees from.
 
 Each segment would have a tree of its own: a few segments stand for all.
 """
@@ -40,7 +40,7 @@ def column_types(overview: TableOverview) -> dict[str, pa.DataType]:
 
 
 def segment_sample(segments_root: str, overview: TableOverview, used: Sequence[Dimensions]) -> TableSample:
-    """Return what some segments of a Pinot table tell of the trees that each segment would have."""
+    """Return a sample of some segments of a Pinot table, each of which would have trees of its own."""
     files = list_segments(segments_root, [overview.table])
     count = min(len(files), _SAMPLED_SEGMENTS)
     dimensions = limited_dimensions(used)
@@ -51,7 +51,7 @@ def segment_sample(segments_root: str, overview: TableOverview, used: Sequence[D
                 files[position * len(files) // count], dimensions, max_rows=_MAX_SEGMENT_ROWS
             )
         except DamagedSegment:
-            # Named by collect_segment_metadata; the others tell enough.
+            # Named by collect_segment_metadata; the others are enough.
             continue
         known = {
             name: column

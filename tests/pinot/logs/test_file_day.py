@@ -6,7 +6,7 @@ import os
 from datetime import UTC, date, datetime
 
 import pytest
-from starskip.pinot.logs.untimed_day import may_be_of_day
+from starskip.pinot.logs.file_day import may_be_of_day
 
 LATE_EVENING = datetime(2026, 11, 18, 23, 0, tzinfo=UTC).timestamp()
 

@@ -1,4 +1,4 @@
-"""One shape of a broker log line, written as the line itself with names in the places of its values.
+"""Compile the template of a broker log line, which is the line itself with names in the places of its values.
 
 A template such as ``requestId=<request_id>,table=<table>,timeMs=<latency_ms>,…,query=<query_text>`` is
 turned into one regular expression. Every part of it is possessive or ends at the next field's name, so
@@ -24,7 +24,7 @@ COUNTERS = (
 )
 """The columns of LOG_RECORDS that hold whole numbers out of the line."""
 
-# A comma inside a value (serverStats is full of them) is told from one that ends it by what follows:
+# A comma inside a value (serverStats is full of them) differs from one that ends it by what follows:
 # `,name=`, `, name:` or `,name(part/part):`.
 FREE_TEXT = rb"[^,]*+(?:,(?!\s?[A-Za-z]++(?:\([A-Za-z/]*+\))?+[=:])[^,]*+)*+"
 

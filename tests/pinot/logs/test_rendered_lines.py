@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from starskip.pinot.logs.line_formats.registry import FORMATS, LATER_RELEASE
+from starskip.pinot.logs.line_formats import FORMATS, LATER_RELEASE
 from starskip.pinot.logs.parse_records import parse_records
 from starskip.pinot.logs.record_reader import LogRecord
 

@@ -1,4 +1,4 @@
-"""Query lines of a Pinot that Starskip has not met: the fields it needs, in their order, among others.
+"""Read query lines of an unknown Pinot release: the needed fields in their order, with any others between.
 
 `QueryLogger` asks its authors to add fields at the end, and yet some were inserted; but the order of those
 that are kept here has not changed since 0.5.0, and ``query`` is last. Between two of them any fields may
@@ -8,7 +8,7 @@ of commits between 0.12.0 and 1.4.0. Tried last, after all exact shapes.
 
 from __future__ import annotations
 
-from starskip.pinot.logs.line_formats.line_format import FREE_TEXT, TABLE, LineFormat, message_pattern
+from starskip.pinot.logs.line_template import FREE_TEXT, TABLE, LineFormat, message_pattern
 
 _OTHER_FIELDS = rb"(?:(?!query[=:])[A-Za-z]++(?:\([A-Za-z/]*+\))?+[=:]" + FREE_TEXT + rb",)*?"
 
@@ -21,7 +21,7 @@ def _integer(column: str) -> bytes:
     return b"(?P<%s>-?\\d{1,19}+)" % column.encode()
 
 
-FORMAT = LineFormat(
+LATER_RELEASE = LineFormat(
     name="later",
     sample=(
         "requestId=1,table=t,shard=7,timeMs=2,docs=3/4,entries=5/6,segments(queried/processed/matched):7/8/9,"

@@ -1,4 +1,4 @@
-"""Exact functions in the place of those that star-trees approximate: what runs on a table's rows."""
+"""Rewrite a SELECT in place: aliases to their expressions, approximate functions to exact ones."""
 
 from __future__ import annotations
 
@@ -9,6 +9,30 @@ from sqlglot import exp
 
 from starskip.indexes.star_tree.function_column_pair import AggregationFunction
 from starskip.indexes.star_tree.query.aggregate_call import AggregateCall, exact_call, is_aggregate
+
+
+def resolve_aliases(select: exp.Select, columns: Collection[str] | None) -> None:
+    """Replace aliases in WHERE, GROUP BY, HAVING and ORDER BY of ``select`` by their expressions; in place.
+
+    ``columns``: those of the table; where they are not known, an alias is taken for what it stands for.
+    """
+    aliases = {item.alias.lower(): item.this for item in select.expressions if isinstance(item, exp.Alias)}
+    if not aliases:
+        return
+    shadowed = {name.lower() for name in columns or ()}
+    for clause in ("where", "group", "having"):
+        _replace(select.args.get(clause), {a: e for a, e in aliases.items() if a not in shadowed})
+    _replace(select.args.get("order"), aliases)
+
+
+def _replace(clause: exp.Expr | None, aliases: dict[str, exp.Expr]) -> None:
+    if clause is None:
+        return
+    for column in list(clause.find_all(exp.Column)):
+        standing_for = aliases.get(column.name.lower())
+        if standing_for is not None and not isinstance(column.this, exp.Star):
+            inner = standing_for.copy()
+            column.replace(inner if isinstance(column.parent, (exp.Group, exp.Ordered)) else exp.paren(inner))
 
 
 def make_exact(select: exp.Select, integers: Collection[str] = ()) -> None:

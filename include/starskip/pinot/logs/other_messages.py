@@ -1,21 +1,25 @@
-"""Messages of a broker that belong to a query and are known to carry no counters, and the dropped-lines note.
+"""Declare the messages of a broker that belong to a query but carry no counters, and the dropped-lines note.
 
 Source: `BrokerRequestHandler` of March 2016 to August 2018, `BaseBrokerRequestHandler` of 0.8.0,
 `BaseSingleStageBrokerRequestHandler` and `QueryLogger` of 1.4.0, and `QueryScheduler`, whose lines a shared
 log file of broker and server holds. The samples of `table_not_found`, of the newer `sql_before_query` and
 `unknown_column` and of `server_record` are genuine; the others are shapes with invented values.
+
+The multi-stage engine (`QueryLogger` since August 2023) writes the set of tables as ``[a, b]``. Its lines
+with ``entries`` are ordinary query records, of one table or of several together. Those without entries, or
+without a table, are ``multi_stage`` here (sample: `QueryLogWarmupQuerySourceTest`, query filled in).
 """
 
 from __future__ import annotations
 
-from starskip.pinot.logs.line_formats.line_format import LineFormat, line_format
+from starskip.pinot.logs.line_template import LineFormat, line_format, message_pattern
 
 
 def _message(reason: str, template: str, sample: str) -> LineFormat:
     return line_format(reason, template, sample=sample, reason=reason)
 
 
-FORMATS = (
+OTHER_MESSAGES = (
     _message(
         "sql_before_query",
         "SQL query for request <request_id>: <any_text>",
@@ -115,5 +119,17 @@ FORMATS = (
         "Processed requestId=192,table=test_OFFLINE,Segments(Queried/processed/matched)=2/2/2,"
         "schedulerWait=2,totalExecMs=360,totalTimeMs=362,broker=Broker_localhost_8099,numDocsScanned=11672398,"
         "scanInFilter=15593300,scanPostFilter=2,sched=fcfs",
+    ),
+    LineFormat(
+        name="multi_stage",
+        sample=(
+            "requestId=3,table=[tableA, tableB],queryHash=h3,timeMs=30,docs=1/2,exceptions=0,query=SELECT 1"
+        ),
+        pattern=message_pattern(
+            rb"requestId=(?P<request_id>-?\d{1,19}+),table="
+            rb"(?:\[\]|\[[^\],]*+(?:,[^\],]*+)++\](?!(?:(?!,query=).)*,entries=-?\d)),.*"
+        ),
+        opening=rb"requestId=(?:-?\d{1,19}+),table=",
+        reason="multi_stage",
     ),
 )

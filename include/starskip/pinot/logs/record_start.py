@@ -1,4 +1,4 @@
-"""What stands before the message in a line of a broker log, and so tells where a record begins.
+"""Recognise where a record of a broker log begins, and the prefix that stands before its message.
 
 Pinot ships the layout ``%d{yyyy/MM/dd HH:mm:ss.SSS} %p [%c{1}] [%t] %m%n``. Met in the wild besides: the
 time in brackets, ISO times with ``T``, a comma before the milliseconds or a zone, a container's name and
@@ -8,6 +8,8 @@ time in brackets, ISO times with ``T``, a comma before the milliseconds or a zon
 from __future__ import annotations
 
 import re
+
+from starskip.pinot.logs.line_formats import FORMATS
 
 CONTAINER = rb"[\w.-]{1,80}+ {0,40}+\| ?"
 """The name that Docker Compose puts before every physical line, continuation lines too."""
@@ -39,3 +41,31 @@ PREFIX = re.compile(
 
 It matches any record, if only with nothing. What it takes it keeps: no message is searched for in the text.
 """
+
+_OPENINGS = b"|".join(dict.fromkeys(form.opening for form in FORMATS))
+_EVENT = rb'(?:\xef\xbb\xbf)?+[ \t]{0,40}+(?:[\[,]\s{0,40}+)?+\{\s{0,40}+"[^"\\\n]{1,100}+"\s{0,8}+:'
+_START = TIMED_START + b"|" + BARE_START + b"(?:" + _OPENINGS + b")|" + _EVENT
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+
+EVENT_START = re.compile(_EVENT)
+"""Matches the first bytes of a JSON object, also as an element of an array.
+
+A line of SQL that looks so, inside a text literal, looks like an event and is taken for one.
+"""
+
+RECORD_START = re.compile(_START)
+"""Matches the first bytes of a record: a time, the opening of a known message, or a JSON object."""
+
+RECORD_BOUNDARY = re.compile(rb"\n(?=" + _START + rb")")
+"""Matches the line end before a record."""
+
+SNIFFED_BYTES = 1 << 10
+
+
+def is_binary(head: bytes) -> bool:
+    """Return whether a file that begins with ``head`` is no text: an archive, Parquet, UTF-16.
+
+    Control characters may stand in a query, so a head in which a record begins is text.
+    """
+    head = head[:SNIFFED_BYTES]
+    return bool(_CONTROL.search(head)) and not RECORD_START.match(head) and not RECORD_BOUNDARY.search(head)
