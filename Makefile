@@ -13,7 +13,7 @@ PORT     ?= 8080
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup java night test test-fast test-matrix lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-tree-matching bench-skipping bench-skipping-scale requirements settings-page ui clean
+.PHONY: help setup java night test test-fast test-matrix lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-tree-matching bench-selection bench-skipping bench-skipping-scale requirements settings-page ui clean
 
 help: ## Show what there is to call (this list)
 	@echo "Usage: make TARGET [NAME=VALUE ...]"
@@ -47,6 +47,9 @@ bench-advice: $(INSTALLED) ## Print how good the advice is, against every index 
 
 bench-tuner: java $(INSTALLED) ## Print how fast a million log records, or a million shapes, become votes (ARGS=)
 	@$(PYTHON) benchmarks/tuner.py $(ARGS)
+
+bench-selection: $(INSTALLED) ## Print how fast and how good the one choice is, against enumeration and against one choice after the other (ARGS="--seconds 10")
+	@$(PYTHON) benchmarks/selection.py $(ARGS)
 
 bench-star-tree: java $(INSTALLED) ## Print what star-trees of lineitem cost and give, beside DuckDB and Spark (ARGS="--factors 8")
 	@$(PYTHON) benchmarks/star_tree.py $(ARGS)
