@@ -50,12 +50,13 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG, CronDataIntervalTimetable, TriggerRule, chain, task
 from airflow.sdk.exceptions import AirflowFailException
+from starskip.orchestration.failed_tasks import failed_tasks, task_states
 from starskip.orchestration.night_params import night_params
 from starskip.orchestration.night_request import night_request
 from starskip.orchestration.progress_line import show_progress
 from starskip.orchestration.spark_stage_operator import SparkStageOperator
 from starskip.orchestration.store_connection import use_store_connection
-from starskip.orchestration.task_failure import failed_tasks, failing_at_once, task_states
+from starskip.orchestration.task_failure import failing_at_once
 from starskip.run.stage_names import BUILDING_STAGES, STAGES
 
 # Airflow imports this file anew every half a minute and before each task, and drops a DAG whose file takes

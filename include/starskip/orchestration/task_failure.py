@@ -38,17 +38,3 @@ def failing_at_once(context: Mapping[str, Any]) -> Iterator[None]:
         reason = str(full_disk(error, error.filename or gettempdir()))
         note_failure(context, reason)
         raise AirflowException(reason) from None
-
-
-def task_states(context: Mapping[str, Any]) -> dict[str, str]:
-    """Return the state of each task of the run that ``context`` belongs to."""
-    run = context["dag_run"]
-    of_runs = context["ti"].get_task_states(dag_id=run.dag_id, run_ids=[run.run_id])
-    return {task: str(state) for task, state in of_runs.get(run.run_id, {}).items()}
-
-
-def failed_tasks(context: Mapping[str, Any], states: Mapping[str, str]) -> dict[str, str]:
-    """Return the tasks that failed themselves, each with the reason that it left."""
-    failed = [task for task, state in states.items() if state == "failed"]
-    reasons = {task: context["ti"].xcom_pull(task_ids=task, key=FAILURE) for task in failed}
-    return {task: reason or "its log says why" for task, reason in reasons.items()}
