@@ -80,7 +80,7 @@ def constant_value(node: Predicate, verdict: Verdict) -> bool | None:
 def composites(
     predicate: Predicate, rules: StarTreeRules, verdict: Verdict = open_verdict
 ) -> tuple[Composite, ...] | NotServed:
-    """Return what has to hold, ANDed, or the first thing that rules star-trees out.
+    """Return the ANDed composites of a filter, or the first reason that rules star-trees out.
 
     ``predicate`` is as the broker rewrites it (sql.rewrite_filter).
     """

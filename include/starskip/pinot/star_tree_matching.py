@@ -97,7 +97,7 @@ class TreePart:
 def tree_parts(
     query: PinotAggregation, rules: StarTreeRules, facts: ColumnFacts = NO_FACTS
 ) -> tuple[TreePart, ...] | NotServed:
-    """Return what the plans of ``query`` ask of trees, one for each FILTER, or why trees are not used."""
+    """Return the demands of the plans of ``query``, one for each FILTER, or why trees are not used."""
     if query.options.get("usestartree", "true").lower() == "false":
         return NotServed("option", "its option useStarTree is false")
     if query.is_distinct:
@@ -216,7 +216,7 @@ def _tree_lack(
 
 
 def _without_scan(query: PinotAggregation, rules: StarTreeRules, facts: ColumnFacts) -> NotServed | None:
-    """Return that the answer comes from dictionaries, metadata or bitmaps before any tree is looked at."""
+    """Return the reason if dictionaries, metadata or bitmaps answer before any tree is considered."""
     if query.options.get("enablenullhandling", "false").lower() == "true":
         return None
     functions = [each.function for each in query.aggregations]

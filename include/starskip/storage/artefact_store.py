@@ -42,7 +42,7 @@ class ArtefactStore:
     schemas: Mapping[str, pa.Schema] = field(default_factory=lambda: SCHEMAS)
 
     def chain(self, artefact: str, run_date: str) -> ManifestLog:
-        """Return the chain of manifests of one artefact and night."""
+        """Return the manifest log of one artefact and night."""
         for name in (artefact, run_date):
             if not _NAME.fullmatch(name):
                 raise StorageError(
@@ -67,7 +67,7 @@ class ArtefactStore:
         created_by: str,
         commit_id: str | None = None,
     ) -> Manifest:
-        """Make ``parts``, written aside before, what readers of that night see from now on.
+        """Publish ``parts``, which were staged before, as the newest version of that night.
 
         ``replace="tables"`` replaces exactly the tables that ``parts`` names and leaves the others, ``"all"``
         replaces the whole night; the tables ``remove`` go in the same commit. Publishing the same again
@@ -100,14 +100,14 @@ class ArtefactStore:
         return tuple(sorted(self.manifests(artefact)))
 
     def manifests(self, artefact: str) -> Mapping[str, Mapping[int, StoredObject]]:
-        """Return what a listing shows of an artefact's manifests, by night and version."""
+        """Return the listed manifests of an artefact, by night and version."""
         found = {
             night: self.chain(artefact, night).manifests(of) for night, of in self.objects(artefact).items()
         }
         return {night: manifests for night, manifests in found.items() if manifests}
 
     def objects(self, artefact: str) -> Mapping[str, Sequence[StoredObject]]:
-        """Return the manifests and data files that a listing shows of an artefact, by night."""
+        """Return the listed manifests and data files of an artefact, by night."""
         by_night: dict[str, list[StoredObject]] = {}
         # One listing, a thousand objects a request, and not one of each of its nights.
         for stored in self.storage.objects_below(artefact):

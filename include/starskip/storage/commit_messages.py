@@ -31,7 +31,7 @@ _FLUSH_BYTES = 32 * 1024 * 1024
 
 
 class TableWriter:
-    """Writes batches of several tables aside, a bounded number of bytes at a time."""
+    """Stages batches of several tables, a bounded number of bytes at a time."""
 
     def __init__(self, aside: StagedWrite) -> None:
         """Keep the folder; nothing is written yet."""

@@ -25,7 +25,7 @@ class PutVerdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class StoredObject:
-    """One object as a listing shows it; ``modified_ns`` since the epoch, by the store's own clock."""
+    """One listed object; ``modified_ns`` since the epoch, by the store's own clock."""
 
     name: str
     size_bytes: int

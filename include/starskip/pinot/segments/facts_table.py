@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 
 from starskip.pinot.segments.damaged_segment import DamagedSegment
+from starskip.pinot.segments.decompressed_stream import TarLimits
 from starskip.pinot.segments.segment_files import SegmentFile
 from starskip.pinot.segments.segment_reader import read_segment_facts
-from starskip.pinot.segments.tar_limits import TarLimits
 from starskip.storage.files.file_identity import FileIdentity
 from starskip.storage.files.path_text import path_text
 from starskip.storage.schemas import DAMAGED_SEGMENTS, TABLE_FACTS

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from starskip.pinot.segments.decompressed_stream import TarLimits
 from starskip.pinot.segments.segment_files import SegmentFile
 from starskip.pinot.segments.segment_layout import read_segment_layout
-from starskip.pinot.segments.tar_limits import TarLimits
 from starskip.pinot.segments.window_reader import read_window
 from starskip.tables.row_window import RowWindow
 from starskip.tables.segment_facts import SegmentFacts

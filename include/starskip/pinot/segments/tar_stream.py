@@ -11,8 +11,7 @@ import tarfile
 from collections.abc import Generator
 
 from starskip.pinot.segments.damaged_segment import DamagedSegment
-from starskip.pinot.segments.decompressed_stream import DecompressedStream
-from starskip.pinot.segments.tar_limits import TarLimits
+from starskip.pinot.segments.decompressed_stream import DecompressedStream, TarLimits
 from starskip.storage.files.open_file import open_file
 
 _BLOCK_BYTES = 512

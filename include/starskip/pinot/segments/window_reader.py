@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from starskip.pinot.segments.decoding import Decoder, UnreadableColumn, require
+from starskip.pinot.segments.decompressed_stream import TarLimits
 from starskip.pinot.segments.dictionary_decoding import decode_dictionary
 from starskip.pinot.segments.forward_index_decoding import (
     decode_fixed_bit,
@@ -23,7 +24,6 @@ from starskip.pinot.segments.null_vector_decoding import decode_null_vector
 from starskip.pinot.segments.raw_decoding import decode_raw, decode_raw_multi_value
 from starskip.pinot.segments.segment_files import SegmentFile
 from starskip.pinot.segments.segment_layout import SegmentLayout
-from starskip.pinot.segments.tar_limits import TarLimits
 from starskip.pinot.segments.tar_stream import TarMember, tar_members
 from starskip.tables.row_window import ColumnWindow, RowWindow
 from starskip.tables.segment_facts import ColumnFacts

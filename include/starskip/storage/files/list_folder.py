@@ -28,7 +28,7 @@ class FolderListing:
 
 
 def list_folder(path: str) -> FolderListing:
-    """Return what lies directly in a folder; symbolic links are followed, as opening does.
+    """Return the direct children of a folder; symbolic links are followed, as opening does.
 
     In an object store a folder is there as long as there is an object in it. Raises OSError for what is no
     folder, and SourceError for a store that cannot be asked.

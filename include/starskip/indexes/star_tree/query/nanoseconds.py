@@ -29,7 +29,7 @@ _OF_DATES = (
 
 
 def with_nanoseconds(expression: exp.Expr, types: Mapping[str, pa.DataType]) -> exp.Expr:
-    """Say the types of what is computed with columns of nanoseconds; in place, and return it.
+    """Cast expressions on columns of nanoseconds to their types; in place, and return it.
 
     Functions of dates, sums with intervals and casts to other kinds of times get microseconds of those with a
     zone. What columns are compared with becomes nanoseconds, so that no digit is lost.

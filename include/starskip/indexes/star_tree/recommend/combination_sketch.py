@@ -73,7 +73,7 @@ class CombinationSketch:
             self._keep(lambda of: [self._sample(samples, of) for samples in parts])
 
     def cuboids(self) -> Cuboids:
-        """Return what was seen as cuboids; values are numbered in their order, nulls last."""
+        """Return the cuboids of the combinations seen; values are numbered in their order, nulls last."""
         values = {name: self._values(name) for name in self.dimensions}
         samples = {
             of: Combinations(

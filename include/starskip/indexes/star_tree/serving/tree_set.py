@@ -94,7 +94,7 @@ class TreeSet:
             return answer(newer)
 
     def forget(self) -> None:
-        """Let go of what was read and computed; it would be read again if it were asked for."""
+        """Drop the caches; it would be read again if it were asked for."""
         self.memory = AnsweringMemory()
         for tree in self.trees:
             tree.documents.forget()
