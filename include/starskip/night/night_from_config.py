@@ -42,7 +42,7 @@ _KEYS = (
     "settings",
 )
 _TABLE_KEYS = frozenset({"path", "casts", "format", "options", "logged_as"})
-_FORMATS = ("parquet", "orc", "avro", "json", "csv")
+_FORMATS = ("parquet", "orc", "avro", "json", "csv", "delta")
 _OF_THE_CONNECTION = ("spark.master", "spark.submit.deployMode")
 _FIRST_YEAR, _LAST_YEAR = 1980, 2999
 
