@@ -114,7 +114,7 @@ def require_unchanged(
     """
     if source.is_versioned:
         return SourceChanges((), (), (), tuple(file.identity for file in recorded))
-    changes = source_changes(source.path, recorded, digests)
+    changes = source_changes(source.path, recorded, digests, file_format=source.asked_format)
     if not changes.is_none:
         named = (*changes.changed, *changes.gone, *changes.added)[0]
         raise SourceError(f"{named}: was changed while it was read; run the build again", source=named)
