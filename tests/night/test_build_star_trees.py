@@ -6,8 +6,10 @@ from collections.abc import Callable
 from datetime import date
 from typing import Any
 
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
+from deltalake import write_deltalake
 from settings_with import settings_with
 from starskip.errors import NotPlainFiles, SourceOutage, StorageError, UnsupportedQuery
 from starskip.execution.local_engine import LocalEngine
@@ -231,9 +233,7 @@ def test_a_recommendation_of_another_version_is_named(tree_house: Any, chosen: A
         run(tree_house)
 
 
-@pytest.mark.parametrize(
-    "sign", ["_delta_log/0.json", "metadata/v1.metadata.json", ".hoodie/hoodie.properties"]
-)
+@pytest.mark.parametrize("sign", ["metadata/v1.metadata.json", ".hoodie/hoodie.properties"])
 def test_a_lake_table_of_a_table_format_has_no_trees_and_the_reason_is_told(
     tree_house: Any, star_tree_config: Config, sign: str
 ) -> None:
@@ -250,6 +250,26 @@ def test_a_lake_table_of_a_table_format_has_no_trees_and_the_reason_is_told(
     assert manifest(tree_house) == before
     with pytest.raises(NotPlainFiles):
         answer(tree_house, "SELECT COUNT(*) FROM sales")
+
+
+def test_a_delta_table_of_the_lake_is_built_and_grows_by_its_versions(
+    tree_house: Any, star_tree_config: Config
+) -> None:
+    table = str(tree_house.lake.parent / "delta")
+    rows = ds.dataset(tree_house.lake).to_table()
+    write_deltalake(table, rows)
+    lakes = {"sales": LakeTable(table, file_format="delta")}
+    tree_house.choose(star_tree_config("country"))
+    run(tree_house, lake_tables=lakes)
+    assert outcomes(tree_house) == [("built", "there was none")]
+    write_deltalake(table, rows.slice(0, 300), mode="append")
+    run(tree_house, lake_tables=lakes)
+    ((outcome, detail),) = outcomes(tree_house)
+    assert (outcome, detail.endswith(".parquet new")) == ("refreshed", True)
+    assert answer(tree_house, "SELECT COUNT(*) AS n FROM sales") == ([{"n": 1_500}], True)
+    run(tree_house, lake_tables={"sales": LakeTable(str(tree_house.lake), file_format="delta")})
+    ((outcome, detail),) = outcomes(tree_house)
+    assert outcome == "failed" and "holds no Delta table" in detail
 
 
 def test_trees_of_the_night_answer_to_their_tables_name_alone(

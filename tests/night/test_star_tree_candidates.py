@@ -9,8 +9,10 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
+from deltalake import write_deltalake
 from index_choice import trees_of, with_star_trees
 from settings_with import settings_with
 from starskip.execution.engine_tasks import EngineTasks
@@ -173,16 +175,25 @@ def test_a_lake_table_of_a_table_format_is_a_reason_in_the_report_and_ends_no_ni
 ) -> None:
     table = tmp_path / "sales"
     shutil.copytree(lake.path, table)
-    (table / "_delta_log").mkdir()
+    (table / ".hoodie").mkdir()
     found = offer([logged(BY_SHOP)], LakeTable(str(table)))
     assert found.candidates == ()
-    assert "_delta_log: tells of a Delta Lake table" in found.note
+    assert ".hoodie: tells of a Hudi table" in found.note
+
+
+def test_a_delta_table_is_sampled_like_its_rows_as_plain_files(lake: LakeTable, tmp_path: Path) -> None:
+    table = str(tmp_path / "sales")
+    write_deltalake(table, ds.dataset(lake.path).to_table())
+    write_deltalake(table, ds.dataset(lake.path).to_table(), mode="overwrite")
+    found, plain = (offer([logged(BY_SHOP)], each) for each in (LakeTable(table, lake.casts), lake))
+    assert found.candidates
+    assert [each.config for each in found.candidates] == [each.config for each in plain.candidates]
 
 
 @pytest.mark.parametrize("has_lake", [False, True])
 def test_segments_stand_for_the_trees_that_pinot_would_build(tmp_path: Path, has_lake: bool) -> None:
     """Also beside a lake table that no tree of Starskip's is built of."""
-    (tmp_path / "_delta_log").mkdir()
+    (tmp_path / ".hoodie").mkdir()
     columns = {
         name: ColumnOverview(name, data_type=kind)
         for name, kind in (("Carrier", "STRING"), ("Origin", "STRING"), ("Distance", "INT"))

@@ -130,7 +130,13 @@ def _built(
 ) -> list[TreeBuild]:
     """Return what became of each tree."""
     faults: dict[StarTreeConfig, str] = {}
-    source = source_table(lake.path, lake.casts, known_of_table(night.store, table))
+    source = source_table(
+        lake.path,
+        lake.casts,
+        known_of_table(night.store, table),
+        file_format=lake.table_format,
+        run_tasks=run_tasks,
+    )
     types = {field.name: field.type for field in source.schema}
     lake_bytes = sum(file.identity.size_bytes for file in source.files)
     for tree in chosen:
@@ -140,7 +146,7 @@ def _built(
             faults[tree.config] = str(error)
     possible = tuple(tree.config for tree in chosen if tree.config not in faults)
     for configs in _whole_then_without_one(possible):
-        order = TreeOrder(table, lake.path, configs, lake.casts, is_named=True)
+        order = TreeOrder(table, lake.path, configs, lake.casts, is_named=True, file_format=lake.table_format)
         try:
             published = publish_trees(
                 run_tasks,

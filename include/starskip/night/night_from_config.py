@@ -25,7 +25,7 @@ from starskip.tables.untracked_indexes import untracked_indexes
 from starskip.workload.query_weights import query_weights
 
 _TABLE_KEYS = frozenset({"path", "casts", "format", "options", "logged_as"})
-_FORMATS = ("parquet", "orc", "avro", "json", "csv")
+_FORMATS = ("parquet", "orc", "avro", "json", "csv", "delta")
 _OF_THE_CONNECTION = ("spark.master", "spark.submit.deployMode")
 _FIRST_YEAR, _LAST_YEAR = 1980, 2999
 

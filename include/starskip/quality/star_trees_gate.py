@@ -77,7 +77,13 @@ def _lake_rows(night: Night, table: str, trees: TreeSet) -> int | None:
     """
     lake = night.lake_tables.get(table)
     try:
-        files = source_table(lake.path, lake.casts, known_files(trees.recorded)).files if lake else ()
+        files = (
+            source_table(
+                lake.path, lake.casts, known_files(trees.recorded), file_format=lake.table_format
+            ).files
+            if lake
+            else ()
+        )
     except SourceOutage:
         raise
     except SourceError:

@@ -351,9 +351,9 @@ def test_names_with_dots_and_of_our_own_columns_are_just_names(documents: Any) -
 
 
 def test_a_store_that_does_not_answer_is_no_table_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    def silent(path: str) -> Any:
+    def silent(path: str, *_: Any, **__: Any) -> Any:
         raise SourceOutage(f"{path}: does not answer", source=path)
 
-    monkeypatch.setattr(source_files, "list_source", silent)
+    monkeypatch.setattr(source_files, "open_table", silent)
     with pytest.raises(SourceOutage):
         source_files.source_changes("s3://bucket/table", ())

@@ -9,10 +9,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from starskip.errors import MissingSource, NotPlainFiles, StaleTree
+from deltalake import write_deltalake
+from starskip.errors import MissingSource, NotPlainFiles, SourceError, StaleTree
 from starskip.indexes.star_tree.build.publish_trees import Outcome, publish_trees
 from starskip.indexes.star_tree.build.source_table import source_table
 from starskip.indexes.star_tree.build.tree_order import TreeOrder
+from starskip.indexes.star_tree.serving.answer_sql import answer_sql
 from starskip.indexes.star_tree.serving.tree_set import open_trees
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
@@ -78,8 +80,27 @@ def test_a_table_format_in_an_object_store_is_refused(s3: Any, tmp_path: Path, s
     (tmp_path / "sign" / name).write_text("{}")
     assert source_table(f"{url}/{asked}".rstrip("/")).files
     s3.upload(tmp_path / "sign", f"{url}/table/{folder}")
-    with pytest.raises(NotPlainFiles, match=rf"table/{folder}.*write its current rows apart"):
+    # A log is read where its table is asked for, and this one tells nothing.
+    is_read = (folder, asked) == ("_delta_log", "table")
+    told = "the log of this Delta table cannot be read" if is_read else "write its current rows apart"
+    with pytest.raises(SourceError if is_read else NotPlainFiles, match=rf"table/{folder}.*{told}"):
         source_table(f"{url}/{asked}".rstrip("/"))
+
+
+def test_a_delta_table_of_an_object_store_is_built_and_grown(trees: Any, s3: Any, tmp_path: Path) -> None:
+    url = s3.fresh_url()
+    here = str(tmp_path / "table")
+    order = TreeOrder("t", f"{url}/table", (trees.config("a p", "SUM__m COUNT__*"),), {})
+    store = ArtefactStore(storage_for(f"{url}/trees"))
+    for number, outcome in enumerate((Outcome.BUILT, Outcome.REFRESHED)):
+        rows = pa.table({"a": [1, 2], "p": ["x/é %", None], "m": [number, 5]})
+        write_deltalake(here, rows, mode="append", partition_by=["p"])
+        for folder in {tmp_path / "table" / "_delta_log", *(tmp_path / "table").glob("p=*")}:
+            s3.upload(folder, f"{url}/table/{folder.name}")
+        done = publish_trees(trees.run_tasks, store, order, now=NOW, created_by="test")
+        assert done.outcome is outcome
+    answer = answer_sql(open_trees(store), "SELECT p, SUM(m) AS s FROM t GROUP BY p ORDER BY s", "pinot")
+    assert answer.star_tree and answer.table.to_pylist() == [{"p": "x/é %", "s": 1}, {"p": None, "s": 10}]
 
 
 def test_an_object_that_is_not_there_is_named(s3: Any) -> None:

@@ -54,7 +54,8 @@ class TableTrees:
     ``dictionaries``: the file of each dimension's values; ``sources_file`` lists the table's files with their
     identities; ``schema`` and ``casts`` are those of ``SourceTable``. ``is_named``: whether the table was
     given its name, to which alone the trees then answer. ``counts_nan``: whether sketches of quantiles count
-    NaN, as they do since they follow one rule with scans.
+    NaN, as they do since they follow one rule with scans. ``asked_format`` and ``asked_version``: what
+    ``lake.open_table`` was given.
     """
 
     source_path: str
@@ -66,6 +67,8 @@ class TableTrees:
     trees: tuple[TreeRecord, ...]
     is_named: bool = False
     counts_nan: bool = True
+    asked_format: str | None = None
+    asked_version: int | None = None
 
     def lacks_nan(self, column: str) -> bool:
         """Return whether sketches of that column's quantiles may have left out values that are there."""
@@ -84,6 +87,8 @@ class TableTrees:
             "trees": [tree.to_document() for tree in self.trees],
             "is_named": self.is_named,
             "counts_nan": self.counts_nan,
+            "asked_format": self.asked_format,
+            "asked_version": self.asked_version,
         }
 
     @classmethod
@@ -101,4 +106,6 @@ class TableTrees:
             trees=tuple(TreeRecord.from_document(tree) for tree in properties["trees"]),
             is_named=properties.get("is_named", False),
             counts_nan=properties.get("counts_nan", False),
+            asked_format=properties.get("asked_format"),
+            asked_version=properties.get("asked_version"),
         )

@@ -31,7 +31,7 @@ from starskip.indexes.skipping.data_types import arrow_type_of
 from starskip.indexes.skipping.metadata.collect_order import Collection, CollectOrder
 from starskip.indexes.skipping.metadata.write_collected import Groups
 from starskip.indexes.skipping.skipping_index import SkippingIndex
-from starskip.lake.parquet_footers import FooterColumn, Footers, read_footers
+from starskip.lake.footer_bounds import FooterColumn, Footers, footer_bounds
 from starskip.spark.skipping.collect import quoted
 from starskip.spark.skipping.collect_tasks import TaskFiles, groups_of, run_tasks, with_messages, written
 from starskip.spark.skipping.table_relation import TableRelation
@@ -195,7 +195,7 @@ class _Reader:
             mine, start = self._files.of_task(task), self._files.start(task)
             for at in range(0, len(mine), _FILES_AT_ONCE):
                 some = mine.slice(at, _FILES_AT_ONCE)
-                footers = read_footers(
+                footers = footer_bounds(
                     some["path"].to_pylist(),
                     self._plan.columns,
                     case_sensitive=self._plan.case_sensitive,

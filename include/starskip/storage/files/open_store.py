@@ -62,6 +62,19 @@ def open_store(scheme: str, bucket: str) -> ObjectStore:
     return _opened(scheme, bucket, store_environment())
 
 
+def client_options(scheme: str) -> dict[str, str]:
+    """Return what a library with a client of its own needs to reach a store as ``open_store`` does.
+
+    It holds keys: give it to the library, and keep it nowhere. Raises SourceError as ``open_store`` does.
+    """
+    options = {"connect_timeout": _CLIENT["connect_timeout"], "timeout": _CLIENT["timeout"]}
+    if scheme == "s3":
+        options |= _s3_options(dict(store_environment()))
+        if options.get("endpoint", "").startswith("http://"):
+            options["allow_http"] = "true"
+    return options
+
+
 def store_environment() -> Environment:
     """Return the variables on which clients depend, so that one is made anew when they change."""
     return tuple(sorted(item for item in os.environ.items() if item[0].startswith(_PREFIXES)))

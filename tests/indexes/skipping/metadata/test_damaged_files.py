@@ -14,7 +14,7 @@ from starskip.indexes.skipping.metadata.open_metadata import existing_metadata, 
 from starskip.indexes.skipping.metadata.optimize import optimize_metadata
 from starskip.indexes.skipping.metadata.table_files import DamagedFiles
 from starskip.indexes.skipping.metadata.vacuum_metadata import vacuum_metadata
-from starskip.lake.parquet_footers import FooterColumn, read_footers
+from starskip.lake.footer_bounds import FooterColumn, footer_bounds
 
 
 def damage(monkeypatch: pytest.MonkeyPatch, table: Any, reasons: Mapping[str, str], at_once: int = 1) -> None:
@@ -173,7 +173,7 @@ def test_files_that_do_not_end_as_parquet_files_are_damaged(tmp_path: Path) -> N
     for name, (content, _, _) in contents.items():
         (tmp_path / name).write_bytes(content)
         paths.append(str(tmp_path / name))
-    found = read_footers(paths, [FooterColumn(("c",), pa.int64())])
+    found = footer_bounds(paths, [FooterColumn(("c",), pa.int64())])
     assert found.rows.to_pylist() == [None, None, *(rows for _, rows, _ in contents.values())]
     assert found.damaged.to_pylist() == [False, False, *(damaged for _, _, damaged in contents.values())]
-    assert read_footers([], []).damaged.to_pylist() == []
+    assert footer_bounds([], []).damaged.to_pylist() == []

@@ -83,10 +83,12 @@ def build_trees(
         records.append(record)
         files.extend(of_tree)
     looked_at_ns = observed_at_ns if clock_ns is None else clock_ns()
-    unchanged = require_unchanged(source.path, recorded, digests).unchanged
+    unchanged = require_unchanged(source, recorded, digests).unchanged
     recorded = settled_files(recorded, unchanged, observed_at_ns=looked_at_ns)
     casts = {name: str(type_) for name, type_ in source.casts.items()}
-    order = TreeOrder(table, source.path, tuple(configs), casts, is_named)
+    order = TreeOrder(
+        table, source.path, tuple(configs), casts, is_named, source.asked_format, source.asked_version
+    )
     sources_file = write_recorded(aside, table, recorded, order.to_document())
     trees = TableTrees(
         source_path=source.path,
@@ -97,6 +99,8 @@ def build_trees(
         dictionaries={name: file.name for name, (file, _) in dictionaries.items()},
         trees=tuple(records),
         is_named=is_named,
+        asked_format=source.asked_format,
+        asked_version=source.asked_version,
     )
     build.remove_waiting({file.name for file in (*files, sources_file)})
     return Part((*files, sources_file), trees.to_properties())

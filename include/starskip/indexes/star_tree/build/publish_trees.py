@@ -73,7 +73,14 @@ def publish_trees(
     """
     before = published_part(store, order.table)
     known = known_files(before.recorded) if before and before.recorded and not rebuild else {}
-    source = source_table(order.source_path, order.casts, known)
+    source = source_table(
+        order.source_path,
+        order.casts,
+        known,
+        file_format=order.file_format,
+        version=order.version,
+        run_tasks=run_tasks,
+    )
     work = _Work(run_tasks, store, order, source, now, created_by, in_place_of)
     former, reason = (None, "asked for") if rebuild else work.former(before)
     if before is not None and former is not None and reason == "":
@@ -173,12 +180,20 @@ class _Work:
         recorded = recorded_files(
             self.source, observed_at_ns=self.observed_at_ns, before=former.recorded, digests=digests
         )
-        is_same = recorded == before.recorded and former.trees.is_named == self.order.is_named
+        told = (former.trees.is_named, former.trees.asked_format, former.trees.asked_version)
+        ordered = (self.order.is_named, self.order.file_format, self.order.version)
+        is_same = recorded == before.recorded and told == ordered
         if is_same and not self.in_place_of and before.is_newest:
             return before.part
         aside = self.store.staged_write(ARTEFACT, CURRENT)
         sources = write_recorded(aside, self.order.table, recorded, self.order.to_document())
-        trees = replace(former.trees, sources_file=sources.name, is_named=self.order.is_named)
+        trees = replace(
+            former.trees,
+            sources_file=sources.name,
+            is_named=self.order.is_named,
+            asked_format=self.order.file_format,
+            asked_version=self.order.version,
+        )
         kept = (file for file in before.part.files if file.name != former.trees.sources_file)
         part = Part((*kept, sources), trees.to_properties())
         self.publish(part)

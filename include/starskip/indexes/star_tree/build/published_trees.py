@@ -102,7 +102,15 @@ def _order(table: str, part: Part) -> TreeOrder | None:
     if trees is None:
         return None
     configs = tuple(record.config for record in trees.trees)
-    return TreeOrder(table, trees.source_path, configs, trees.casts, trees.is_named)
+    return TreeOrder(
+        table,
+        trees.source_path,
+        configs,
+        trees.casts,
+        trees.is_named,
+        trees.asked_format,
+        trees.asked_version,
+    )
 
 
 def _kept_orders(store: ArtefactStore) -> Mapping[str, TreeOrder | None]:

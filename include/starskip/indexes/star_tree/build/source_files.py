@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from starskip.errors import MissingSource, SourceError
 from starskip.indexes.star_tree.build.file_digests import file_digests, former_digest, is_former
-from starskip.indexes.star_tree.build.source_listing import list_source
 from starskip.indexes.star_tree.build.source_table import SourceFile, SourceTable
+from starskip.lake.open_table import open_table
 from starskip.storage.files.file_identity import FileIdentity, is_racy
 
 Digests = Callable[[Sequence[FileIdentity]], Sequence[str]]
@@ -28,7 +28,7 @@ class RecordedFile:
     """
 
     identity: FileIdentity
-    partition: Mapping[str, str]
+    partition: Mapping[str, str | None]
     digest: str | None
     changed_ns: int | None = None
     is_young: bool = False
@@ -106,10 +106,15 @@ def known_files(recorded: Sequence[RecordedFile]) -> dict[str, SourceFile]:
 
 
 def require_unchanged(
-    path: str, recorded: tuple[RecordedFile, ...], digests: Digests = file_digests
+    source: SourceTable, recorded: tuple[RecordedFile, ...], digests: Digests = file_digests
 ) -> SourceChanges:
-    """Raise SourceError naming a file that is not as it was recorded, after all of them were read."""
-    changes = source_changes(path, recorded, digests)
+    """Raise SourceError naming a file that is not as it was recorded, after all of them were read.
+
+    The files of a version of a table format are never written again; reading one that was removed fails.
+    """
+    if source.is_versioned:
+        return SourceChanges((), (), (), tuple(file.identity for file in recorded))
+    changes = source_changes(source.path, recorded, digests, file_format=source.asked_format)
     if not changes.is_none:
         named = (*changes.changed, *changes.gone, *changes.added)[0]
         raise SourceError(f"{named}: was changed while it was read; run the build again", source=named)
@@ -117,14 +122,22 @@ def require_unchanged(
 
 
 def source_changes(
-    path: str, recorded: Sequence[RecordedFile], digests: Digests = file_digests
+    path: str,
+    recorded: Sequence[RecordedFile],
+    digests: Digests = file_digests,
+    *,
+    file_format: str | None = None,
+    version: int | None = None,
 ) -> SourceChanges:
-    """Compare the files that are there now with the recorded ones; SourceError if they are no one table."""
+    """Compare the files that are there now with the recorded ones; SourceError if they are no one table.
+
+    ``file_format`` and ``version`` are those of ``open_table``.
+    """
     try:
-        listed = list_source(path)[1]
+        listed = [*open_table(path, file_format, version, look_above=False).identities()]
     except MissingSource:
-        listed = ()
-    return changes_since(recorded, [file.identity for file in listed], digests)
+        listed = []
+    return changes_since(recorded, listed, digests)
 
 
 def changes_since(

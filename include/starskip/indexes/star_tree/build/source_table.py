@@ -1,8 +1,8 @@
-"""The files of a table that a tree is built from: CSV or Parquet, one file or a folder of them."""
+"""The files of a table that a tree is built from: a CSV or Parquet file, a folder of them, a Delta table."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -11,14 +11,15 @@ import pyarrow.parquet as pq
 from starskip.errors import SourceError, first_line
 from starskip.indexes.star_tree.build.column_types import fits, in_unit_of, named_type, plain_type
 from starskip.indexes.star_tree.build.csv_tables import csv_tables, csv_types
-from starskip.indexes.star_tree.build.source_listing import FileOfTable, list_source
-from starskip.lake.table_format import format_above, refuse_format
+from starskip.lake.open_table import open_table
+from starskip.lake.parquet_footers import RunTasks, parquet_footers
+from starskip.lake.table_snapshot import TableSnapshot
 from starskip.storage.files.file_identity import FileIdentity
 from starskip.storage.files.open_file import open_file
 
 ROWS_PER_BATCH = 1 << 20
 _ROWS_AT_ONCE = 4 << 20
-_HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+_FORMATS = ("csv", "parquet", "delta")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class SourceFile:
     """
 
     identity: FileIdentity
-    partition: Mapping[str, str] = field(default_factory=dict)
+    partition: Mapping[str, str | None] = field(default_factory=dict)
     row_group_rows: tuple[int, ...] | None = None
     schema: pa.Schema | None = field(default=None, repr=False)
 
@@ -49,6 +50,8 @@ class SourceTable:
     """A table in files of one format; ``schema`` holds the types after ``casts``.
 
     ``casts``: columns that are read as another type, such as dates as text, to be what the log's SQL asks of.
+    ``version``: of a table format, whose log tells the schema: a file without a column has nulls in it.
+    ``asked_format`` and ``asked_version``: what ``open_table`` was given.
     """
 
     path: str
@@ -56,6 +59,14 @@ class SourceTable:
     files: tuple[SourceFile, ...]
     schema: pa.Schema
     casts: Mapping[str, pa.DataType] = field(default_factory=dict)
+    version: int | None = None
+    asked_format: str | None = None
+    asked_version: int | None = None
+
+    @property
+    def is_versioned(self) -> bool:
+        """Whether a log names the files, which then are never written again."""
+        return self.version is not None
 
     def chunks(self, rows_per_chunk: int) -> list[SourceChunk]:
         """Return pieces of about that many rows; a row group, or a CSV file, is not cut."""
@@ -82,7 +93,7 @@ class SourceTable:
         """
         path = chunk.file.identity.path
         try:
-            read = self._csv_batches if self.file_format == "csv" else _parquet_batches
+            read = self._csv_batches if self.file_format == "csv" else self._parquet_batches
             stored = [name for name in columns if name not in chunk.file.partition]
             for table in read(chunk, stored):
                 yield self._typed(table, chunk.file, columns)
@@ -95,12 +106,32 @@ class SourceTable:
         tables = csv_tables(chunk.file.identity.path, types, columns)
         yield from (table for table in tables if table.num_rows)
 
+    def _parquet_batches(self, chunk: SourceChunk, columns: list[str]) -> Iterator[pa.Table]:
+        path = chunk.file.identity.path
+        with open_file(path) as file:
+            # Spark writes the times of Delta tables as INT96, whose nanoseconds end in the year 2262.
+            unit = "us" if self.is_versioned else None
+            parquet = pq.ParquetFile(file, pre_buffer=True, coerce_int96_timestamp_unit=unit)
+            missing = [name for name in columns if name not in parquet.schema_arrow.names]
+            if missing and not self.is_versioned:
+                raise SourceError(
+                    f"{path}: column {missing[0]} is missing, which other files have", source=path
+                )
+            stored = [name for name in columns if name not in missing]
+            for table in _batches_of(parquet, chunk, stored):
+                for name in missing:
+                    nulls = pa.nulls(table.num_rows, self.schema.field(name).type)
+                    table = table.append_column(name, nulls)
+                yield table
+
     def _typed(self, table: pa.Table, file: SourceFile, columns: list[str]) -> pa.Table:
         arrays = []
         for name in columns:
             wanted = self.schema.field(name).type
             is_told = name in file.partition
             column = _repeated(file.partition[name], table.num_rows) if is_told else table.column(name)
+            if self.is_versioned and pa.types.is_timestamp(wanted):
+                column = _in_zone_of(column, wanted)
             if column.type == wanted:
                 arrays.append(column)
                 continue
@@ -120,32 +151,63 @@ class SourceTable:
 
 
 def source_table(
-    path: str, casts: Mapping[str, str] | None = None, known: Mapping[str, SourceFile] | None = None
+    path: str,
+    casts: Mapping[str, str] | None = None,
+    known: Mapping[str, SourceFile] | None = None,
+    *,
+    file_format: str | None = None,
+    version: int | None = None,
+    run_tasks: RunTasks | None = None,
 ) -> SourceTable:
-    """Return the table at ``path``: a CSV or Parquet file, or a folder with such files below it.
+    """Return the table at ``path``: a CSV or Parquet file, a folder with such files below it, a Delta table.
 
     Folders ``name=value`` give their files the column ``name``. Types of CSV columns are told from the first
     file. ``casts`` names Arrow types by column ("string", "double", "date32"). ``known``: what was found
-    before, by path; a file that is still the same is not opened. Raises SourceError naming the path, file or
-    column that is missing or damaged, or of no known kind, and NotPlainFiles for a table format.
+    before, by path; a file that is still the same is not opened. ``file_format`` and ``version`` are those of
+    ``open_table``. Footers of many files are read by ``run_tasks``. Raises SourceError naming the path, file
+    or column that is missing or damaged, or of no known kind, and NotPlainFiles for another table format.
     """
-    refuse_format(path, format_above(path), what="star-trees")
-    file_format, listed = list_source(path)
-    files = [_known(each, known or {}) for each in listed]
-    schema, files = (_csv_schema if file_format == "csv" else _parquet_schema)(files)
-    told = _partition_types(listed)
-    stored = [field for field in schema if field.name not in told]
-    schema = pa.schema([*stored, *(pa.field(name, type_) for name, type_ in told.items())])
+    if file_format not in (None, *_FORMATS):
+        raise SourceError(
+            f"{path}: star-trees are built of {', '.join(_FORMATS)}, and not of {file_format}", source=path
+        )
+    snapshot = open_table(path, file_format, version)
+    snapshot.require_no_deletes()
+    files = [_known(each, known or {}) for each in _source_files(snapshot)]
+    if snapshot.file_format == "csv":
+        schema, files = _csv_schema(files)
+    else:
+        files = _with_footers(files, run_tasks)
+        schema = _parquet_schema(files) if snapshot.schema is None else snapshot.schema
+    if snapshot.schema is None:
+        told = {name: _partition_type(files, name) for name in snapshot.partition_columns}
+        stored = [field for field in schema if field.name not in told]
+        schema = pa.schema([*stored, *(pa.field(name, type_) for name, type_ in told.items())])
     twice = next((name for name in schema.names if schema.names.count(name) > 1), None)
     if twice is not None:
-        first = listed[0].identity.path
+        first = files[0].identity.path
         raise SourceError(f"{first}: column {twice} is there twice; give each its own name", source=first)
     wanted = {name: _cast_type(schema, name, text, path) for name, text in (casts or {}).items()}
     fields = [field.with_type(wanted.get(field.name, plain_type(field.type))) for field in schema]
-    return SourceTable(path, file_format, tuple(files), pa.schema(fields), wanted)
+    return SourceTable(
+        path,
+        snapshot.file_format,
+        tuple(files),
+        pa.schema(fields),
+        wanted,
+        snapshot.version,
+        file_format,
+        version,
+    )
 
 
-def _known(listed: FileOfTable, known: Mapping[str, SourceFile]) -> SourceFile:
+def _source_files(snapshot: TableSnapshot) -> Iterator[SourceFile]:
+    partitions = snapshot.files.column("partition").to_pylist()
+    for identity, partition in zip(snapshot.identities(), partitions, strict=True):
+        yield SourceFile(identity, dict(partition))
+
+
+def _known(listed: SourceFile, known: Mapping[str, SourceFile]) -> SourceFile:
     """Return what is known of a listed file if it is the same as it was then, else that it is there."""
     identity = listed.identity
     before = known.get(identity.path)
@@ -155,8 +217,8 @@ def _known(listed: FileOfTable, known: Mapping[str, SourceFile]) -> SourceFile:
         and (identity.etag is not None or before.identity.changed_ns == identity.changed_ns)
     )
     if before is None or not is_same:
-        return SourceFile(identity, listed.partition)
-    return SourceFile(identity, listed.partition, before.row_group_rows, before.schema)
+        return listed
+    return replace(listed, row_group_rows=before.row_group_rows, schema=before.schema)
 
 
 def _csv_schema(files: list[SourceFile]) -> tuple[pa.Schema, list[SourceFile]]:
@@ -179,31 +241,24 @@ def _csv_schema(files: list[SourceFile]) -> tuple[pa.Schema, list[SourceFile]]:
     return found, files
 
 
-def _parquet_schema(files: list[SourceFile]) -> tuple[pa.Schema, list[SourceFile]]:
+def _with_footers(files: list[SourceFile], run_tasks: RunTasks | None) -> list[SourceFile]:
+    """Return the files with the footers of those of which they are not known."""
+    unknown = [
+        position for position, each in enumerate(files) if each.schema is None or each.row_group_rows is None
+    ]
+    footers = parquet_footers([files[position].identity.path for position in unknown], run_tasks)
+    for position, footer in zip(unknown, footers, strict=True):
+        files[position] = replace(files[position], row_group_rows=footer.row_group_rows, schema=footer.schema)
+    return files
+
+
+def _parquet_schema(files: list[SourceFile]) -> pa.Schema:
     schema: pa.Schema | None = None
-    # Files of one table mostly have the same schema, which then is kept once.
-    kept: dict[bytes, pa.Schema] = {}
-    for position, each in enumerate(files):
-        types = each.schema
-        if types is None or each.row_group_rows is None:
-            types, rows = _footer(each.identity.path)
-            types = kept.setdefault(types.serialize().to_pybytes(), types)
-            files[position] = replace(each, row_group_rows=rows, schema=types)
-        schema = types if schema is None else _with_types_of(schema, types)
+    for each in files:
+        schema = each.schema if schema is None else _with_types_of(schema, each.schema)
     if schema is None:
         raise SourceError("no file at all", source="")
-    return schema, files
-
-
-def _footer(path: str) -> tuple[pa.Schema, tuple[int, ...]]:
-    """Return the schema, without metadata, and the rows of the row groups."""
-    try:
-        with open_file(path) as file:
-            footer = pq.ParquetFile(file)
-            rows = tuple(footer.metadata.row_group(i).num_rows for i in range(footer.num_row_groups))
-            return footer.schema_arrow.remove_metadata(), rows
-    except (OSError, pa.ArrowException) as error:
-        raise _unreadable(path, error) from error
+    return schema
 
 
 def _with_types_of(schema: pa.Schema, other: pa.Schema) -> pa.Schema:
@@ -214,25 +269,19 @@ def _with_types_of(schema: pa.Schema, other: pa.Schema) -> pa.Schema:
     return schema
 
 
-def _parquet_batches(chunk: SourceChunk, columns: list[str]) -> Iterator[pa.Table]:
-    path = chunk.file.identity.path
-    with open_file(path) as file:
-        parquet = pq.ParquetFile(file, pre_buffer=True)
-        missing = [name for name in columns if name not in parquet.schema_arrow.names]
-        if missing:
-            raise SourceError(f"{path}: column {missing[0]} is missing, which other files have", source=path)
-        held: list[pa.RecordBatch] = []
-        rows = 0
-        for groups in _read_together(chunk):
-            # Columns of the same file are decoded side by side by Arrow's own threads.
-            for batch in parquet.iter_batches(ROWS_PER_BATCH, row_groups=groups, columns=columns):
-                held.append(batch)
-                rows += batch.num_rows
-                if rows >= ROWS_PER_BATCH:
-                    yield pa.Table.from_batches(held)
-                    held, rows = [], 0
-        if held:
-            yield pa.Table.from_batches(held)
+def _batches_of(parquet: pq.ParquetFile, chunk: SourceChunk, columns: list[str]) -> Iterator[pa.Table]:
+    held: list[pa.RecordBatch] = []
+    rows = 0
+    for groups in _read_together(chunk):
+        # Columns of the same file are decoded side by side by Arrow's own threads.
+        for batch in parquet.iter_batches(ROWS_PER_BATCH, row_groups=groups, columns=columns):
+            held.append(batch)
+            rows += batch.num_rows
+            if rows >= ROWS_PER_BATCH:
+                yield pa.Table.from_batches(held)
+                held, rows = [], 0
+    if held:
+        yield pa.Table.from_batches(held)
 
 
 def _read_together(chunk: SourceChunk) -> Iterator[list[int]]:
@@ -249,21 +298,10 @@ def _read_together(chunk: SourceChunk) -> Iterator[list[int]]:
         yield held
 
 
-def _partition_types(listed: tuple[FileOfTable, ...]) -> dict[str, pa.DataType]:
+def _partition_type(files: Sequence[SourceFile], name: str) -> pa.DataType:
     """Return whole numbers where all values are such, as Spark and Hive read them, else text."""
-    found: dict[str, pa.DataType] = {}
-    for each in listed:
-        for name in each.partition.keys() ^ listed[0].partition.keys():
-            told = each if name in each.partition else listed[0]
-            path = told.identity.path
-            raise SourceError(
-                f"{path}: lies in a folder {name}=…, other files of the table do not", source=path
-            )
-    for name in listed[0].partition:
-        values = [each.partition[name] for each in listed]
-        numbers = all(value == _HIVE_NULL or _is_whole(value) for value in values)
-        found[name] = pa.int64() if numbers else pa.string()
-    return found
+    values = (each.partition[name] for each in files)
+    return pa.int64() if all(value is None or _is_whole(value) for value in values) else pa.string()
 
 
 def _is_whole(text: str) -> bool:
@@ -281,9 +319,16 @@ def _cast_type(schema: pa.Schema, name: str, text: str, path: str) -> pa.DataTyp
         ) from None
 
 
-def _repeated(text: str, rows: int) -> pa.ChunkedArray:
-    """Return what a folder ``name=text`` tells of all rows below it."""
-    return pa.chunked_array([pa.repeat(pa.scalar(None if text == _HIVE_NULL else text, pa.string()), rows)])
+def _repeated(text: str | None, rows: int) -> pa.ChunkedArray:
+    """Return what a folder ``name=text``, or a log, tells of all rows of a file."""
+    return pa.chunked_array([pa.repeat(pa.scalar(text, pa.string()), rows)])
+
+
+def _in_zone_of(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
+    """Return times of INT96, which are instants but do not say so, as instants."""
+    if pa.types.is_timestamp(column.type) and column.type.tz is None and wanted.tz is not None:
+        return column.cast(pa.timestamp(column.type.unit, "UTC"))
+    return column
 
 
 def _unreadable(path: str, error: Exception) -> SourceError:

@@ -14,6 +14,7 @@ class TreeOrder:
     """The trees of ``table`` over the files at ``source_path``, read with ``casts``.
 
     ``casts`` names Arrow types by column. ``is_named``: the trees answer to the name ``table`` alone.
+    ``file_format`` and ``version``: those of ``lake.open_table``, None for what is found and is newest.
     """
 
     table: str
@@ -21,6 +22,8 @@ class TreeOrder:
     configs: tuple[StarTreeConfig, ...]
     casts: Mapping[str, str]
     is_named: bool = False
+    file_format: str | None = None
+    version: int | None = None
 
     def to_document(self) -> dict[str, Any]:
         """Return it as plain JSON."""
@@ -30,6 +33,8 @@ class TreeOrder:
             "configs": [config.to_document() for config in self.configs],
             "casts": dict(self.casts),
             "is_named": self.is_named,
+            "file_format": self.file_format,
+            "version": self.version,
         }
 
     @classmethod
@@ -41,4 +46,6 @@ class TreeOrder:
             tuple(StarTreeConfig.from_document(config) for config in document["configs"]),
             document["casts"],
             document["is_named"],
+            document.get("file_format"),
+            document.get("version"),
         )

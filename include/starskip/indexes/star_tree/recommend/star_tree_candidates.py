@@ -93,7 +93,7 @@ def star_tree_candidates(
             total_entries=total, note="there are neither segments nor a lake table to read rows of"
         )
     try:
-        source = _source(rows)
+        source = _source(rows, run_tasks)
         types, multi_value = _columns(source, overview)
         if not types:
             return StarTreeCandidates(total_entries=total, note="nothing is known of the table's columns")
@@ -135,12 +135,15 @@ def star_tree_candidates(
     return StarTreeCandidates(trees.candidates, trees.refused, refused, total, table_bytes=sample.size_bytes)
 
 
-def _source(rows: TableRows) -> SourceTable | None:
+def _source(rows: TableRows, run_tasks: RunTasks) -> SourceTable | None:
     """Return the lake table, None where rows of segments are to be read instead."""
     if rows.lake is None:
         return None
     try:
-        return source_table(rows.lake.path, rows.lake.casts, rows.known)
+        lake = rows.lake
+        return source_table(
+            lake.path, lake.casts, rows.known, file_format=lake.table_format, run_tasks=run_tasks
+        )
     except NotPlainFiles:
         # Nothing is built of such a table, but Pinot's own trees are advised as if there were none.
         if not rows.segments_root:

@@ -107,7 +107,14 @@ class TreeSet:
     def sources(self) -> SourceTable:
         """Return the table's files as they are now; raises StaleTree if they are not the recorded ones."""
         self.require_unchanged(at_most_seconds_ago=0.0)
-        return source_table(self.published.source_path, self.published.casts, known_files(self.recorded))
+        published = self.published
+        return source_table(
+            published.source_path,
+            published.casts,
+            known_files(self.recorded),
+            file_format=published.asked_format,
+            version=published.asked_version,
+        )
 
     def require_unchanged(self, *, at_most_seconds_ago: float = UNCHANGED_FOR_SECONDS) -> None:
         """Raise StaleTree naming a file that was changed, added or removed since the trees were built."""
@@ -116,9 +123,12 @@ class TreeSet:
             return
         path = self.published.source_path
         observed_at_ns = self.wall_clock_ns()
-        if self._checked_at is None:  # asked of each folder above, which an object store is slow to answer
-            refuse_format(path, format_above(path), what="star-trees")
-        changes = source_changes(path, self.recorded)
+        if self._checked_at is None:  # asked of each folder above, which an object store is slow to tell
+            refuse_format(path, format_above(path))
+        published = self.published
+        changes = source_changes(
+            path, self.recorded, file_format=published.asked_format, version=published.asked_version
+        )
         if not changes.is_none:
             words = [
                 f"{kind}: {', '.join(names[:3])}{' …' if len(names) > 3 else ''}"
