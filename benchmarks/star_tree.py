@@ -9,7 +9,7 @@ DuckDB and Spark in the same run. Every answer is compared with DuckDB's. With s
 read grow.
 
     python benchmarks/star_tree.py [--factors 1] [--data DIR] [--runs 5] [--without-spark] [--only advised]
-    python benchmarks/star_tree.py --factors 0.1,1,8        # seed 001's size: 48 million rows
+    python benchmarks/star_tree.py --factors 0.1,1,8        # the size of the star-tree post: 48 million rows
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The house of design.md: who may import whom, and what each file owes."""
+"""The layers of the package: who may import whom, and what each file owes."""
 
 from __future__ import annotations
 

@@ -97,3 +97,11 @@ def test_every_function_on_the_way_of_a_log_line_exists() -> None:
 def test_the_glossary_stays_short() -> None:
     rows = re.findall(r"^\| ", (DOCS / "glossary.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert len(rows) - 1 <= 40
+
+
+def test_documents_are_cited_by_their_titles() -> None:
+    roots = ("include", "tests", "benchmarks", "docs", "dags", "plugins", "spark_jobs")
+    files = [path for root in roots for path in (ROOT / root).rglob("*") if path.suffix in (".py", ".md")]
+    by_number = re.compile(r"seed 0\d\d|design\.md")
+    cited = [path for path in files if by_number.search(path.read_text(encoding="utf-8").lower())]
+    assert [path for path in cited if path.name != "test_docs.py"] == []

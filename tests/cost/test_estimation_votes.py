@@ -1,4 +1,7 @@
-"""Strategy estimation: which sets a query votes for, and what they save (seed 000, II.3 B)."""
+"""Strategy estimation: which sets a query votes for, and what they save.
+
+Source: Automated Inverted Index Recommendation, II.3 B.
+"""
 
 from __future__ import annotations
 

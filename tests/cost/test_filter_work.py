@@ -1,4 +1,4 @@
-"""L of filters, worked by hand after seed 000, II.3."""
+"""L of filters, worked by hand after Automated Inverted Index Recommendation, II.3."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The multi-value form of seed 000, III.2, against what a real Pinot scanned (benchmarks/data/truth)."""
+"""The multi-value form (III.2) against what a real Pinot scanned (benchmarks/data/truth)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parser scoring to the letter of design.md's table, worked by hand."""
+"""Parser scoring by the table of selectivities, worked by hand."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """The two baselines, strategies frequency and parser: a score a column.
 
-Seed 000 (II.2, and ``-strategy freq`` of its tool); ranks only, without joint choice.
+Automated Inverted Index Recommendation, II.2, and ``-strategy freq`` of its tool. Ranks only, without joint
+choice.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def parser_scores(
     """Return ``(entries - own) * (1 - 1/S) + own`` summed over queries, for each column of their keys.
 
     ``own``: the part of the entries that is read of the key's multi-value columns, which an index saves
-    whole (seed 000, III.2). Entries of single-value columns are none's own: without one scan the next one
+    whole (III.2 there). Entries of single-value columns are none's own: without one scan the next one
     reads as much in its place (measured; counting them predicts savings worse). Keys whose S does not
     pass the threshold have no vote. Where a shape's literals are a sample, the sample's score is scaled
     to all its entries.

@@ -1,6 +1,7 @@
 """Votes without a log: from cardinalities alone, each column queried as often as its weight says.
 
-Seed 000, comments ("suggest inverted indices purely based on the cardinality of each column"). A query of
+The comments of Automated Inverted Index Recommendation ask for it ("suggest inverted indices purely
+based on the cardinality of each column"). A query of
 column c is taken to ask ``c = v AND`` one more scan of a row each, so that selectivity counts: it reads
 ``L + 1`` entries a row, and an index on c saves what III.2 gives, ``(1 - 1/S) + L``, but for the share of
 the rows where an index or the sort order answers c already.

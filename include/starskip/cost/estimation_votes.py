@@ -1,4 +1,6 @@
-"""Strategy estimation: votes from cardinalities alone, without a look at rows (seed 000, II.3).
+"""Strategy estimation: votes from cardinalities alone, without a look at rows.
+
+Source: Automated Inverted Index Recommendation, II.3.
 
 Each leg of a top-level OR votes by itself. What a set of indexes saves is estimated by filter_work and
 scaled to what the log observed: ``vote = observed_entries * (1 - L_with / L_without)``. The sets of a leg

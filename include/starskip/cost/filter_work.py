@@ -1,6 +1,7 @@
 """L of a filter: the entries that evaluating it reads, a row of the table.
 
-Seed 000, II.3 A: ``L(p1 OR … OR pn) = sum L(pi)``; ``L(p1 AND … AND pn) = L(p1) + s1 L(p2) + s1 s2 L(p3) …``,
+Automated Inverted Index Recommendation, II.3 A:
+``L(p1 OR … OR pn) = sum L(pi)``; ``L(p1 AND … AND pn) = L(p1) + s1 L(p2) + s1 s2 L(p3) …``,
 where what an index answers comes first and reads nothing. Scans are taken in the order that reads
 least, by L / (1 - s): Pinot's scans leap to one another's matches, so that the most selective one leads
 wherever it stands in the text. (The living recommender keeps the text's order, and gives ``a AND b``

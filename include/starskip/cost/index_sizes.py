@@ -1,4 +1,4 @@
-"""Bytes that an index would take in all segments of its table (design.md, "Sizes").
+"""Bytes that an index would take in all segments of its table.
 
 Every segment's metadata gives a size as if values were spread evenly; the rows of some segments give
 the size as it would be. Their ratio corrects the sum of the first: the ratio estimator of survey

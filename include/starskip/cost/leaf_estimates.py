@@ -1,6 +1,6 @@
 """L and s of each leaf of a filter, from column facts and from what the log observed.
 
-Seed 000, II.3 A, with design.md's table for s: L of a leaf is one entry a row, or the values a row of
+Automated Inverted Index Recommendation, II.3 A: L of a leaf is one entry a row, or the values a row of
 a multi-value column; s the share of rows that survives. What no cardinality tells (ranges, LIKE,
 functions) is what the rows that passed the whole filter leave over, else a stated default. Assumes
 independent predicates and, as the seed, values of equal frequency.

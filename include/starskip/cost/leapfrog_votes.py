@@ -1,6 +1,6 @@
 """Strategy leapfrog: what each shape would have saved under each set of indexes.
 
-``vote = observed_entries * (1 - L_with / L_without)`` (design.md), L from scoring.filter_cost summed
+``vote = observed_entries * (1 - L_with / L_without)``, L from scoring.filter_cost summed
 over the sampled segments and scaled to the table's rows, 0 where L_without is 0. Scaling by what the
 log observed cancels what the model does not know, such as segments that the broker pruned.
 """

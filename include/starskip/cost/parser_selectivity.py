@@ -1,7 +1,7 @@
 """S(p) and key(p) of parser-based scoring.
 
-Seed 000, II.2; the images missing from the seed are restated in design.md. Selectivity here is the
-share s of rows that survives; the seed's S is 1/s. Unlike the original tool, literals are counted
+Automated Inverted Index Recommendation, II.2. Selectivity here is the share s of rows that survives; the
+S of that page is 1/s. Unlike the original tool, literals are counted
 without repetition, multi-value columns use the hypergeometric form, and an OR has a key only if
 every leg has one.
 """

@@ -1,6 +1,7 @@
-"""Which sets of indexes a query votes for: the seed's exclusive and incremental choice.
+"""Sets of indexes that a query votes for, by the exclusive and incremental choice.
 
-Seed 000, II.3 B. For each term t of an AND, D_t is the indexes on its columns, and the query's saving
+Automated Inverted Index Recommendation, II.3 B. For each term t of an AND, D_t is the indexes on its
+columns, and the query's saving
 with them is delta_t. The best D_t, and every one that saves more than ``exclusive_ratio`` (g0) of it,
 make one exclusive vote. Each goes on alone: while the query still reads more than ``sufficient`` (C0),
 or a further term would save more than ``incremental``, the best further term joins it, as a set that

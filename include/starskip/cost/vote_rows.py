@@ -1,6 +1,6 @@
 """Saved shares of a leg's alternatives as VOTES: scaled to what the log observed, summed over queries.
 
-``vote = observed_entries * (1 - L_with / L_without)`` (design.md), whatever strategy says what L is.
+``vote = observed_entries * (1 - L_with / L_without)``, whatever strategy says what L is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Who votes: the thresholds of the seed's tool (seed 000, III.5), for every strategy alike.
+"""Who votes: the thresholds of the seed's tool, for every strategy alike.
+
+Source: Automated Inverted Index Recommendation, III.5.
 
 They exclude queries and columns from voting; all entries stay in the denominator. As in Pinot's
 IndexTuner (tools.tuner, commit 4fea0d4b0af) a threshold is passed by more than its value, and a

@@ -1,4 +1,4 @@
-"""Stage build_star_trees: chosen trees of ``recommendations`` to ``star_trees`` (seed 001, II).
+"""Stage build_star_trees: chosen trees of ``recommendations`` to ``star_trees`` (Star-tree index, II).
 
 Built artefacts are current state: ``star_trees/current`` holds what the newest night chose; an older night,
 or a backfill, leaves it alone. ``star_tree_builds`` of the night tells what became of each tree.

@@ -1,4 +1,6 @@
-"""Stage collect_segment_metadata: tarred segments to ``table_facts`` (seed 000, III.2-3).
+"""Stage collect_segment_metadata: tarred segments to ``table_facts``.
+
+Source: Automated Inverted Index Recommendation, III.2-3.
 
 Facts of a segment file that a former night has read, with the same size and modification time (of
 an object: the same ETag), are taken over from there: the work grows with changed files, not with all files.
@@ -143,7 +145,7 @@ def _known_files(engine: Engine, night: Night, former: Snapshot) -> dict[str, st
     """Return path to identity of the segment files that the ``former`` night has read.
 
     A file changed within two seconds of the start of the run that read it may have been read before the
-    change (git's racy rule, design.md), so it counts as unknown.
+    change (git's racy rule), so it counts as unknown.
     """
     read_at_ns = {
         table: int(datetime.fromisoformat(part.properties[_READ_AT]).timestamp() * 1e9)

@@ -1,4 +1,7 @@
-"""Stage fit_latency_model: ``queries`` to ``latency_bins`` and ``latency_model`` (seed 000, II.1)."""
+"""Stage fit_latency_model: ``queries`` to ``latency_bins`` and ``latency_model``.
+
+Source: Automated Inverted Index Recommendation, II.1.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Stage parse_query_logs: broker logs to ``queries``, event logs to ``lake_queries``; ``rejected_records``.
 
-Seed 000, III.1.
+Automated Inverted Index Recommendation, III.1.
 
 Which records belong to a night is decided by their own time, in the log's time zone, not by the name of their
 file. A record without a time belongs to the day that its file's path names; where that names none, to each

@@ -1,4 +1,6 @@
-"""Quantiles and the latency model of a log in one go, without publishing anything (seed 000, II.1).
+"""Quantiles and the latency model of a log in one go, without publishing anything.
+
+Source: Automated Inverted Index Recommendation, II.1.
 
 The figures are those of stage fit_latency_model over the same records: both call latency_reports.
 """

@@ -1,4 +1,7 @@
-"""Stage score_votes: ``queries`` and ``table_facts`` to ``workload`` and ``votes`` (seed 000, II.2-3)."""
+"""Stage score_votes: ``queries`` and ``table_facts`` to ``workload`` and ``votes``.
+
+Source: Automated Inverted Index Recommendation, II.2-3.
+"""
 
 from __future__ import annotations
 

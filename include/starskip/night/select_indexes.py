@@ -1,6 +1,8 @@
-"""Stage select_indexes: ``votes`` and ``workload`` to ``recommendations`` (seed 000, II.3 C).
+"""Stage select_indexes: ``votes`` and ``workload`` to ``recommendations``.
 
-And ``lake_queries`` to ``skipping_advice`` (skipping_advice; seed 003, IV-B).
+Source: Automated Inverted Index Recommendation, II.3 C.
+
+And ``lake_queries`` to ``skipping_advice`` (skipping_advice; Extensible Data Skipping, IV-B).
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The gate behind fit_latency_model: a model that can be, or why there is none (seed 000, II.1)."""
+"""The gate behind fit_latency_model: a model that can be, or why there is none.
+
+Source: Automated Inverted Index Recommendation, II.1.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The gate behind select_indexes: advice within its budget that contradicts nothing (seed 000, II.3 C)."""
+"""The gate behind select_indexes: advice within its budget that contradicts nothing.
+
+Source: Automated Inverted Index Recommendation, II.3 C.
+"""
 
 from __future__ import annotations
 

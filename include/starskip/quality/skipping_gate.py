@@ -1,4 +1,7 @@
-"""The gate behind refresh_skipping_indexes: metadata of the table's files as they are now (seed 003, II)."""
+"""The gate behind refresh_skipping_indexes: metadata of the table's files as they are now.
+
+Source: Extensible Data Skipping, II.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The gate behind build_star_trees: trees as chosen, of all rows of the table as it is now (seed 001)."""
+"""The gate behind build_star_trees: trees as chosen, of all rows of the table as it is now.
+
+Source: Star-tree index.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gate behind collect_segment_metadata: facts that scoring can take for true (design.md, "The night")."""
+"""The gate behind collect_segment_metadata: facts that scoring can take for true ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Advice for a table without a log: a guess from cardinalities (seed 000, comments).
+"""Advice for a table without a log: a guess from cardinalities.
+
+Source: Automated Inverted Index Recommendation, comments.
 
 The selection is the one of every night; only the votes are made up, one query a column.
 """

@@ -1,4 +1,6 @@
-"""The entries that a typical query would scan once a set is built (seed 000, III.1).
+"""The entries that a typical query would scan once a set is built.
+
+Source: Automated Inverted Index Recommendation, III.1.
 
 ``desirableNumEntriesScannedInFilter`` asks how many indexes it takes to bring queries below a
 threshold. The percentile is taken over the shapes, each weighted by its queries and standing at its

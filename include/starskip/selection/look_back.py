@@ -1,8 +1,7 @@
 """Votes of several nights as those of one: a window whose nights weigh less the older they are.
 
-design.md: "advice may look back over several nights (a window with weights), so that weekends and
-one odd day do not make it flap." An earlier night voted on the indexes of its day; its votes are
-told anew for the indexes of tonight, so that following the advice does not turn it round.
+Weekends and one odd day must not turn the advice round. An earlier night voted on the indexes of its day;
+its votes are converted to the indexes of tonight, so that following the advice does not turn it round.
 """
 
 from __future__ import annotations

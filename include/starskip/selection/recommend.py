@@ -1,6 +1,7 @@
 """From votes to the recommendation of one table: the chosen set, the curve over K, the refusals.
 
-Adaptive K (seed 000, II.3 C: "when the marginal gain is smaller than a portion G0 … we will stop"):
+Adaptive K (Automated Inverted Index Recommendation, II.3 C,
+"when the marginal gain is smaller than a portion G0 … we will stop"):
 of all K up to the limit the one is taken where the saving, less ``min_gain_ratio`` an index, is
 largest. Where gains shrink from index to index that is the seed's rule; where two indexes only
 help together it does not stop before the pair. It stops earlier where the queries scan as few entries

@@ -1,4 +1,4 @@
-"""Indexes that exist and help nobody (design.md: "what exists and no query needs is proposed as a drop")."""
+"""Indexes that exist and help nobody."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ USA,*,*,1200
 *,*,fr,200
 *,*,*,2200
 """
-"""Seed 001, "Star-Tree documents", as interfaces.md has it printed."""
+"""Star-tree index, "Star-Tree documents", as interfaces.md has it printed."""
 
 
 def test_the_seeds_rows_give_its_27_documents(star_tree: Any) -> None:

@@ -36,7 +36,7 @@ _SEED_DOCUMENTS = """
 25 * * fr 200
 26 * * * 2200
 """
-"""Seed 001, "Star-Tree documents", as it stands there."""
+"""Star-tree index, "Star-Tree documents", as it stands there."""
 
 
 def shown(document: tuple[Any, ...]) -> str:
@@ -55,7 +55,6 @@ def test_the_seeds_rows_give_its_27_documents_and_pointers(trees: Any, documents
     assert found == lines(_SEED_DOCUMENTS)
     aggregated = {prefix: node.aggregated for prefix, node in trees.nodes_of(tree).items()}
     star = trees.STAR
-    # design.md, "Star-tree".
     assert aggregated[()] == aggregated[(star,)] == aggregated[(star, star)] == 26
     assert aggregated[("CA",)] == aggregated[("CA", star)] == 9
     assert aggregated[("MX",)] == aggregated[("MX", "Safari")] == 10

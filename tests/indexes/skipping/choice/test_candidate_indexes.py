@@ -82,7 +82,7 @@ def test_near_the_limit_both_are_tried() -> None:
 
 
 def test_threshold_of_the_seeds_example_is_handed_to_the_hybrid() -> None:
-    """Seed 003, IV-E: files of 64 MB, texts of 64 characters: 10,088 values."""
+    """Extensible Data Skipping, IV-E: files of 64 MB, texts of 64 characters: 10,088 values."""
     facts = ColumnFacts(distinct_values=20_000, value_bytes=64)
     assert "hybrid:address.city:10088" in specifications(call("EqualTo", CITY, "Pur"), facts=facts)
 

@@ -163,7 +163,7 @@ def choose(queries: Sequence[QuerySkips], sizes: Mapping[str, int | None], **lim
 
 
 def test_perfect_index_makes_others_obsolete() -> None:
-    """Seed 003, remark 10."""
+    """Extensible Data Skipping, remark 10."""
     queries = [skips("q", 1, ("a", range(8)), ("b", range(5)), ("c", range(3)))]
     choice = choose(queries, {"minmax:a": 10, "minmax:b": 5, "minmax:c": 5})
     assert chosen(choice) == ["minmax:a"]

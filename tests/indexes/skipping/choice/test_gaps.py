@@ -166,7 +166,7 @@ def test_gaps_of_the_seeds_reduction() -> None:
 
 
 def test_seeds_gap_is_found_though_it_is_not_the_largest() -> None:
-    """Seed 003, IV-C: both bounds of the range fit inside the gap, which min and max cannot tell."""
+    """Extensible Data Skipping, IV-C: both bounds of the range lie in the gap, which min and max miss."""
     values = pa.array([0, 1, 2, 5, 100], pa.int64())
     workload = workload_of([[(3, 4)], [(3, 3)], [(50, 60)]], [1.0, 1.0, 1.0])
     assert optimal_gaps(values, workload, 1).tolist() == [3]

@@ -1,4 +1,4 @@
-"""sigma, lambda, mu and psi against their definitions, file by file (seed 003, IV-A)."""
+"""sigma, lambda, mu and psi against their definitions, file by file (Extensible Data Skipping, IV-A)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Subtrees of one node, built level by level on whole columns (seed 001, "Index generation", step 3).
+"""Subtrees of one node, built level by level on whole columns (Star-tree index, "Index generation", step 3).
 
 All nodes of a level are split at once: a few array operations a level and chunk, not a call a node.
 """

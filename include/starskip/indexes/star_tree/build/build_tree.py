@@ -1,6 +1,6 @@
 """One tree of aggregated documents: nodes too large for a task are cut by ranges of their dimension.
 
-design.md, "Star-tree": a task a range of values; the dimension dropped, and again; skewed values by the next
+A task takes a range of values; the dimension dropped, and again; skewed values by the next
 dimension. The driver holds counts and names of files, whose number is that of the ranges.
 """
 

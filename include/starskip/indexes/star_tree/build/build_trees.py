@@ -1,4 +1,7 @@
-"""All star-trees of one table, from its files to what is published of them (seed 001, "Index generation")."""
+"""All star-trees of one table, from its files to what is published of them.
+
+Source: Star-tree index, "Index generation".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The nodes of a part of a tree as columns, growing and stored (seed 001, "Node properties")."""
+"""The nodes of a part of a tree as columns, growing and stored (Star-tree index, "Node properties")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Rows of one piece of the table as aggregated documents (seed 001, "Index generation", steps 1 and 2)."""
+"""Rows of one piece of the table as aggregated documents.
+
+Source: Star-tree index, "Index generation", steps 1 and 2.
+"""
 
 from __future__ import annotations
 
