@@ -99,10 +99,10 @@ class SetValues:
         for number, item in enumerate(self.items.lists):
             if item.shape >= 0:
                 votes[:, item.shape] += of_lists[:, number]
-        best = np.zeros_like(votes)
+        best = np.full_like(votes, _NEGATIVE)
         for position in range(answers.shape[1]):
-            gain = np.where(np.isnan(gains[:, position]), 0.0, gains[:, position])
-            best = np.maximum(best, np.where(answers[:, [position]], gain, 0.0))
+            gain = np.where(np.isnan(gains[:, position]), _NEGATIVE, gains[:, position])
+            best = np.maximum(best, np.where(answers[:, [position]], gain, _NEGATIVE))
         is_open = (answers @ self.items.silenced_shapes.T.astype(np.float64)) == 0
         beyond: Amounts = (np.maximum(best - votes, 0.0) * is_open).sum(axis=1)
         return beyond
