@@ -214,15 +214,20 @@ class Or:
         for number, child in enumerate(self.children):
             if self.standing[number] == self.last:
                 self.standing[number] = child.next()
-        self.last = min(self.standing)
-        return self.last
+        return self._least()
 
     def advance(self, row: int) -> int:
         for number, child in enumerate(self.children):
             if self.standing[number] < row:
                 self.standing[number] = child.advance(row)
-        self.last = min(self.standing)
-        return self.last
+        return self._least()
+
+    def _least(self) -> int:
+        # OrDocIdIterator drops what is exhausted, and asks it no more.
+        least = min(self.standing)
+        if least < ROWS:
+            self.last = least
+        return least
 
 
 Lazy = And | Or | Not
