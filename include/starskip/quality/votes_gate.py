@@ -130,10 +130,10 @@ def _legs(votes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         is_complete = any(row["is_complete"] for row in of_leg)
         wanted = 2 ** min(len(structures), 62) - 1 if is_complete else len(of_leg)
         best = max(0.0, *(row["saving_entries"] or 0.0 for row in of_leg))
-        reorders = any(reorders(parse_index(text)) for text in structures)
+        is_order = any(reorders(parse_index(text)) for text in structures)
         rows.append(
             {"shape_id": shape_id, "leg": leg, "sets": len(of_leg), "wanted_sets": wanted, "best": best}
-            | {"reorders": reorders}
+            | {"reorders": is_order}
         )
     return rows
 
