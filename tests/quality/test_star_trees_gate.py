@@ -81,7 +81,7 @@ def test_a_good_night_over_a_delta_table_passes(
 ) -> None:
     rows = ds.dataset(tree_house.lake).to_table()
     table = str(tree_house.lake.parent / "delta")
-    write_deltalake(table, rows.slice(0, 10))
+    write_deltalake(table, rows.slice(0, 10), partition_by=["browser"])
     write_deltalake(table, rows, mode="overwrite", partition_by=["browser"])
     tree_house.changes |= {"tables": frozenset({"sales"}), "lake_tables": {"sales": LakeTable(table)}}
     tree_house.choose(star_tree_config("country", "browser"))
