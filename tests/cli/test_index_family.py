@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 from click.testing import Result
+from starskip.indexes.families import BUILT_IN
+from starskip.indexes.family_settings import family_defaults
 
 PAGE = Path(__file__).parents[2] / "docs" / "add-an-index-family.md"
 LOG = Path(__file__).parents[2] / "include" / "sample" / "logs" / "broker-2026-11-18.log.gz"
@@ -135,3 +137,9 @@ def test_a_family_that_is_not_known_is_named(call: Callable[..., Result], deep_s
     result = call("tune", "--log", LOG, "--segments", deep_store, "--index", "inverted,bloom")
     assert result.exit_code == 2
     assert "'bloom' is no family of indexes" in result.stderr
+
+
+def test_the_settings_of_the_built_in_families_are_those_of_their_values() -> None:
+    plain = family_defaults()
+    assert plain.kinds == tuple(family.name for family in BUILT_IN)
+    assert [type(group) for group in plain.families] == [f.settings for f in BUILT_IN if f.settings]

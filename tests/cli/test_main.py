@@ -193,7 +193,7 @@ BAD_ARGUMENTS: list[tuple[Sequence[str], str]] = [
     ([*TUNE, "--segments", "none", "--min-gain", "2"], "'--min-gain': 2.0"),
     ([*TUNE, "--segments", "none", "--strategy", "best"], "'--strategy': 'best'"),
     ([*TUNE, "--segments", "none", "--bogus"], "No such option '--bogus'"),
-    (["tune", "--log", LOG, "--index", "bitmap", "--segments", "none"], "'--index': 'bitmap'"),
+    (["tune", "--log", LOG, "--index", "bitmap", "--segments", "none"], "'bitmap' is no family of indexes"),
     (["stage", "sleep", "--config", "good.yaml", "--run-date", "2026-11-18"], "'sleep' is not one of"),
     (["stage", "all", "--config", "good.yaml"], "Missing option '--run-date'"),
     (["stage", "all", "--config", "good.yaml", "--run-date", "2026-13-18"], "'2026-13-18'"),

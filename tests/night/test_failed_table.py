@@ -130,8 +130,8 @@ def test_a_store_that_does_not_answer_is_no_table_s_failure(
 def test_a_fault_in_building_is_told_as_that(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     night = lab.run(lab.night(lake_tables={"lineitem": LakeTable(str(lab.root), {})}), STAGES[:5])
     tree = ChosenTree(StarTreeConfig(("l_shipmode",), (FunctionColumnPair.parse("COUNT__*"),)))
-    monkeypatch.setattr(build_star_trees, "chosen_trees", lambda *_: [tree])
-    monkeypatch.setattr(build_star_trees, "source_table", lambda *_: 1 / 0)
+    monkeypatch.setattr(build_star_trees, "chosen_trees", lambda *_, **__: [tree])
+    monkeypatch.setattr(build_star_trees, "source_table", lambda *_, **__: 1 / 0)
     lab.run(night, STAGES[5:])
     assert "table lineitem: star-tree not built: a fault of Starskip: ZeroDivisionError" in lab.warnings
     assert set(lab.published("reports")) == {"airlineStats", "lineitem"}

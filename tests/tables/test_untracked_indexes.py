@@ -18,5 +18,5 @@ def test_they_stand_beside_the_indexes_that_are_known() -> None:
 def test_what_is_no_table_with_columns_is_refused(text: str) -> None:
     with pytest.raises(ConfigError) as caught:
         untracked_indexes(text)
-    assert caught.value.setting == "untracked_inverted_index"
+    assert caught.value.setting == "scoring.untracked_inverted_index"
     assert len(str(caught.value)) < 400

@@ -63,4 +63,4 @@ def test_no_weights_change_nothing(text: str) -> None:
 def test_what_is_wrong_is_named(text: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said.replace("(", r"\(")) as caught:
         query_weights(text)
-    assert caught.value.setting == "query_weights"
+    assert caught.value.setting == "workload.query_weights"

@@ -114,8 +114,8 @@ def test_a_file_that_comes_after_the_listing_waits_for_the_next_refresh(
 ) -> None:
     table.publish()
 
-    def listed_before(*arguments: Any) -> Any:
-        source = source_table(*arguments)
+    def listed_before(*arguments: Any, **options: Any) -> Any:
+        source = source_table(*arguments, **options)
         table.write("3.parquet", table.rows(4))
         return source
 
