@@ -297,7 +297,9 @@ def without_lineitem(parts: Any) -> dict[str, Any]:
 def test_a_bad_value_is_refused_by_the_api_and_no_run_is_made(seen: Seen) -> None:
     status, answer = seen.refused
     assert status == 400
-    assert answer["detail"].startswith("Invalid input for param max_indexes: 0 is less than the minimum of 1")
+    assert answer["detail"].startswith(
+        "Invalid input for param advice.max_indexes: 0 is less than the minimum of 1"
+    )
     assert len(seen.runs) == 4
 
 
