@@ -13,7 +13,7 @@ PORT     ?= 8080
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup java night test test-fast lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-tree-matching bench-skipping bench-skipping-scale requirements ui clean
+.PHONY: help setup java night test test-fast test-matrix lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-tree-matching bench-selection bench-skipping bench-skipping-scale requirements settings-page ui clean
 
 help: ## Show what there is to call (this list)
 	@echo "Usage: make TARGET [NAME=VALUE ...]"
@@ -30,6 +30,9 @@ test: java $(INSTALLED) ## Run all tests (ARGS="tests/sql -k name")
 test-fast: $(INSTALLED) ## Run the tests that need no Spark, Airflow, browser or Great Expectations (ARGS=)
 	@$(PYTHON) -m pytest -m "not spark and not dags and not quality and not ui" $(ARGS)
 
+test-matrix: java $(INSTALLED) ## Run the Spark tests on PySpark 4.1 and 4.2, in .matrix/VERSION (ARGS="--spark 4.2 tests/spark -k name")
+	@$(PYTHON) tests/support/spark_matrix.py $(ARGS)
+
 lint: $(INSTALLED) ## Check style, format and types
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
@@ -44,6 +47,9 @@ bench-advice: $(INSTALLED) ## Print how good the advice is, against every index 
 
 bench-tuner: java $(INSTALLED) ## Print how fast a million log records, or a million shapes, become votes (ARGS=)
 	@$(PYTHON) benchmarks/tuner.py $(ARGS)
+
+bench-selection: $(INSTALLED) ## Print how fast and how good the one choice is, against enumeration and against one choice after the other (ARGS="--seconds 10")
+	@$(PYTHON) benchmarks/selection.py $(ARGS)
 
 bench-star-tree: java $(INSTALLED) ## Print what star-trees of lineitem cost and give, beside DuckDB and Spark (ARGS="--factors 8")
 	@$(PYTHON) benchmarks/star_tree.py $(ARGS)
@@ -76,10 +82,13 @@ requirements: $(INSTALLED) ## Resolve requirements.in and requirements-dev.in an
 	@.venv/bin/uv pip compile --quiet --no-header --no-annotate --python-version 3.11 requirements.in -o requirements.txt
 	@grep -v '^-e' requirements.txt | .venv/bin/uv pip compile --quiet --no-header --no-annotate --python-version 3.11 -c - requirements-dev.in -o requirements-dev.txt
 
+settings-page: $(INSTALLED) ## Write docs/settings.md anew, out of the declarations of the settings
+	@.venv/bin/starskip settings --format markdown > docs/settings.md
+
 ui: java $(INSTALLED) $(LAKE) ## Start Airflow's web page for this checkout, until Ctrl-C (PORT=8080)
 	@$(PYTHON) -m starskip.orchestration.airflow_ui --port "$(PORT)"
 
-clean: ## Remove what nights and tools have made; .venv stays
+clean: ## Remove what nights and tools have made; .venv and .matrix stay
 	rm -rf .airflow night spark-warehouse dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # The rows of the sample's lineitem, generated here in 96 files: 10 MB, seconds. In place when they are whole.

@@ -20,13 +20,15 @@ from pathlib import Path
 import numpy as np
 import pyarrow.compute as pc
 from index_sizes import BUDGET_RATIOS, MOST, Sizes, budget_cells, predictions, report_sizes
-from starskip.scoring.index_sizes import sizes_of
-from starskip.scoring.structure import Structure, parse_structure
+from starskip.cost.index_sizes import sizes_of
+from starskip.indexes.families import families_named
+from starskip.indexes.index import Index, parse_index
+from starskip.night.tune_tables import ScoredTables, TuneRequest, scored_tables
+from starskip.selection.advise_table import TableQuestion, advise_table
 from starskip.selection.saving_interval import saving_interval
 from starskip.selection.vote_list import VoteList, building_lists, vote_lists
-from starskip.settings import STRATEGIES, Settings
-from starskip.stages.advise_table import advise_table
-from starskip.stages.tune_tables import ScoredTables, TuneRequest, scored_tables
+from starskip.settings import Settings
+from starskip.settings.advice_groups import STRATEGIES
 
 HERE = Path(__file__).parent
 SAMPLE = HERE.parent / "include" / "sample"
@@ -43,24 +45,25 @@ class Truth:
 
     name: str
     table: str
-    cost: Mapping[frozenset[Structure], float]
-    stable_cost: Mapping[frozenset[Structure], float]
+    cost: Mapping[frozenset[Index], float]
+    stable_cost: Mapping[frozenset[Index], float]
     templates: Sequence[tuple[str, float, int]]
     sizes: Sizes
 
     @property
-    def structures(self) -> frozenset[Structure]:
+    def indexes(self) -> frozenset[Index]:
         return frozenset().union(*self.cost)
 
     @property
     def settings(self) -> Settings:
         """The night's settings, with the kinds of index that were measured."""
-        return Settings(index_kinds=",".join(sorted({structure.kind for structure in self.structures})))
+        kinds = ",".join(sorted({index.family for index in self.indexes}))
+        return Settings().changed({"advice.index_kinds": kinds})
 
-    def saving(self, chosen: frozenset[Structure], cost: Mapping[frozenset[Structure], float]) -> float:
+    def saving(self, chosen: frozenset[Index], cost: Mapping[frozenset[Index], float]) -> float:
         return 1 - cost[chosen] / cost[frozenset()]
 
-    def best(self, size: int, cost: Mapping[frozenset[Structure], float]) -> float:
+    def best(self, size: int, cost: Mapping[frozenset[Index], float]) -> float:
         return max(self.saving(chosen, cost) for chosen in cost if len(chosen) == size)
 
 
@@ -73,7 +76,7 @@ class Predictions:
     lists: Sequence[VoteList]
     entries: float
     squared: float
-    sets: Sequence[frozenset[Structure]]
+    sets: Sequence[frozenset[Index]]
 
     def interval(self, model_error_ratio: float) -> tuple[np.ndarray, np.ndarray]:
         bounds = [
@@ -108,9 +111,9 @@ def read_truth(path: Path) -> Truth:
     )
 
 
-def structure_of(name: str) -> Structure:
-    """Return the structure that a truth file names: a column is an inverted index on it."""
-    return parse_structure(name) if ":" in name else Structure("inverted", name)
+def structure_of(name: str) -> Index:
+    """Return the index that a truth file names: a column is an inverted index on it."""
+    return parse_index(name) if ":" in name else Index("inverted", name)
 
 
 def write_log(truth: Truth, path: Path) -> None:
@@ -150,8 +153,8 @@ def segments_of(truth: Truth) -> str:
 
 
 def score(truth: Truth, logs: list[str], segments: str, strategy: str) -> ScoredTables:
-    settings = replace(truth.settings, strategy=strategy)
-    request = TuneRequest(logs, segments, (truth.table,), {}, "all", settings)
+    settings = truth.settings.changed({"scoring.strategy": strategy})
+    request = TuneRequest(logs, segments, (truth.table,), {}, families_named("all"), settings)
     return scored_tables(request, lambda _, items: items)
 
 
@@ -162,15 +165,17 @@ def shares(truth: Truth, scored: ScoredTables, strategy: str) -> tuple[list[str]
     """
     shown, numbers = [], []
     for size in (1, 2, 3):
-        settings = replace(truth.settings, strategy=strategy, max_indexes=size, min_gain_ratio=0.0)
+        settings = truth.settings.changed(
+            {"scoring.strategy": strategy, "advice.max_indexes": size, "advice.min_gain_ratio": 0.0}
+        )
         shapes = scored.workload[truth.table]
         advice = advise_table(
-            truth.table, shapes, scored.votes, scored.overviews[truth.table], settings, "all"
+            TableQuestion(truth.table, shapes, scored.votes, scored.overviews[truth.table], settings)
         )
-        chosen = frozenset(item.structure for item in advice.recommendation.chosen)
-        mark = "*" if chosen - truth.structures else ""
+        chosen = frozenset(item.index for item in advice.recommendation.chosen)
+        mark = "*" if chosen - truth.indexes else ""
         found = [
-            truth.saving(chosen & truth.structures, cost) / truth.best(size, cost)
+            truth.saving(chosen & truth.indexes, cost) / truth.best(size, cost)
             for cost in (truth.cost, truth.stable_cost)
         ]
         numbers.append(found[0])
@@ -232,7 +237,7 @@ def coverage(prediction: Predictions, model_error_ratio: float) -> tuple[float, 
 
 def report_predictions(found: Mapping[tuple[str, str], Predictions]) -> None:
     print("\npredicted against real saving over all measured sets")
-    ratio = Settings().model_error_ratio
+    ratio = Settings().advice.model_error_ratio
     print(
         f"{'table':19} {'workload':32} {'median error':>16} {'of the saving':>14} "
         f"{'inside 90 %':>12} {'half width':>11}"

@@ -26,12 +26,12 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 from skipping.made_up_table import MadeUpTable, Numbers, planned
-from starskip.skipping.clause import Clause
-from starskip.skipping.clause_of import clause_of
-from starskip.skipping.expression import Call, Column, Literal
-from starskip.skipping.metadata.column_cache import ColumnCache
-from starskip.skipping.metadata.open_metadata import open_metadata
-from starskip.skipping.metadata.table_metadata import TableMetadata
+from starskip.indexes.skipping.build_clause import build_clause
+from starskip.indexes.skipping.clause import Clause
+from starskip.indexes.skipping.expression import Call, Column, Literal
+from starskip.indexes.skipping.metadata.column_cache import ColumnCache
+from starskip.indexes.skipping.metadata.open_metadata import open_metadata
+from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.spark import skipping
 
 COLUMNS = tuple(f"c{number}" for number in range(10))
@@ -181,7 +181,7 @@ def _print_clauses(location: str, files: int, runs: int) -> None:
         metadata = TableMetadata(
             opened.storage, opened.version, opened.state, opened.indexes, ColumnCache(1 << 30)
         )
-        clause = clause_of(metadata.indexes, predicates)
+        clause = build_clause(metadata.indexes, predicates)
         assert clause is not None
         return metadata, clause
 

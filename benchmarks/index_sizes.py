@@ -10,18 +10,18 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
-from starskip.artefacts.schemas import INDEX_SIZES
+from starskip.cost.index_sizes import merge_index_sizes, metadata_sizes, sizes_of, window_sizes
+from starskip.indexes.index import Index
 from starskip.pinot.index_sizes.index_format import index_format
 from starskip.pinot.segments.facts_table import facts_rows
 from starskip.pinot.segments.segment_files import list_segments
 from starskip.pinot.segments.segment_reader import read_row_window, read_segment_facts
-from starskip.scoring.index_sizes import merge_index_sizes, metadata_sizes, sizes_of, window_sizes
-from starskip.scoring.structure import Structure
-from starskip.selection.k_selection import k_selection
+from starskip.selection.choice import ChoiceLimits, choose
 from starskip.selection.vote_list import VoteList
 from starskip.settings import Settings
+from starskip.storage.schemas import INDEX_SIZES
 
-Sizes = Mapping[Structure, int]
+Sizes = Mapping[Index, int]
 SEGMENTS_READ = (0, 1, 2, 4, 8, 32)
 BUDGET_RATIOS = (0.1, 0.25, 0.5, 1.0)
 MOST = 3
@@ -30,8 +30,8 @@ WANTED_ERROR = 0.20
 
 def predictions(table: str, segments_root: str, real: Sizes) -> dict[int, list[Sizes]]:
     """Return predicted sizes by the number of segments read, once for each segment to start with."""
-    form = index_format(Settings().pinot_version)
-    columns = sorted({structure.column for structure in real})
+    form = index_format(Settings().scoring.pinot_version)
+    columns = sorted({index.column for index in real})
     known, sampled = [], []
     for file in list_segments(segments_root, [table]):
         facts = facts_rows(file, read_segment_facts(file)).to_batches()[0]
@@ -65,10 +65,10 @@ def report_sizes(found: Mapping[str, tuple[Sizes, Mapping[int, Sequence[Sizes]]]
     )
     for name, (real, predicted) in found.items():
         alone, night = predicted[0][0], predicted[max(SEGMENTS_READ)][0]
-        for structure, size in real.items():
-            guessed, sampled = alone[structure], night[structure]
+        for index, size in real.items():
+            guessed, sampled = alone[index], night[index]
             print(
-                f"{name:19} {_label(structure):22} {size:10,} {guessed:14,} {guessed / size - 1:8.1%} "
+                f"{name:19} {_label(index):22} {size:10,} {guessed:14,} {guessed / size - 1:8.1%} "
                 f"{sampled:12,} {sampled / size - 1:8.1%}"
             )
     print(
@@ -91,23 +91,24 @@ def budget_cells(
     lists: Sequence[VoteList],
     predicted: Sizes,
     real: Sizes,
-    savings: Mapping[frozenset[Structure], float],
+    savings: Mapping[frozenset[Index], float],
 ) -> tuple[list[str], list[float]]:
     """Return, for each budget, the share of the best fitting set's saving: as printed, and as numbers.
 
     Budgets are shares of the real bytes of the best set of MOST. The set is chosen with predicted sizes among
-    structures that were measured, and judged with real ones: "over" stands where it does not fit.
+    indexes that were measured, and judged with real ones: "over" stands where it does not fit.
     """
     measured = {s: saving for s, saving in savings.items() if len(s) <= MOST}
     best = max((s for s in measured if len(s) == MOST), key=lambda s: measured[s])
     whole = bytes_of(best, real)
     known = frozenset().union(*measured)
-    asked = frozenset().union(*(votes.structures for votes in lists))
+    asked = frozenset().union(*(votes.indexes for votes in lists))
     shown, numbers = [], []
     for ratio in BUDGET_RATIOS:
         budget = int(whole * ratio)
         sizes = {s: predicted.get(s, 0) if s in known else budget + 1 for s in asked}
-        chosen = k_selection(lists, MOST, size_bytes=sizes, budget_bytes=budget).chosen
+        limits = ChoiceLimits(MOST, storage_bytes=budget, size_bytes=sizes)
+        chosen = choose(lists, limits).indexes
         possible = max(saving for s, saving in measured.items() if bytes_of(s, real) <= budget)
         # An empty set is the best of those that fit where none saves anything.
         share = measured[chosen] / possible if possible > 0 else 1.0
@@ -117,9 +118,9 @@ def budget_cells(
     return shown, numbers
 
 
-def bytes_of(structures: frozenset[Structure], real: Sizes) -> int:
+def bytes_of(indexes: frozenset[Index], real: Sizes) -> int:
     """Return the real bytes of a set; an index that no segment needed took none."""
-    return sum(real.get(structure, 0) for structure in structures)
+    return sum(real.get(index, 0) for index in indexes)
 
 
 def _errors(errors: Sequence[float]) -> str:
@@ -127,5 +128,5 @@ def _errors(errors: Sequence[float]) -> str:
     return f"{np.median(errors):6.2%} {np.max(errors):5.0%} {within:4.0%}"
 
 
-def _label(structure: Structure) -> str:
-    return structure.column if structure.kind == "inverted" else str(structure)
+def _label(index: Index) -> str:
+    return index.column if index.family == "inverted" else str(index)

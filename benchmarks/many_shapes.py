@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from starskip.pinot.segments.segment_files import list_segments
 from starskip.pinot.segments.segment_reader import read_row_window, read_segment_facts
-from starskip.sql.fingerprint import fingerprint
+from starskip.sql.normalize_sql import normalize_sql
 
 _BUSY_SHAPES = 300
 _VALUES = 200
@@ -53,7 +53,7 @@ class ManyShapes:
         while len(seen) < shapes:
             again = self._shape()
             query = again()
-            key = hash(fingerprint(query.text).skeleton)
+            key = hash(normalize_sql(query.text).skeleton)
             if key in seen:
                 continue
             seen.add(key)

@@ -34,7 +34,7 @@ from pinot.filters.query_day import query_day
 from pinot.filters.replayed_day import ReplayedDay, Structures, ask_day, index_set
 from pinot.filters.tuned_sets import TunedDay, TunedSet
 from pinot.running_pinot import PinotFailed, RunningPinot, pinot_jars
-from starskip.scoring.structure import Structure
+from starskip.indexes.index import Index
 
 CACHE = "~/.cache/starskip/pinot-0.11.0"
 TABLES = {"events": events_table, "orders": orders_table}
@@ -81,7 +81,7 @@ def _advised(pinot: RunningPinot, scratch: Path, kept: Path, arguments: argparse
         day = days[table.name]
         picks = {size: found[table.name] for size, found in chosen.items()}
         enumerated = _enumerated(pinot, loaded[table.name], day, segments, arguments.kinds)
-        sets = [NOTHING, *(pick.structures for pick in picks.values())]
+        sets = [NOTHING, *(pick.indexes for pick in picks.values())]
         for size in SIZES:
             _told(f"{table.name}: enumerating sets of {size}")
             sets += enumerated.best(size, sys.maxsize if size == 1 else arguments.best)
@@ -97,8 +97,8 @@ def _enumerated(
     pinot: RunningPinot, loaded: LoadedTable, day: ReplayedDay, segments: Path, kinds: list[str]
 ) -> EnumeratedSets:
     always_sorted = frozenset.intersection(*loaded.sorted_columns.values())
-    structures = [
-        Structure(kind, column.name)
+    indexes = [
+        Index(kind, column.name)
         for kind in kinds
         for column in loaded.copies[0].columns
         if column.name not in always_sorted and not (column.is_raw and kind == "inverted")
@@ -111,7 +111,7 @@ def _enumerated(
         found = predictor.entries(Measured(query, index_set(day.table, built), (), (tuple(order),)))
         return None if found is None else sum(found)
 
-    return EnumeratedSets(day, structures, predicted)
+    return EnumeratedSets(day, indexes, predicted)
 
 
 def _lines(
@@ -125,7 +125,7 @@ def _lines(
     ]
     for size, pick in picks.items():
         best = max((each for each in saved if len(each) <= size), key=lambda each: saved[each])
-        mine, real = pick.structures, saved[pick.structures]
+        mine, real = pick.indexes, saved[pick.indexes]
         interval = pick.predicted
         lines += [
             f"K = {size}: {real / saved[best]:.1%} of the best set's saving",
@@ -152,7 +152,7 @@ def _lines(
 def _keep(file: Path, day: ReplayedDay, picks: dict[int, TunedSet], enumerated: EnumeratedSets) -> None:
     """Write what was measured, by set."""
     document = {
-        "chosen": {size: sorted(map(str, pick.structures)) for size, pick in picks.items()},
+        "chosen": {size: sorted(map(str, pick.indexes)) for size, pick in picks.items()},
         "sets": [
             {"set": sorted(map(str, each)), "saving": saving, "exact": enumerated.saving(each)}
             for each, saving in day.measured.items()
@@ -162,8 +162,8 @@ def _keep(file: Path, day: ReplayedDay, picks: dict[int, TunedSet], enumerated: 
     file.write_text(json.dumps(document, indent=1))
 
 
-def _name(structures: Structures) -> str:
-    return ", ".join(sorted(map(str, structures))) or "nothing"
+def _name(indexes: Structures) -> str:
+    return ", ".join(sorted(map(str, indexes))) or "nothing"
 
 
 def _told(text: str) -> None:

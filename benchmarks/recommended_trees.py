@@ -6,21 +6,24 @@ import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import pyarrow as pa
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.storage_for import storage_for
+from starskip.execution.engine import Engine
+from starskip.execution.engine_tasks import EngineTasks
+from starskip.indexes.star_tree.build.source_table import SourceTable
+from starskip.indexes.star_tree.family import STAR_TREE
+from starskip.indexes.star_tree.recommend.asked_shape import AnswerableShape, AskedShape, answerable_shape
+from starskip.indexes.star_tree.recommend.candidates import candidate_trees
+from starskip.indexes.star_tree.recommend.cuboids import Dimensions
+from starskip.indexes.star_tree.recommend.lake_sample import lake_sample
+from starskip.indexes.star_tree.recommend.star_tree_offer import answer_of
+from starskip.indexes.star_tree.recommend.table_sample import TableSample
+from starskip.indexes.star_tree.settings import StarTreeSettings
+from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
+from starskip.indexes.star_tree.tree_artefact import ARTEFACT, CURRENT
+from starskip.selection.chosen_answers import AnswerTerms, chosen_answers
 from starskip.selection.recommendation import Budget
-from starskip.selection.with_star_trees import TreeBudget, with_star_trees
 from starskip.settings import Settings
-from starskip.stages.engine import Engine
-from starskip.stages.engine_tasks import EngineTasks
-from starskip.stages.lake_sample import lake_sample
-from starskip.star_tree.build.source_table import SourceTable
-from starskip.star_tree.recommend.asked_shape import AnswerableShape, AskedShape, answerable_shape
-from starskip.star_tree.recommend.candidates import candidate_trees
-from starskip.star_tree.recommend.cuboids import Dimensions
-from starskip.star_tree.recommend.table_sample import TableSample
-from starskip.star_tree.star_tree_config import StarTreeConfig
-from starskip.star_tree.tree_artefact import ARTEFACT, CURRENT
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.storage_for import storage_for
 
 MOST_CANDIDATES = 6
 
@@ -47,15 +50,16 @@ def sample_for(
     measured = {pair.column for shape in shapes for pair in shape.pairs} - {"*"}
     run_tasks = EngineTasks(engine).run_tasks
     with tempfile.TemporaryDirectory() as folder:
-        aside = ArtefactStore(storage_for(folder)).write_aside(ARTEFACT, CURRENT)
+        aside = ArtefactStore(storage_for(folder)).staged_write(ARTEFACT, CURRENT)
         return lake_sample(run_tasks, aside, table, source, [*also_used, *used], measured | {*also_measured})
 
 
 def recommended_trees(
-    sample: TableSample, shapes: Sequence[AnswerableShape], budget: Budget, tree_budget: TreeBudget
+    sample: TableSample, shapes: Sequence[AnswerableShape], budget: Budget, terms: AnswerTerms
 ) -> tuple[StarTreeConfig, ...]:
     """Return the trees that are chosen where no index is a candidate."""
-    ratio = Settings().max_tree_size_ratio
+    ratio = Settings().of(StarTreeSettings).max_tree_size_ratio
     offered = candidate_trees(sample, shapes, max_size_ratio=ratio, most=MOST_CANDIDATES)
-    chosen = with_star_trees(offered.candidates, [], budget, tree_budget.total_entries, tree_budget)
-    return tuple(tree.config for tree in chosen.trees)
+    candidates = list(map(answer_of, offered.candidates))
+    chosen = chosen_answers(candidates, [], budget, terms.total_entries, {STAR_TREE.name: terms})
+    return tuple(answer.detail.config for answer in chosen.answers)

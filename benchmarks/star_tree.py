@@ -9,7 +9,7 @@ DuckDB and Spark in the same run. Every answer is compared with DuckDB's. With s
 read grow.
 
     python benchmarks/star_tree.py [--factors 1] [--data DIR] [--runs 5] [--without-spark] [--only advised]
-    python benchmarks/star_tree.py --factors 0.1,1,8        # seed 001's size: 48 million rows
+    python benchmarks/star_tree.py --factors 0.1,1,8        # the size of the star-tree post: 48 million rows
 """
 
 from __future__ import annotations
@@ -29,20 +29,21 @@ from typing import Any
 import duckdb
 from pyspark.sql import SparkSession
 from recommended_trees import answerable_shapes, recommended_trees, sample_for
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.storage_for import storage_for
+from starskip.execution.engine_tasks import EngineTasks
+from starskip.indexes.star_tree.build.publish_trees import publish_trees
+from starskip.indexes.star_tree.build.source_table import source_table
+from starskip.indexes.star_tree.build.tree_order import TreeOrder
+from starskip.indexes.star_tree.recommend.asked_shape import AskedShape
+from starskip.indexes.star_tree.serving.answer_sql import Answer, answer_sql
+from starskip.indexes.star_tree.serving.tree_set import TreeSet, open_trees
+from starskip.indexes.star_tree.settings import StarTreeSettings
+from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
+from starskip.selection.chosen_answers import AnswerTerms
 from starskip.selection.recommendation import Budget
-from starskip.selection.with_star_trees import TreeBudget
 from starskip.settings import Settings
 from starskip.spark.spark_engine import SparkEngine
-from starskip.stages.engine_tasks import EngineTasks
-from starskip.star_tree.build.publish_trees import publish_trees
-from starskip.star_tree.build.source_table import source_table
-from starskip.star_tree.build.tree_order import TreeOrder
-from starskip.star_tree.recommend.asked_shape import AskedShape
-from starskip.star_tree.serving.answer_sql import Answer, answer_sql
-from starskip.star_tree.serving.tree_set import TreeSet, open_trees
-from starskip.star_tree.star_tree_config import StarTreeConfig
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.storage_for import storage_for
 from tpch import generate_tpch
 
 SUMS = ["COUNT__*", "SUM__l_quantity", "SUM__l_extendedprice", "AVG__l_discount"]
@@ -172,9 +173,12 @@ def _advised(session: SparkSession, data: Path, data_bytes: int) -> tuple[StarTr
     shapes = answerable_shapes(asked, types, "lineitem")
     settings = Settings()
     total = sum(each.entries_scanned for each in asked)
-    budget = Budget(0, settings.min_gain_ratio, 0.0, storage_bytes=round(SPACE_RATIO * data_bytes))
-    limits = TreeBudget(
-        MOST_TREES, total, settings.min_gain_ratio, settings.tree_gain_size_ratio * data_bytes
+    budget = Budget(0, settings.advice.min_gain_ratio, 0.0, storage_bytes=round(SPACE_RATIO * data_bytes))
+    limits = AnswerTerms(
+        total,
+        settings.advice.min_gain_ratio,
+        MOST_TREES,
+        settings.of(StarTreeSettings).tree_gain_size_ratio * data_bytes,
     )
     sample = sample_for(SparkEngine(session), "lineitem", source, shapes)
     return recommended_trees(sample, shapes, budget, limits)

@@ -24,18 +24,20 @@ from pathlib import Path
 
 import pyarrow as pa
 from recommended_trees import answerable_shapes, recommended_trees, sample_for
+from starskip.execution.local_engine import LocalEngine
+from starskip.indexes.families import families_named
+from starskip.indexes.star_tree.build.source_table import source_table
+from starskip.indexes.star_tree.recommend.asked_shape import AnswerableShape
+from starskip.indexes.star_tree.recommend.asked_shapes import asked_shapes
+from starskip.indexes.star_tree.recommend.simulated_tree import TreeLayout
+from starskip.indexes.star_tree.recommend.table_sample import TableSample
+from starskip.indexes.star_tree.recommend.tree_forecast import Forecaster
+from starskip.indexes.star_tree.settings import StarTreeSettings
+from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
+from starskip.night.tune_tables import TuneRequest, scored_tables
+from starskip.selection.chosen_answers import AnswerTerms
 from starskip.selection.recommendation import Budget
-from starskip.selection.with_star_trees import TreeBudget
 from starskip.settings import Settings
-from starskip.stages.asked_shapes import asked_shapes
-from starskip.stages.local_engine import LocalEngine
-from starskip.stages.tune_tables import TuneRequest, scored_tables
-from starskip.star_tree.build.source_table import source_table
-from starskip.star_tree.recommend.asked_shape import AnswerableShape
-from starskip.star_tree.recommend.simulated_tree import TreeLayout
-from starskip.star_tree.recommend.table_sample import TableSample
-from starskip.star_tree.recommend.tree_forecast import Forecaster
-from starskip.star_tree.star_tree_config import StarTreeConfig
 from tpch import generate_tpch
 
 SAMPLE = Path(__file__).parents[1] / "include" / "sample"
@@ -89,8 +91,8 @@ def _day(day: str, types: Mapping[str, pa.DataType]) -> Day:
         str(SAMPLE / "segments"),
         [TABLE],
         {},
-        "inverted",
-        Settings(strategy="estimation"),
+        families_named("inverted"),
+        Settings().changed({"scoring.strategy": "estimation"}),
     )
     workload = scored_tables(request, lambda _, items: items).workload[TABLE]
     asked = asked_shapes(workload, {}, Settings())
@@ -104,13 +106,8 @@ def _compared(
     settings = Settings()
     shapes, total = of_day
     known = [shape for shape in shapes if shape.dimensions <= sample.dimensions]
-    budget = TreeBudget(
-        settings.max_star_trees,
-        total,
-        settings.min_gain_ratio,
-        # The best of all is looked for whatever its bytes, so that these cost nothing here either.
-        gain_bytes=float("inf"),
-    )
+    # The best of all is looked for whatever its bytes, so that these cost nothing here either.
+    budget = AnswerTerms(total, settings.advice.min_gain_ratio, settings.of(StarTreeSettings).max_star_trees)
     configs = recommended_trees(sample, known, Budget(1, 0.0, 0.0), budget)
     shares, times = [], []
     for judged, judge in judges.items():

@@ -24,22 +24,22 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.storage_for import storage_for
+from starskip.execution.engine_tasks import EngineTasks
+from starskip.execution.local_engine import LocalEngine
+from starskip.indexes.star_tree.build.publish_trees import publish_trees
+from starskip.indexes.star_tree.build.source_table import ROWS_PER_BATCH, source_table
+from starskip.indexes.star_tree.build.tree_order import TreeOrder
+from starskip.indexes.star_tree.recommend.combination_sketch import CombinationSketch
+from starskip.indexes.star_tree.recommend.combinations import value_codes
+from starskip.indexes.star_tree.recommend.document_bytes import SampledRows
+from starskip.indexes.star_tree.recommend.simulated_tree import SimulatedTree, TreeLayout
+from starskip.indexes.star_tree.recommend.size_estimate import SizeEstimate, size_estimate
+from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
+from starskip.indexes.star_tree.tree_artefact import TableTrees
 from starskip.pinot.segments.segment_files import list_segments
 from starskip.pinot.segments.segment_reader import read_row_window
-from starskip.stages.engine_tasks import EngineTasks
-from starskip.stages.local_engine import LocalEngine
-from starskip.star_tree.build.publish_trees import publish_trees
-from starskip.star_tree.build.source_table import ROWS_PER_BATCH, source_table
-from starskip.star_tree.build.tree_order import TreeOrder
-from starskip.star_tree.recommend.combination_sketch import sketch_of
-from starskip.star_tree.recommend.combinations import value_codes
-from starskip.star_tree.recommend.document_bytes import SampledRows
-from starskip.star_tree.recommend.simulated_tree import SimulatedTree, TreeLayout
-from starskip.star_tree.recommend.size_estimate import SizeEstimate, size_estimate
-from starskip.star_tree.star_tree_config import StarTreeConfig
-from starskip.star_tree.tree_artefact import TableTrees
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.storage_for import storage_for
 from tpch import generate_tpch
 
 SAMPLE = Path(__file__).parents[1] / "include" / "sample"
@@ -204,7 +204,9 @@ def _config(material: Material, drawn: random.Random) -> StarTreeConfig:
 
 def _estimated(config: StarTreeConfig, rows: pa.Table, taken: pa.Table, size: int) -> SizeEstimate:
     order = config.dimensions_split_order
-    cuboids = sketch_of(rows.select(list(order)).to_batches(), order, size).cuboids()
+    sketch = CombinationSketch(order, size)
+    sketch.add(rows.select(list(order)))
+    cuboids = sketch.cuboids()
     skipped = frozenset(config.skip_star_node_creation_for_dimensions)
     tree = SimulatedTree(cuboids, TreeLayout(order, config.max_leaf_records, skipped))
     codes = {name: value_codes(taken[name], cuboids.values[name]) for name in order}

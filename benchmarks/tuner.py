@@ -33,17 +33,17 @@ from typing import Any
 import psutil
 from many_shapes import ManyShapes
 from pyspark.sql import SparkSession, functions
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.storage_for import storage_for
+from starskip.night.collect_segment_metadata import collect_segment_metadata
+from starskip.night.parse_query_logs import parse_query_logs
+from starskip.night.score_votes import score_votes
 from starskip.pinot.logs.log_files import log_files, log_splits
 from starskip.pinot.logs.parse_records import parse_split
+from starskip.run.night import Night
 from starskip.settings import Settings
 from starskip.spark.spark_engine import SparkEngine
-from starskip.sql.fingerprint import SLOT, fingerprint
-from starskip.stages.collect_segment_metadata import collect_segment_metadata
-from starskip.stages.night import Night
-from starskip.stages.parse_query_logs import parse_query_logs
-from starskip.stages.score_votes import score_votes
+from starskip.sql.normalize_sql import SLOT, normalize_sql
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.storage_for import storage_for
 
 SAMPLE = Path(__file__).parent.parent / "include" / "sample"
 LINE = (
@@ -65,7 +65,7 @@ def seen_queries() -> tuple[list[dict[str, Any]], dict[tuple[str, int], list[tup
         for batch in parse_split(split):
             for row in batch.to_pylist():
                 if row["kind"] == "query" and not row["exceptions"]:
-                    row["cut"] = fingerprint(row["query_text"])
+                    row["cut"] = normalize_sql(row["query_text"])
                     records.append(row)
                     for slot, values in enumerate(row["cut"].literals):
                         pool.setdefault((row["cut"].skeleton, slot), []).append(values)

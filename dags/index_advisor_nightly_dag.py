@@ -31,7 +31,7 @@ a manual run about the last complete day. Running a night again replaces exactly
 **A day without a log** fails with that as its reason, publishes no advice and keeps what there is: a log that
 was not delivered must not look like a quiet day. It does not hold up other days, and can be repeated alone.
 
-**Old nights** past `retention_nights` are taken away by `write_report`; the newest one of each table stays.
+**Old nights** past `retention.nights` are taken away by `write_report`; the newest one of each table stays.
 
 **Settings** come from the file that `STARSKIP_CONFIG` (environment) or `starskip_config` (Airflow variable)
 names, else from the sample's `include/config/night.yaml`; params that are given lie over it. Jobs go to the
@@ -50,19 +50,19 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG, CronDataIntervalTimetable, TriggerRule, chain, task
 from airflow.sdk.exceptions import AirflowFailException
+from starskip.orchestration.configured_form import configured_form
 from starskip.orchestration.failed_tasks import failed_tasks, task_states
-from starskip.orchestration.night_params import night_params
 from starskip.orchestration.night_request import night_request
 from starskip.orchestration.progress_line import show_progress
 from starskip.orchestration.spark_stage_operator import SparkStageOperator
 from starskip.orchestration.store_connection import use_store_connection
 from starskip.orchestration.task_failure import failing_at_once
-from starskip.stages.stage_names import BUILDING_STAGES, STAGES
+from starskip.run.stage_names import BUILDING_STAGES, STAGES
 
 # Airflow imports this file anew every half a minute and before each task, and drops a DAG whose file takes
 # too long: what reads and judges artefacts is imported by the task that does it.
 if TYPE_CHECKING:
-    from starskip.stages.night import Night
+    from starskip.run.night import Night
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 
@@ -93,7 +93,7 @@ def check_tables(stage: str, **context: Any) -> bool:
 def finish_night(**context: Any) -> list[str]:
     """Return the tables that have a report; fail for a stage that failed or a table that was stopped."""
     from starskip.orchestration.night_outcome import night_outcome
-    from starskip.stages.night_runs import note_run
+    from starskip.run.night_runs import note_run
 
     with failing_at_once(context):
         night = _night(context)
@@ -115,7 +115,7 @@ with DAG(
     start_date=datetime(2026, 1, 1, tzinfo=UTC),
     catchup=False,
     max_active_runs=1,
-    params=night_params(),
+    params=configured_form(CHECKOUT),
     default_args={"owner": "starskip", "retries": 1, "retry_delay": timedelta(seconds=30)},
     tags=["starskip", "nightly"],
 ):

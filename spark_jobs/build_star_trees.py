@@ -2,8 +2,8 @@
 
 import sys
 
+from starskip.night.build_star_trees import build_star_trees
 from starskip.spark.stage_job import stage_job
-from starskip.stages.build_star_trees import build_star_trees
 
 if __name__ == "__main__":
     sys.exit(stage_job(build_star_trees))

@@ -2,8 +2,8 @@
 
 import sys
 
+from starskip.night.collect_segment_metadata import collect_segment_metadata
 from starskip.spark.stage_job import stage_job
-from starskip.stages.collect_segment_metadata import collect_segment_metadata
 
 if __name__ == "__main__":
     sys.exit(stage_job(collect_segment_metadata))

@@ -2,8 +2,8 @@
 
 import sys
 
+from starskip.night.parse_query_logs import parse_query_logs
 from starskip.spark.stage_job import stage_job
-from starskip.stages.parse_query_logs import parse_query_logs
 
 if __name__ == "__main__":
     sys.exit(stage_job(parse_query_logs))

@@ -2,8 +2,8 @@
 
 import sys
 
+from starskip.night.refresh_skipping_indexes import refresh_skipping_indexes
 from starskip.spark.stage_job import stage_job
-from starskip.stages.refresh_skipping_indexes import refresh_skipping_indexes
 
 if __name__ == "__main__":
     sys.exit(stage_job(refresh_skipping_indexes))

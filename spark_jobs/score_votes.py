@@ -2,8 +2,8 @@
 
 import sys
 
+from starskip.night.score_votes import score_votes
 from starskip.spark.stage_job import stage_job
-from starskip.stages.score_votes import score_votes
 
 if __name__ == "__main__":
     sys.exit(stage_job(score_votes))

@@ -26,15 +26,15 @@ import yaml
 from free_ports import free_ports
 from hypothesis import HealthCheck, settings
 from obstore.store import S3Store
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.manifest import Part
-from starskip.artefacts.storage_for import storage_for
-from starskip.files import open_store
 from starskip.lake.lake_table import LakeTable
+from starskip.run.night import Night
 from starskip.settings import Settings
-from starskip.sql.fingerprint import fingerprint
+from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
-from starskip.stages.night import Night
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.files import open_store
+from starskip.storage.manifest import Part
+from starskip.storage.storage_for import storage_for
 from starskip.workload.shape_workload import Instance, ShapeWorkload, workload_table
 
 # Deadlines would assert timing, and this machine is shared; print_blob lets a failure be run again.
@@ -46,7 +46,7 @@ settings.load_profile("starskip")
 
 _GROUPS = {
     "nights": ("tests/operation/test_backfill.py", "tests/dags/test_whole_night.py"),
-    "stages": ("tests/quality/", "tests/stages/", "tests/ui/"),
+    "stages": ("tests/quality/", "tests/night/", "tests/ui/"),
     "spark": ("tests/spark/",),
 }
 """Whole nights wait for Airflow and its jobs, Spark's tests for its tasks; all others are a group, too.
@@ -142,7 +142,8 @@ def sample_lake(sample_rows: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 def sample_casts() -> dict[str, str]:
     """The types that the sample's configuration reads columns of ``sample_lake`` as."""
     config = Path(__file__).parents[1] / "include" / "config" / "night.yaml"
-    casts: dict[str, str] = yaml.safe_load(config.read_text())["lake_tables"]["lineitem"]["casts"]
+    sources = yaml.safe_load(config.read_text())["sources"]
+    casts: dict[str, str] = sources["lake_tables"]["lineitem"]["casts"]
     return casts
 
 
@@ -201,7 +202,7 @@ class TreeHouse:
         """Publish a workload in which each of the queries was logged once."""
         shapes: dict[str, ShapeWorkload] = {}
         for sql in queries:
-            cut = fingerprint(sql)
+            cut = normalize_sql(sql)
             shape = query_shape(cut.skeleton)
             found = shapes.setdefault(
                 shape.shape_id, ShapeWorkload(table, shape.shape_id, shape.text, cut.skeleton)
@@ -211,7 +212,7 @@ class TreeHouse:
             instance = Instance(1, entries_scanned_in_filter=3 ** len(shapes))
             found.entries_scanned_in_filter += instance.entries_scanned_in_filter
             found.instances[cut.literals] = instance
-        aside = self.night.store.write_aside("workload", self.night.date_text)
+        aside = self.night.store.staged_write("workload", self.night.date_text)
         part = Part(aside.write(table, workload_table(shapes.values())))
         self.night.publish("workload", {table: part})
 

@@ -1,4 +1,4 @@
-"""The house of design.md: who may import whom, and what each file owes."""
+"""The layers of the package: who may import whom, and what each file owes."""
 
 from __future__ import annotations
 
@@ -17,22 +17,18 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS = [
     {"errors", "number_text", "settings"},
-    {"files"},
-    {"artefacts"},
+    {"storage"},
+    {"execution"},
     {"tables"},
     {"sql"},
-    {"pinot"},
-    {"lake"},
-    {"workload"},
-    {"latency"},
-    {"star_tree"},
-    {"skipping"},
-    {"secondary"},
-    {"scoring"},
+    {"pinot", "lake"},
+    {"workload", "latency"},
+    {"run"},
+    {"indexes", "skipping"},
+    {"cost", "verification"},
     {"selection"},
-    {"verification"},
     {"reports"},
-    {"stages"},
+    {"night"},
     {"spark", "quality", "orchestration"},
     {"cli"},
 ]
@@ -109,7 +105,31 @@ def test_each_engine_is_imported_in_its_home_only() -> None:
 
 def test_duckdb_has_one_home() -> None:
     homes = {module_of(path) for path, module in IMPORTS if module.split(".")[0] == "duckdb"}
-    assert homes == {"starskip.star_tree.locked_database"}
+    assert homes == {"starskip.indexes.star_tree.sandboxed_duckdb"}
+
+
+FAMILIES = {"inverted", "range", "sorted", "star_tree", "skipping"}
+HOMES_OF_FAMILIES = ("indexes/", "spark/skipping/")
+NAMED_OTHERWISE = {
+    # Commands and their JSON; a chart's name; an operator of SQL; a request for a part of an object.
+    "cli/main.py",
+    "cli/skipping.py",
+    "cli/sql.py",
+    "reports/render_html.py",
+    "sql/predicate.py",
+    "storage/files/object_reader.py",
+}
+
+
+def test_families_are_values_and_nobody_asks_for_their_names() -> None:
+    named_families = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in FAMILIES
+    }
+    outside = {path for path in named_families if not path.startswith(HOMES_OF_FAMILIES)}
+    assert outside == NAMED_OTHERWISE
 
 
 def test_nothing_reads_what_lies_outside_of_the_package() -> None:

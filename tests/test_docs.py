@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 from click import Choice, Group, Option, Parameter
 from starskip.cli.main import _COMMANDS
-from starskip.settings import Settings
+from starskip.indexes.family_settings import family_defaults
+from starskip.settings.settings_page import settings_page
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -33,7 +33,7 @@ def test_every_option_of_a_command_is_in_its_table(command: str) -> None:
     rows = re.findall(r"^\| `(--[\w-]+)", text, flags=re.MULTILINE)
     assert set(rows) == options - {"-h", "--help"}
     for each in parameters:
-        if isinstance(each.type, Choice) and each.name in ("strategy", "index_kind", "name"):
+        if isinstance(each.type, Choice) and each.name in ("scoring__strategy", "index_kind", "name"):
             assert all(choice in text for choice in each.type.choices)
 
 
@@ -44,7 +44,7 @@ def test_every_make_target_is_told() -> None:
 
 
 def test_defaults_of_settings_are_those_of_the_code() -> None:
-    defaults = {item.name: getattr(Settings(), item.name) for item in fields(Settings)}
+    defaults = {declared.name: value for declared, value in family_defaults().items()}
     told = re.findall(r"`(\w+)` \(([\d.,]+)[^\d.,]", COMPUTED)
     assert len(told) > 15
     for name, value in told:
@@ -52,6 +52,11 @@ def test_defaults_of_settings_are_those_of_the_code() -> None:
     names = re.findall(r"`(\w+_\w+)`", COMPUTED)
     named = {name for name in names if not name.startswith(("index_map", "l_"))}
     assert named <= defaults.keys()
+
+
+def test_the_page_of_settings_is_the_declarations() -> None:
+    page = (DOCS / "settings.md").read_text(encoding="utf-8")
+    assert page == settings_page(family_defaults()), "make settings-page"
 
 
 @pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.stem)
@@ -64,3 +69,39 @@ def test_links_to_headings_lead_somewhere(page: Path) -> None:
             for title in re.findall(r"^#+ (.*)$", other, flags=re.MULTILINE)
         }
         assert heading in anchors
+
+
+def test_the_readme_links_every_page() -> None:
+    linked = set(re.findall(r"\]\(docs/([\w-]+\.md)\)", (ROOT / "README.md").read_text(encoding="utf-8")))
+    assert {page.name for page in DOCS.glob("*.md")} <= linked
+
+
+def test_where_things_are_names_every_folder_and_only_files_that_exist() -> None:
+    text = (DOCS / "where-things-are.md").read_text(encoding="utf-8")
+    folders = {path.parent.name for path in (ROOT / "include" / "starskip").glob("*/__init__.py")}
+    assert [folder for folder in sorted(folders) if f"`{folder}/`" not in text] == []
+    files = re.findall(r"`((?:night|pinot|orchestration)/[\w/]+\.py)`", text)
+    assert len(files) > 5
+    assert [file for file in files if not (ROOT / "include" / "starskip" / file).is_file()] == []
+
+
+def test_every_function_on_the_way_of_a_log_line_exists() -> None:
+    text = (DOCS / "where-things-are.md").read_text(encoding="utf-8").partition("## From a log line")[2]
+    names = set(re.findall(r"`(\w+)`", text))
+    source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "include").rglob("*.py"))
+    artefacts = {"queries", "latency_model", "workload", "votes", "recommendations", "reports", "FORMATS"}
+    assert len(names) > 30
+    assert [name for name in sorted(names - artefacts) if f"def {name}(" not in source] == []
+
+
+def test_the_glossary_stays_short() -> None:
+    rows = re.findall(r"^\| ", (DOCS / "glossary.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert len(rows) - 1 <= 40
+
+
+def test_documents_are_cited_by_their_titles() -> None:
+    roots = ("include", "tests", "benchmarks", "docs", "dags", "plugins", "spark_jobs")
+    files = [path for root in roots for path in (ROOT / root).rglob("*") if path.suffix in (".py", ".md")]
+    by_number = re.compile(r"seed 0\d\d|design\.md")
+    cited = [path for path in files if by_number.search(path.read_text(encoding="utf-8").lower())]
+    assert [path for path in cited if path.name != "test_docs.py"] == []

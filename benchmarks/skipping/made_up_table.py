@@ -17,19 +17,19 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from starskip.artefacts.aside import Aside
-from starskip.artefacts.storage_for import storage_for
-from starskip.skipping.file_metadata import Mask
-from starskip.skipping.metadata.collect_order import Collection, CollectOrder, collection_of
-from starskip.skipping.metadata.file_listing import FileListing
-from starskip.skipping.metadata.metadata_location import metadata_location
-from starskip.skipping.metadata.refresh_metadata import Clock, Refreshed, refresh_metadata
-from starskip.skipping.metadata.table_source import TableSource
-from starskip.skipping.metadata.write_collected import write_collected
-from starskip.skipping.registry import index_from_specification
+from starskip.indexes.skipping.file_metadata import Mask
+from starskip.indexes.skipping.metadata.collect_order import Collection, CollectOrder, collection_of
+from starskip.indexes.skipping.metadata.metadata_location import metadata_location
+from starskip.indexes.skipping.metadata.refresh_metadata import Clock, Refreshed, refresh_metadata
+from starskip.indexes.skipping.metadata.table_files import TableFiles
+from starskip.indexes.skipping.metadata.table_source import TableSource
+from starskip.indexes.skipping.metadata.write_collected import write_collected
+from starskip.indexes.skipping.registry import index_from_specification
 from starskip.spark.skipping.collect_tasks import groups_of
-from starskip.spark.skipping.fingerprint import fingerprint
 from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
+from starskip.spark.skipping.read_signature import read_signature
+from starskip.storage.staged_write import StagedWrite
+from starskip.storage.storage_for import storage_for
 
 DIGITS = 8
 MODIFIED_MS = 1_735_689_600_000  # 2025-01-01
@@ -111,7 +111,13 @@ class MadeUpTable:
         none = jvm.scala.Option.empty()
         schema = spark.createDataFrame([], self.schema)._jdf.schema()
         index = getattr(jvm, f"{DATASOURCES}.InMemoryFileIndex")(
-            spark._jsparkSession, toolbox.scala_list([root]), toolbox.scala_map({}), none, cache, none, none
+            spark._jsparkSession,
+            toolbox.scala_list([root]),
+            toolbox.jvm.org.apache.spark.api.python.PythonUtils.toScalaMap({}),
+            none,
+            cache,
+            none,
+            none,
         )
         return getattr(jvm, f"{DATASOURCES}.HadoopFsRelation")(
             index,
@@ -119,7 +125,7 @@ class MadeUpTable:
             schema,
             none,
             getattr(jvm, f"{DATASOURCES}.parquet.ParquetFileFormat")(),
-            toolbox.scala_map({}),
+            toolbox.jvm.org.apache.spark.api.python.PythonUtils.toScalaMap({}),
             spark._jsparkSession,
         )
 
@@ -131,7 +137,7 @@ class MadeUpTable:
         """Create indexes or bring them up to date, by Starskip's own planner, writer and commit."""
         location = self.location(metadata_root)
         Path(location).mkdir(parents=True, exist_ok=True)
-        source = TableSource(f"file:{self.root}", "parquet", fingerprint(relation), {})
+        source = TableSource(f"file:{self.root}", "parquet", read_signature(relation), {})
         return refresh_metadata(
             storage_for(location),
             _Reader(self, source),
@@ -160,14 +166,14 @@ class _Reader:
     table: MadeUpTable
     source: TableSource
 
-    def list_files(self, *, anew: bool, clock_behind_ms: int) -> FileListing:  # noqa: ARG002 - the protocol's
+    def list_files(self, *, anew: bool, clock_behind_ms: int) -> TableFiles:  # noqa: ARG002 - the protocol's
         start = time.perf_counter()
         table = self.table
-        listing = FileListing(table.paths(), table.sizes, table.modified_ms, MODIFIED_MS + 86_400_000_000)
+        listing = TableFiles(table.paths(), table.sizes, table.modified_ms, MODIFIED_MS + 86_400_000_000)
         table.listing_s += time.perf_counter() - start
         return listing
 
-    def collect(self, order: CollectOrder, aside: Aside) -> Collection:
+    def collect(self, order: CollectOrder, aside: StagedWrite) -> Collection:
         found = (
             (start, self._groups(order, order.files.slice(start, _AT_ONCE)))
             for start in range(0, len(order.files), _AT_ONCE)

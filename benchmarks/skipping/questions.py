@@ -14,7 +14,7 @@ from skipping.log_files import CELL_DEGREES, LogFiles
 
 PREFIX_CHARACTERS = 64
 SUFFIX_CHARACTERS = 8
-GEOSPATIAL = "starskip.skipping.geospatial_functions"
+GEOSPATIAL = "starskip.indexes.skipping.contrib.geospatial_functions"
 """The module that tells Starskip what ST_Contains means."""
 INDEXES = (
     "minmax:ts",

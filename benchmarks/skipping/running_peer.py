@@ -1,7 +1,6 @@
-"""Starts a Spark process with Starskip or a peer, fetching what it needs into the user's cache, once.
+"""Starts a Spark process with Starskip or a peer, fetching the peers' jars into the user's cache, once.
 
-Delta runs on the Spark that Starskip runs on. Iceberg has no release for it yet and gets an environment of
-its own.
+All run on the Spark that is installed; the jars of pom.xml are those for Spark 4.1.
 """
 
 from __future__ import annotations
@@ -18,14 +17,6 @@ from typing import Any
 
 HERE = Path(__file__).parent
 CACHE = Path("~/.cache/starskip/skipping-peers")
-ICEBERGS_SPARK = "4.1.4"
-_REQUIRED = (
-    f"pyspark=={ICEBERGS_SPARK}",
-    "pyarrow==26.0.0",
-    "shapely==2.2.0",
-    "ua-parser==1.0.2",
-    "ua-parser-builtins",
-)
 SECONDS = 7200
 
 
@@ -94,22 +85,14 @@ def _delta() -> Engine:
 
 
 def _iceberg() -> Engine:
-    environment = CACHE.expanduser() / f"spark-{ICEBERGS_SPARK}"
-    python = environment / "bin" / "python"
-    if not (environment / "complete").exists():
-        print(f"Fetching PySpark {ICEBERGS_SPARK} for Iceberg, once: 450 MB", file=sys.stderr)
-        uv = Path(sys.executable).with_name("uv")
-        _run([str(uv), "venv", "--quiet", "--clear", "--python", sys.executable, str(environment)])
-        _run([str(uv), "pip", "install", "--quiet", "--python", str(python), *_REQUIRED])
-        (environment / "complete").touch()
-    return Engine("iceberg", "Iceberg 1.12.0", str(python), _jars("iceberg"))
+    return Engine("iceberg", "Iceberg 1.12.0", sys.executable, _jars("iceberg"))
 
 
 _ENGINES = {"starskip": _starskip, "delta": _delta, "iceberg": _iceberg}
 
 
 def _jars(peer: str) -> tuple[str, ...]:
-    folder = CACHE.expanduser() / "jars"
+    folder = CACHE.expanduser() / "jars-spark-4.1"
     if not folder.exists():
         maven = shutil.which("mvn")
         if maven is None:
@@ -117,7 +100,7 @@ def _jars(peer: str) -> tuple[str, ...]:
                 "Maven is needed to fetch peers (Debian, Ubuntu: apt-get install maven), or name --peers"
             )
         print("Fetching Delta and Iceberg with Maven, once: 70 MB", file=sys.stderr)
-        unfinished = folder.with_name(f"jars.{os.getpid()}")
+        unfinished = folder.with_name(f"{folder.name}.{os.getpid()}")
         unfinished.parent.mkdir(parents=True, exist_ok=True)
         _run([maven, "-B", "-q", "-f", str(HERE / "pom.xml"), "package", f"-Dfolder={unfinished}"])
         unfinished.rename(folder)

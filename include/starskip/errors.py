@@ -38,7 +38,7 @@ class MissingSource(SourceError):
 
 
 class NotPlainFiles(SourceError):
-    """A folder of a table format: its own log or metadata tells which rows of the files count."""
+    """A folder of a table format: its own log or metadata decides which rows of the files count."""
 
 
 class SourceOutage(TransientError, SourceError):
@@ -93,7 +93,7 @@ class CapExceeded(StarskipError):
 
 
 def exit_code(error: StarskipError) -> int:
-    """Return the exit code that tells a caller whether running the same again may help."""
+    """Return the exit code by which a caller knows whether running the same again may help."""
     return TRY_AGAIN if isinstance(error, TransientError) else BAD_INPUT
 
 

@@ -44,7 +44,7 @@ def percent(ratio: float, decimals: int = 1) -> str:
 
 
 def share(ratio: float) -> str:
-    """Return a share as sentences tell it: ``63 %``, ``4.6 %``, ``0.02 %``."""
+    """Return a share as sentences show it: ``63 %``, ``4.6 %``, ``0.02 %``."""
     if abs(ratio) >= 0.095:
         return percent(ratio, 0)
     if abs(ratio) >= 0.0005 or ratio == 0:
@@ -55,7 +55,7 @@ def share(ratio: float) -> str:
 def saves(ratio: float) -> str:
     """Return what is saved as a verb and its object: ``saves 4.6 %``, ``saves nothing``, ``costs 0.1 %``.
 
-    A share below a hundredth of a percent is nothing: it is less than any prediction can tell.
+    A share below a hundredth of a percent is nothing: it is less than any prediction can resolve.
     """
     if abs(ratio) < 0.0001:
         return "saves nothing"

@@ -109,7 +109,9 @@ def test_a_file_stays_as_it_was_if_the_new_one_is_not_finished(
     def broken(*_: Any) -> Any:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("starskip.stages.collect_packed_metadata.packed_metadata", lambda _: map(broken, "x"))
+    monkeypatch.setattr(
+        "starskip.pinot.segments.collect_packed_metadata.packed_metadata", lambda _: map(broken, "x")
+    )
     result = call("collect-metadata", "--segments", deep_store, "--out", out, "--tables", "lineitem")
     assert result.exit_code == 1
     assert result.stderr.startswith(f"starskip: {out}: No space left on device: the disk mounted at ")

@@ -20,7 +20,7 @@ SPOOL = """
 import sys
 import pyarrow as pa
 from starskip.cli.main import main
-from starskip.stages.spooled_batches import SpooledBatches
+from starskip.execution.spooled_batches import SpooledBatches
 import starskip.cli.parse_log as parse_log
 
 def spool(*_):
@@ -37,7 +37,8 @@ main(["parse-log", "x"])
 def night(tmp_path: Path, deep_store: Path, logs: Path) -> Path:
     path = tmp_path / "night.yaml"
     path.write_text(
-        f"artefacts: tiny/store\nsegments_root: {deep_store}\nlog_paths: '{logs}/broker-2026-11-20.log.gz'\n"
+        "store: {artefacts: tiny/store}\n"
+        f"sources: {{segments_root: {deep_store}, log_paths: '{logs}/broker-2026-11-20.log.gz'}}\n"
     )
     return path
 
@@ -91,7 +92,7 @@ def test_the_temporary_folder(tmp_path: Path) -> None:
 def test_copies_of_reports(tmp_path: Path) -> None:
     tiny = tmp_path / "tiny"
     program = (
-        "import sys; from pathlib import Path; from starskip.stages import export_reports as module\n"
+        "import sys; from pathlib import Path; from starskip.night import export_reports as module\n"
         "from starskip.cli.main import main; import starskip.cli.parse_log as command\n"
         "command.log_files = lambda _: module._write(Path(sys.argv[1]) / 'n' / 'r', bytes(9_000), None)\n"
         "main(['parse-log', 'x'])"

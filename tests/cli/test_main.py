@@ -57,7 +57,11 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "list.yaml": b"- a\n",
         "unknown.yaml": b"artefacts: a\nsegment_root: b\n",
         "settings.yaml": b"artefacts: a\nsegments_root: b\nsettings: [1]\n",
-        "setting.yaml": b"artefacts: a\nsegments_root: b\nsettings: {max_indexes: many}\n",
+        "setting.yaml": b"artefacts: a\nsettings: {advice: {max_indexes: many}}\n",
+        "inside.yaml": b"store: {artefacts: a, place: b}\n",
+        "section.yaml": b"store: a\n",
+        "twice.yaml": b"artefacts: a\nstore: {artefacts: b}\n",
+        "group.yaml": b"store: {artefacts: a}\nsettings: {advise: {max_indexes: 3}}\n",
         "logs.yaml": b"artefacts: a\nsegments_root: b\nlog_paths: 5\n",
         "lake.yaml": b"artefacts: a\nsegments_root: b\nlake_tables: [lineitem]\n",
         "lakes.yaml": b"artefacts: a\nsegments_root: b\nlake_tables: {t: here}\n",
@@ -70,14 +74,15 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "deep.yaml": b"[" * 5_000,
         "deep.json": b"[" * 100_000,
         "list.json": b"[]",
-        "module.yaml": b"artefacts: a\nlake_tables: {t: {path: c}}\nskipping_modules: [no_such_module]\n",
+        "module.yaml": b"store: {artefacts: a}\nsources: {lake_tables: {t: {path: c}}}\n"
+        b"skipping: {modules: [no_such_module]}\n",
         "digits.yaml": b"artefacts: " + b"9" * 5_000,
         "day.yaml": b"artefacts: 2026-13-45",
         "keys.yaml": b"5: a\nb: c\n",
         "nul.yaml": b'artefacts: "a\\0b"\nsegments_root: b\n',
         "half.yaml": b'artefacts: a\nsegments_root: b\ntables: ["\\ud800"]\n',
-        "good.yaml": b"artefacts: a\nsegments_root: nowhere\n",
-        "store.yaml": b"artefacts: noise.bin\nsegments_root: .\n",
+        "good.yaml": b"store: {artefacts: a}\nsources: {segments_root: nowhere}\n",
+        "store.yaml": b"store: {artefacts: noise.bin}\nsources: {segments_root: .}\n",
     }
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
@@ -117,9 +122,16 @@ BAD_INPUTS: list[tuple[Sequence[str], str]] = [
     ),
     ([*STAGE, "deep.yaml"], "deep.yaml is not YAML"),
     ([*STAGE, "list.yaml"], "list.yaml must map keys to values"),
-    ([*STAGE, "unknown.yaml"], "unknown.yaml: key 'segment_root' is not known: use artefacts, "),
+    ([*STAGE, "unknown.yaml"], "unknown.yaml: key 'segment_root' is not known: use store, sources, "),
+    ([*STAGE, "inside.yaml"], "key 'store.place' is not known: use store.artefacts, store.readable_by"),
+    ([*STAGE, "section.yaml"], "section.yaml: store must map keys to values"),
+    ([*STAGE, "twice.yaml"], "twice.yaml: artefacts and store.artefacts are one key: leave one out"),
+    ([*STAGE, "group.yaml"], "group.yaml: setting 'advise' is not known: use "),
     ([*STAGE, "settings.yaml"], "settings.yaml: settings must map names to values"),
-    ([*STAGE, "setting.yaml"], "setting.yaml: max_indexes takes a value of type int, not 'many'"),
+    (
+        [*STAGE, "setting.yaml"],
+        "setting.yaml: advice.max_indexes: many is not allowed: use a whole",
+    ),
     ([*STAGE, "logs.yaml"], "logs.yaml: log_paths must be a list of texts"),
     ([*STAGE, "lake.yaml"], "lake.yaml: lake_tables must map names to values"),
     ([*STAGE, "lakes.yaml"], "lakes.yaml: lake_tables: t must have a path, and may have casts"),
@@ -131,23 +143,29 @@ BAD_INPUTS: list[tuple[Sequence[str], str]] = [
     ([*STAGE, "module.yaml"], "module 'no_such_module' of index types cannot be imported: Python finds"),
     ([*STAGE, "digits.yaml"], "digits.yaml is not YAML: Exceeds the limit"),
     ([*STAGE, "day.yaml"], "day.yaml is not YAML: month must be in 1..12"),
-    ([*STAGE, "keys.yaml"], "keys.yaml: key 5 is not known: use artefacts, "),
+    ([*STAGE, "keys.yaml"], "keys.yaml: key 5 is not known: use store, sources, "),
     ([*STAGE, "nul.yaml"], "nul.yaml: artefacts 'a\\x00b' holds what no name can hold"),
     ([*STAGE, "half.yaml"], "half.yaml: tables '\\ud800' holds what no name can hold"),
     ([*STAGE, "/dev/zero"], "cannot read the configuration /dev/zero: it holds more than 16 MB"),
     ([*STAGE, "good.yaml", "--run-date", "0001-01-01"], "run date 0001-01-01 is no night of a log"),
     ([*STAGE, "good.yaml", "--run-date", "9999-12-31"], "run date 9999-12-31 is no night of a log"),
-    ([*STAGE, "good.yaml", "--set", "query_weights=x"], "query_weights is no JSON"),
-    ([*STAGE, "good.yaml", "--set", "untracked_inverted_index=x"], "untracked_inverted_index x: is no JSON"),
-    ([*STAGE, "good.yaml", "--set", "look_back_nights=1e12"], "look_back_nights must be at most 3650"),
-    ([*STAGE, "good.yaml", "--set", "max_star_trees=7"], "max_star_trees must be at most 6"),
+    ([*STAGE, "good.yaml", "--set", "workload.query_weights=x"], "workload.query_weights is no JSON"),
+    (
+        [*STAGE, "good.yaml", "--set", "scoring.untracked_inverted_index=x"],
+        "untracked_inverted_index x: is no JSON",
+    ),
+    ([*STAGE, "good.yaml", "--set", "workload.look_back_nights=1e12"], "use a whole number from 1 to 3,650"),
+    ([*STAGE, "good.yaml", "--set", "star_tree.max_star_trees=7"], "use a whole number from 1 to 6"),
     (["retain", "--config", "missing.yaml"], "cannot read the configuration missing.yaml"),
     ([*STAGE, "good.yaml"], "nowhere does not exist"),
     ([*STAGE, "store.yaml", "--tables", "x"], "unknown table x: "),
     ([*STAGE, "good.yaml", "--set", "max_index=1"], "arguments: setting 'max_index' is not known"),
-    ([*STAGE, "good.yaml", "--set", "max_indexes=-1"], "max_indexes must be at least 1, not -1"),
-    ([*STAGE, "good.yaml", "--set", "min_gain_ratio=nan"], "min_gain_ratio is a share between 0 and 1"),
-    ([*STAGE, "good.yaml", "--set", "strategy=best"], "strategy 'best' is not known: use one of leapfrog"),
+    ([*STAGE, "good.yaml", "--set", "advice.max_indexes=-1"], "advice.max_indexes: -1 is not allowed: use"),
+    (
+        [*STAGE, "good.yaml", "--set", "advice.min_gain_ratio=nan"],
+        "nan is not allowed: use a share from 0",
+    ),
+    ([*STAGE, "good.yaml", "--set", "scoring.strategy=best"], "best is not allowed: use one of leapfrog"),
 ]
 
 
@@ -175,11 +193,11 @@ BAD_ARGUMENTS: list[tuple[Sequence[str], str]] = [
     ([*TUNE, "--segments", "none", "--min-gain", "2"], "'--min-gain': 2.0"),
     ([*TUNE, "--segments", "none", "--strategy", "best"], "'--strategy': 'best'"),
     ([*TUNE, "--segments", "none", "--bogus"], "No such option '--bogus'"),
-    (["tune", "--log", LOG, "--index", "bitmap", "--segments", "none"], "'--index': 'bitmap'"),
+    (["tune", "--log", LOG, "--index", "bitmap", "--segments", "none"], "'bitmap' is no family of indexes"),
     (["stage", "sleep", "--config", "good.yaml", "--run-date", "2026-11-18"], "'sleep' is not one of"),
     (["stage", "all", "--config", "good.yaml"], "Missing option '--run-date'"),
     (["stage", "all", "--config", "good.yaml", "--run-date", "2026-13-18"], "'2026-13-18'"),
-    ([*STAGE, "good.yaml", "--set", "max_indexes"], "'max_indexes' is not NAME=VALUE"),
+    ([*STAGE, "good.yaml", "--set", "max_indexes"], "'max_indexes' is not GROUP.NAME=VALUE"),
 ]
 
 
@@ -200,7 +218,7 @@ def test_a_folder_that_may_not_be_read(place: Path, call: Call, monkeypatch: pyt
 
     # The tests may run as root, who is refused nothing.
     monkeypatch.setattr(Path, "iterdir", refuse)
-    monkeypatch.setattr("starskip.files.list_folder.os.scandir", refuse)
+    monkeypatch.setattr("starskip.storage.files.list_folder.os.scandir", refuse)
     for arguments in (["parse-log", "empty"], [*TUNE, "--segments", "none"]):
         result = call(*arguments)
         assert (result.exit_code, result.stdout) == (3, "")

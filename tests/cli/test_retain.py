@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.local_storage import LocalStorage
-from starskip.artefacts.manifest import Part
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.local_storage import LocalStorage
+from starskip.storage.manifest import Part
 
 Call = Callable[..., Result]
 NIGHTS = tuple(f"2026-01-0{day}" for day in range(1, 6))
@@ -23,12 +23,13 @@ YEAR_S = 365 * 86_400
 @pytest.fixture
 def store(tmp_path: Path) -> ArtefactStore:
     (tmp_path / "night.yaml").write_text(
-        "artefacts: artefacts\nsegments_root: segments\nsettings: {retention_nights: 3}\n"
+        "store: {artefacts: artefacts}\nsources: {segments_root: segments}\n"
+        "settings: {retention: {nights: 3}}\n"
     )
     store = ArtefactStore(LocalStorage(tmp_path / "artefacts"))
     for night in NIGHTS:
         tables = ["orders"] if night == NIGHTS[0] else ["lineitem", "airlineStats"]
-        aside = store.write_aside("reports", night)
+        aside = store.staged_write("reports", night)
         parts = {table: Part((aside.write_file(table, "report.md", b"0123456789"),)) for table in tables}
         created = {"created_at": datetime(2026, 1, 6, tzinfo=UTC), "created_by": "test"}
         store.publish("reports", night, parts, replace="all", **created)  # type: ignore[arg-type]
@@ -90,16 +91,16 @@ def test_a_number_that_makes_no_sense_is_refused(call: Call, tmp_path: Path, nig
 def test_a_setting_that_makes_no_sense_is_named(
     call: Call, store: ArtefactStore, tmp_path: Path, monkeypatch: Any
 ) -> None:
-    monkeypatch.setenv("STARSKIP_RETENTION_NIGHTS", "0")
+    monkeypatch.setenv("STARSKIP_RETENTION__NIGHTS", "0")
     result = call("retain", "--config", str(tmp_path / "night.yaml"), "--dry-run")
     assert result.exit_code == 3
-    assert "retention_nights must be at least 1, not 0" in result.stderr
+    assert "retention.nights: 0 is not allowed: use a whole number of at least 1" in result.stderr
 
 
 def test_a_place_where_nothing_is_stored_is_named(call: Call, tmp_path: Path) -> None:
     config = tmp_path / "night.yaml"
-    config.write_text("artefacts: artefakts\nsegments_root: segments\n")
+    config.write_text("store: {artefacts: artefakts}\nsources: {segments_root: segments}\n")
     result = call("retain", "--config", str(config))
     assert result.exit_code == 3
-    assert f"nothing is stored at {tmp_path}/artefakts: check `artefacts` in {config}" in result.stderr
+    assert f"nothing is stored at {tmp_path}/artefakts: check `store.artefacts` in {config}" in result.stderr
     assert not (tmp_path / "artefakts").exists()

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.storage_for import storage_for
-from starskip.stages.gate_verdicts import STAGES
+from starskip.run.gate_verdicts import STAGES
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.storage_for import storage_for
 
 Call = Callable[..., Any]
 
@@ -23,8 +23,9 @@ DATE = ("--run-date", "2026-11-20")
 def config(tmp_path: Path, deep_store: Path, logs: Path) -> Path:
     path = tmp_path / "night.yaml"
     path.write_text(
-        f"artefacts: store\nlog_paths: '{logs}/broker-{{run_date}}.log.gz'\nsegments_root: {deep_store}\n"
-        "settings: {window_rows_per_table: 2048, max_simulations_per_table: 300}\n"
+        f"sources: {{log_paths: '{logs}/broker-{{run_date}}.log.gz', segments_root: {deep_store}}}\n"
+        "settings: {scoring: {window_rows_per_table: 2048, max_simulations_per_table: 300}}\n"
+        "store:\n  artefacts: store\n"
     )
     return path
 
@@ -70,7 +71,9 @@ def test_out_of_order_the_stage_to_run_first_is_named(
 
 
 def test_tables_and_settings_of_the_command_line(call: Call, config: Path) -> None:
-    result = call("stage", "all", "--config", config, *DATE, "--tables", "lineitem", "--set", "max_indexes=1")
+    result = call(
+        "stage", "all", "--config", config, *DATE, "--tables", "lineitem", "--set", "advice.max_indexes=1"
+    )
     assert result.exit_code == 0
     assert "select_indexes: tables 1, chosen indexes 1, " in result.stdout
 
@@ -78,10 +81,13 @@ def test_tables_and_settings_of_the_command_line(call: Call, config: Path) -> No
 def test_a_setting_of_the_environment_lies_between_file_and_arguments(
     call: Call, config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("STARSKIP_MAX_INDEXES", "2")
+    monkeypatch.setenv("STARSKIP_ADVICE__MAX_INDEXES", "2")
     arguments = ("stage", "all", "--config", config, *DATE, "--tables", "lineitem")
     assert "select_indexes: tables 1, chosen indexes 2, " in call(*arguments).stdout
-    assert "select_indexes: tables 1, chosen indexes 1, " in call(*arguments, "--set", "max_indexes=1").stdout
+    assert (
+        "select_indexes: tables 1, chosen indexes 1, "
+        in call(*arguments, "--set", "advice.max_indexes=1").stdout
+    )
 
 
 def test_warnings_are_one_line_each(call: Call, config: Path, tmp_path: Path, deep_store: Path) -> None:
@@ -128,7 +134,7 @@ def test_a_bomb_costs_neither_memory_nor_disk(config: Path, tmp_path: Path, deep
 
 @pytest.mark.parametrize(
     ("words", "of_files", "of_folders"),
-    [("", 0o600, 0o700), ("artefacts_readable_by: group\n", 0o640, 0o750)],
+    [("", 0o600, 0o700), ("  readable_by: group\n", 0o640, 0o750)],
 )
 def test_what_stages_write_is_private_unless_the_configuration_says_who_may_read(
     words: str, of_files: int, of_folders: int, call: Call, config: Path
@@ -146,10 +152,10 @@ def test_what_stages_write_is_private_unless_the_configuration_says_who_may_read
 
 
 def test_who_may_read_is_one_of_three(call: Call, config: Path) -> None:
-    config.write_text(config.read_text() + "artefacts_readable_by: 644\n")
+    config.write_text(config.read_text() + "  readable_by: 644\n")
     result = call("stage", STAGES[0], "--config", config, *DATE)
     assert result.exit_code == 3
-    assert "artefacts_readable_by must be one of owner, group, all" in result.stderr
+    assert "store.readable_by must be one of owner, group, all" in result.stderr
 
 
 def test_all_stages_of_a_night_without_a_log_end_before_the_first(

@@ -26,6 +26,7 @@ KEYS = [
     "refused",
     "drops",
     "size_bytes",
+    "indexes",
 ]
 
 
@@ -182,6 +183,7 @@ def test_a_log_without_any_query_of_the_table(tune: Tune, write_log: Callable[..
             "refused": [],
             "drops": [],
             "size_bytes": {},
+            "indexes": [],
         }
     }
 

@@ -197,7 +197,7 @@ def test_column_weights_stand_for_a_log(advise: Tune, tmp_path: Path) -> None:
         (
             [*LINEITEM, "--metadata", "{metadata}", "--query-weights", "{tmp}/void"],
             2,
-            "void: query_weights is",
+            "void: workload.query_weights is",
         ),
         ([*LINEITEM, "--metadata", "{metadata}", "--query-weights", "/dev/zero"], 2, "more than 16 MB"),
         ([*LINEITEM, "--metadata", "{metadata}", "--budget-bytes", "0"], 2, "'--budget-bytes': 0"),
@@ -287,9 +287,24 @@ def test_packed_metadata_knows_no_sizes(advise: Tune) -> None:
 
 def test_any_setting_of_the_night_is_set_by_its_name(call: Call, metadata: str, logs: Path) -> None:
     asked = ("tune", "--log", logs, "--metadata", metadata, "--index", "inverted", "--tables", "lineitem")
-    one = call(*asked, "--set", "max_indexes=1", "--set", "exclusive_vote_ratio=0.5", "--format", "json")
+    named = ("--set", "advice.max_indexes=1", "--set", "scoring.exclusive_vote_ratio=0.5")
+    one = call(*asked, *named, "--format", "json")
     assert len(json.loads(one.stdout)["tables"]["lineitem"]["inverted_index_columns"]) == 1
-    for text, said in (("g0=1", "'g0' is not known"), ("sufficient_column_scans", "is not NAME=VALUE")):
+    for text, said in (
+        ("g0=1", "'g0' is not known"),
+        ("advice.max_indexes=0", "advice.max_indexes: 0 is not allowed: use a whole number of at least 1"),
+        ("sufficient_column_scans", "is not GROUP.NAME=VALUE"),
+    ):
         wrong = call(*asked, "--set", text)
         assert (wrong.exit_code, wrong.stdout) == (2, "")
         assert said in wrong.stderr
+
+
+def test_a_setting_by_its_former_name_is_read_with_a_warning(call: Call, metadata: str, logs: Path) -> None:
+    asked = ("tune", "--log", logs, "--metadata", metadata, "--index", "inverted", "--tables", "lineitem")
+    one = call(*asked, "--set", "max_indexes=1", "--format", "json")
+    assert len(json.loads(one.stdout)["tables"]["lineitem"]["inverted_index_columns"]) == 1
+    warning = (
+        "starskip: warning: --set: setting max_indexes is now advice.max_indexes; its old name is read in"
+    )
+    assert one.stderr.startswith(warning)

@@ -12,8 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from starskip.settings import Settings
-from starskip.stages.night_from_config import night_from_config
+from starskip.night.night_from_config import night_from_config
 
 pytestmark = [pytest.mark.dags, pytest.mark.filterwarnings("default")]
 
@@ -21,7 +20,7 @@ CHECKOUT = Path(__file__).parents[2]
 
 
 def test_tasks_are_the_stages_in_order_each_with_its_gate_behind_it(nightly: Any) -> None:
-    from starskip.stages.gate_verdicts import STAGES
+    from starskip.run.gate_verdicts import STAGES
 
     (root,) = nightly.roots
     found = []
@@ -93,24 +92,13 @@ def test_without_params_everything_is_as_configured(nightly: Any) -> None:
     assert checked(nightly) == dict.fromkeys(nightly.params)
 
 
-def test_params_are_titled_and_described_and_those_of_settings_exist(nightly: Any) -> None:
-    from starskip.orchestration.night_params import SETTING_PARAMS
-
-    assert list(nightly.params) == ["run_date", "tables", *SETTING_PARAMS]
-    assert set(SETTING_PARAMS) <= set(Settings.__dataclass_fields__)
-    for name in nightly.params:
-        param = nightly.params.get_param(name)
-        assert param.schema["title"]
-        assert param.description
-
-
 @pytest.mark.parametrize(
     "given",
     [
         {"run_date": "2026-11-20"},
         {"tables": ["lineitem", "airline-Stats_2", "db.orders"]},
-        {"strategy": "parser", "max_indexes": 64, "min_gain_ratio": 0},
-        {"max_rejected_ratio": 1, "max_unparsed_ratio": 0.25, "max_damaged_ratio": 0.0},
+        {"scoring.strategy": "parser", "advice.max_indexes": 1000, "advice.min_gain_ratio": 0},
+        {"gates.max_rejected_ratio": 1, "gates.max_unparsed_ratio": 0.25, "gates.max_damaged_ratio": 0.0},
     ],
 )
 def test_params_that_make_sense_are_taken(nightly: Any, given: dict[str, Any]) -> None:
@@ -128,13 +116,13 @@ def test_params_that_make_sense_are_taken(nightly: Any, given: dict[str, Any]) -
         {"tables": ["../climbs"]},
         {"tables": ["x; rm -rf ."]},
         {"tables": ["x" * 201]},
-        {"strategy": "guess"},
-        {"max_indexes": 0},
-        {"max_indexes": 65},
-        {"max_indexes": 2.5},
-        {"min_gain_ratio": -0.1},
-        {"max_damaged_ratio": 1.1},
-        {"latency_r2_threshold": "high"},
+        {"scoring.strategy": "guess"},
+        {"advice.max_indexes": 0},
+        {"building.verified_instances": 1001},
+        {"advice.max_indexes": 2.5},
+        {"advice.min_gain_ratio": -0.1},
+        {"gates.max_damaged_ratio": 1.1},
+        {"latency.r2_threshold": "high"},
     ],
 )
 def test_params_that_make_no_sense_are_refused_before_anything_starts(
@@ -159,23 +147,26 @@ def test_jobs_get_their_arguments_as_a_list_each_value_joined_to_its_option(nigh
 def test_a_backfill_builds_nothing_whatever_its_params_say(nightly: Any) -> None:
     from starskip.orchestration.night_request import night_request
 
-    context = context_of(nightly, build_indexes=True)
-    assert night_request(context, CHECKOUT).job_environment() == {"STARSKIP_BUILD_INDEXES": "True"}
+    context = context_of(nightly, **{"building.build_indexes": True})
+    assert night_request(context, CHECKOUT).job_environment() == {"STARSKIP_BUILDING__BUILD_INDEXES": "True"}
     context["dag_run"].run_type = "backfill"
     request = night_request(context, CHECKOUT)
-    assert request.job_environment() == {"STARSKIP_BUILD_INDEXES": "false"}
-    assert not request.night(datetime(2026, 11, 21, tzinfo=UTC)).settings.build_indexes
+    assert request.job_environment() == {"STARSKIP_BUILDING__BUILD_INDEXES": "false"}
+    assert not request.night(datetime(2026, 11, 21, tzinfo=UTC)).settings.building.build_indexes
 
 
 def test_settings_travel_where_only_the_job_reads_them(nightly: Any) -> None:
     query = "SELECT * FROM patients WHERE name = 'Miller'"
-    request = requested(nightly, query_weights={query: 10}, min_gain_ratio=0, strategy="parser")
+    request = requested(
+        nightly,
+        **{"workload.query_weights": {query: 10}, "advice.min_gain_ratio": 0, "scoring.strategy": "parser"},
+    )
     assert not any("Miller" in argument for argument in request.job_arguments())
     environment = request.job_environment()
     assert environment == {
-        "STARSKIP_QUERY_WEIGHTS": json.dumps({query: 10}),
-        "STARSKIP_MIN_GAIN_RATIO": "0",
-        "STARSKIP_STRATEGY": "parser",
+        "STARSKIP_WORKLOAD__QUERY_WEIGHTS": json.dumps({query: 10}),
+        "STARSKIP_ADVICE__MIN_GAIN_RATIO": "0",
+        "STARSKIP_SCORING__STRATEGY": "parser",
     }
 
 
@@ -188,8 +179,8 @@ def test_a_job_is_submitted_with_its_settings_in_its_environment(
     monkeypatch.setattr(SparkSubmitOperator, "execute", lambda self, _: submitted.update(vars(self)))
     job = copy.copy(nightly.task_dict["score_votes"])
     job.__dict__["_hook"] = None
-    job.execute(context_of(nightly, max_indexes=3))
-    assert submitted["env_vars"] == {"STARSKIP_MAX_INDEXES": "3"}
+    job.execute(context_of(nightly, **{"advice.max_indexes": 3}))
+    assert submitted["env_vars"] == {"STARSKIP_ADVICE__MAX_INDEXES": "3"}
     assert "--run-date=2026-11-20" in submitted["application_args"]
     assert not any(argument.startswith("--set") for argument in submitted["application_args"])
 
@@ -235,10 +226,14 @@ def test_who_only_asks_what_a_run_is_about_gets_no_keys(
 
 
 def test_jobs_and_gates_are_about_the_same_night(nightly: Any, tmp_path: Path) -> None:
+    from starskip.night.write_report import write_report
     from starskip.spark.stage_job import _night_arguments, _parser
-    from starskip.stages.write_report import write_report
 
-    request = requested(nightly, tables=["lineitem"], max_indexes=3, query_weights={"lineitem": 2})
+    request = requested(
+        nightly,
+        tables=["lineitem"],
+        **{"advice.max_indexes": 3, "workload.query_weights": {"lineitem": 2}},
+    )
     parsed = _night_arguments(_parser(write_report).parse_args(request.job_arguments()))
     night = request.night(datetime(2026, 11, 21, tzinfo=UTC))
     settings = night_from_config(request.config, parsed, request.job_environment()).settings
@@ -246,7 +241,7 @@ def test_jobs_and_gates_are_about_the_same_night(nightly: Any, tmp_path: Path) -
     assert parsed.run_id == night.run_id
     assert frozenset(parsed.tables) == night.tables
     assert settings == night.settings
-    assert settings.max_indexes == 3
+    assert settings.advice.max_indexes == 3
 
 
 def test_the_configuration_comes_from_the_environment_then_the_variable_then_the_sample(

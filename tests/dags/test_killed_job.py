@@ -49,7 +49,9 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     program.parent.mkdir()
     program.write_text(JAVA.format(python=sys.executable, job=job))
     program.chmod(0o755)
-    (tmp_path / "night.yaml").write_text("artefacts: a\nlog_paths: [l]\nsegments_root: s\n")
+    (tmp_path / "night.yaml").write_text(
+        "store: {artefacts: a}\nsources: {log_paths: [l], segments_root: s}\n"
+    )
     connection = {"conn_type": "spark", "host": "local[2]", "extra": {"spark-binary": "spark3-submit"}}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(connection))
     monkeypatch.setenv("STARSKIP_CONFIG", str(tmp_path / "night.yaml"))
@@ -127,7 +129,7 @@ def test_a_job_ends_itself_when_the_task_that_submitted_it_is_gone(tmp_path: Pat
     job = textwrap.dedent(
         f"""
         import os, time
-        from starskip.stages.submitting_process import end_with_submitter
+        from starskip.night.submitting_process import end_with_submitter
         end_with_submitter(os.environ)
         open({str(tmp_path / "began")!r}, "w").close()
         time.sleep(600)

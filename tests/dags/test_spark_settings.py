@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from job_context import context_of
 from starskip.errors import ConfigError
-from starskip.stages.night_from_config import NightArguments, night_from_config, spark_settings
+from starskip.night.night_from_config import NightArguments, night_from_config, spark_settings
 
 pytestmark = [pytest.mark.dags, pytest.mark.filterwarnings("default")]
 
@@ -60,7 +60,7 @@ def submit(nightly: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sub
 
     def run(extra: Mapping[str, Any], config: str = "") -> Submitted:
         path = tmp_path / "night.yaml"
-        path.write_text(f"artefacts: a\nlog_paths: [l]\nsegments_root: s\n{config}")
+        path.write_text(f"store: {{artefacts: a}}\nsources: {{log_paths: [l], segments_root: s}}\n{config}")
         connection = {
             "conn_type": "spark",
             "host": "local[2]",
@@ -89,7 +89,7 @@ def test_memory_and_result_size_are_sparks_own_where_nobody_says_them(submit: Su
 def test_the_night_s_configuration_wins_over_the_connection_and_that_over_our_default(submit: Submit) -> None:
     extra = {"spark.driver.memory": "2g", "spark.driver.maxResultSize": "2g", "spark.ui.enabled": True}
     config = (
-        "spark_conf: {spark.driver.memory: 5g, spark.sql.shuffle.partitions: 7, spark.speculation: true}\n"
+        "spark: {conf: {spark.driver.memory: 5g, spark.sql.shuffle.partitions: 7, spark.speculation: true}}\n"
     )
     found = submit(extra, config)
     wanted = {
@@ -109,9 +109,10 @@ def test_secrets_stay_off_the_command_line_and_out_of_the_log(
 ) -> None:
     extra = {"spark.hadoop.fs.s3a.secret.key": "hush one: \\ #", "spark.driver.memory": "2g"}
     config = (
-        "spark_conf:\n  spark.hadoop.fs.s3a.access.key: hush two\n  spark.ssl.keyPassword: hush three\n"
-        "  spark.driver.extraJavaOptions: -Dhttp.proxyPassword=hush4\n"
-        "  spark.jars.repositories: https://me:hush5@repository\n"
+        "spark:\n  conf:\n"
+        "    spark.hadoop.fs.s3a.access.key: hush two\n    spark.ssl.keyPassword: hush three\n"
+        "    spark.driver.extraJavaOptions: -Dhttp.proxyPassword=hush4\n"
+        "    spark.jars.repositories: https://me:hush5@repository\n"
     )
     found = submit(extra, config)
     said = capfd.readouterr()
@@ -141,7 +142,8 @@ def test_a_night_without_a_log_submits_no_job(
 
     sample = CHECKOUT / "include" / "sample"
     (tmp_path / "night.yaml").write_text(
-        f"artefacts: a\nsegments_root: {sample}/segments\nlog_paths: {sample}/logs/broker-2026-11-18.log.gz\n"
+        "store: {artefacts: a}\n"
+        f"sources: {{segments_root: {sample}/segments, log_paths: {sample}/logs/broker-2026-11-18.log.gz}}\n"
     )
     monkeypatch.setenv("STARSKIP_CONFIG", str(tmp_path / "night.yaml"))
     monkeypatch.setattr(SparkSubmitOperator, "execute", lambda *_: pytest.fail("a job was submitted"))
@@ -154,21 +156,23 @@ def test_a_night_without_a_log_submits_no_job(
     [
         ("{driver.memory: 4g}", "'driver.memory' is no setting of Spark"),
         ("{spark.driver.memory: [hush]}", "spark.driver.memory takes a text"),
-        ("{spark.master: yarn}", "spark.master is told by the Airflow connection"),
+        ("{spark.master: yarn}", "spark.master is given by the Airflow connection"),
         ("{1: 2}", "1 is no setting of Spark"),
-        ("hush", "spark_conf must map names to values"),
+        ("hush", "spark.conf must map names to values"),
         ("{'spark.x y': hush}", "is no setting of Spark"),
     ],
 )
 def test_a_setting_that_is_none_is_refused_without_its_value(tmp_path: Path, conf: str, said: str) -> None:
     path = tmp_path / "night.yaml"
-    path.write_text(f"artefacts: a\nlog_paths: [l]\nsegments_root: s\nspark_conf: {conf}\n")
+    path.write_text(
+        f"store: {{artefacts: a}}\nsources: {{log_paths: [l], segments_root: s}}\nspark: {{conf: {conf}}}\n"
+    )
     at = datetime(2026, 11, 21, tzinfo=UTC)
     for read in (
         lambda: spark_settings(path),
         lambda: night_from_config(path, NightArguments(at.date(), "test", at), {}),
     ):
-        with pytest.raises(ConfigError, match=r"night\.yaml: spark_conf") as raised:
+        with pytest.raises(ConfigError, match=r"night\.yaml: spark\.conf") as raised:
             read()
         assert said in str(raised.value)
         assert "hush" not in str(raised.value)

@@ -6,72 +6,54 @@ and validate them before they create a run.
 
 from __future__ import annotations
 
-from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from starskip.settings import Settings, with_overrides
+from starskip.indexes.family_settings import family_defaults
+from starskip.settings.overrides import with_overrides
 
 pytestmark = [pytest.mark.dags, pytest.mark.filterwarnings("default")]
 
 CHECKOUT = Path(__file__).parents[2]
 
-OF_EVERY_RUN = {
-    "min_drop_queries",
-    "max_drop_unparsed_ratio",
-    "model_error_ratio",
-    "post_filter_entry_weight",
-    "instances_per_shape",
-    "max_shapes_per_table",
-    "window_rows_per_table",
-    "max_sampled_segments",
-    "sampled_files",
-    "max_simulations_per_table",
-    "log_split_bytes",
-    "log_time_zone",
-    "read_neighbouring_logs",
-    "retention_nights",
-    "vacuum_grace_hours",
-}
-"""Settings that belong into the configuration: how exact the model is, what the log is, what is kept."""
-
 TAKEN: dict[str, list[Any]] = {
     "run_date": ["2026-11-20"],
     "tables": [None, [], ["lineitem", "airline-Stats_2", "db.orders"], ["lineitem", ""]],
-    "strategy": ["leapfrog", "estimation", "parser", "frequency"],
-    "selectivity_threshold": [1, 2.5],
-    "entries_scanned_threshold": [0, 1_000_000],
-    "num_queries_threshold": [0, 50],
-    "untracked_inverted_index": [{"lineitem": ["l_orderkey"]}, {}],
-    "query_weights": [{"lineitem": 2, "SELECT count(*) FROM lineitem WHERE l_tax = 1": 0}, {}],
-    "pinot_version": ["0.11", "1.2.0", "1.5.0-SNAPSHOT"],
-    "index_kinds": [["inverted"], ["inverted", "range", "sorted"], []],
-    "max_indexes": [1, 64],
-    "min_gain_ratio": [0, 0.05, 1],
-    "index_budget_bytes": [1, 50_000_000],
-    "desirable_entries_scanned_in_filter": [1, 10_000],
-    "desirable_query_ratio": [0.5],
-    "look_back_nights": [1, 14],
-    "look_back_decay_ratio": [0, 1],
-    "switch_gain_ratio": [0, 0.02],
-    "max_drop_loss_ratio": [0, 0.01],
-    "max_star_trees": [1, 6],
-    "max_tree_size_ratio": [0.5, 1],
-    "tree_gain_size_ratio": [0, 0.05],
-    "max_skipping_size_ratio": [0.05, 1],
-    "build_indexes": [True, False],
-    "verified_instances": [1, 64],
-    "exclusive_vote_ratio": [0.8],
-    "sufficient_column_scans": [1, 0.5, 0],
-    "incremental_column_scans": [0.05, 2],
-    "latency_r2_threshold": [0.7],
-    "max_rejected_ratio": [0, 1],
-    "max_unparsed_ratio": [0.25],
-    "max_damaged_ratio": [0.0],
-    "show_literals": [True, False],
+    "scoring.strategy": ["leapfrog", "estimation", "parser", "frequency"],
+    "scoring.selectivity_threshold": [1, 2.5],
+    "workload.entries_scanned_threshold": [0, 1_000_000],
+    "workload.num_queries_threshold": [0, 50],
+    "scoring.untracked_inverted_index": [{"lineitem": ["l_orderkey"]}, {}],
+    "workload.query_weights": [{"lineitem": 2, "SELECT count(*) FROM lineitem WHERE l_tax = 1": 0}, {}],
+    "scoring.pinot_version": ["0.11", "1.2.0", "1.5.0-SNAPSHOT"],
+    "advice.index_kinds": [["inverted"], ["inverted", "range", "star_tree"], []],
+    "advice.max_indexes": [1, 64],
+    "advice.min_gain_ratio": [0, 0.05, 1],
+    "advice.choice_time_s": [0.1, 20, 600],
+    "advice.index_budget_bytes": [1, 50_000_000],
+    "advice.desirable_entries_scanned_in_filter": [1, 10_000],
+    "advice.desirable_query_ratio": [0.5],
+    "workload.look_back_nights": [1, 14],
+    "workload.look_back_decay_ratio": [0, 1],
+    "advice.switch_gain_ratio": [0, 0.02],
+    "advice.max_drop_loss_ratio": [0, 0.01],
+    "star_tree.max_star_trees": [1, 6],
+    "star_tree.max_tree_size_ratio": [0.5, 1],
+    "star_tree.tree_gain_size_ratio": [0, 0.05],
+    "skipping.max_skipping_size_ratio": [0.05, 1],
+    "building.build_indexes": [True, False],
+    "building.verified_instances": [1, 64],
+    "scoring.exclusive_vote_ratio": [0.8],
+    "scoring.sufficient_column_scans": [1, 0.5, 0],
+    "scoring.incremental_column_scans": [0.05, 2],
+    "latency.r2_threshold": [0.7],
+    "gates.max_rejected_ratio": [0, 1],
+    "gates.max_unparsed_ratio": [0.25],
+    "gates.max_damaged_ratio": [0.0],
+    "reports.show_literals": [True, False],
 }
 
 REFUSED: dict[str, list[Any]] = {
@@ -85,37 +67,42 @@ REFUSED: dict[str, list[Any]] = {
         ["x" * 201],
         [1],
     ],
-    "strategy": ["guess", ""],
-    "selectivity_threshold": [-1, "all"],
-    "entries_scanned_threshold": [-1, 0.5],
-    "num_queries_threshold": [-1],
-    "untracked_inverted_index": ['{"lineitem": ["l_orderkey"]}', {"lineitem": "l_orderkey"}, {"a": [1]}],
-    "query_weights": [2, {"lineitem": "twice"}, {"lineitem": -1}, ["lineitem"]],
-    "pinot_version": ["latest", "1", "0.11; drop"],
-    "index_kinds": [["bitmap"], "inverted", ["inverted", "inverted"]],
-    "max_indexes": [0, 65, 2.5, "8"],
-    "min_gain_ratio": [-0.1, 1.1],
-    "index_budget_bytes": [0, "50 MB"],
-    "desirable_entries_scanned_in_filter": [0],
-    "desirable_query_ratio": [2],
-    "look_back_nights": [0, 401],
-    "look_back_decay_ratio": [-0.5, 1.5],
-    "switch_gain_ratio": [2],
-    "max_drop_loss_ratio": ["little"],
-    "max_star_trees": [0, 7],
-    "max_tree_size_ratio": [2],
-    "tree_gain_size_ratio": [-1],
-    "max_skipping_size_ratio": [-0.1, 2],
-    "build_indexes": ["perhaps", 1],
-    "verified_instances": [0, 65],
-    "exclusive_vote_ratio": [80],
-    "sufficient_column_scans": [-1],
-    "incremental_column_scans": ["few"],
-    "latency_r2_threshold": ["high"],
-    "max_rejected_ratio": [5],
-    "max_unparsed_ratio": [-1],
-    "max_damaged_ratio": [1.1],
-    "show_literals": ["yes", 2],
+    "scoring.strategy": ["guess", ""],
+    "scoring.selectivity_threshold": [-1, "all"],
+    "workload.entries_scanned_threshold": [-1, 0.5],
+    "workload.num_queries_threshold": [-1],
+    "scoring.untracked_inverted_index": [
+        '{"lineitem": ["l_orderkey"]}',
+        {"lineitem": "l_orderkey"},
+        {"a": [1]},
+    ],
+    "workload.query_weights": [2, {"lineitem": "twice"}, {"lineitem": -1}, ["lineitem"]],
+    "scoring.pinot_version": ["latest", "1", "0.11; drop"],
+    "advice.index_kinds": [["bitmap"], "inverted", ["inverted", "inverted"]],
+    "advice.max_indexes": [0, -8, 2.5, "8"],
+    "advice.min_gain_ratio": [-0.1, 1.1],
+    "advice.choice_time_s": [0, "soon"],
+    "advice.index_budget_bytes": [0, "50 MB"],
+    "advice.desirable_entries_scanned_in_filter": [0],
+    "advice.desirable_query_ratio": [2],
+    "workload.look_back_nights": [0, 3_651],
+    "workload.look_back_decay_ratio": [-0.5, 1.5],
+    "advice.switch_gain_ratio": [2],
+    "advice.max_drop_loss_ratio": ["little"],
+    "star_tree.max_star_trees": [0, 7],
+    "star_tree.max_tree_size_ratio": [2],
+    "star_tree.tree_gain_size_ratio": [-1],
+    "skipping.max_skipping_size_ratio": [-0.1, 2],
+    "building.build_indexes": ["perhaps", 1],
+    "building.verified_instances": [0, 1_001],
+    "scoring.exclusive_vote_ratio": [80],
+    "scoring.sufficient_column_scans": [-1],
+    "scoring.incremental_column_scans": ["few"],
+    "latency.r2_threshold": ["high"],
+    "gates.max_rejected_ratio": [5],
+    "gates.max_unparsed_ratio": [-1],
+    "gates.max_damaged_ratio": [1.1],
+    "reports.show_literals": ["yes", 2],
 }
 
 
@@ -127,12 +114,61 @@ def served(nightly: Any) -> Any:
     return DagSerialization.from_dict(DagSerialization.to_dict(nightly))
 
 
-def test_every_setting_is_in_the_form_or_belongs_to_every_run(served: Any) -> None:
-    settings = {item.name for item in fields(Settings)}
-    in_form = set(served.params) - {"run_date", "tables"}
-    assert in_form | OF_EVERY_RUN == settings, "a new setting: put it into night_params or into OF_EVERY_RUN"
-    assert not in_form & OF_EVERY_RUN
+def test_the_form_has_the_settings_that_have_a_title(served: Any) -> None:
+    titled = [each.place for each, _ in family_defaults().items() if each.facts.title]
+    assert list(served.params) == ["run_date", "tables", *titled]
     assert set(TAKEN) == set(REFUSED) == set(served.params)
+
+
+def test_settings_of_every_run_are_refused_by_name(served: Any) -> None:
+    from starskip.errors import ConfigError
+
+    # How exact the model is, what the log is, what is kept: that belongs into the configuration.
+    for name in ("log.time_zone", "scoring.window_rows_per_table", "retention.nights", "retention_nights"):
+        params = served.params.deep_merge({name: 3}).validate()
+        with pytest.raises(ConfigError, match=f"param '{name}' is not known: use run_date, tables, or"):
+            requested(params, {name: 3})
+
+
+def test_no_field_corrects_a_number_in_silence(served: Any) -> None:
+    """Airflow's page puts the nearest of these two in place of a number that is beyond."""
+    for name in served.params:
+        assert not {"minimum", "maximum"} & served.params.get_param(name).schema.keys()
+
+
+def test_the_tables_to_choose_from_are_those_of_the_configuration(served: Any, tmp_path: Path) -> None:
+    from starskip.night.config_document import config_document
+    from starskip.orchestration.configured_form import known_tables
+
+    assert served.params.get_param("tables").schema["examples"] == ["airlineStats", "lineitem"]
+    config = tmp_path / "night.yaml"
+    (tmp_path / "segments" / "orders").mkdir(parents=True)
+    (tmp_path / "segments" / "no table's name").mkdir()
+    found = {
+        "sources: {segments_root: segments, lake_tables: {events: {path: e}}}": ["events", "orders"],
+        "sources: {lake_tables: {events: {path: e}}}": ["events"],
+        "sources: {segments_root: segments}\ntables: [nation, customer]": ["customer", "nation"],
+        "sources: {segments_root: 's3://night/segments', lake_tables: {events: {path: e}}}": [],
+        "sources: {segments_root: nowhere}": [],
+        "segments_root: segments": ["orders"],
+    }
+    for text, tables in found.items():
+        config.write_text(text + "\n")
+        assert known_tables(config_document(str(config))) == tables
+
+
+@pytest.mark.parametrize("text", ["[", "tables: 3", "no_such_key: 1", None])
+def test_a_configuration_that_cannot_be_read_leaves_a_form_to_type_tables_in(
+    served: Any, text: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from starskip.orchestration.configured_form import configured_form
+
+    monkeypatch.setenv("STARSKIP_CONFIG", str(tmp_path / "night.yaml"))
+    if text is not None:
+        (tmp_path / "night.yaml").write_text(text)
+    form = configured_form(CHECKOUT)
+    assert list(form) == list(served.params)
+    assert "examples" not in form["tables"].schema
 
 
 @pytest.mark.parametrize("name", TAKEN)
@@ -156,10 +192,14 @@ def test_what_makes_sense_is_taken_by_airflow_and_by_the_stages(served: Any, nam
     night = request.night(datetime(2026, 11, 21, tzinfo=UTC))
     assert night.date_text == "2026-11-20"
     if name in request.settings:
-        asked = with_overrides(Settings(), request.settings, origin="form")
-        assert asked == with_overrides(Settings(), {name: of_setting(value)}, origin="test")
+        asked = laid_over(request.settings)
+        assert asked == laid_over({name: of_setting(value)})
     elif name not in ("run_date", "tables"):
         assert value in ([], {})
+
+
+def laid_over(values: Any) -> Any:
+    return with_overrides(family_defaults(), values, origin="form", warn=pytest.fail)
 
 
 def of_setting(value: Any) -> Any:
@@ -204,7 +244,7 @@ def test_one_night_for_all_days_of_a_backfill_is_refused(served: Any) -> None:
 def test_an_object_that_is_too_long_for_a_command_line_is_refused_by_name(served: Any) -> None:
     from starskip.errors import ConfigError
 
-    asked = {"query_weights": {"x" * 99_000: 1, "y" * 2_000: 2}}
+    asked = {"workload.query_weights": {"x" * 99_000: 1, "y" * 2_000: 2}}
     params = served.params.deep_merge(asked).validate()
     with pytest.raises(ConfigError, match=r"query_weights has 101,0.. characters of at most 100,000"):
         requested(params, asked)
@@ -223,8 +263,26 @@ def test_a_misspelt_param_is_refused_by_the_first_task_since_airflow_would_take_
 
     params = served.params.deep_merge({"tabels": ["lineitem"]}).validate()
     assert params["tables"] is None
-    with pytest.raises(ConfigError, match="param 'tabels' is not known: use run_date, tables, entries_"):
+    with pytest.raises(ConfigError, match="param 'tabels' is not known: use run_date, tables, or a"):
         requested(params, {"tabels": ["lineitem"]})
+
+
+def test_a_setting_by_its_former_name_is_read_with_a_warning(served: Any) -> None:
+    asked = {"max_indexes": 3, "latency_r2_threshold": 0.5, "gates.max_damaged_ratio": 0}
+    request = requested(served.params.deep_merge(asked).validate(), asked)
+    assert request.settings == {
+        "advice.max_indexes": "3",
+        "latency.r2_threshold": "0.5",
+        "gates.max_damaged_ratio": "0",
+    }
+    assert [warning.split(";")[0] for warning in request.warnings] == [
+        "param max_indexes is now advice.max_indexes",
+        "param latency_r2_threshold is now latency.r2_threshold",
+    ]
+    asked = {"max_indexes": 3, "advice.max_indexes": 4}
+    assert requested(served.params.deep_merge(asked).validate(), asked).settings == {
+        "advice.max_indexes": "4"
+    }
 
 
 def test_a_run_by_the_api_without_a_logical_date_is_about_the_day_before(served: Any) -> None:

@@ -21,11 +21,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from local_submit import local_submit
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.manifest import Part
-from starskip.artefacts.schemas import RECOMMENDATIONS
-from starskip.artefacts.storage_for import storage_for
-from starskip.stages.gate_verdicts import STAGES
+from starskip.run.gate_verdicts import STAGES
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.manifest import Part
+from starskip.storage.schemas import RECOMMENDATIONS
+from starskip.storage.storage_for import storage_for
 
 pytestmark = [pytest.mark.dags, pytest.mark.spark, pytest.mark.quality]
 
@@ -95,13 +95,15 @@ def house(sample_lake: Path, sample_casts: dict[str, str], tmp_path_factory: pyt
     folder = tmp_path_factory.mktemp("house")
     shutil.copytree(CHECKOUT / "include" / "sample", folder / "sample")
     (folder / "night.yaml").write_text(
-        "artefacts: artefacts\nlog_paths: [sample/logs]\nsegments_root: sample/segments\n"
-        "table_configs: [sample/config/airlineStats_table.json, sample/config/lineitem_table.json]\n"
-        "settings: {min_gain_ratio: 0.05, verified_instances: 1}\n"
-        "spark_event_logs: [sample/spark_events]\nskipping_metadata_root: skipping\n"
-        "spark_conf: {spark.driver.memory: 1g, spark.driver.maxResultSize: 16m}\n"
-        f"lake_tables: {{lineitem: {{path: '{sample_lake}', casts: {sample_casts}, "
+        "store: {artefacts: artefacts}\n"
+        "sources:\n  log_paths: [sample/logs]\n  segments_root: sample/segments\n"
+        "  table_configs: [sample/config/airlineStats_table.json, sample/config/lineitem_table.json]\n"
+        "  spark_event_logs: [sample/spark_events]\n"
+        f"  lake_tables: {{lineitem: {{path: '{sample_lake}', casts: {sample_casts}, "
         "logged_as: 'file:/lake/lineitem'}}\n"
+        "skipping: {metadata_root: skipping}\n"
+        "spark: {conf: {spark.driver.memory: 1g, spark.driver.maxResultSize: 16m}}\n"
+        "settings: {advice: {min_gain_ratio: 0.05}, building: {verified_instances: 1}}\n"
     )
     return House(folder)
 
@@ -114,7 +116,7 @@ def before() -> datetime:
 @pytest.fixture(scope="module")
 def first(house: House, before: datetime) -> subprocess.CompletedProcess[str]:
     """A night over the whole sample, beside another night that has been published before."""
-    aside = house.store.write_aside("recommendations", OTHER_NIGHT)
+    aside = house.store.staged_write("recommendations", OTHER_NIGHT)
     row = {
         "table": "lineitem",
         "verdict": "chosen",
@@ -279,7 +281,7 @@ def test_an_unknown_table_fails_at_once_with_the_names_of_those_there_are(
 
 
 def test_a_param_that_makes_no_sense_is_refused_in_one_line(house: House, second: object) -> None:
-    ran = house.run("--set", "max_indexes=0")
+    ran = house.run("--set", "advice.max_indexes=0")
     assert ran.returncode == 1
-    assert ran.stderr.startswith("Error: Invalid input for param max_indexes: 0 is less than the minimum")
+    assert ran.stderr.startswith("Error: Invalid input for param advice.max_indexes: 0 is less than the ")
     assert "starskip |" not in ran.stdout

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 import pytest
-from starskip.artefacts.schemas import QUANTILES
 from starskip.latency.latency_report import LatencyReport, latency_reports
 from starskip.latency.pooled_bins import pool_latencies
 from starskip.latency.quantiles import merge_sketches, read_sketches, sketch_queries
+from starskip.storage.schemas import QUANTILES
 
 Queries = Callable[..., pa.RecordBatch]
 

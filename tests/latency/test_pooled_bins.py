@@ -6,8 +6,8 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
-from starskip.artefacts.schemas import LATENCY_BINS
 from starskip.latency.pooled_bins import merge_bins, pool_latencies
+from starskip.storage.schemas import LATENCY_BINS
 
 Queries = Callable[..., pa.RecordBatch]
 

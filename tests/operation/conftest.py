@@ -26,8 +26,8 @@ from typing import Any
 import pytest
 import yaml
 from free_ports import free_ports
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.storage_for import storage_for
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.storage_for import storage_for
 
 CHECKOUT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -267,11 +267,13 @@ class House:
 
 
 _SMALL = {
-    "window_rows_per_table": 2_048,
-    "max_simulations_per_table": 300,
-    "max_sampled_segments": 2,
+    "scoring": {
+        "window_rows_per_table": 2_048,
+        "max_simulations_per_table": 300,
+        "max_sampled_segments": 2,
+    },
     # Two nights run at once, and which of them sees the other's votes is chance.
-    "look_back_nights": 1,
+    "workload": {"look_back_nights": 1},
 }
 
 
@@ -283,9 +285,13 @@ def make_house(folder: Path, log_paths: Sequence[str] = ("logs",)) -> House:
         for path in sorted((sample / "segments" / table).iterdir())[:count]:
             shutil.copy2(path, folder / "segments" / table / path.name)
     shutil.copytree(sample / "logs", folder / "logs")
-    document = {"artefacts": "artefacts", "log_paths": list(log_paths), "segments_root": "segments"}
+    document = {
+        "store": {"artefacts": "artefacts"},
+        "sources": {"log_paths": list(log_paths), "segments_root": "segments"},
+        "settings": _SMALL,
+    }
     house = House(folder)
-    house.config.write_text(json.dumps({**document, "settings": _SMALL}))
+    house.config.write_text(json.dumps(document))
     return house
 
 

@@ -22,8 +22,8 @@ import yaml
 import zstandard
 from free_ports import free_ports
 from local_submit import local_submit
-from starskip.stages.gate_verdicts import STAGES
-from starskip.stages.night_runs import NIGHT_RUNS
+from starskip.run.gate_verdicts import STAGES
+from starskip.run.night_runs import NIGHT_RUNS
 
 pytestmark = [
     pytest.mark.dags,
@@ -83,7 +83,9 @@ def seen(
     folder = tmp_path_factory.mktemp("backfill")
     house = operation.make_house(folder / "house")
     lake_tables = {"lineitem": {"path": str(sample_lake), "casts": sample_casts}}
-    house.config.write_text(json.dumps({**json.loads(house.config.read_text()), "lake_tables": lake_tables}))
+    document = json.loads(house.config.read_text())
+    document["sources"]["lake_tables"] = lake_tables
+    house.config.write_text(json.dumps(document))
     log = house.logs / f"broker-{BROKEN}.log.gz"
     log.rename(folder / log.name)
     events, home, programs = folder / "events", folder / "airflow", folder / "bin"
@@ -140,7 +142,9 @@ def seen(
         operation.wait_until(is_repeated, 300, "a second backfill")
         runs_path = "/dags/index_advisor_nightly/dagRuns"
         asked = {"run_date": ON_CLUSTER, "tables": ["lineitem"]}
-        refused = airflow.call("POST", runs_path, {"logical_date": None, "conf": {**asked, "max_indexes": 0}})
+        refused = airflow.call(
+            "POST", runs_path, {"logical_date": None, "conf": {**asked, "advice.max_indexes": 0}}
+        )
         status, answer = airflow.call("POST", runs_path, {"logical_date": None, "conf": asked})
         assert status == 200, answer
         again = "the failed days again, and one table's run"
@@ -293,7 +297,9 @@ def without_lineitem(parts: Any) -> dict[str, Any]:
 def test_a_bad_value_is_refused_by_the_api_and_no_run_is_made(seen: Seen) -> None:
     status, answer = seen.refused
     assert status == 400
-    assert answer["detail"].startswith("Invalid input for param max_indexes: 0 is less than the minimum of 1")
+    assert answer["detail"].startswith(
+        "Invalid input for param advice.max_indexes: 0 is less than the minimum of 1"
+    )
     assert len(seen.runs) == 4
 
 

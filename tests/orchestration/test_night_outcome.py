@@ -4,13 +4,13 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.manifest import Part
-from starskip.artefacts.storage_for import storage_for
 from starskip.orchestration.night_outcome import night_outcome
+from starskip.run.gate_verdicts import STAGES, GateCheck, GateVerdict, publish_verdicts
+from starskip.run.night import Night
 from starskip.settings import Settings
-from starskip.stages.gate_verdicts import STAGES, GateCheck, GateVerdict, publish_verdicts
-from starskip.stages.night import Night
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.manifest import Part
+from starskip.storage.storage_for import storage_for
 
 ALL = {name for stage in STAGES for name in (stage, f"check_{stage}")}
 

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from report_cases import lineitem
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.local_storage import LocalStorage
-from starskip.artefacts.manifest import Part
-from starskip.artefacts.storage_for import storage_for
 from starskip.errors import ConfigError
 from starskip.reports.report_files import report_files
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.local_storage import LocalStorage
+from starskip.storage.manifest import Part
+from starskip.storage.storage_for import storage_for
 from tiny_disk import run_on_tiny_disk
 
 pytestmark = pytest.mark.dags
@@ -33,7 +33,7 @@ def night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     """``make night`` with tasks that do nothing and end as told."""
     from starskip.orchestration import nightly_run
 
-    (tmp_path / "night.yaml").write_text("artefacts: artefacts\nsegments_root: .\n")
+    (tmp_path / "night.yaml").write_text("store: {artefacts: artefacts}\nsources: {segments_root: .}\n")
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "of the caller")
     monkeypatch.setenv("STARSKIP_CONFIG", str(tmp_path / "night.yaml"))
@@ -138,7 +138,7 @@ def test_copies_of_reports_are_readable_by_whom_one_says(
     night: Run, tmp_path: Path, said: list[str], mode: int
 ) -> None:
     store = ArtefactStore(storage_for(str(tmp_path / "artefacts")))
-    aside = store.write_aside("reports", NIGHT)
+    aside = store.staged_write("reports", NIGHT)
     document = report_files(lineitem())["report.json"]
     part = Part((aside.write_file("lineitem", "report.json", document),))
     at = datetime(2026, 11, 21, tzinfo=UTC)
@@ -173,9 +173,9 @@ def test_home_and_log_are_nobody_elses(night: Run, tmp_path: Path) -> None:
 
 
 def test_the_sample_keeps_its_artefacts_beside_the_copies_of_its_reports() -> None:
+    from starskip.night.night_from_config import NightArguments, night_from_config
     from starskip.orchestration.night_request import SAMPLE_CONFIG
     from starskip.orchestration.nightly_run import nightly_run
-    from starskip.stages.night_from_config import NightArguments, night_from_config
 
     at = datetime(2026, 11, 21, tzinfo=UTC)
     arguments = NightArguments(at.date(), "test", at)

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starskip.pinot.proposed_config import IndexChanges, proposed_config, with_index_changes
+from index_choice import edits
+from starskip.pinot.proposed_config import proposed_config, with_edits
 from starskip.pinot.table_config import TableConfig, read_table_configs
 
 TREE = {"dimensionsSplitOrder": ["a"], "functionColumnPairs": ["COUNT__*"]}
@@ -45,8 +46,8 @@ def read(document: Any, folder: Path, name: str = "config.json") -> TableConfig:
 def test_added_indexes_join_those_in_force_and_the_rest_stays(tmp_path: Path) -> None:
     config = read(CONFIG, tmp_path)
     before = copy.deepcopy(config)
-    changes = IndexChanges(add_inverted=["x", "c", "a", "x"], add_range=["y"], sorted_column="z")
-    proposed = with_index_changes(config, changes)
+    changes = edits(add_inverted=["x", "c", "a", "x"], add_range=["y"], sorted_column="z")
+    proposed = with_edits(config, changes)
     expected = copy.deepcopy(CONFIG)
     expected["tableIndexConfig"] |= {
         "invertedIndexColumns": ["a", "b", "x"],
@@ -59,21 +60,21 @@ def test_added_indexes_join_those_in_force_and_the_rest_stays(tmp_path: Path) ->
 
 def test_dropped_indexes_leave_both_places(tmp_path: Path) -> None:
     config = read(CONFIG, tmp_path)
-    proposed = with_index_changes(config, IndexChanges(drop_inverted=["a", "c", "d", "e"]))
+    proposed = with_edits(config, edits(drop_inverted=["a", "c", "d", "e"]))
     again = read(proposed, tmp_path)
     assert again.inverted_index_columns == ("b",)
     assert again.range_index_columns == config.range_index_columns
-    assert again.text_index_columns == config.text_index_columns
+    assert again.document["fieldConfigList"][0]["indexTypes"] == ["TEXT"]
 
 
 def test_an_index_that_is_switched_off_is_switched_on_where_it_is(tmp_path: Path) -> None:
-    proposed = with_index_changes(read(CONFIG, tmp_path), IndexChanges(add_inverted=["off"]))
+    proposed = with_edits(read(CONFIG, tmp_path), edits(add_inverted=["off"]))
     assert proposed["tableIndexConfig"] == CONFIG["tableIndexConfig"], "Pinot takes no index told twice"
     assert proposed["fieldConfigList"][3] == {"name": "off", "indexes": {"inverted": {}}}
 
 
 def test_star_trees_come_behind_those_in_force(tmp_path: Path) -> None:
-    proposed = with_index_changes(read(CONFIG, tmp_path), IndexChanges(add_star_trees=[NEW]))
+    proposed = with_edits(read(CONFIG, tmp_path), edits(add_star_trees=[NEW]))
     assert proposed["tableIndexConfig"]["starTreeIndexConfigs"] == [TREE, NEW]
 
 
@@ -90,16 +91,16 @@ def test_star_trees_come_behind_those_in_force(tmp_path: Path) -> None:
     ],
 )
 def test_a_star_tree_that_is_there_does_not_come_again(said_otherwise: Any, tmp_path: Path) -> None:
-    changes = IndexChanges(add_star_trees=[said_otherwise])
-    assert with_index_changes(read(CONFIG, tmp_path), changes) == CONFIG
+    changes = edits(add_star_trees=[said_otherwise])
+    assert with_edits(read(CONFIG, tmp_path), changes) == CONFIG
 
 
 @pytest.mark.parametrize("document", [{"tableName": "t"}, {"tableName": "t", "tableIndexConfig": None}])
 def test_a_first_index(document: dict[str, Any], tmp_path: Path) -> None:
     config = read(document, tmp_path)
-    proposed = with_index_changes(config, IndexChanges(add_inverted=["x"]))
+    proposed = with_edits(config, edits(add_inverted=["x"]))
     assert proposed == {"tableName": "t", "tableIndexConfig": {"invertedIndexColumns": ["x"]}}
-    assert with_index_changes(config, IndexChanges()) == document
+    assert with_edits(config, edits()) == document
 
 
 def test_a_hybrid_table_keeps_its_file(tmp_path: Path) -> None:
@@ -112,7 +113,7 @@ def test_a_hybrid_table_keeps_its_file(tmp_path: Path) -> None:
     }
     path = tmp_path / "t.json"
     path.write_text(json.dumps(document))
-    proposed = proposed_config([path], "t", IndexChanges(add_inverted=["x"], add_star_trees=[NEW]))
+    proposed = proposed_config([path], "t", edits(add_inverted=["x"], add_star_trees=[NEW]))
     assert list(proposed) == list(document)
     assert proposed["schema"] == document["schema"]
     assert proposed["offline"]["tableIndexConfig"]["invertedIndexColumns"] == ["a", "b", "x"]
@@ -128,11 +129,11 @@ def test_a_hybrid_table_of_two_files_has_both(tmp_path: Path) -> None:
     read(CONFIG, tmp_path, "offline.json")
     read({"tableName": "t_REALTIME"}, tmp_path, "realtime.json")
     paths = [tmp_path / "offline.json", tmp_path / "realtime.json"]
-    assert proposed_config(paths, "t", IndexChanges()) == {
+    assert proposed_config(paths, "t", edits()) == {
         "OFFLINE": CONFIG,
         "REALTIME": {"tableName": "t_REALTIME"},
     }
-    assert proposed_config(paths, "u", IndexChanges()) is None
+    assert proposed_config(paths, "u", edits()) is None
 
 
 JSON = st.recursive(
@@ -170,8 +171,8 @@ def test_what_was_in_force_and_is_not_dropped_stays(tmp_path_factory: Any, data:
     add, drop = data.draw(COLUMNS), data.draw(COLUMNS)
     drop = [name for name in drop if name not in add]
     trees = data.draw(st.lists(st.sampled_from([NEW, TREE]), max_size=2))
-    changes = IndexChanges(add_inverted=add, drop_inverted=drop, add_star_trees=trees)
-    proposed = with_index_changes(config, changes)
+    changes = edits(add_inverted=add, drop_inverted=drop, add_star_trees=trees)
+    proposed = with_edits(config, changes)
     again = read(proposed, folder, "again.json")
     assert set(again.inverted_index_columns) == (set(config.inverted_index_columns) - set(drop)) | set(add)
     assert again.range_index_columns == config.range_index_columns
@@ -183,4 +184,4 @@ def test_what_was_in_force_and_is_not_dropped_stays(tmp_path_factory: Any, data:
         k: v for k, v in document.items() if k not in unchanged
     }
     assert list(proposed["tableIndexConfig"]) == list(index_config)
-    assert with_index_changes(config, IndexChanges()) == document
+    assert with_edits(config, edits()) == document

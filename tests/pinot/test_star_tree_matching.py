@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from starskip.indexes.star_tree.query.pinot_aggregation import pinot_query
 from starskip.pinot.star_tree_filter import NotServed
 from starskip.pinot.star_tree_matching import (
     Aggregation,
@@ -14,7 +15,6 @@ from starskip.pinot.star_tree_matching import (
 )
 from starskip.pinot.star_tree_rules import star_tree_rules
 from starskip.sql.predicate import Leaf, Operator
-from starskip.star_tree.query.pinot_aggregation import pinot_query
 
 USED = ""
 NOT_ONE = "SELECT SUM(x) FROM t WHERE NOT a = 1"

@@ -64,12 +64,8 @@ def test_indexes_of_table_index_config_and_field_config_list(write: Write) -> No
     assert (config.table, config.table_type) == ("lineitem", "OFFLINE")
     assert config.inverted_index_columns == ("a", "b", "c", "d", "e")
     assert config.range_index_columns == ("r", "e")
-    assert config.bloom_filter_columns == ("p", "q", "e")
-    assert config.no_dictionary_columns == ("n", "o", "d", "f")
-    assert (config.json_index_columns, config.text_index_columns) == (("j",), ("c",))
-    assert (config.fst_index_columns, config.sorted_column) == (("e",), "s")
+    assert config.sorted_column == "s"
     assert config.star_tree_index_configs[0]["maxLeafRecords"] == 10
-    assert config.enable_default_star_tree
     assert config.document == CONFIG
 
 

@@ -12,22 +12,23 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from gate_checks import failed_checks, import_great_expectations, remove_check
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.manifest import Part
-from starskip.artefacts.storage_for import storage_for
+from settings_with import settings_with
+from starskip.execution.local_engine import LocalEngine
+from starskip.night.build_star_trees import build_star_trees
+from starskip.night.collect_segment_metadata import collect_segment_metadata
+from starskip.night.fit_latency_model import fit_latency_model
+from starskip.night.parse_query_logs import parse_query_logs
+from starskip.night.refresh_skipping_indexes import refresh_skipping_indexes
+from starskip.night.score_votes import score_votes
+from starskip.night.select_indexes import select_indexes
+from starskip.night.verify_indexes import verify_indexes
+from starskip.night.write_report import write_report
 from starskip.quality import check_stage as check_stage_module
+from starskip.run.night import Night
 from starskip.settings import Settings
-from starskip.stages.build_star_trees import build_star_trees
-from starskip.stages.collect_segment_metadata import collect_segment_metadata
-from starskip.stages.fit_latency_model import fit_latency_model
-from starskip.stages.local_engine import LocalEngine
-from starskip.stages.night import Night
-from starskip.stages.parse_query_logs import parse_query_logs
-from starskip.stages.refresh_skipping_indexes import refresh_skipping_indexes
-from starskip.stages.score_votes import score_votes
-from starskip.stages.select_indexes import select_indexes
-from starskip.stages.verify_indexes import verify_indexes
-from starskip.stages.write_report import write_report
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.manifest import Part
+from starskip.storage.storage_for import storage_for
 
 SAMPLE = Path(__file__).parents[2] / "include" / "sample"
 TABLE = "lineitem"
@@ -88,7 +89,7 @@ class Lab:
         return replace(sample_night(self.root, self.run_date, self.tables), **self.changes)
 
     def settings(self, **values: Any) -> None:
-        self.changes["settings"] = replace(Settings(), **values)
+        self.changes["settings"] = settings_with(**values)
 
     def rows(self, artefact: str, table: str = TABLE) -> Rows:
         return self.night.store.snapshot(artefact, self.night.date_text).read_table([table]).to_pylist()
@@ -108,7 +109,7 @@ class Lab:
         """Publish the part of one table again, with other rows, properties or files."""
         store, night = self.night.store, self.night.date_text
         old = store.snapshot(artefact, night).parts().get(table, Part(()))
-        kept, aside = old.files, store.write_aside(artefact, night)
+        kept, aside = old.files, store.staged_write(artefact, night)
         if rows is not None:
             kept = aside.write(table, pa.Table.from_pylist(rows, schema=store.schemas[artefact]))
         if files is not None:
@@ -158,7 +159,7 @@ def lab(good_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab
 
 @pytest.fixture
 def assert_all_covered() -> Callable[[str, Iterable[str]], None]:
-    """Return an assertion that a gate's expectations are all among the given ones."""
+    """Return an assertion that a gate's expectations are all in_set the given ones."""
 
     def check(stage: str, covered: Iterable[str]) -> None:
         asked = check_stage_module._GATES[stage].expectations(Settings())

@@ -6,16 +6,16 @@ from datetime import date
 
 import pytest
 from starskip.errors import SourceError
+from starskip.execution.local_engine import LocalEngine
+from starskip.night.collect_segment_metadata import collect_segment_metadata
+from starskip.night.fit_latency_model import fit_latency_model
+from starskip.night.parse_query_logs import parse_query_logs
+from starskip.night.score_votes import score_votes
+from starskip.night.select_indexes import select_indexes
+from starskip.night.write_report import write_report
 from starskip.quality.check_stage import check_stage
 from starskip.reports.evidence_json import evidence_from_json
-from starskip.stages.collect_segment_metadata import collect_segment_metadata
-from starskip.stages.fit_latency_model import fit_latency_model
-from starskip.stages.gate_verdicts import STAGES, flagged_tables, read_verdicts
-from starskip.stages.local_engine import LocalEngine
-from starskip.stages.parse_query_logs import parse_query_logs
-from starskip.stages.score_votes import score_votes
-from starskip.stages.select_indexes import select_indexes
-from starskip.stages.write_report import write_report
+from starskip.run.gate_verdicts import STAGES, flagged_tables, read_verdicts
 
 pytestmark = pytest.mark.quality
 BOTH = ["airlineStats", "lineitem"]
@@ -80,7 +80,7 @@ def test_a_stage_that_has_not_run(lab):
 
 @pytest.mark.parametrize("stage", STAGES[2:])
 def test_a_table_that_the_stage_has_lost(lab, stage):
-    from starskip.stages.gate_verdicts import ARTEFACT_OF
+    from starskip.run.gate_verdicts import ARTEFACT_OF
 
     lab.tables = None
     artefact = ARTEFACT_OF[stage]

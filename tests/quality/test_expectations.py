@@ -8,17 +8,17 @@ import pytest
 from starskip.quality.expectations import (
     Expectation,
     View,
-    among,
     at_most,
     between,
     distinct,
     equal,
+    in_set,
     judge,
     none,
-    noted,
     present,
+    warn_only,
 )
-from starskip.stages.gate_verdicts import GateCheck
+from starskip.run.gate_verdicts import GateCheck
 
 pytestmark = pytest.mark.quality
 
@@ -80,7 +80,7 @@ def test_no_rows_break_no_expectation():
     for expectation in (
         between("view", "a", "a", 0),
         present("view", "a", "a"),
-        among("view", "a", "a", [True]),
+        in_set("view", "a", "a", [True]),
         distinct("view", ["a", "b"], "a"),
         distinct("view", ["a"], "a"),
         equal("view", "a", "b", "a", "equal"),
@@ -90,7 +90,7 @@ def test_no_rows_break_no_expectation():
 
 
 def test_a_note_tells_and_stops_nothing():
-    check = judged(noted(none("view", "a", "a")), {"a": 7})
+    check = judged(warn_only(none("view", "a", "a")), {"a": 7})
     assert (check.success, check.observed) == (True, "7")
 
 

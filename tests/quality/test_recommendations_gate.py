@@ -144,7 +144,7 @@ CASES = {
     "structures of {table}: rows of this table": partial(first_says, refused, {"table": "orders"}),
     "structures of {table}: verdict": partial(first_says, refused, {"verdict": "maybe"}),
     "structures of {table}: missing verdict": partial(first_says, refused, {"verdict": None}),
-    "structures of {table}: kind": partial(first_says, refused, {"kind": "magic"}),
+    "structures of {table}: of a known family": partial(first_says, refused, {"kind": "magic"}),
     "structures of {table}: missing column": partial(first_says, refused, {"column": None}),
     "structures of {table}: told twice": refused_twice,
     "chosen indexes of {table}: on columns of the table": unknown_column_chosen,

@@ -10,10 +10,6 @@ import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.manifest import Part
-from starskip.artefacts.snapshot import Snapshot
-from starskip.artefacts.storage_for import storage_for
 from starskip.quality import reduce_rows as reduce_rows_module
 from starskip.quality.check_stage import check_stage
 from starskip.quality.duplicate_rows import duplicate_rows
@@ -27,8 +23,12 @@ from starskip.quality.reduce_rows import (
     sum_of,
 )
 from starskip.quality.stream_rows import ROWS_A_BATCH
+from starskip.run.night import Night
 from starskip.settings import Settings
-from starskip.stages.night import Night
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.manifest import Part
+from starskip.storage.snapshot import Snapshot
+from starskip.storage.storage_for import storage_for
 
 pytestmark = pytest.mark.quality
 NIGHT = date(2026, 11, 19)
@@ -38,7 +38,7 @@ SCHEMA = pa.schema([("table", pa.string()), ("key", pa.string()), ("number", pa.
 
 def published(root: Path, rows: list[dict[str, object]], *, files: int = 3) -> Snapshot:
     store = ArtefactStore(storage_for(str(root)), {"things": SCHEMA})
-    aside = store.write_aside("things", "2026-11-19")
+    aside = store.staged_write("things", "2026-11-19")
     cuts = [rows[start::files] for start in range(files)]
     written = [file for cut in cuts for file in aside.write("t", pa.Table.from_pylist(cut, schema=SCHEMA))]
     now = datetime(2026, 11, 20, tzinfo=UTC)
@@ -104,7 +104,7 @@ def many_queries(root: Path, files: int) -> Night:
     """Return a night with ``files`` files of queries, all of them different."""
     store = ArtefactStore(storage_for(str(root)))
     night = Night(NIGHT, store, Settings(), datetime(2026, 11, 20, tzinfo=UTC), "test", frozenset(["t"]))
-    aside = store.write_aside("queries", night.date_text)
+    aside = store.staged_write("queries", night.date_text)
     schema, written, rows = store.schemas["queries"], [], ROWS_A_FILE
     for number in range(files):
         positions = pa.array(range(number * rows, (number + 1) * rows))

@@ -9,14 +9,17 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pytest
+from deltalake import write_deltalake
 from gate_checks import failed_checks, remove_check
+from starskip.execution.local_engine import LocalEngine
+from starskip.indexes.star_tree.serving import star_tree as star_tree_module
+from starskip.lake.lake_table import LakeTable
+from starskip.night.build_star_trees import build_star_trees
+from starskip.night.verify_indexes import verify_indexes
 from starskip.quality.check_stage import check_stage
-from starskip.stages.build_star_trees import build_star_trees
-from starskip.stages.gate_verdicts import flagged_tables
-from starskip.stages.local_engine import LocalEngine
-from starskip.stages.verify_indexes import verify_indexes
-from starskip.star_tree.serving import star_tree as star_tree_module
+from starskip.run.gate_verdicts import flagged_tables
 
 pytestmark = pytest.mark.quality
 TREES = "star-trees of {table}"
@@ -37,10 +40,10 @@ class Spoiler:
         self.publish(artefact, rows)
 
     def publish(self, artefact: str, rows: list[dict[str, Any]]) -> None:
-        from starskip.artefacts.manifest import Part
+        from starskip.storage.manifest import Part
 
         night = self.house.night
-        aside = night.store.write_aside(artefact, night.date_text)
+        aside = night.store.staged_write(artefact, night.date_text)
         table = pa.Table.from_pylist(rows, schema=night.store.schemas[artefact])
         night.publish(artefact, {"sales": Part(aside.write("sales", table))})
 
@@ -71,6 +74,25 @@ def spoiler(
 @pytest.mark.parametrize("stage", ["build_star_trees", "verify_indexes"])
 def test_a_good_night_passes(spoiler: Spoiler, stage: str) -> None:
     assert spoiler.failed(stage) == []
+
+
+def test_a_good_night_over_a_delta_table_passes(
+    tree_house: Any, star_tree_config: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = ds.dataset(tree_house.lake).to_table()
+    table = str(tree_house.lake.parent / "delta")
+    write_deltalake(table, rows.slice(0, 10), partition_by=["browser"])
+    write_deltalake(table, rows, mode="overwrite", partition_by=["browser"])
+    tree_house.changes |= {"tables": frozenset({"sales"}), "lake_tables": {"sales": LakeTable(table)}}
+    tree_house.choose(star_tree_config("country", "browser"))
+    tree_house.ask("SELECT COUNT(*) FROM sales WHERE country = 'CA' AND browser = 'Safari'")
+    build_star_trees(LocalEngine(), tree_house.night)
+    verify_indexes(LocalEngine(), tree_house.night)
+    spoiler = Spoiler(tree_house, monkeypatch)
+    assert [row["outcome"] for row in tree_house.rows("star_tree_builds")] == ["built"]
+    assert [row["verdict"] for row in tree_house.rows("verdicts")] == ["equal"]
+    for stage in ("build_star_trees", "verify_indexes"):
+        assert spoiler.failed(stage) == []
 
 
 @pytest.mark.parametrize("stage", ["build_star_trees", "verify_indexes"])

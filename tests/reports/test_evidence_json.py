@@ -8,6 +8,23 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starskip.errors import SourceError
+from starskip.indexes.skipping.report.section_data import (
+    ChosenSkippingIndex,
+    OtherSkippingIndex,
+    RefusedSkippingIndex,
+    ReplayedShape,
+    SkippedShape,
+    SkippingFactors,
+    SkippingIndexes,
+)
+from starskip.indexes.star_tree.report.star_tree_evidence import (
+    AnsweredShape,
+    ChosenStarTree,
+    ProvedShape,
+    RefusedStarTree,
+    ShapeOfStarskipOnly,
+    StarTrees,
+)
 from starskip.reports.evidence import (
     ChosenIndex,
     ConfigChange,
@@ -27,23 +44,6 @@ from starskip.reports.evidence import (
     Summary,
 )
 from starskip.reports.evidence_json import evidence_from_json, evidence_to_json, harmless_json
-from starskip.reports.skipping_evidence import (
-    ChosenSkippingIndex,
-    OtherSkippingIndex,
-    RefusedSkippingIndex,
-    ReplayedShape,
-    SkippedShape,
-    SkippingFactors,
-    SkippingIndexes,
-)
-from starskip.reports.star_tree_evidence import (
-    AnsweredShape,
-    ChosenStarTree,
-    ProvedShape,
-    RefusedStarTree,
-    ShapeOfStarskipOnly,
-    StarTrees,
-)
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 WHOLE = st.integers(-(2**63), 2**63)

@@ -14,14 +14,13 @@ from xml.etree import ElementTree
 
 import pytest
 from markdown_it import MarkdownIt
+from starskip.indexes.skipping.report.section_data import EvaluatedQueries
 from starskip.reports.charts import shapes_chart, skipping_chart, star_tree_chart
 from starskip.reports.evidence import Evidence
-from starskip.reports.masking import masked_evidence
+from starskip.reports.masked_evidence import masked_evidence
 from starskip.reports.render_html import render_html
-from starskip.reports.render_json import render_json
 from starskip.reports.render_markdown import render_markdown
-from starskip.reports.report_files import report_files
-from starskip.reports.skipping_evidence import EvaluatedQueries
+from starskip.reports.report_files import render_json, report_files
 
 EVENTS = ("onload", "onerror", "onclick", "onmouseover", "onfocus", "ontoggle", "onbegin", "onpointerenter")
 ELEMENTS = (

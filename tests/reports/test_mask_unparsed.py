@@ -8,8 +8,8 @@ import string
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from starskip.reports.mask_unparsed import mask_unparsed
-from starskip.reports.masking import mask_literals
+from starskip.sql.mask_unparsed import mask_unparsed
+from starskip.sql.masking import mask_literals
 
 WORD = st.text(string.ascii_lowercase, min_size=5, max_size=9).map("zz{}zz".format)
 MAIL = st.tuples(WORD, WORD).map("{0[0]}@{0[1]}.com".format)

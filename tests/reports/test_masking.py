@@ -6,7 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from starskip.reports.evidence import Evidence
-from starskip.reports.masking import MAX_READ, mask_condition, mask_failure, mask_literals, masked_evidence
+from starskip.reports.masked_evidence import masked_evidence
+from starskip.sql.masking import MAX_READ, mask_condition, mask_failure, mask_literals
 
 SQL = st.text("'\"`\\-/* \n\t\x1b.,()=?;eExab_01259é²\u202e\u00a0\0…", max_size=60)
 

@@ -4,8 +4,8 @@ from urllib.parse import quote, urlsplit
 
 from hypothesis import given
 from hypothesis import strategies as st
-from starskip.artefacts.aside import file_safe
 from starskip.reports.page_links import PageLinks, is_page_name, page_name, table_of_page
+from starskip.storage.staged_write import file_safe
 
 TABLES = st.one_of(st.text(max_size=200), st.text("ab.-_/%é<", max_size=6), st.text().map(file_safe))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import starskip
 from starskip.reports.evidence import Evidence
 from starskip.reports.evidence_json import evidence_from_json
-from starskip.reports.masking import masked_evidence
+from starskip.reports.masked_evidence import masked_evidence
 from starskip.reports.report_files import report_files
 
 FROM_ZIP = """

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from starskip.reports.evidence import ConfigChange, Evidence, ReasonedStructure, Structure
+from starskip.reports.evidence import ConfigChange, Evidence, Index, ReasonedIndex
 from starskip.reports.sentences import (
     code_words,
     filter_text,
@@ -85,10 +85,10 @@ def test_words_of_a_kind_of_skipping_index() -> None:
 
 
 def test_headline_of_several_kinds_and_many_columns(evidence: Evidence) -> None:
-    add = tuple(Structure("inverted", (f"c{i}",)) for i in range(8))
+    add = tuple(Index("inverted", (f"c{i}",)) for i in range(8))
     add += (
-        Structure("sorted", ("day",)),
-        Structure("vector_map", ("v",)),
+        Index("sorted", ("day",)),
+        Index("vector_map", ("v",)),
     )
     text = sentence(replace(evidence, change=ConfigChange({}, add)))
     assert text.startswith(
@@ -98,7 +98,7 @@ def test_headline_of_several_kinds_and_many_columns(evidence: Evidence) -> None:
 
 
 def test_only_a_drop(evidence: Evidence) -> None:
-    change = ConfigChange({}, drop=(Structure("inverted", ("a",)), Structure("inverted", ("b",))))
+    change = ConfigChange({}, drop=(Index("inverted", ("a",)), Index("inverted", ("b",))))
     assert sentence(replace(evidence, change=change)) == "Drop inverted indexes on a, b that no query needs."
 
 
@@ -108,7 +108,7 @@ def test_names_are_pieces_of_their_own(evidence: Evidence) -> None:
 
 
 def test_refusals_stand_under_their_reason_most_first() -> None:
-    refused = [ReasonedStructure("inverted", (c,), r, "") for c, r in ("ax", "by", "cx", "dz")]
+    refused = [ReasonedIndex("inverted", (c,), r, "") for c, r in ("ax", "by", "cx", "dz")]
     grouped = refusals_by_reason(refused)
     assert {k: [each.columns[0] for each in v] for k, v in grouped.items()} == {
         "x": ["a", "c"],

@@ -8,13 +8,7 @@ from dataclasses import replace
 from html import unescape
 
 import pytest
-from starskip.reports.evidence import Evidence
-from starskip.reports.masking import masked_evidence
-from starskip.reports.render_html import render_html
-from starskip.reports.render_json import render_json
-from starskip.reports.render_markdown import render_markdown
-from starskip.reports.report_summary import report_summary
-from starskip.reports.skipping_evidence import (
+from starskip.indexes.skipping.report.section_data import (
     MAX_REFUSED_INDEXES,
     MAX_SKIPPED_SHAPES,
     ChosenSkippingIndex,
@@ -22,6 +16,12 @@ from starskip.reports.skipping_evidence import (
     RefusedSkippingIndex,
     SkippingIndexes,
 )
+from starskip.reports.evidence import Evidence
+from starskip.reports.masked_evidence import masked_evidence
+from starskip.reports.render_html import render_html
+from starskip.reports.render_markdown import render_markdown
+from starskip.reports.report_files import render_json
+from starskip.reports.report_summary import report_summary
 
 Texts = Callable[..., tuple[str, str]]
 

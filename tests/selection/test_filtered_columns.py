@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from starskip.pinot.index_rules import index_rules
+from index_choice import in_force
+from starskip.indexes.access_paths import access_paths
+from starskip.indexes.families import families_named
 from starskip.selection.filtered_columns import columns_without_votes
 from starskip.selection.recommendation import Refusal
-from starskip.sql.fingerprint import fingerprint
+from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
 from starskip.tables.table_overview import ColumnOverview, TableOverview
 
@@ -23,9 +25,11 @@ def refusal(
     ranges: str = "",
     version: str = "0.11",
 ) -> tuple[Refusal, str]:
-    shape = query_shape(fingerprint(f"SELECT COUNT(*) FROM t WHERE {condition}").skeleton)
-    table = TableOverview("t", 1, 1000, {"b": column}, frozenset(inverted), frozenset(ranges))
-    (found,) = columns_without_votes([(shape, 7)], table, (), kinds.split(","), index_rules(version))
+    shape = query_shape(normalize_sql(f"SELECT COUNT(*) FROM t WHERE {condition}").skeleton)
+    table = TableOverview("t", 1, 1000, {"b": column}, in_force(inverted, ranges))
+    (found,) = columns_without_votes(
+        [(shape, 7)], table, (), families_named(kinds).asked, access_paths(version)
+    )
     return found.reason, found.detail
 
 

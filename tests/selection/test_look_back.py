@@ -8,17 +8,17 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starskip.scoring.structure import Structure, removal
-from starskip.selection.entries_percentile import ShapeEntries
+from starskip.indexes.index import Index, drop_of
 from starskip.selection.look_back import NightVotes, is_comparable, look_back
 from starskip.selection.recommendation import Entries
-from starskip.selection.vote_list import Saving, StructureSet, VoteList, total_saving
+from starskip.selection.vote_list import IndexSet, Saving, VoteList, total_saving
+from starskip.workload.shape_entries import ShapeEntries
 
-A, B = (Structure("inverted", name) for name in "ab")
-NONE: frozenset[Structure] = frozenset()
+A, B = (Index("inverted", name) for name in "ab")
+NONE: frozenset[Index] = frozenset()
 
 
-def night(saved: dict[StructureSet, float], entries: float = 100.0, **fields: object) -> NightVotes:
+def night(saved: dict[IndexSet, float], entries: float = 100.0, **fields: object) -> NightVotes:
     alternatives = {needed: Saving(value, value**2, value * entries) for needed, value in saved.items()}
     plain: dict[str, object] = {"in_force": NONE, "order": frozenset()}
     return NightVotes(
@@ -59,19 +59,19 @@ def test_what_was_built_since_is_given() -> None:
     # With a built, the earlier night would have scanned 40 and b would have saved 30 of them.
     assert window.entries.total == 40.0 + 40.0
     assert total_saving(window.lists, {B}) == 30.0
-    assert A not in {item for votes in window.lists for item in votes.structures}
+    assert A not in {item for votes in window.lists for item in votes.indexes}
 
 
 def test_what_was_built_since_would_be_missed() -> None:
     tonight = night({frozenset({B}): 0.0}, entries=40.0, in_force=frozenset({A}))
     window = look_back(tonight, [(1.0, night(JOINT))])
-    assert total_saving(window.lists, {removal(A)}) == -60.0
-    assert total_saving(window.lists, {removal(A), B}) == 50.0 - 60.0
+    assert total_saving(window.lists, {drop_of(A)}) == -60.0
+    assert total_saving(window.lists, {drop_of(A), B}) == 50.0 - 60.0
 
 
 def test_what_was_dropped_since_can_be_built_again() -> None:
     built = frozenset({A})
-    before = night({frozenset({removal(A)}): -60.0}, entries=40.0, in_force=built, asked=built)
+    before = night({frozenset({drop_of(A)}): -60.0}, entries=40.0, in_force=built, asked=built)
     window = look_back(night({}, entries=100.0), [(1.0, before)])
     assert window.entries.total == 100.0 + 100.0
     assert total_saving(window.lists, {A}) == 60.0
@@ -84,15 +84,15 @@ def test_a_night_in_another_order_is_not_comparable() -> None:
 
 
 @st.composite
-def nights_told_both_ways(draw: st.DrawFn) -> tuple[NightVotes, NightVotes, dict[StructureSet, float]]:
+def nights_told_both_ways(draw: st.DrawFn) -> tuple[NightVotes, NightVotes, dict[IndexSet, float]]:
     """A night with what it would scan under each set of indexes, seen from two sets that are in force."""
-    names = [Structure("inverted", name) for name in "abc"]
+    names = [Index("inverted", name) for name in "abc"]
     sets = [frozenset(chosen) for size in range(4) for chosen in itertools.combinations(names, size)]
     scanned = {chosen: float(draw(st.integers(0, 100))) for chosen in sets}
 
-    def seen_from(in_force: StructureSet) -> NightVotes:
+    def seen_from(in_force: IndexSet) -> NightVotes:
         told = {
-            frozenset(removal(s) if s in in_force else s for s in chosen ^ in_force): scanned[in_force] - read
+            frozenset(drop_of(s) if s in in_force else s for s in chosen ^ in_force): scanned[in_force] - read
             for chosen, read in scanned.items()
             if chosen != in_force
         }
@@ -104,7 +104,7 @@ def nights_told_both_ways(draw: st.DrawFn) -> tuple[NightVotes, NightVotes, dict
 
 @given(told=nights_told_both_ways())
 def test_a_night_told_anew_is_the_night_as_it_would_have_been(
-    told: tuple[NightVotes, NightVotes, dict[StructureSet, float]],
+    told: tuple[NightVotes, NightVotes, dict[IndexSet, float]],
 ) -> None:
     before, now, _ = told
     window = look_back(replace(now, lists=[], entries=Entries(0.0, 0.0), shapes={}), [(1.0, before)])

@@ -9,13 +9,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from starskip.pinot.index_rules import IndexRules
+from index_choice import k_selection
+from starskip.cost.leapfrog_votes import leapfrog_votes
+from starskip.cost.segment_estimates import SegmentState, estimate_segment, merge_estimates, parsed_shape
+from starskip.indexes.access_paths import AccessPaths
+from starskip.indexes.index import Index, by_column, parse_index
 from starskip.pinot.segments.segment_files import list_segments
 from starskip.pinot.segments.segment_reader import read_row_window, read_segment_facts
-from starskip.scoring.leapfrog_votes import leapfrog_votes
-from starskip.scoring.segment_estimates import SegmentState, estimate_segment, merge_estimates, parsed_shape
-from starskip.scoring.structure import Structure, by_column, parse_structure
-from starskip.selection.k_selection import k_selection
 from starskip.selection.saving_interval import saving_interval
 from starskip.selection.vote_list import VoteList, vote_lists
 from starskip.sql.predicate import leaves
@@ -25,7 +25,7 @@ from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
 TRUTH = Path(__file__).parents[1] / "data" / "truth"
 SEGMENTS = Path(__file__).parents[2] / "include" / "sample" / "segments"
 WINDOW_ROWS = 16_384
-RULES = IndexRules()
+RULES = AccessPaths()
 
 Advised = tuple[dict[str, Any], list[ShapeWorkload], list[VoteList]]
 
@@ -71,12 +71,12 @@ def _votes(truth: dict[str, Any], shapes: list[ShapeWorkload]) -> list[VoteList]
     return vote_lists(leapfrog_votes(shapes, merge_estimates(estimates), candidates, RULES))
 
 
-def _structure(name: str) -> Structure:
+def _structure(name: str) -> Index:
     """``range:COLUMN`` is a range index, a column alone an inverted one."""
-    return parse_structure(name) if name.startswith("range:") else Structure("inverted", name)
+    return parse_index(name) if name.startswith("range:") else Index("inverted", name)
 
 
-def _real_savings(truth: dict[str, Any]) -> dict[frozenset[Structure], float]:
+def _real_savings(truth: dict[str, Any]) -> dict[frozenset[Index], float]:
     entries = {frozenset(map(_structure, s["columns"])): s["weighted_entries"] for s in truth["subsets"]}
     return {columns: 1 - read / entries[frozenset()] for columns, read in entries.items()}
 

@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import pytest
 from starskip.selection.model_error import ROUGH_ERROR_RATIO, model_error_ratio, rough_entries_ratio
-from starskip.sql.fingerprint import fingerprint
+from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
 from starskip.workload.shape_workload import Instance, ShapeWorkload
 from starskip.workload.unlogged_texts import NOTHING_REDACTED, UnloggedTexts
 
 
 def shape(sql: str, entries: int) -> ShapeWorkload:
-    cut = fingerprint(sql)
+    cut = normalize_sql(sql)
     parsed = query_shape(cut.skeleton)
     found = ShapeWorkload("t", parsed.shape_id, parsed.text, cut.skeleton)
     found.queries, found.entries_scanned_in_filter = 1, entries

@@ -8,17 +8,18 @@ from collections.abc import Mapping
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from starskip.scoring.structure import Structure
-from starskip.selection.entries_percentile import DesirableEntries, ShapeEntries, entries_percentile
+from starskip.indexes.index import Index
+from starskip.selection.entries_percentile import DesirableEntries, entries_percentile
 from starskip.selection.recommend import recommend
 from starskip.selection.recommendation import Budget, Entries, Recommendation, Refusal, Stop
 from starskip.selection.vote_list import Saving, VoteList
+from starskip.workload.shape_entries import ShapeEntries
 
-A, B, C = (Structure("inverted", name) for name in "abc")
+A, B, C = (Index("inverted", name) for name in "abc")
 ALL = Entries(1000.0, 1e6)
 
 
-def votes(shape_id: str, savings: Mapping[Structure, float]) -> VoteList:
+def votes(shape_id: str, savings: Mapping[Index, float]) -> VoteList:
     """A query that one of the indexes is enough for."""
     alternatives = {frozenset({item}): Saving(saved) for item, saved in savings.items()}
     return VoteList("t", shape_id, 0, alternatives, is_complete=False)
@@ -29,11 +30,11 @@ def budget(**fields: object) -> Budget:
 
 
 def columns(advice: Recommendation) -> list[str]:
-    return [item.structure.column for item in advice.chosen]
+    return [item.index.column for item in advice.chosen]
 
 
 def reasons(advice: Recommendation) -> dict[str, Refusal]:
-    return {item.structure.column: item.reason for item in advice.refused}
+    return {item.index.column: item.reason for item in advice.refused}
 
 
 def test_indexes_are_added_until_the_next_one_gains_too_little() -> None:
@@ -104,12 +105,12 @@ def test_last_nights_index_stays_until_another_one_saves_clearly_more(gain: floa
 
 def test_an_index_at_the_least_gain_does_not_come_and_go() -> None:
     seen: list[list[str]] = []
-    kept: frozenset[Structure] = frozenset()
+    kept: frozenset[Index] = frozenset()
     for gain in (52, 48, 51, 47, 39):
         advice = recommend(
             [votes("1", {A: 500}), votes("2", {B: gain})], ALL, budget(switch_gain_ratio=0.01), kept=kept
         )
-        kept = frozenset(item.structure for item in advice.chosen)
+        kept = frozenset(item.index for item in advice.chosen)
         seen.append(columns(advice))
     assert seen == [["a", "b"]] * 4 + [["a"]]
 
@@ -117,12 +118,12 @@ def test_an_index_at_the_least_gain_does_not_come_and_go() -> None:
 @settings(max_examples=30)
 @given(noise=st.lists(st.integers(-4, 4), min_size=2, max_size=12))
 def test_noise_below_half_the_switch_gain_never_changes_the_advice(noise: list[int]) -> None:
-    kept: frozenset[Structure] = frozenset()
+    kept: frozenset[Index] = frozenset()
     advised = []
     for shift in noise:
         lists = [votes("1", {A: 500 + shift, B: 500 - shift}), votes("2", {C: 300})]
         advice = recommend(lists, ALL, budget(max_indexes=2, switch_gain_ratio=0.01), kept=kept)
-        kept = frozenset(item.structure for item in advice.chosen)
+        kept = frozenset(item.index for item in advice.chosen)
         advised.append(kept)
     assert all(later == earlier for earlier, later in itertools.pairwise(advised))
 
@@ -148,7 +149,7 @@ def test_what_the_last_advice_holds_goes_when_it_is_worth_nothing() -> None:
     together=st.integers(0, 300),
 )
 def test_steady_advice_costs_less_than_the_switch_gain_and_settles(
-    saved: list[int], kept: set[Structure], together: int
+    saved: list[int], kept: set[Index], together: int
 ) -> None:
     lists = [votes(str(item), {item: gain}) for item, gain in zip((A, B, C), saved, strict=True)]
     lists.append(votes("either", {A: together, B: together}))
@@ -157,7 +158,7 @@ def test_steady_advice_costs_less_than_the_switch_gain_and_settles(
     best = recommend(lists, ALL, free)
     net = [each.saving.ratio - 0.05 * len(each.chosen) for each in (advice, best)]
     assert net[0] >= net[1] - 0.02 * len(kept) - 1e-9
-    again = recommend(lists, ALL, steady, kept=frozenset(item.structure for item in advice.chosen))
+    again = recommend(lists, ALL, steady, kept=frozenset(item.index for item in advice.chosen))
     assert columns(again) == columns(advice)
 
 

@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starskip.scoring.structure import Structure
+from starskip.indexes.index import Index
 from starskip.selection.saving_interval import SavingInterval, saving_interval
 from starskip.selection.vote_list import Saving, VoteList
 
-A = Structure("inverted", "a")
+A = Index("inverted", "a")
 
 
 def of_queries(queries: list[tuple[float, float]], model_error_ratio: float = 0.02) -> SavingInterval:
@@ -64,9 +64,7 @@ def test_queries_that_all_save_the_same_share_leave_only_the_model_error() -> No
     assert found.high - found.ratio == pytest.approx(1.6449 * 0.02)
 
 
-def of_legs(
-    queries: list[list[float]], entries: float, chosen: tuple[Structure, ...] = (A,)
-) -> SavingInterval:
+def of_legs(queries: list[list[float]], entries: float, chosen: tuple[Index, ...] = (A,)) -> SavingInterval:
     """The interval for queries that scan ``entries`` each; ``queries``: what each leg of each saves."""
     lists = []
     for leg in range(len(queries[0])):

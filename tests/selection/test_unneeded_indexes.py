@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from starskip.scoring.structure import Structure, removal
+from starskip.indexes.index import Index, drop_of
 from starskip.selection.unneeded_indexes import unneeded_indexes
 from starskip.selection.vote_list import Saving, VoteList
 
-A, B, N = (Structure("inverted", name) for name in "abn")
-NO_A, NO_B = removal(A), removal(B)
+A, B, N = (Index("inverted", name) for name in "abn")
+NO_A, NO_B = drop_of(A), drop_of(B)
 
 
 def dropped(
-    lists: list[VoteList], *, asked: set[Structure], chosen: frozenset[Structure] = frozenset()
+    lists: list[VoteList], *, asked: set[Index], chosen: frozenset[Index] = frozenset()
 ) -> dict[str, float]:
     found = unneeded_indexes(lists, chosen, 1000.0, {A, B}, asked, 0.001, "9 queries in 1 night")
-    return {drop.structure.column: drop.loss_ratio for drop in found}
+    return {drop.index.column: drop.loss_ratio for drop in found}
 
 
-def complete(savings: dict[frozenset[Structure], float]) -> VoteList:
+def complete(savings: dict[frozenset[Index], float]) -> VoteList:
     return VoteList(
         "t", "s", 0, {needed: Saving(saved) for needed, saved in savings.items()}, is_complete=True
     )

@@ -4,22 +4,22 @@ from math import inf, nan
 
 import pyarrow as pa
 import pytest
-from starskip.artefacts.schemas import VOTES
 from starskip.errors import StarskipError
-from starskip.scoring.structure import Structure, parse_structure
+from starskip.indexes.index import Index, parse_index
 from starskip.selection.vote_list import NOTHING, Saving, VoteList, total_saving, vote_lists
+from starskip.storage.schemas import VOTES
 
-A, B, C = (Structure("inverted", name) for name in "abc")
+A, B, C = (Index("inverted", name) for name in "abc")
 
 
-def sets(*structures: Structure) -> frozenset[Structure]:
-    return frozenset(structures)
+def sets(*indexes: Index) -> frozenset[Index]:
+    return frozenset(indexes)
 
 
 def test_complete_list_knows_what_each_set_does_harm_included() -> None:
     savings = {sets(A): Saving(5), sets(B): Saving(-3), sets(A, B): Saving(1)}
     votes = VoteList("t", "s", 0, savings, is_complete=True)
-    assert votes.structures == sets(A, B)
+    assert votes.indexes == sets(A, B)
     assert votes.saving(sets()) == NOTHING
     assert votes.saving(sets(C)) == NOTHING
     assert votes.saving(sets(B, C)) == Saving(-3)
@@ -58,8 +58,8 @@ def test_lists_are_read_from_votes_rows() -> None:
 
 
 def test_a_column_name_with_a_colon_survives() -> None:
-    odd = Structure("inverted", "a:b")
-    assert parse_structure(str(odd)) == odd
+    odd = Index("inverted", "a:b")
+    assert parse_index(str(odd)) == odd
 
 
 @pytest.mark.parametrize("saving", [nan, inf, -inf])

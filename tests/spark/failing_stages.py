@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pyarrow as pa
 from starskip.errors import SourceError, StorageOutage
+from starskip.execution.engine import Engine
+from starskip.run.night import Night, StageResult
 from starskip.spark.stage_job import stage_job
-from starskip.stages.engine import Engine
-from starskip.stages.night import Night, StageResult
 
 ROW = pa.schema([("text", pa.string())])
 

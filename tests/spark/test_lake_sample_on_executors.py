@@ -12,17 +12,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.storage_for import storage_for
 from starskip.errors import StarskipError
+from starskip.execution.engine import Engine
+from starskip.execution.engine_tasks import EngineTasks
+from starskip.execution.local_engine import LocalEngine
+from starskip.indexes.star_tree.build.source_table import source_table
+from starskip.indexes.star_tree.recommend import lake_sample as module
+from starskip.indexes.star_tree.recommend.lake_sample import lake_sample
+from starskip.indexes.star_tree.recommend.table_sample import TableSample
 from starskip.spark.spark_engine import SparkEngine
-from starskip.stages import lake_sample as module
-from starskip.stages.engine import Engine
-from starskip.stages.engine_tasks import EngineTasks
-from starskip.stages.lake_sample import lake_sample
-from starskip.stages.local_engine import LocalEngine
-from starskip.star_tree.build.source_table import source_table
-from starskip.star_tree.recommend.table_sample import TableSample
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.storage_for import storage_for
 
 pytestmark = pytest.mark.spark
 
@@ -53,7 +53,7 @@ def sampled(engine: Engine, folder: Path, tasks: list[tuple[str, int]]) -> Table
             engine.session.sparkContext.setJobGroup(f"sampling {len(tasks)}", label)
         return EngineTasks(engine).run_tasks(label, items, function)
 
-    aside = store.write_aside("recommendations", "2026-11-20")
+    aside = store.staged_write("recommendations", "2026-11-20")
     source = source_table(str(folder / "table"))
     try:
         return lake_sample(told, aside, "t", source, USED, {"amount"}, rows_per_task=1_500)

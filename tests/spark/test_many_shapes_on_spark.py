@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.storage_for import storage_for
-from starskip.settings import Settings
+from settings_with import settings_with
+from starskip.execution.engine import Engine
+from starskip.execution.local_engine import LocalEngine
+from starskip.night.collect_segment_metadata import collect_segment_metadata
+from starskip.night.parse_query_logs import parse_query_logs
+from starskip.night.score_votes import score_votes
+from starskip.run.night import Night
 from starskip.spark.spark_engine import SparkEngine
-from starskip.stages.busy_keys import busy_keys
-from starskip.stages.collect_segment_metadata import collect_segment_metadata
-from starskip.stages.engine import Engine
-from starskip.stages.local_engine import LocalEngine
-from starskip.stages.night import Night
-from starskip.stages.parse_query_logs import parse_query_logs
-from starskip.stages.score_votes import score_votes
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.storage_for import storage_for
+from starskip.workload.busy_keys import busy_keys
 from starskip.workload.key_sums import KEYED_BY
 
 pytestmark = pytest.mark.spark
@@ -34,7 +33,7 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Night:
     found = Night(
         run_date=date(2026, 11, 20),
         store=ArtefactStore(storage_for(str(tmp_path_factory.mktemp("night")))),
-        settings=replace(Settings(), max_shapes_per_table=4),
+        settings=settings_with(max_shapes_per_table=4),
         started_at=datetime(2026, 11, 21, 2, tzinfo=UTC),
         run_id="test",
         log_paths=[str(SAMPLE / "logs")],

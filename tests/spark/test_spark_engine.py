@@ -10,9 +10,6 @@ import pyarrow as pa
 import pytest
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.manifest import Part
-from starskip.artefacts.storage_for import storage_for
 from starskip.errors import (
     CapExceeded,
     SourceOutage,
@@ -21,8 +18,11 @@ from starskip.errors import (
     StorageError,
     TransientError,
 )
+from starskip.execution.engine_tasks import EngineTasks
 from starskip.spark.spark_engine import SparkEngine
-from starskip.stages.engine_tasks import EngineTasks
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.manifest import Part
+from starskip.storage.storage_for import storage_for
 
 pytestmark = pytest.mark.spark
 
@@ -113,7 +113,7 @@ def test_a_snapshot_is_read_by_one_task_a_file_and_only_the_tables_asked_for(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     store = ArtefactStore(storage_for(str(tmp_path)), {"numbers": NUMBERS})
-    aside = store.write_aside("numbers", "2026-11-20")
+    aside = store.staged_write("numbers", "2026-11-20")
     parts = {}
     for table, values in {"a": range(10), "b": range(10, 20)}.items():
         rows = pa.table({"key": [table] * 10, "value": list(values), "partition": [0] * 10})
@@ -139,7 +139,7 @@ def test_a_snapshot_is_read_by_one_task_a_file_and_only_the_tables_asked_for(
 def test_a_damaged_file_is_named_as_it_is_without_spark(spark: SparkSession, tmp_path: Path) -> None:
     store = ArtefactStore(storage_for(str(tmp_path)), {"numbers": NUMBERS})
     rows = pa.table({"key": ["a"] * 10, "value": list(range(10)), "partition": [0] * 10}).cast(NUMBERS)
-    parts = {"a": Part(store.write_aside("numbers", "2026-11-20").write("a", rows))}
+    parts = {"a": Part(store.staged_write("numbers", "2026-11-20").write("a", rows))}
     created_at = datetime(2026, 11, 21, tzinfo=UTC)
     store.publish("numbers", "2026-11-20", parts, replace="all", created_at=created_at, created_by="test")
     (file,) = parts["a"].files

@@ -16,7 +16,9 @@ pytestmark = pytest.mark.spark
 def jobs(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
     folder = tmp_path_factory.mktemp("jobs")
     config = folder / "night.yaml"
-    config.write_text("artefacts: artefacts\nlog_paths: [logs]\nsegments_root: segments\n")
+    config.write_text(
+        "store: {artefacts: artefacts}\nsources: {log_paths: [logs], segments_root: segments}\n"
+    )
     options = "--master local[2] --driver-memory 1g --conf spark.driver.maxResultSize=16m"
     environment = {
         **os.environ,

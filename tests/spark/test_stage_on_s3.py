@@ -14,12 +14,12 @@ from typing import Any
 import obstore
 import pytest
 import starskip
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.storage_for import storage_for
+from starskip.execution.local_engine import LocalEngine
+from starskip.night.collect_segment_metadata import collect_segment_metadata
+from starskip.run.night import Night
 from starskip.settings import Settings
-from starskip.stages.collect_segment_metadata import collect_segment_metadata
-from starskip.stages.local_engine import LocalEngine
-from starskip.stages.night import Night
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.storage_for import storage_for
 
 pytestmark = pytest.mark.spark
 
@@ -57,7 +57,7 @@ def test_executors_read_and_write_the_bucket(s3: Any, tmp_path: Path) -> None:
     for path in sorted(SEGMENTS.iterdir())[:6]:
         shutil.copy2(path, tmp_path / "segments" / "airlineStats" / path.name)
     place = s3.upload(tmp_path, s3.fresh_url())
-    config = f"artefacts: {place}/artefacts\nlog_paths: []\nsegments_root: segments\n"
+    config = f"store: {{artefacts: {place}/artefacts}}\nsources: {{log_paths: [], segments_root: segments}}\n"
     obstore.put(s3.store(), f"{place.removeprefix(s3.url())}/night.yaml", config.encode())
 
     done = job(f"{place}/night.yaml", "2026-11-20", s3.environment)

@@ -10,20 +10,20 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from starskip.execution.engine import Engine
+from starskip.execution.local_engine import LocalEngine
+from starskip.night.build_star_trees import build_star_trees
+from starskip.night.collect_segment_metadata import collect_segment_metadata
+from starskip.night.fit_latency_model import fit_latency_model
+from starskip.night.night_from_config import NightArguments, night_from_config
+from starskip.night.parse_query_logs import parse_query_logs
+from starskip.night.refresh_skipping_indexes import refresh_skipping_indexes
+from starskip.night.score_votes import score_votes
+from starskip.night.select_indexes import select_indexes
+from starskip.night.verify_indexes import verify_indexes
+from starskip.night.write_report import write_report
+from starskip.run.night import Night
 from starskip.spark.spark_engine import SparkEngine
-from starskip.stages.build_star_trees import build_star_trees
-from starskip.stages.collect_segment_metadata import collect_segment_metadata
-from starskip.stages.engine import Engine
-from starskip.stages.fit_latency_model import fit_latency_model
-from starskip.stages.local_engine import LocalEngine
-from starskip.stages.night import Night
-from starskip.stages.night_from_config import NightArguments, night_from_config
-from starskip.stages.parse_query_logs import parse_query_logs
-from starskip.stages.refresh_skipping_indexes import refresh_skipping_indexes
-from starskip.stages.score_votes import score_votes
-from starskip.stages.select_indexes import select_indexes
-from starskip.stages.verify_indexes import verify_indexes
-from starskip.stages.write_report import write_report
 
 pytestmark = pytest.mark.spark
 
@@ -71,9 +71,10 @@ def nights(
     for name, engine in engines.items():
         config = folder / f"{name}.yaml"
         config.write_text(
-            f"artefacts: {name}\nlog_paths: ['{SAMPLE}/logs']\nsegments_root: '{SAMPLE}/segments'\n"
-            f"table_configs: ['{SAMPLE}/config/airlineStats_table.json']\n"
-            f"lake_tables: {{lineitem: {{path: '{sample_lake}', casts: {sample_casts}}}}}\n"
+            f"store: {{artefacts: {name}}}\nsources:\n"
+            f"  log_paths: ['{SAMPLE}/logs']\n  segments_root: '{SAMPLE}/segments'\n"
+            f"  table_configs: ['{SAMPLE}/config/airlineStats_table.json']\n"
+            f"  lake_tables: {{lineitem: {{path: '{sample_lake}', casts: {sample_casts}}}}}\n"
         )
         started_at = datetime(2026, 11, 21, 2, tzinfo=UTC)
         found[name] = night_from_config(config, NightArguments(date(2026, 11, 20), "test", started_at), {})

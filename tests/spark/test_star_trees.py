@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import starskip
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.storage_for import storage_for
+from deltalake import DeltaTable, write_deltalake
 from starskip.errors import StaleTree, StarskipError, UnsupportedQuery
-from starskip.star_tree.build.publish_trees import publish_trees
-from starskip.star_tree.build.tree_order import TreeOrder
-from starskip.star_tree.star_tree_config import StarTreeConfig
+from starskip.indexes.star_tree.build.publish_trees import publish_trees
+from starskip.indexes.star_tree.build.tree_order import TreeOrder
+from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.storage_for import storage_for
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("default")]
 
@@ -130,6 +131,27 @@ def test_a_query_that_cannot_be_answered_is_one_line(trees: Any) -> None:
         with pytest.raises(UnsupportedQuery) as caught:
             trees.sql(query)
         assert "\n" not in str(caught.value)
+
+
+def test_a_delta_table_is_read_by_its_log_where_no_tree_answers(spark: Any, tmp_path: Path) -> None:
+    from starskip.spark.star_trees import StarTrees
+
+    table = str(tmp_path / "sales")
+    write_deltalake(table, ROWS.slice(0, 9))
+    options = {"partition_by": ["country", "day"], "schema_mode": "overwrite", "mode": "overwrite"}
+    write_deltalake(table, ROWS.slice(0, 20), **options)
+    late = ROWS.slice(20, 40).append_column("late", pa.array(["l"] * 40))
+    write_deltalake(table, late, mode="append", schema_mode="merge")
+    build(tmp_path)
+    trees = StarTrees(spark, str(tmp_path / "trees"))
+    now = ROWS.slice(0, 60).to_pylist()
+    days = sum(row["country"] == "se" and row["day"] >= date(2022, 1, 20) for row in now)
+    query = "SELECT COUNT(*), COUNT(late), COUNT(country), SUM(item) FROM sales"
+    (found,) = trees.sql(query).collect()
+    countries = sum(row["country"] is not None for row in DeltaTable(table).to_pyarrow_table().to_pylist())
+    assert tuple(found) == (60, 40, countries, sum(range(60))) and not trees.last_answer.star_tree
+    query = "SELECT COUNT(*) FROM sales WHERE country = 'se' AND day >= '2022-01-20' AND item >= 0"
+    assert trees.sql(query).collect()[0][0] == days and not trees.last_answer.star_tree
 
 
 def test_trees_of_a_changed_table_never_answer(spark: Any, tmp_path: Path) -> None:

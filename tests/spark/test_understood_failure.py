@@ -49,7 +49,7 @@ def test_what_a_caller_may_act_on_is_kept(error: StarskipError, kind: type[Stars
 
 
 def test_what_is_not_ours_stays_as_it_is() -> None:
-    for text in ("java.lang.OutOfMemoryError: heap", TRACE.format(name="starskip.stages.x", error="1"), ""):
+    for text in ("java.lang.OutOfMemoryError: heap", TRACE.format(name="starskip.night.x", error="1"), ""):
         error = RuntimeError(text)
         assert understood_failure(error) is error
     over = RuntimeError("total size is bigger than spark.driver.maxResultSize (16.0 MiB)")

@@ -6,8 +6,8 @@ import time
 
 import pytest
 from starskip.errors import UnsupportedQuery
-from starskip.sql.fingerprint import fingerprint
 from starskip.sql.leaf_queries import leaf_queries
+from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
 from starskip.sql.query_text import query_text
 
@@ -16,11 +16,11 @@ COLUMNS = {"l": frozenset(("l_key", "l_supp", "l_qty", "both")), "o": frozenset(
 
 def leaves(sql: str) -> dict[str, str]:
     """Return the filter of each table's leaf query, with the literals of the text."""
-    cut = fingerprint(sql)
+    cut = normalize_sql(sql)
     found = leaf_queries(cut.skeleton, COLUMNS.get)
     texts = {leaf.table: query_text(leaf.skeleton, [cut.literals[i] for i in leaf.slots]) for leaf in found}
     for text in texts.values():
-        assert not query_shape(fingerprint(text).skeleton).stops_early
+        assert not query_shape(normalize_sql(text).skeleton).stops_early
     heads = [f"SELECT * FROM {table}" for table in texts]
     assert all(
         text.replace('"', "").startswith(head) for text, head in zip(texts.values(), heads, strict=True)
@@ -138,7 +138,7 @@ def test_scans_are_counted_with_those_that_only_a_subquery_filters() -> None:
     sql = (
         "SELECT 1 FROM t WHERE a IN (SELECT b FROM u) UNION SELECT 1 FROM t UNION SELECT 1 FROM t WHERE c = 1"
     )
-    found = {leaf.table: leaf for leaf in leaf_queries(fingerprint(sql).skeleton, COLUMNS.get)}
+    found = {leaf.table: leaf for leaf in leaf_queries(normalize_sql(sql).skeleton, COLUMNS.get)}
     assert (found["t"].scans, found["t"].filtered_scans) == (3, 2)
     assert (found["u"].scans, found["u"].filtered_scans) == (1, 0)
 
@@ -165,14 +165,14 @@ REFUSED = {
 def test_refused_in_no_time(sql: str, reason: str) -> None:
     started = time.perf_counter()
     with pytest.raises(UnsupportedQuery) as refused:
-        leaf_queries(fingerprint(sql).skeleton, COLUMNS.get)
+        leaf_queries(normalize_sql(sql).skeleton, COLUMNS.get)
     assert refused.value.reason == reason
     assert time.perf_counter() - started < 3
 
 
 @pytest.mark.parametrize("name", ["a:p0", "x' OR 1", 'say ""hi""', "ſ\u202e"])
 def test_names_from_outside_stay_names(name: str) -> None:
-    cut = fingerprint(f'SELECT a FROM t JOIN u ON t.k = u.k WHERE t."{name}" = 5')
+    cut = normalize_sql(f'SELECT a FROM t JOIN u ON t.k = u.k WHERE t."{name}" = 5')
     t, _ = leaf_queries(cut.skeleton, COLUMNS.get)
     assert t.slots == (0,)
     assert query_shape(t.skeleton).filter_columns == (name.replace('""', '"'),)

@@ -7,7 +7,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starskip.sql.fingerprint import fingerprint, masked
+from starskip.sql.normalize_sql import masked, normalize_sql
 from starskip.sql.pql import is_pql, sql_from_pql
 from starskip.sql.predicate import And, Bound, Leaf, Operator, Or, Slot
 from starskip.sql.query_shape import query_shape
@@ -83,7 +83,7 @@ def test_sql_is_no_pql(sql):
 
 def test_filter_and_limit_of_a_whole_query():
     pql = 'select d from t where (a = "x" or a = "y") and b >= 5 and c in ("p", "q") limit 20, 30'
-    cut = fingerprint(sql_from_pql(pql))
+    cut = normalize_sql(sql_from_pql(pql))
     shape = query_shape(cut.skeleton)
     assert shape.filter == And(
         (
@@ -99,7 +99,7 @@ def test_filter_and_limit_of_a_whole_query():
 
 def test_and_binds_stronger_than_or_as_in_pql():
     shape = query_shape(
-        fingerprint(sql_from_pql('select a from t where b = "1" or c = "2" and d = "3"')).skeleton
+        normalize_sql(sql_from_pql('select a from t where b = "1" or c = "2" and d = "3"')).skeleton
     )
     assert isinstance(shape.filter, Or)
     assert isinstance(shape.filter.children[1], And)
@@ -125,7 +125,7 @@ secrets = st.text("xyz'\"`- ;", max_size=6).map(lambda text: '"secret' + text.re
 
 @given(before=st.sampled_from(["=", "<>", "in (", "between", "regexp_like(b,"]), secret=secrets)
 def test_no_literal_in_double_quotes_stays_in_a_skeleton(before, secret):
-    cut = fingerprint(sql_from_pql(f"select a from t where b {before} {secret} top 3"))
+    cut = normalize_sql(sql_from_pql(f"select a from t where b {before} {secret} top 3"))
     assert "secret" not in cut.skeleton
     assert cut.literals[0] == ("'" + secret[1:-1].replace('""', '"'),)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hypothesis import example, given
 from hypothesis import strategies as st
-from starskip.sql.fingerprint import fingerprint
+from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.pql import is_pql, sql_from_pql
 from starskip.sql.query_shape import query_shape
 
@@ -142,7 +142,7 @@ def statements(draw: st.DrawFn) -> tuple[str, str]:
 )
 def test_pql_and_the_sql_that_asks_the_same_are_one_shape(statement):
     pql, sql = statement
-    asked, expected = fingerprint(sql_from_pql(pql)), fingerprint(sql)
+    asked, expected = normalize_sql(sql_from_pql(pql)), normalize_sql(sql)
     shape, expected_shape = query_shape(asked.skeleton), query_shape(expected.skeleton)
     assert shape.filter == expected_shape.filter
     assert shape.shape_id == expected_shape.shape_id

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starskip.errors import UnsupportedQuery
-from starskip.sql.fingerprint import SLOT, fingerprint
+from starskip.sql.normalize_sql import SLOT, normalize_sql
 from starskip.sql.predicate import Slot, leaves
 from starskip.sql.query_shape import MAX_PREDICATES, QueryShape, query_shape
 
@@ -15,7 +15,7 @@ SAME = "select count(*) from t where l_suppkey = 5 and l_shipmode in ('AIR')"
 
 
 def shape_of(sql: str) -> QueryShape:
-    return query_shape(fingerprint(sql).skeleton)
+    return query_shape(normalize_sql(sql).skeleton)
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ fragments = st.sampled_from(
 @settings(max_examples=300)
 @given(words=st.lists(fragments, max_size=30), is_query=st.booleans())
 def test_any_mixture_of_words_is_a_shape_or_refused(words: list[str], is_query: bool) -> None:
-    cut = fingerprint((WHERE if is_query else "") + " ".join(words))
+    cut = normalize_sql((WHERE if is_query else "") + " ".join(words))
     try:
         shape = query_shape(cut.skeleton)
     except UnsupportedQuery:

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starskip.errors import UnsupportedQuery
-from starskip.sql.fingerprint import fingerprint
 from starskip.sql.leaf_queries import LeafQuery, leaf_queries
+from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
 from starskip.sql.query_text import query_text
-from starskip.sql.redacted_text import is_redacted, is_wholly_redacted, told_apart
+from starskip.sql.redacted_text import is_redacted, is_wholly_redacted, mark_redacted
 
 PAIRS = json.loads((Path(__file__).parents[1] / "data" / "sql" / "redacted.json").read_text())
 """Query texts, and what Calcite makes of them (Redact.java)."""
@@ -32,7 +32,7 @@ def leaves_of(sql: str) -> list[str]:
     def columns_of(table: str) -> frozenset[str] | None:
         return None
 
-    leaves: tuple[LeafQuery, ...] = leaf_queries(fingerprint(sql).skeleton, columns_of)
+    leaves: tuple[LeafQuery, ...] = leaf_queries(normalize_sql(sql).skeleton, columns_of)
     return [f"{leaf.table} {unplaced(query_shape(leaf.skeleton).filter)} {leaf.scans}" for leaf in leaves]
 
 
@@ -45,11 +45,11 @@ def test_there_are_pairs_of_many_kinds() -> None:
 @pytest.mark.parametrize(("sql", "redacted"), PAIRS)
 def test_a_redacted_text_has_the_shape_of_its_query(sql: str, redacted: str) -> None:
     try:
-        whole = query_shape(fingerprint(sql).skeleton)
+        whole = query_shape(normalize_sql(sql).skeleton)
     except UnsupportedQuery:
         assert leaves_of(redacted) == leaves_of(sql)
         return
-    shape = query_shape(fingerprint(redacted).skeleton)
+    shape = query_shape(normalize_sql(redacted).skeleton)
     assert shape.stops_early == whole.stops_early
     assert (shape.limit is None) == (whole.limit is None)
     if "TRUE" not in sql and "1 = 1" not in sql:
@@ -58,18 +58,18 @@ def test_a_redacted_text_has_the_shape_of_its_query(sql: str, redacted: str) -> 
 
 @pytest.mark.parametrize(("sql", "redacted"), PAIRS)
 def test_no_literal_of_a_redacted_text_is_known_and_its_text_comes_back(sql: str, redacted: str) -> None:
-    cut = fingerprint(redacted)
+    cut = normalize_sql(redacted)
     assert all(is_redacted(values) for values in cut.literals)
-    apart = told_apart(cut.literals, "7/8")
-    assert apart != told_apart(cut.literals, "7/9") or not cut.literals
-    assert fingerprint(query_text(cut.skeleton, apart)) == cut
+    apart = mark_redacted(cut.literals, "7/8")
+    assert apart != mark_redacted(cut.literals, "7/9") or not cut.literals
+    assert normalize_sql(query_text(cut.skeleton, apart)) == cut
 
 
 def test_a_question_mark_in_quotes_is_no_redacted_literal() -> None:
-    cut = fingerprint("""select a from t where b = '?' and "c?" = ? and d in ('?', ?) -- ?""")
+    cut = normalize_sql("""select a from t where b = '?' and "c?" = ? and d in ('?', ?) -- ?""")
     assert cut.literals == (("'?",), ("?",), ("'?", "?"))
     assert not is_redacted(cut.literals[0])
-    assert told_apart(cut.literals, "1/2") == (("'?",), ("?1/2",), ("'?", "?1/2"))
+    assert mark_redacted(cut.literals, "1/2") == (("'?",), ("?1/2",), ("'?", "?1/2"))
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ HOSTILE = {
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
 def test_hostile_text_is_refused_or_read_in_no_time(text: str) -> None:
     started = time.perf_counter()
-    cut = fingerprint(text)
+    cut = normalize_sql(text)
     try:
         query_shape(cut.skeleton)
     except UnsupportedQuery as error:
@@ -112,8 +112,8 @@ def test_hostile_text_is_refused_or_read_in_no_time(text: str) -> None:
 
 @given(text=st.text(alphabet="?`'\"() ,-in=ab\n/*", max_size=120))
 def test_any_text_with_question_marks_is_cut(text: str) -> None:
-    cut = fingerprint(f"select a from t where {text}")
-    for values in told_apart(cut.literals, "1/2/3"):
+    cut = normalize_sql(f"select a from t where {text}")
+    for values in mark_redacted(cut.literals, "1/2/3"):
         assert values
     with contextlib.suppress(UnsupportedQuery):
         query_shape(cut.skeleton)

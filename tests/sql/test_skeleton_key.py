@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starskip.errors import UnsupportedQuery
-from starskip.sql.fingerprint import fingerprint
+from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
 from starskip.sql.skeleton_key import KEY_BITS, skeleton_key
 
@@ -42,7 +42,7 @@ texts = st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=3)), max_si
 
 def key_of_fingerprint(sql: str) -> int:
     """The same from the fingerprint: without slots, white space, brackets, commas and signs."""
-    skeleton = fingerprint(sql).skeleton.encode("utf-8", "surrogatepass").lower()
+    skeleton = normalize_sql(sql).skeleton.encode("utf-8", "surrogatepass").lower()
     bare = re.sub(rb"[\x00\s\x1c-\x1f(),;+-]", b"", skeleton).replace(b"!=", b"<>")
     return int.from_bytes(blake2b(bare, digest_size=8).digest(), "big") >> (64 - KEY_BITS)
 
@@ -75,7 +75,7 @@ def test_shapes_of_the_samples_have_keys_of_their_own() -> None:
     for table in ("lineitem", "airlineStats"):
         for query in json.loads((TRUTH / f"{table}.json").read_text())["queries"]:
             try:
-                shape = query_shape(fingerprint(query["sql"]).skeleton)
+                shape = query_shape(normalize_sql(query["sql"]).skeleton)
             except UnsupportedQuery:
                 continue
             keys.setdefault(shape.shape_id, set()).add(skeleton_key(query["sql"]))

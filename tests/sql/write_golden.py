@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from starskip.errors import UnsupportedQuery
-from starskip.sql.fingerprint import fingerprint, masked
+from starskip.sql.normalize_sql import masked, normalize_sql
 from starskip.sql.predicate import And, Bound, Constant, Filtered, Leaf, Not, Or, Predicate, Slot
 from starskip.sql.query_shape import query_shape
 
@@ -19,7 +19,7 @@ Literals = tuple[tuple[str, ...], ...]
 
 def golden_text(sql: str) -> str:
     """The query and what is read out of it, as the golden files hold it."""
-    cut = fingerprint(sql)
+    cut = normalize_sql(sql)
     try:
         shape = query_shape(cut.skeleton)
     except UnsupportedQuery as error:

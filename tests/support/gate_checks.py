@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 from starskip.quality import check_stage as check_stage_module
 from starskip.quality.check_stage import check_stage
-from starskip.stages.gate_verdicts import flagged_tables
-from starskip.stages.night import Night
+from starskip.run.gate_verdicts import flagged_tables
+from starskip.run.night import Night
 
 
 def import_great_expectations() -> None:

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
-from starskip.artefacts.local_storage import LocalStorage
+from starskip.storage.local_storage import LocalStorage
 
 
 def kill_at(number: int) -> None:

@@ -12,7 +12,7 @@ words = sys.argv[1:]
 if {on_spark!r} and set({on_spark!r}) <= set(words):
     os.execv({real!r}, [{real!r}, *words])
 import starskip.spark.stage_job as jobs
-from starskip.stages.local_engine import LocalEngine
+from starskip.execution.local_engine import LocalEngine
 jobs.SparkSession, jobs.SparkEngine = MagicMock(), lambda session: LocalEngine()
 job = next(word for word in words if word.endswith(".py"))
 sys.argv = words[words.index(job):]

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from typing import Any
 
 import numpy as np
-from starskip.scoring.bound_filter import BoundAnd, BoundFilter, BoundLeaf, BoundNot, BoundOr
+from starskip.cost.bound_filter import BoundAnd, BoundFilter, BoundLeaf, BoundNot, BoundOr
 
 # Beyond 256 rows a scan reads a second batch.
 ROWS = 400
@@ -214,15 +214,20 @@ class Or:
         for number, child in enumerate(self.children):
             if self.standing[number] == self.last:
                 self.standing[number] = child.next()
-        self.last = min(self.standing)
-        return self.last
+        return self._least()
 
     def advance(self, row: int) -> int:
         for number, child in enumerate(self.children):
             if self.standing[number] < row:
                 self.standing[number] = child.advance(row)
-        self.last = min(self.standing)
-        return self.last
+        return self._least()
+
+    def _least(self) -> int:
+        # OrDocIdIterator drops what is exhausted, and asks it no more.
+        least = min(self.standing)
+        if least < ROWS:
+            self.last = least
+        return least
 
 
 Lazy = And | Or | Not

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from starskip.sql.fingerprint import fingerprint
+from starskip.sql.normalize_sql import normalize_sql
 
 _PAIRS = Path(__file__).parents[1] / "data" / "sql" / "redacted.json"
 _RECORD = re.compile(r"^\d{4}/\d\d/\d\d ", re.MULTILINE)
@@ -18,7 +18,7 @@ _RECORD = re.compile(r"^\d{4}/\d\d/\d\d ", re.MULTILINE)
 @cache
 def redacted_texts() -> Mapping[str, str]:
     """Return what Calcite makes of the queries of a skeleton; the sample has no other."""
-    return {fingerprint(sql).skeleton: text for sql, text in json.loads(_PAIRS.read_text())}
+    return {normalize_sql(sql).skeleton: text for sql, text in json.loads(_PAIRS.read_text())}
 
 
 def redacted_log(log: Path, *, mode: str = "literal_values") -> str:
@@ -35,5 +35,5 @@ def _redacted(record: str, mode: str) -> str:
     head, field, query = record.partition(",query=")
     if not field:
         return record
-    text = "REDACTED" if mode == "full" else redacted_texts()[fingerprint(query.rstrip("\n")).skeleton]
+    text = "REDACTED" if mode == "full" else redacted_texts()[normalize_sql(query.rstrip("\n")).skeleton]
     return f"{head}{field}{text}\n"

@@ -19,6 +19,10 @@ from report_data import (
     skipping_indexes,
     star_trees,
 )
+from starskip.indexes.skipping.report.section_data import SkippingIndexes
+from starskip.indexes.star_tree.report.star_tree_evidence import StarTrees
+from starskip.indexes.star_tree.star_tree_entry import star_tree_entry, star_tree_words
+from starskip.pinot.hidden_secrets import HIDDEN
 from starskip.reports.evidence import (
     ChosenIndex,
     ConfigChange,
@@ -26,23 +30,19 @@ from starskip.reports.evidence import (
     DataQuality,
     Evidence,
     GateCheck,
+    Index,
     Interval,
     KCurve,
     KeyChange,
     KPoint,
     LatencyEvidence,
-    ReasonedStructure,
+    ReasonedIndex,
     RejectedExample,
     SortOrder,
-    Structure,
     Summary,
     TypicalEntries,
 )
 from starskip.reports.evidence_bounds import top_shapes
-from starskip.reports.hidden_secrets import HIDDEN
-from starskip.reports.skipping_evidence import SkippingIndexes
-from starskip.reports.star_tree_entry import star_tree_entry, star_tree_words
-from starskip.reports.star_tree_evidence import StarTrees
 from starskip.workload.unlogged_texts import UnloggedTexts
 
 
@@ -59,7 +59,7 @@ def lineitem() -> Evidence:
         summary=Summary(900, 3, 2, 37, TOTAL, 0.7233, Interval(0.688, 0.757), table_bytes=20_093_570),
         change=ConfigChange(
             keys={"invertedIndexColumns": KeyChange(current=(), proposed=COLUMNS)},
-            add=tuple(Structure("inverted", (column,)) for column in COLUMNS),
+            add=tuple(Index("inverted", (column,)) for column in COLUMNS),
         ),
         chosen=(
             ChosenIndex("inverted", ("l_suppkey",), 0.4415, 0.4415, 655_676, 9),
@@ -86,7 +86,7 @@ def lineitem() -> Evidence:
             quantiles=QUANTILES,
         ),
         refused=tuple(
-            ReasonedStructure("inverted", (column,), reason, text, SIZES.get(column))
+            ReasonedIndex("inverted", (column,), reason, text, SIZES.get(column))
             for column, reason, text in REFUSALS
         ),
         drops=(),
@@ -145,9 +145,9 @@ def milliseconds() -> Evidence:
             },
             add=(
                 *evidence.change.add,
-                *(Structure("star_tree", tree.dimensions) for tree in star_trees().chosen),
+                *(Index("star_tree", tree.dimensions) for tree in star_trees().chosen),
             ),
-            drop=(Structure("inverted", ("l_comment",)),),
+            drop=(Index("inverted", ("l_comment",)),),
             star_trees=(TREE_IN_FORCE,),
             config={
                 "tableName": "lineitem_OFFLINE",
@@ -172,7 +172,7 @@ def milliseconds() -> Evidence:
             ),
         ),
         drops=(
-            ReasonedStructure(
+            ReasonedIndex(
                 "inverted", ("l_comment",), "not_used", "no query of 7 nights filters on it; 6.4 MB"
             ),
         ),
@@ -202,7 +202,7 @@ def nothing_to_recommend() -> Evidence:
             top=tuple(replace(s, predicted_saving_ratio=0.0, columns=()) for s in evidence.shapes.top[:6]),
         ),
         refused=(
-            ReasonedStructure(
+            ReasonedIndex(
                 "inverted", ("Carrier",), "saves_too_little", "would save 1.1 %, below min_gain (5 %)"
             ),
         ),
@@ -314,12 +314,11 @@ def long_names() -> Evidence:
         evidence,
         table="t" * 10_000,
         change=ConfigChange(
-            {"invertedIndexColumns": KeyChange((), names)}, tuple(Structure("inverted", (n,)) for n in names)
+            {"invertedIndexColumns": KeyChange((), names)}, tuple(Index("inverted", (n,)) for n in names)
         ),
         chosen=tuple(replace(evidence.chosen[0], columns=(name,)) for name in names),
         refused=tuple(
-            ReasonedStructure("inverted", (f"{i}" + "x" * 5_000,), "saves_too_little", "0.1 %")
-            for i in range(80)
+            ReasonedIndex("inverted", (f"{i}" + "x" * 5_000,), "saves_too_little", "0.1 %") for i in range(80)
         ),
     )
 

@@ -7,8 +7,7 @@ sample; intervals, K = 5 and 6, refusal figures, latency bins and all other nigh
 
 from __future__ import annotations
 
-from starskip.reports.evidence import GateCheck, LatencyBin, Quantile, Setting, ShapeEvidence
-from starskip.reports.skipping_evidence import (
+from starskip.indexes.skipping.report.section_data import (
     ChosenSkippingIndex,
     EvaluatedQueries,
     OtherSkippingIndex,
@@ -18,7 +17,7 @@ from starskip.reports.skipping_evidence import (
     SkippingFactors,
     SkippingIndexes,
 )
-from starskip.reports.star_tree_evidence import (
+from starskip.indexes.star_tree.report.star_tree_evidence import (
     AnsweredShape,
     ChosenStarTree,
     ProvedShape,
@@ -26,6 +25,7 @@ from starskip.reports.star_tree_evidence import (
     ShapeOfStarskipOnly,
     StarTrees,
 )
+from starskip.reports.evidence import GateCheck, LatencyBin, Quantile, Setting, ShapeEvidence
 
 TOTAL = 256_205_145
 SIZES = {"l_returnflag": 146_378, "l_linestatus": 86_444, "l_receiptdate": 879_408}

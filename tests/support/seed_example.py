@@ -1,4 +1,4 @@
-"""The example of the star-tree paper (seed 001): its seven rows and its configuration."""
+"""The example of the star-tree paper (Star-tree index): its seven rows and its configuration."""
 
 from __future__ import annotations
 

@@ -15,17 +15,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from skipping_tables import aged
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.manifest import Part
-from starskip.artefacts.storage_for import storage_for
+from starskip.indexes.skipping.advice.publish_advice import SkippingCounts, publish_skipping_advice
 from starskip.lake.lake_table import LakeTable
+from starskip.night.lake_logs import publish_lake_queries
+from starskip.night.refresh_skipping_indexes import refresh_skipping_indexes
+from starskip.night.verify_skipping import publish_skipping_verdicts
+from starskip.run.night import Night, StageResult
 from starskip.settings import Settings
 from starskip.spark.spark_engine import SparkEngine
-from starskip.stages.lake_logs import publish_lake_queries
-from starskip.stages.night import Night, StageResult
-from starskip.stages.refresh_skipping_indexes import refresh_skipping_indexes
-from starskip.stages.skipping_advice import SkippingCounts, publish_skipping_advice
-from starskip.stages.verify_skipping import publish_skipping_verdicts
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.manifest import Part
+from starskip.storage.storage_for import storage_for
 
 DAY = date(2026, 11, 20)
 FILES, ROWS = 12, 400
@@ -120,7 +120,9 @@ class SkippingNights:
     def advise(self, night: Night, tables: Sequence[str] = ("sales",)) -> SkippingCounts:
         """Read the log and choose."""
         night.publish("table_facts", {table: Part(()) for table in tables})
-        publish_lake_queries(self.engine, night, night.store.write_aside("rejected_records", night.date_text))
+        publish_lake_queries(
+            self.engine, night, night.store.staged_write("rejected_records", night.date_text)
+        )
         return publish_skipping_advice(self.engine, night, tables)
 
     def build(self, night: Night) -> StageResult:
@@ -130,7 +132,7 @@ class SkippingNights:
         return publish_skipping_verdicts(self.engine, night)
 
     def stage(self, name: str, night: Night) -> StageResult:
-        stage = getattr(import_module(f"starskip.stages.{name}"), name)
+        stage = getattr(import_module(f"starskip.night.{name}"), name)
         result: StageResult = stage(self.engine, night)
         return result
 

@@ -6,7 +6,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starskip.artefacts.schemas import TABLE_FACTS
+from starskip.indexes.families import segment_indexes
+from starskip.storage.schemas import TABLE_FACTS
 from starskip.tables.table_overview import column_sums, merge_column_sums, table_overviews
 
 
@@ -44,7 +45,7 @@ FACTS = [
 
 
 def test_overview_of_two_tables() -> None:
-    found = table_overviews(column_sums([batch(FACTS)]))
+    found = table_overviews(column_sums([batch(FACTS)]), segment_indexes())
     assert sorted(found) == ["t", "u"]
     table = found["t"]
     assert (table.segments, table.rows) == (2, 400)
@@ -55,17 +56,17 @@ def test_overview_of_two_tables() -> None:
     assert (table.columns["many"].entries_per_row, table.columns["many"].is_single_value) == (2.5, False)
     assert table.columns["raw"].dictionary_ratio == 0.0
     assert table.columns["raw"].cardinality == 8, "of the segments that know it"
-    assert table.inverted_index_columns == {"a"}
-    assert found["u"].inverted_index_columns == frozenset()
+    assert table.indexed("inverted") == {"a"}
+    assert found["u"].indexed("inverted") == frozenset()
 
 
 def test_the_current_config_says_which_indexes_are_in_force() -> None:
     found = table_overviews(
-        column_sums([batch(FACTS)]), {"t": {"inverted": ["many"], "range": ["a"]}, "u": {}}
+        column_sums([batch(FACTS)]), segment_indexes(), {"t": {"inverted": ["many"], "range": ["a"]}, "u": {}}
     )
-    assert found["t"].inverted_index_columns == {"many"}
-    assert found["t"].range_index_columns == {"a"}
-    assert found["u"].inverted_index_columns == frozenset()
+    assert found["t"].indexed("inverted") == {"many"}
+    assert found["t"].indexed("range") == {"a"}
+    assert found["u"].indexed("inverted") == frozenset()
 
 
 @given(order=st.permutations(FACTS), cuts=st.lists(st.integers(0, len(FACTS)), max_size=4))
@@ -83,5 +84,5 @@ def test_a_slice_of_a_batch_keeps_its_own_indexes() -> None:
 
 
 def test_no_segments() -> None:
-    assert table_overviews(column_sums([])) == {}
-    assert table_overviews(merge_column_sums([])) == {}
+    assert table_overviews(column_sums([]), segment_indexes()) == {}
+    assert table_overviews(merge_column_sums([]), segment_indexes()) == {}

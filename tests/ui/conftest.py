@@ -20,11 +20,11 @@ from typing import Any
 import pytest
 from free_ports import free_port
 from report_cases import lineitem
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.manifest import Part
-from starskip.artefacts.storage_for import storage_for
 from starskip.reports.evidence import Evidence
 from starskip.reports.report_files import report_files
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.manifest import Part
+from starskip.storage.storage_for import storage_for
 
 CHECKOUT = Path(__file__).parents[2]
 NIGHT = "2026-11-20"
@@ -68,7 +68,7 @@ class House:
         return {**os.environ, "STARSKIP_CONFIG": str(self.folder / "night.yaml")}
 
     def publish(self, night: str, table: str, files: dict[str, bytes]) -> None:
-        aside = self.store.write_aside("reports", night)
+        aside = self.store.staged_write("reports", night)
         part = Part(tuple(aside.write_file(table, name, content) for name, content in files.items()))
         now = datetime.now(UTC)
         self.store.publish("reports", night, {table: part}, replace="tables", created_at=now, created_by="t")
@@ -121,8 +121,9 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> House:
     house = House(tmp_path_factory.mktemp("house"))
     sample = CHECKOUT / "include" / "sample"
     (house.folder / "night.yaml").write_text(
-        f"artefacts: artefacts\nlog_paths: [{sample}/logs]\nsegments_root: {sample}/segments\n"
-        f"table_configs: [{sample}/config/lineitem_table.json]\n"
+        "store: {artefacts: artefacts}\n"
+        f"sources: {{log_paths: [{sample}/logs], segments_root: {sample}/segments,\n"
+        f"  table_configs: [{sample}/config/lineitem_table.json]}}\n"
     )
     stages = ["stage", "all", "--config", str(house.folder / "night.yaml"), "--run-date", NIGHT]
     run([str(Path(sys.executable).with_name("starskip")), *stages], house.environment)

@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from starskip.errors import SourceOutage, StaleTree, UnsupportedQuery
-from starskip.star_tree.serving.aggregate_results import Approximation
-from starskip.star_tree.serving.answer_sql import Answer
-from starskip.star_tree.serving.finished_answer import ERROR_BOUND
+from starskip.indexes.star_tree.serving.aggregate_results import Approximation
+from starskip.indexes.star_tree.serving.answer_sql import Answer
+from starskip.indexes.star_tree.serving.finished_answer import ERROR_BOUND
 from starskip.verification.comparable_query import bound_columns, comparable_query, percentile_bounds_query
 from starskip.verification.prove_query import Proof, Verdict, prove_query
 

@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from starskip.stages.busy_keys import busy_keys
-from starskip.stages.local_engine import LocalRows
+from starskip.execution.local_engine import LocalRows
+from starskip.workload.busy_keys import busy_keys
 from starskip.workload.count_shapes import count_shapes, merge_shapes
 from starskip.workload.fold_shapes import FOLDED, fold_shapes
 from starskip.workload.shape_workload import ShapeWorkload, workload_shapes

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from starskip.artefacts.schemas import WORKLOAD
+from starskip.storage.schemas import WORKLOAD
 from starskip.workload.count_shapes import count_shapes, merge_shapes
 from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
 

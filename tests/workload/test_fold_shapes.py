@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
-from starskip.artefacts.schemas import WORKLOAD
+from starskip.storage.schemas import WORKLOAD
 from starskip.workload.count_shapes import count_shapes
 from starskip.workload.fold_shapes import FOLDED, fold_shapes
 from starskip.workload.shape_workload import ShapeWorkload, workload_shapes

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from starskip.execution.local_engine import LocalRows
 from starskip.sql.skeleton_key import skeleton_key
-from starskip.stages.busy_keys import busy_keys, left_out_words
-from starskip.stages.local_engine import LocalRows
+from starskip.workload.busy_keys import busy_keys, left_out_words
 from starskip.workload.key_sums import KEY_SUMS, BusyKeys, busiest_keys, keys_of, sum_keys, with_keys
 
 Record = dict[str, Any]

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starskip.artefacts.schemas import LOG_RECORDS
+from starskip.storage.schemas import LOG_RECORDS
 from starskip.workload.count_shapes import QUERY_COLUMNS, count_shapes
 from starskip.workload.leaf_records import LEAF, LeafRecords, TableSize, leaves_by_table
 

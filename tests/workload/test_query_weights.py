@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 from starskip.errors import ConfigError
-from starskip.sql.fingerprint import fingerprint
+from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
 from starskip.workload.query_weights import query_weights, weighted_shapes
 from starskip.workload.shape_workload import Instance, ShapeWorkload, workload_shapes, workload_table
 
 SQL = "SELECT COUNT(*) FROM t WHERE a = 1"
-SHAPE_ID = query_shape(fingerprint(SQL).skeleton).shape_id
+SHAPE_ID = query_shape(normalize_sql(SQL).skeleton).shape_id
 
 
 def shape(table: str, shape_id: str) -> ShapeWorkload:
@@ -63,4 +63,4 @@ def test_no_weights_change_nothing(text: str) -> None:
 def test_what_is_wrong_is_named(text: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said.replace("(", r"\(")) as caught:
         query_weights(text)
-    assert caught.value.setting == "query_weights"
+    assert caught.value.setting == "workload.query_weights"

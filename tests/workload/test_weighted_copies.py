@@ -12,18 +12,18 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from starskip.artefacts.schemas import WORKLOAD
-from starskip.pinot.index_rules import IndexRules
-from starskip.scoring.baseline_scores import frequency_scores, parser_scores
-from starskip.scoring.estimation_votes import estimation_votes
-from starskip.scoring.leapfrog_votes import leapfrog_votes
-from starskip.scoring.segment_estimates import SegmentState, estimate_segment, merge_estimates
-from starskip.scoring.structure import Structure, by_column, removal
-from starskip.scoring.voting_shapes import voting_shapes
+from index_choice import advised, in_force
+from settings_with import settings_with
+from starskip.cost.baseline_scores import frequency_scores, parser_scores
+from starskip.cost.estimation_votes import estimation_votes
+from starskip.cost.leapfrog_votes import leapfrog_votes
+from starskip.cost.segment_estimates import SegmentState, estimate_segment, merge_estimates
+from starskip.cost.voting_shapes import voting_shapes
+from starskip.indexes.access_paths import AccessPaths
+from starskip.indexes.index import Index, by_column, drop_of
 from starskip.selection.entries_percentile import entries_percentile
-from starskip.settings import Settings
-from starskip.stages.advise_table import advise_table
-from starskip.stages.past_nights import night_votes
+from starskip.selection.past_nights import night_votes
+from starskip.storage.schemas import WORKLOAD
 from starskip.tables.row_window import ColumnWindow, RowWindow
 from starskip.tables.table_overview import ColumnOverview, TableOverview
 from starskip.workload.count_shapes import count_shapes
@@ -41,17 +41,17 @@ TEMPLATES = (
     "SELECT COUNT(*) FROM t WHERE held = {}",
 )
 ROWS = 1000
-RULES = IndexRules()
-HELD = Structure("inverted", "held")
-CANDIDATES = by_column({Structure("inverted", "a"), Structure("inverted", "b"), removal(HELD)})
+RULES = AccessPaths()
+HELD = Index("inverted", "held")
+CANDIDATES = by_column({Index("inverted", "a"), Index("inverted", "b"), drop_of(HELD)})
 TABLE = TableOverview(
     "t",
     1,
     ROWS,
     {name: ColumnOverview(name, cardinality=10.0) for name in ("a", "b", "held")},
-    frozenset({"held"}),
+    in_force({"held"}),
 )
-SETTINGS = Settings(min_gain_ratio=0.0, model_error_ratio=0.0)
+SETTINGS = settings_with(min_gain_ratio=0.0, model_error_ratio=0.0)
 
 
 def _window() -> RowWindow:
@@ -164,7 +164,7 @@ def test_whole_weights_are_copies(
         assert cross == pytest.approx(factors[key[0]] * by_copies[key][2], rel=1e-9, abs=1e-6)
     here, there = (night_votes(shapes, strategy(shapes), TABLE, frozenset()) for shapes in (weighted, copied))
     assert here.entries.total == pytest.approx(there.entries.total)
-    for structures in ([], [Structure("inverted", "a")]):
+    for structures in ([], [Index("inverted", "a")]):
         typical = [entries_percentile(night.lists, structures, night.shapes, 0.9) for night in (here, there)]
         assert typical[0] == pytest.approx(typical[1], rel=1e-9, abs=1e-6)
     for scores in (frequency_scores, parser_scores):
@@ -194,9 +194,9 @@ def test_a_weight_of_all_queries_leaves_the_advice(workload: Any, log: list[Quer
     # Ratios are of one entry at least.
     assume(sum(query.entries for query in log) * weight >= 1)
     plain, scaled = workload(log), workload(log, weights=[weight] * len(TEMPLATES))
-    advice, same = (advise_table("t", s, votes_by_leapfrog(s), TABLE, SETTINGS) for s in (plain, scaled))
+    advice, same = (advised("t", s, votes_by_leapfrog(s), TABLE, SETTINGS) for s in (plain, scaled))
     for item, expected in zip(same.recommendation.chosen, advice.recommendation.chosen, strict=True):
-        assert item.structure == expected.structure
+        assert item.index == expected.index
         assert item.individual_saving_ratio == pytest.approx(expected.individual_saving_ratio)
         assert item.progressive_saving_ratio == pytest.approx(expected.progressive_saving_ratio)
     for name in ("ratio", "low", "high"):
@@ -236,13 +236,13 @@ def test_what_a_dropped_index_would_cost_is_weighted(workload: Any) -> None:
 def test_a_weight_carries_no_query_over_a_threshold(workload: Any) -> None:
     (shape,) = workload([Query(0, 1, 100)] * 5, weights=[100])
     assert not voting_shapes([shape], 1_000)[0].instances
-    few = replace(SETTINGS, num_queries_threshold=6)
-    advice = advise_table("t", [shape], votes_by_leapfrog([shape]), TABLE, few)
+    few = settings_with(SETTINGS, num_queries_threshold=6)
+    advice = advised("t", [shape], votes_by_leapfrog([shape]), TABLE, few)
     assert not advice.recommendation.chosen, "nor is the log longer for it"
 
 
 def test_a_typical_query_scans_what_one_query_does(workload: Any) -> None:
     shapes = workload([Query(0, 1, 100)] * 10, weights=[100])
-    typical = advise_table("t", shapes, votes_by_leapfrog(shapes), TABLE, SETTINGS).typical
+    typical = advised("t", shapes, votes_by_leapfrog(shapes), TABLE, SETTINGS).typical
     assert typical is not None
     assert (typical.today, typical.advised) == (100.0, 0.0)

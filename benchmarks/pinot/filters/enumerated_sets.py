@@ -9,21 +9,21 @@ from itertools import chain, combinations
 import numpy as np
 from pinot.filters.generated_queries import GeneratedQuery
 from pinot.filters.replayed_day import ReplayedDay, Structures, named_by
-from starskip.scoring.structure import Structure
+from starskip.indexes.index import Index
 
 WIDE = 24
-"""Of more structures than that, larger sets are made of those in the best smaller ones alone."""
+"""Of more indexes than that, larger sets are made of those in the best smaller ones alone."""
 
 Predicted = Callable[[GeneratedQuery, Structures], float | None]
 
 
 class EnumeratedSets:
-    """Every set of up to some size of the structures, with the saving that is predicted for it."""
+    """Every set of up to some size of the indexes, with the saving that is predicted for it."""
 
-    def __init__(self, day: ReplayedDay, structures: Sequence[Structure], predicted: Predicted) -> None:
+    def __init__(self, day: ReplayedDay, indexes: Sequence[Index], predicted: Predicted) -> None:
         """Take what predicts the entries of a query under a set, None where it is not understood."""
-        self._structures = tuple(structures)
-        named = {query: named_by(query, frozenset(structures)) for query in day.queries}
+        self._structures = tuple(indexes)
+        named = {query: named_by(query, frozenset(indexes)) for query in day.queries}
         entries = cache(predicted)
         # A query that is not understood stays as it is, whatever is built.
         self._cost: Callable[[GeneratedQuery, Structures], float] = lambda query, built: (
@@ -41,9 +41,9 @@ class EnumeratedSets:
         order = np.argsort([self._cost_of(each) for each in sets], kind="stable")
         return [sets[position] for position in order[:count]]
 
-    def saving(self, structures: Structures) -> float:
+    def saving(self, indexes: Structures) -> float:
         """Return the predicted share of the entries that are predicted without index."""
-        return 1 - self._cost_of(structures) / self._cost_of(frozenset())
+        return 1 - self._cost_of(indexes) / self._cost_of(frozenset())
 
-    def _cost_of(self, structures: Structures) -> float:
-        return sum(self._cost(query, structures) for query in self._queries)
+    def _cost_of(self, indexes: Structures) -> float:
+        return sum(self._cost(query, indexes) for query in self._queries)

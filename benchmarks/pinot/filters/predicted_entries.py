@@ -10,12 +10,12 @@ import numpy as np
 from pinot.filters.early_ends import EarlyEnd, Segment, early_end
 from pinot.filters.filter_truth import Measured
 from pinot.filters.opened_segments import OpenedSegment
+from starskip.cost.bound_filter import BoundFilter
+from starskip.cost.filter_cost import filter_entries
+from starskip.cost.leaf_masks import ConstantFilter
 from starskip.errors import UnsupportedQuery
-from starskip.scoring.bound_filter import BoundFilter
-from starskip.scoring.filter_cost import filter_entries
-from starskip.scoring.leaf_masks import Fixed
-from starskip.scoring.structure import Structure
-from starskip.sql.fingerprint import fingerprint
+from starskip.indexes.index import Index
+from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
 
 _WORD = re.compile(r"\w+")
@@ -39,10 +39,8 @@ class Predictor:
             return None
         # Sets that differ in columns that the query does not name are one to it.
         words = set(_WORD.findall(sql))
-        built = frozenset(
-            Structure("inverted", each) for each in measured.index_set.inverted if each in words
-        )
-        built |= {Structure("range", each) for each in measured.index_set.ranges if each in words}
+        built = frozenset(Index("inverted", each) for each in measured.index_set.inverted if each in words)
+        built |= {Index("range", each) for each in measured.index_set.ranges if each in words}
 
         def read(number: int, limit: int | None) -> float:
             return self._entries(sql, variant, built, number, limit)
@@ -52,9 +50,7 @@ class Predictor:
         end = self._early_end(sql, variant)
         return tuple(end.entries(order, read) for order in measured.orders)
 
-    def _read(
-        self, sql: str, variant: str, built: frozenset[Structure], number: int, limit: int | None
-    ) -> float:
+    def _read(self, sql: str, variant: str, built: frozenset[Index], number: int, limit: int | None) -> float:
         bound = self._bound(sql, variant)
         assert bound is not None
         answers = self._segments_of(variant)[number].state.answers(built)
@@ -63,7 +59,7 @@ class Predictor:
 
     def _bind(self, sql: str, variant: str) -> list[BoundFilter] | None:
         try:
-            cut = fingerprint(sql)
+            cut = normalize_sql(sql)
             shape = query_shape(cut.skeleton)
         except UnsupportedQuery:
             return None
@@ -75,6 +71,10 @@ class Predictor:
         found = []
         for segment, bound in zip(self._segments_of(variant), filters, strict=True):
             window = segment.binder.window
-            mask = np.full(window.rows, bound is Fixed.EVERYTHING) if isinstance(bound, Fixed) else bound.mask
+            mask = (
+                np.full(window.rows, bound is ConstantFilter.EVERYTHING)
+                if isinstance(bound, ConstantFilter)
+                else bound.mask
+            )
             found.append(Segment(window, mask, segment.state.sorted_columns))
         return early_end(sql, found)

@@ -11,25 +11,25 @@ from statistics import fmean
 from pinot.filters.generated_queries import GeneratedQuery
 from pinot.filters.index_sets import IndexSet
 from pinot.running_pinot import PinotFailed, RunningPinot
-from starskip.scoring.structure import Structure
+from starskip.indexes.index import Index
 
-Structures = frozenset[Structure]
+Structures = frozenset[Index]
 _WORD = re.compile(r"\w+")
 
 
-def index_set(table: str, structures: Structures) -> IndexSet:
+def index_set(table: str, indexes: Structures) -> IndexSet:
     """Return the set as the bench's other programs name it."""
     columns = {
-        kind: tuple(sorted(each.column for each in structures if each.kind == kind))
+        kind: tuple(sorted(each.column for each in indexes if each.family == kind))
         for kind in ("inverted", "range")
     }
     return IndexSet(table, table, columns["inverted"], columns["range"])
 
 
-def named_by(query: GeneratedQuery, structures: Structures) -> Structures:
-    """Return the structures on columns that the query names; the other ones change nothing for it."""
+def named_by(query: GeneratedQuery, indexes: Structures) -> Structures:
+    """Return the indexes on columns that the query names; the other ones change nothing for it."""
     words = set(_WORD.findall(query.sql))
-    return frozenset(each for each in structures if each.column in words)
+    return frozenset(each for each in indexes if each.column in words)
 
 
 @dataclass(slots=True)
@@ -45,17 +45,17 @@ class ReplayedDay:
     def measured(self) -> Mapping[Structures, float]:
         """The share of the day's entries in filter that each set replayed so far saves."""
         total = sum(count * self.entries[query] for query, count in self.queries.items())
-        return {structures: 1 - cost / total for structures, cost in self._costs.items()}
+        return {indexes: 1 - cost / total for indexes, cost in self._costs.items()}
 
     def replay(
         self, pinot: RunningPinot, build: Callable[[IndexSet], None], sets: Sequence[Structures]
     ) -> None:
         """Build each set that was not yet, and ask every query under it, each once."""
-        for structures in sets:
-            if structures in self._costs:
+        for indexes in sets:
+            if indexes in self._costs:
                 continue
-            build(index_set(self.table, structures))
-            self._costs[structures] = sum(
+            build(index_set(self.table, indexes))
+            self._costs[indexes] = sum(
                 count * pinot.ask(query.sql).entries_in_filter for query, count in self.queries.items()
             )
 

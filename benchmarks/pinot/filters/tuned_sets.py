@@ -6,18 +6,19 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow.compute as pc
 from pinot.filters.replayed_day import Structures
 from pinot.running_pinot import PinotFailed
-from starskip.scoring.structure import Structure
+from starskip.indexes.families import families_named
+from starskip.indexes.index import Index
+from starskip.night.tune_tables import TuneRequest, scored_tables
 from starskip.selection.saving_interval import SavingInterval, saving_interval
 from starskip.selection.vote_list import vote_lists
 from starskip.settings import Settings
-from starskip.stages.tune_tables import TuneRequest, scored_tables
 
 PINOT = "0.11.0"
 
@@ -26,13 +27,13 @@ PINOT = "0.11.0"
 class TunedSet:
     """The advice for one table."""
 
-    structures: Structures
+    indexes: Structures
     predicted: SavingInterval
 
 
 @dataclass(frozen=True, slots=True)
 class TunedDay:
-    """``log``: what the broker logged; ``kinds``: of indexes; ``more``: settings, each NAME=VALUE."""
+    """``log``: what the broker logged; ``kinds``: of indexes; ``more``: settings, each GROUP.NAME=VALUE."""
 
     log: Path
     segments: Path
@@ -57,8 +58,12 @@ class TunedDay:
 
     def predicted(self, table: str, sets: Iterable[Structures]) -> Mapping[Structures, SavingInterval]:
         """Return what the same votes predict for ``sets``, chosen or not."""
-        settings = replace(Settings(), index_kinds=",".join(self.kinds), pinot_version=PINOT)
-        request = TuneRequest([str(self.log)], str(self.segments), (table,), {}, "all", settings)
+        settings = Settings().changed(
+            {"advice.index_kinds": ",".join(self.kinds), "scoring.pinot_version": PINOT}
+        )
+        request = TuneRequest(
+            [str(self.log)], str(self.segments), (table,), {}, families_named("all"), settings
+        )
         scored = scored_tables(request, lambda _, items: items)
         lists = vote_lists(scored.votes.filter(pc.equal(scored.votes["table"], table)))
         shapes = scored.workload[table]
@@ -70,17 +75,17 @@ class TunedDay:
                 each,
                 entries=entries,
                 entries_squared=squared,
-                model_error_ratio=settings.model_error_ratio,
+                model_error_ratio=settings.advice.model_error_ratio,
             )
             for each in sets
         }
 
 
 def _tuned(document: Mapping[str, Any]) -> TunedSet:
-    structures = frozenset(
-        Structure(kind, column)
+    indexes = frozenset(
+        Index(kind, column)
         for kind in ("inverted", "range")
         for column in document.get(f"{kind}_index_columns", ())
     )
     low, high = document["predicted_interval"]
-    return TunedSet(structures, SavingInterval(document["predicted_saving_ratio"], low, high))
+    return TunedSet(indexes, SavingInterval(document["predicted_saving_ratio"], low, high))

@@ -12,8 +12,8 @@ from starskip.cli.progress import progress
 from starskip.cli.several_values import SeveralValues
 from starskip.cli.table_names import table_names
 from starskip.errors import printable
-from starskip.pinot.segments.damaged_segment import damage_told
-from starskip.stages.collect_packed_metadata import CollectedMetadata, collect_packed_metadata
+from starskip.pinot.segments.collect_packed_metadata import CollectedMetadata, collect_packed_metadata
+from starskip.pinot.segments.damaged_segment import damage_sentence
 
 SPELLINGS = {"-segments": "--segments", "-out": "--out", "-tables": "--tables", "-help": "--help"}
 """The options of Pinot's own CollectMetadataForIndexTuning."""
@@ -50,7 +50,7 @@ def collect_metadata(segments: str, out: str, tables: str, output: str) -> None:
     for warning in collected.warnings:
         click.echo(f"starskip: warning: {printable(warning)}", err=True)
     for row in collected.damaged:
-        click.echo(f"starskip: warning: {printable(damage_told(row))}", err=True)
+        click.echo(f"starskip: warning: {printable(damage_sentence(row))}", err=True)
     click.echo(json.dumps(_document(collected)) if output == "json" else _text(collected))
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from starskip.errors import printable
-from starskip.files.read_small_file import read_small_file
-from starskip.stages.guessed_advice import ColumnWeights
+from starskip.selection.advice_without_log import ColumnWeights
+from starskip.storage.files.read_small_file import read_small_file
 
 
 def column_weights(text: str) -> ColumnWeights:

@@ -6,28 +6,28 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from starskip.errors import ConfigError
-from starskip.pinot.proposed_config import IndexChanges, with_index_changes
+from starskip.indexes.family import Family
+from starskip.pinot.proposed_config import KeyEdit, with_edits
 from starskip.pinot.table_config import TableConfig, given_config
-from starskip.scoring.structure import Structure
-from starskip.stages.advise_table import TableAdvice
+from starskip.selection.table_advice import TableAdvice
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigOut:
-    """The config file to read, the one to write, and the kind of index whose key alone changes, or "all".
+    """The config file to read, the one to write, and the families whose keys alone change.
 
     Raises ConfigError where nothing can be written at ``target``, before any work is done for it.
     """
 
     source: str
     target: str
-    index_kind: str
+    families: Sequence[Family]
 
     def __post_init__(self) -> None:
         folder = Path(self.target).absolute().parent
@@ -47,30 +47,27 @@ class ConfigOut:
             found = by_table.get(config.table)
             if found is None:
                 unadvised.add(config.table)
-            return with_index_changes(config, self._changes(found) if found else IndexChanges())
+            return with_edits(config, self._edits(found) if found else ())
 
         document = given_config(self.source, changed)
         self._replace(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
         for table in sorted(unadvised):
             yield f"{self.target}: no advice for table {table}, its config is written as it was"
 
-    def _changes(self, advice: TableAdvice) -> IndexChanges:
-        """Return the changes of the kind that was asked for; the sort order is advice of ``sorted`` alone."""
-        chosen = [item.structure for item in advice.recommendation.chosen]
-        drops = [drop.structure for drop in advice.drops]
-
-        def columns(items: Iterable[Structure], kind: str) -> list[str]:
-            is_asked = self.index_kind in (kind, "all")
-            return [item.column for item in items if is_asked and item.kind == kind]
-
-        order = columns(chosen, "sorted") if self.index_kind == "sorted" else []
-        return IndexChanges(
-            add_inverted=columns(chosen, "inverted"),
-            drop_inverted=columns(drops, "inverted"),
-            add_range=columns(chosen, "range"),
-            drop_range=columns(drops, "range"),
-            sorted_column=order[0] if order else None,
-        )
+    def _edits(self, advice: TableAdvice) -> list[KeyEdit]:
+        """Return the edits of the families; a sort order that is advised beside other indexes is none."""
+        chosen = [item.index for item in advice.recommendation.chosen]
+        drops = [drop.index for drop in advice.drops]
+        edits = []
+        for family in self.families:
+            if family.config is None:
+                continue
+            if family.path is not None:
+                added = [item.column for item in chosen if item.family == family.name]
+                dropped = [item.column for item in drops if item.family == family.name]
+                edits.append(KeyEdit(family.config, added, dropped))
+        edits += [KeyEdit(key, [entry]) for key, entry in advice.answer_entries(self.families)]
+        return edits
 
     def _replace(self, text: str) -> None:
         target = Path(self.target).absolute()

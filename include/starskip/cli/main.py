@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from starskip.errors import BAD_INPUT, TRY_AGAIN, StarskipError, exit_code, first_line, printable
-from starskip.files.full_disk import full_disk, is_full_disk
+from starskip.storage.files.full_disk import full_disk, is_full_disk
 
 CLOSED_PIPE = 141
 """128 and SIGPIPE, as shells report any tool that is ended by a closed pipe."""
@@ -25,6 +25,7 @@ _COMMANDS = {
     "skipping": ("starskip.cli.skipping", "skipping"),
     "stage": ("starskip.cli.stage", "stage"),
     "retain": ("starskip.cli.retain", "retain"),
+    "settings": ("starskip.cli.settings", "settings"),
 }
 """Imported when they are called, so that ``--help`` and a mistyped option answer at once."""
 
@@ -110,6 +111,7 @@ def main() -> None:
     starskip stage select_indexes --config night.yaml --run-date 2026-11-18
                                                    one stage of the night by hand
     starskip retain --config night.yaml --dry-run  which old nights would go
+    starskip settings                              all settings with defaults, units and bounds
 
     Exit codes: 0 done, 1 try again (a store that does not answer, a full disk), 2 wrong arguments,
     3 wrong input (one line on stderr says what),

@@ -15,7 +15,7 @@ from starskip.cli.progress import progress
 from starskip.pinot.logs.log_files import log_files, log_splits
 from starskip.pinot.logs.log_summary import LogSummary, log_summary
 from starskip.pinot.logs.parse_records import parse_split
-from starskip.pinot.logs.sampling_summary import SamplingSummary, sampling_summary
+from starskip.pinot.logs.sampling_weights import SamplingSummary, sampling_summary
 
 SPLIT_BYTES = 64 * 1024 * 1024
 _ALL = sys.maxsize
@@ -81,7 +81,7 @@ def _show_rejected(batch: pa.RecordBatch, most: int, *, to_stderr: bool) -> int:
 
 def _example(row: dict[str, object]) -> str:
     from starskip.errors import printable
-    from starskip.reports.mask_unparsed import mask_unparsed
+    from starskip.sql.mask_unparsed import mask_unparsed
 
     text = mask_unparsed(str(row["query_text"] or ""))
     return printable(f"{row['source_file']} at byte {row['source_position']}: {row['reason']}: {text}")

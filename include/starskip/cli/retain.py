@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 import click
 
-from starskip.artefacts.retention import OldParts
 from starskip.errors import MissingSource, printable
-from starskip.stages.night_from_config import NightArguments, night_from_config
-from starskip.stages.tidy_artefacts import tidy_artefacts
+from starskip.night.expire_snapshots import expire_snapshots
+from starskip.night.night_from_config import NightArguments, night_from_config
+from starskip.storage.retention import OldParts
 
 _MAX_TABLES = 5
 
@@ -18,15 +18,15 @@ _MAX_TABLES = 5
 @click.command(name="retain")
 @click.option("--config", required=True, type=click.Path(), help="Configuration file of the night (YAML).")
 @click.option(
-    "--nights", type=click.IntRange(min=1), help="Nights to keep; the setting retention_nights if left out."
+    "--nights", type=click.IntRange(min=1), help="Nights to keep; the setting retention.nights if left out."
 )
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
 def retain(config: str, nights: int | None, dry_run: bool) -> None:
     """Keep the newest nights of every table and take the older ones away.
 
     The end of each night does the same. Whoever reads an older night can finish: its files go only after
-    the setting vacuum_grace_hours, with the next night or the next call. A night that was run within that
-    time is left alone, and so is the newest one of each table, however old.
+    the setting retention.vacuum_grace_hours, with the next night or the next call. A night that was run
+    within that time is left alone, and so is the newest one of each table, however old.
 
     \b
     Examples:
@@ -34,12 +34,16 @@ def retain(config: str, nights: int | None, dry_run: bool) -> None:
       starskip retain --config night.yaml --nights 30
     """  # noqa: D301 - click reads the character \b as "keep these lines"
     now = datetime.now(UTC)
-    arguments = NightArguments(now.date(), "by hand", now, settings={"retention_nights": nights})
+    arguments = NightArguments(now.date(), "by hand", now, settings={"retention.nights": nights})
     night = night_from_config(config, arguments, os.environ)
+    for warning in night.warnings:
+        click.echo(f"retain: warning: {printable(warning)}", err=True)
     if not night.store.artefacts():
         place = night.store.storage.place
-        raise MissingSource(f"nothing is stored at {place}: check `artefacts` in {config}", source=place)
-    tidied = tidy_artefacts(night, dry_run=dry_run)
+        raise MissingSource(
+            f"nothing is stored at {place}: check `store.artefacts` in {config}", source=place
+        )
+    tidied = expire_snapshots(night, dry_run=dry_run)
     for warning in tidied.warnings:
         click.echo(f"retain: warning: {warning}", err=True)
     for run_date in tidied.retired.nights:
@@ -47,7 +51,7 @@ def retain(config: str, nights: int | None, dry_run: bool) -> None:
     count, size = len(tidied.retired.nights), tidied.retired.size_bytes
     nights_words = "1 night" if count == 1 else f"{count:,} nights"
     went = "would go" if dry_run else "went"
-    kept = night.settings.retention_nights
+    kept = night.settings.retention.nights
     click.echo(f"retain: {nights_words} {went}, {size:,} bytes; each table keeps its newest {kept:,}")
     if tidied.vacuumed is not None:
         removed = tidied.vacuumed

@@ -12,24 +12,24 @@ from uuid import uuid4
 
 import click
 
-from starskip.artefacts.storage import Storage
-from starskip.artefacts.storage_for import storage_for
-from starskip.artefacts.store_clock import store_clock
 from starskip.cli.skipping_text import description_text, explained_text, indexes_text
 from starskip.cli.spark_defaults import default_metadata_root
 from starskip.cli.user_modules import user_modules
 from starskip.errors import ConfigError, SourceError, StorageError, printable
+from starskip.indexes.skipping.metadata.change_indexes import change_indexes
+from starskip.indexes.skipping.metadata.commit_refresh import Commit
+from starskip.indexes.skipping.metadata.describe_metadata import describe_metadata
+from starskip.indexes.skipping.metadata.metadata_location import metadata_location
+from starskip.indexes.skipping.metadata.open_metadata import existing_metadata
+from starskip.indexes.skipping.metadata.optimize import optimize_metadata
+from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
+from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.indexes.skipping.metadata.vacuum_metadata import vacuum_metadata
+from starskip.indexes.skipping.registry import index_from_specification
 from starskip.settings import Settings
-from starskip.skipping.metadata.change_indexes import change_indexes
-from starskip.skipping.metadata.commit_refresh import Commit
-from starskip.skipping.metadata.describe_metadata import describe_metadata
-from starskip.skipping.metadata.metadata_location import metadata_location
-from starskip.skipping.metadata.open_metadata import existing_metadata
-from starskip.skipping.metadata.optimize import optimize_metadata
-from starskip.skipping.metadata.refresh_metadata import Refreshed
-from starskip.skipping.metadata.table_metadata import TableMetadata
-from starskip.skipping.metadata.vacuum_metadata import vacuum_metadata
-from starskip.skipping.registry import index_from_specification
+from starskip.storage.storage import Storage
+from starskip.storage.storage_for import storage_for
+from starskip.storage.store_clock import store_clock
 
 _path = click.argument("path", metavar="PATH")
 _metadata = click.option(
@@ -197,7 +197,7 @@ def restore(path: str, indexes: Sequence[str], root: str | None) -> None:
 @click.option(
     "--grace-hours",
     type=click.FloatRange(min=0),
-    default=float(Settings().vacuum_grace_hours),
+    default=float(Settings().retention.vacuum_grace_hours),
     show_default=True,
     help="Leave what queries and writers of the last hours may use.",
 )

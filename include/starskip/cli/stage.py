@@ -12,13 +12,14 @@ import click
 from starskip.cli.named_setting import named_setting
 from starskip.cli.progress import progress
 from starskip.cli.table_names import table_names
-from starskip.skipping.registry import load_modules
-from starskip.stages.engine import Engine
-from starskip.stages.local_engine import LocalEngine
-from starskip.stages.look_for_log import look_for_log
-from starskip.stages.night import Night, StageResult
-from starskip.stages.night_from_config import NightArguments, night_from_config
-from starskip.stages.stage_names import STAGES
+from starskip.errors import printable
+from starskip.execution.engine import Engine
+from starskip.execution.local_engine import LocalEngine
+from starskip.indexes.skipping.registry import load_modules
+from starskip.night.look_for_log import look_for_log
+from starskip.night.night_from_config import NightArguments, night_from_config
+from starskip.run.night import Night, StageResult
+from starskip.run.stage_names import STAGES
 
 
 @click.command(name="stage")
@@ -26,7 +27,13 @@ from starskip.stages.stage_names import STAGES
 @click.option("--config", required=True, type=click.Path(), help="Configuration file of the night (YAML).")
 @click.option("--run-date", required=True, type=click.DateTime(["%Y-%m-%d"]), help="The night, 2026-11-18.")
 @click.option("--tables", default="", help="Comma separated tables; all if left out.")
-@click.option("--set", "overrides", multiple=True, metavar="NAME=VALUE", help="A setting; repeatable.")
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="GROUP.NAME=VALUE",
+    help="A setting of docs/settings.md; repeatable.",
+)
 def stage(name: str, config: str, run_date: datetime, tables: str, overrides: Sequence[str]) -> None:
     """Run one stage of the night (or `all`) in this process, without Airflow and Spark.
 
@@ -36,7 +43,7 @@ def stage(name: str, config: str, run_date: datetime, tables: str, overrides: Se
     \b
     Examples:
       starskip stage parse_query_logs --config include/config/night.yaml --run-date 2026-11-20
-      starskip stage select_indexes --config night.yaml --run-date 2026-11-20 --set max_indexes=3
+      starskip stage select_indexes --config night.yaml --run-date 2026-11-20 --set advice.max_indexes=3
       starskip stage all --config night.yaml --run-date 2026-11-20 --tables lineitem
     """  # noqa: D301 - click reads the character \b as "keep these lines"
     arguments = NightArguments(
@@ -47,6 +54,8 @@ def stage(name: str, config: str, run_date: datetime, tables: str, overrides: Se
         settings=dict(named_setting(text) for text in overrides),
     )
     night = night_from_config(config, arguments, os.environ)
+    for warning in night.warnings:
+        click.echo(f"starskip: warning: {printable(warning)}", err=True)
     load_modules(night.skipping_modules)
     if name == "all":
         look_for_log(night)
@@ -59,5 +68,5 @@ def stage(name: str, config: str, run_date: datetime, tables: str, overrides: Se
 
 
 def _function(name: str) -> Callable[[Engine, Night], StageResult]:
-    function: Callable[[Engine, Night], StageResult] = getattr(import_module(f"starskip.stages.{name}"), name)
+    function: Callable[[Engine, Night], StageResult] = getattr(import_module(f"starskip.night.{name}"), name)
     return function

@@ -8,28 +8,29 @@ import math
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.storage_for import storage_for
-from starskip.artefacts.store_clock import PROBES, store_clock
-from starskip.artefacts.vacuum import VacuumReport, vacuum
 from starskip.cli.progress import progress
+from starskip.cli.star_tree_output import named_order, require_own
 from starskip.errors import ConfigError, MissingSource, SourceError, StarskipError, StorageError, printable
-from starskip.files.read_small_file import read_small_file
-from starskip.star_tree.build.publish_trees import PublishedTrees, publish_trees
-from starskip.star_tree.build.published_trees import published_orders
-from starskip.star_tree.build.tree_order import TreeOrder
-from starskip.star_tree.document_rows import document_header, document_rows
-from starskip.star_tree.query.asked_table import meant_table
-from starskip.star_tree.serving.tree_set import TreeSet, open_trees
-from starskip.star_tree.star_tree_config import StarTreeConfig
-from starskip.star_tree.tree_artefact import ARTEFACT, TableTrees
+from starskip.indexes.star_tree.build.publish_trees import PublishedTrees, publish_trees
+from starskip.indexes.star_tree.build.published_trees import published_orders
+from starskip.indexes.star_tree.build.tree_order import TreeOrder
+from starskip.indexes.star_tree.document_rows import document_header, document_rows
+from starskip.indexes.star_tree.query.query_table import meant_table
+from starskip.indexes.star_tree.serving.tree_set import TreeSet, open_trees
+from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
+from starskip.indexes.star_tree.tree_artefact import ARTEFACT, TableTrees
+from starskip.lake.open_table import FORMATS
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.files.read_small_file import read_small_file
+from starskip.storage.storage_for import storage_for
+from starskip.storage.store_clock import store_clock
+from starskip.storage.vacuum import VacuumReport, vacuum
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -56,7 +57,9 @@ def star_tree() -> None:
 
 
 @star_tree.command(name="build")
-@click.option("--input", "source", required=True, metavar="FILE|DIR", help="CSV (with header) or Parquet.")
+@click.option(
+    "--input", "source", required=True, metavar="FILE|DIR", help="CSV (with header), Parquet, Delta."
+)
 @click.option(
     "--config",
     "config_files",
@@ -68,16 +71,35 @@ def star_tree() -> None:
 @click.option("--output", required=True, metavar="DIR", help="Where the tree goes: new, empty, or of a tree.")
 @click.option("--cast", "casts", multiple=True, metavar="COLUMN=TYPE", help="Read a column as another type.")
 @click.option(
+    "--format",
+    "file_format",
+    type=click.Choice(FORMATS),
+    help="What the table is kept as, in place of what is found.",
+)
+@click.option(
+    "--version",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Of a Delta table: that version instead of the newest.",
+)
+@click.option(
     "--table", metavar="NAME", help="The name that stands in FROM, and no other; any may, if left out."
 )
 def build(
-    source: str, config_files: Sequence[str], output: str, casts: Sequence[str], table: str | None
+    source: str,
+    config_files: Sequence[str],
+    output: str,
+    casts: Sequence[str],
+    file_format: str | None,
+    version: int | None,
+    table: str | None,
 ) -> None:
     """Build the star-trees of a table and publish them in DIR, in the place of what was there.
 
     A tree that is there already is replaced in one step: readers see the old one or the new one. Nothing
     else may lie in DIR, no tree of another table either. What was replaced more than a day ago is removed.
-    A folder that is kept as a Delta, Iceberg or Hudi table is refused: its files hold deleted rows too.
+    Of a Delta table the files of its newest version are read, or of --version, which a refresh then stays
+    with. A folder that is kept as an Iceberg or Hudi table is refused: its files hold deleted rows too.
 
     \b
     Examples:
@@ -86,12 +108,19 @@ def build(
       starskip star-tree build --input x.parquet --config t.json --output t --cast l_shipdate=string
     """  # noqa: D301
     configs = tuple(config for name in config_files for config in _configs(name))
-    _require_own(output, source)
+    require_own(output, source)
     if table is not None and not table.strip():
         raise click.BadParameter("is empty; give the name that stands in FROM", param_hint="--table")
     store = _store(output)
-    order = TreeOrder(_table_name(source), _absolute(source), configs, dict(map(_cast, casts)))
-    order, in_place_of = _named(store, output, order, table)
+    order = TreeOrder(
+        _table_name(source),
+        _absolute(source),
+        configs,
+        dict(map(_cast, casts)),
+        file_format=file_format,
+        version=version,
+    )
+    order, in_place_of = named_order(store, output, order, table)
     _say(_published(store, order, rebuild=True, in_place_of=in_place_of), output)
     _tidy(store, output)
 
@@ -284,54 +313,6 @@ def _configs(name: str) -> list[StarTreeConfig]:
         return [StarTreeConfig.from_document(entry) for entry in entries]
     except ConfigError as error:
         raise ConfigError(f"{name}: {error}", setting=error.setting) from None
-
-
-def _require_own(output: str, source: str) -> None:
-    """Refuse a folder that holds something else than star-trees, or that would be a part of the table."""
-    folder = Path(output)
-    if "://" in output:
-        return
-    if Path(source).resolve() in (folder.resolve(), *folder.resolve().parents):
-        raise SourceError(f"{output}: lies in {source}, the table itself; name another", source=output)
-    if folder.exists() and not folder.is_dir():
-        raise SourceError(f"{output}: is a file; name a folder for the tree", source=output)
-    own = (ARTEFACT, PROBES)
-    others = sorted(each.name for each in folder.iterdir() if each.name not in own) if folder.exists() else []
-    if others:
-        raise SourceError(
-            f"{output}: holds something else ({others[0]}); name a new folder, or one of a star-tree",
-            source=output,
-        )
-
-
-def _named(
-    store: ArtefactStore, output: str, order: TreeOrder, name: str | None
-) -> tuple[TreeOrder, Sequence[str]]:
-    """Return the order under its name, and the tables of the store whose place it takes.
-
-    A store keeps the name that it was given; one that was given none may get one for the same files.
-    """
-    former = published_orders(store)
-    is_same = {table: of is not None and of.source_path == order.source_path for table, of in former.items()}
-    given = next((of for of in former.values() if of is not None and of.is_named), None)
-    if name is None and given is not None and len(former) == 1:
-        if not is_same[given.table]:
-            raise SourceError(
-                f"{output}: holds the star-trees of {given.table}, which are of {given.source_path}; name a "
-                f"new folder, or give --table {given.table}",
-                source=output,
-            )
-        name = given.table
-    order = replace(order, table=name or order.table, is_named=name is not None)
-    others = [table for table in former if table != order.table]
-    if len(others) == 1 == len(former) and given is None and is_same[others[0]]:
-        return order, others
-    if others:
-        raise SourceError(
-            f"{output}: holds the star-trees of {others[0]}; name a new folder, or one of {order.table}",
-            source=output,
-        )
-    return order, ()
 
 
 def _former_order(store: ArtefactStore, directory: str, table: str | None) -> TreeOrder:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from starskip.errors import printable
-from starskip.files.path_text import path_text
-from starskip.stages.listed_tables import listed_tables
+from starskip.run.listed_tables import listed_tables
+from starskip.storage.files.path_text import path_text
 
 
 def table_names(text: str) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -11,21 +12,20 @@ from starskip.cli.column_weights import column_weights as parsed_weights
 from starskip.cli.config_out import ConfigOut
 from starskip.cli.named_setting import named_setting
 from starskip.cli.progress import progress
+from starskip.cli.setting_option import given_settings, setting_option
 from starskip.cli.several_values import SeveralValues
 from starskip.cli.table_names import table_names
 from starskip.cli.tune_document import tune_document
 from starskip.cli.tune_text import tune_text
 from starskip.errors import ConfigError, printable
-from starskip.files.read_small_file import read_small_file
-from starskip.pinot.table_config import configured_indexes, read_table_configs
-from starskip.settings import STRATEGIES, STRATEGY_ALIASES, Settings, with_overrides
-from starskip.stages.trees_in_force import star_trees_in_force
-from starskip.stages.tune_tables import TuneRequest, tune_tables
+from starskip.indexes.families import ALL, configured_indexes, families_named, load_families
+from starskip.indexes.family_settings import family_defaults
+from starskip.night.tune_tables import TuneRequest, tune_tables
+from starskip.pinot.table_config import read_table_configs
+from starskip.settings.overrides import with_overrides
+from starskip.storage.files.read_small_file import read_small_file
 from starskip.tables.untracked_indexes import untracked_indexes
 from starskip.workload.query_weights import query_weights as parsed_query_weights
-
-_DEFAULTS = Settings()
-
 
 SPELLINGS = {
     "-metadata": "--metadata",
@@ -63,41 +63,17 @@ SPELLINGS = {
     help="Write the whole table config as it should be: that of --table-config, with the advice in it.",
 )
 @click.option(
-    "--index", "index_kind", required=True, type=click.Choice(["inverted", "range", "sorted", "all"])
+    "--index",
+    "index_names",
+    required=True,
+    metavar="FAMILY[,FAMILY...]|all",
+    help="Families of indexes: inverted, range, sorted, star_tree, those of --families, or all.",
 )
-@click.option(
-    "--strategy",
-    type=click.Choice([*STRATEGIES, *STRATEGY_ALIASES]),
-    default=_DEFAULTS.strategy,
-    show_default=True,
-)
-@click.option(
-    "--selectivity-threshold",
-    type=click.FloatRange(0),
-    default=None,
-    metavar="S",
-    help="Only columns of a selectivity (about their cardinality) above S get votes. [default: 1]",
-)
-@click.option(
-    "--entries-scanned-threshold",
-    type=click.IntRange(0),
-    default=None,
-    metavar="N",
-    help="Only queries that scanned more than N entries in filter vote. [default: 0]",
-)
-@click.option(
-    "--num-queries-threshold",
-    type=click.IntRange(0),
-    default=None,
-    metavar="N",
-    help="No advice for a table with fewer than N such queries. [default: 0]",
-)
-@click.option(
-    "--untracked-inverted-index",
-    default=None,
-    metavar="JSON",
-    help='Inverted indexes that no metadata shows: \'{"table": ["column"]}\'.',
-)
+@setting_option("--strategy", "scoring.strategy")
+@setting_option("--selectivity-threshold", "scoring.selectivity_threshold", metavar="S")
+@setting_option("--entries-scanned-threshold", "workload.entries_scanned_threshold", metavar="N")
+@setting_option("--num-queries-threshold", "workload.num_queries_threshold", metavar="N")
+@setting_option("--untracked-inverted-index", "scoring.untracked_inverted_index", metavar="JSON")
 @click.option(
     "--query-weights",
     default=None,
@@ -110,32 +86,23 @@ SPELLINGS = {
     metavar="C=W,…|FILE.json",
     help="Without --log: how often columns are queried; others never are. [default: all equally]",
 )
+@setting_option("--max-indexes", "advice.max_indexes", metavar="K")
+@setting_option("--min-gain", "advice.min_gain_ratio", metavar="RATIO")
+@setting_option("--budget-bytes", "advice.index_budget_bytes", metavar="N")
+@setting_option("--pinot-version", "scoring.pinot_version", metavar="V")
 @click.option(
-    "--max-indexes", type=click.IntRange(1), default=None, metavar="K", help="At most K indexes a table."
-)
-@click.option(
-    "--min-gain",
-    type=click.FloatRange(0, 1),
-    default=None,
-    metavar="RATIO",
-    help="Least share of all entries scanned that one more index must save; 0 = use up K. [default: 0.005]",
-)
-@click.option(
-    "--budget-bytes",
-    type=click.IntRange(1),
-    default=None,
-    metavar="N",
-    help="Most bytes that a table's new indexes may take together. [default: no limit]",
-)
-@click.option(
-    "--pinot-version", default=_DEFAULTS.pinot_version, show_default=True, help="Version to advise for."
+    "--families",
+    "family_modules",
+    default="",
+    metavar="MODULE[,MODULE...]",
+    help="Modules with families of indexes of your own, importable or in the current folder.",
 )
 @click.option(
     "--set",
     "named",
     multiple=True,
-    metavar="NAME=VALUE",
-    help="Any other setting of the night, such as exclusive_vote_ratio=0.9; repeatable.",
+    metavar="GROUP.NAME=VALUE",
+    help="Any other setting of the night, such as scoring.exclusive_vote_ratio=0.9; repeatable.",
 )
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def tune(
@@ -145,20 +112,13 @@ def tune(
     tables: str,
     configs: Sequence[str],
     config_out: str,
-    index_kind: str,
-    strategy: str,
-    selectivity_threshold: float | None,
-    entries_scanned_threshold: int | None,
-    num_queries_threshold: int | None,
-    untracked_inverted_index: str | None,
+    index_names: str,
     query_weights: str | None,
     column_weights: str,
-    max_indexes: int | None,
-    min_gain: float | None,
-    budget_bytes: int | None,
-    pinot_version: str,
+    family_modules: str,
     named: Sequence[str],
     output: str,
+    **settings_given: Any,
 ) -> None:
     """Recommend indexes for Pinot tables from a broker log and the tables' segments.
 
@@ -175,51 +135,44 @@ def tune(
       starskip tune --segments /deep/store --index inverted --column-weights Carrier=3,Origin=1
       starskip tune --log a.log --segments /deep/store --index all --table-config t.json --config-out new.json
     """  # noqa: D301 - click reads the character \b as "keep these lines"
-    told = dict(named_setting(text) for text in named)
-    overrides = {
-        "strategy": strategy,
-        "selectivity_threshold": selectivity_threshold,
-        "entries_scanned_threshold": entries_scanned_threshold,
-        "num_queries_threshold": num_queries_threshold,
-        "untracked_inverted_index": untracked_inverted_index,
-        "query_weights": None if query_weights is None else _query_weights(query_weights),
-        "max_indexes": max_indexes,
-        "min_gain_ratio": min_gain,
-        "index_budget_bytes": budget_bytes,
-        "pinot_version": pinot_version,
-    }
     if bool(segments) == bool(metadata):
         raise click.UsageError("give either --segments DIR or --metadata FILE")
     if column_weights and logs:
         raise click.UsageError("--column-weights stands for a log: give it without --log")
     weights = parsed_weights(column_weights)
+    if query_weights is not None:
+        settings_given["workload__query_weights"] = _query_weights(query_weights)
+    modules, warnings = table_names(family_modules), list[str]()
     try:
-        settings = with_overrides(_DEFAULTS, overrides, origin="arguments")
-        settings = with_overrides(settings, told, origin="--set")
-        untracked_indexes(settings.untracked_inverted_index)
+        settings = family_defaults(modules)
+        given = given_settings(settings_given)
+        settings = with_overrides(settings, given, origin="arguments", warn=warnings.append)
+        named_settings = dict(named_setting(text) for text in named)
+        settings = with_overrides(settings, named_settings, origin="--set", warn=warnings.append)
+        untracked_indexes(settings.scoring.untracked_inverted_index)
+        names = settings.advice.index_kinds if index_names == ALL else index_names
+        families = families_named(names, load_families(modules))
     except ConfigError as error:
         raise click.UsageError(str(error)) from error
     if config_out and len(configs) != 1:
         raise click.UsageError("--config-out writes one table config: give it with one --table-config FILE")
     wanted = table_names(tables)
     current = read_table_configs(configs)
-    trees = {table: star_trees_in_force(of_table) for table, of_table in current.items()}
-    request = TuneRequest(
-        logs, segments, wanted, configured_indexes(current), index_kind, settings, metadata, weights, trees
-    )
-    out = ConfigOut(configs[0], config_out, index_kind) if config_out else None
+    in_force = configured_indexes(current, families.known)
+    request = TuneRequest(logs, segments, wanted, in_force, families, settings, metadata, weights, current)
+    out = ConfigOut(configs[0], config_out, families.asked) if config_out else None
     answer = tune_tables(request, progress)
     for warning in out.write(answer.tables) if out else ():
         click.echo(f"starskip: warning: {printable(warning)}", err=True)
-    for warning in answer.warnings:
+    for warning in (*warnings, *answer.warnings):
         click.echo(f"starskip: warning: {printable(warning)}", err=True)
     basis = _basis(request)
     if basis and output == "json":
         click.echo(f"starskip: note: {basis}", err=True)
     if output == "json":
-        click.echo(json.dumps({"tables": {a.table: tune_document(a, index_kind) for a in answer.tables}}))
+        click.echo(json.dumps({"tables": {a.table: tune_document(a, families) for a in answer.tables}}))
     else:
-        text = "\n\n".join(tune_text(a, index_kind, is_guess=not logs) for a in answer.tables)
+        text = "\n\n".join(tune_text(a, families, is_guess=not logs) for a in answer.tables)
         click.echo((f"{basis}\n\n" if basis else "") + (text or "the log holds no queries"))
 
 
@@ -244,6 +197,6 @@ def _basis(request: TuneRequest) -> str:
         return f"A guess without a log, from cardinalities alone: {asked}."
     if not request.metadata_path:
         return ""
-    if request.settings.strategy == "leapfrog":
+    if request.settings.scoring.strategy == "leapfrog":
         return "Strategy estimation: leapfrog needs rows of segments, and the metadata has none."
-    return f"Strategy {request.settings.strategy}; savings are estimated from the metadata."
+    return f"Strategy {request.settings.scoring.strategy}; savings are estimated from the metadata."

@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from starskip.stages.advise_table import TableAdvice
+from starskip.indexes.families import FamilyChoice
+from starskip.indexes.family import Family
+from starskip.indexes.inverted.family import INVERTED
+from starskip.indexes.sorted_column.family import SORTED
+from starskip.selection.recommendation import Chosen
+from starskip.selection.table_advice import TableAdvice
+
+_ORIGINAL = (INVERTED, SORTED)
+"""The families of Pinot's own tuner, whose keys are there whatever is asked for."""
 
 
-def tune_document(advice: TableAdvice, index_kind: str) -> dict[str, Any]:
-    """Return the document of one table; ``index_kind`` as it was asked for."""
+def tune_document(advice: TableAdvice, families: FamilyChoice) -> dict[str, Any]:
+    """Return the document of one table."""
     recommendation = advice.recommendation
-    chosen = [item.structure for item in recommendation.chosen]
-    order = recommendation if index_kind == "sorted" else advice.sort_order
-    # Kinds are told where several may be meant: what is asked for one kind keeps the seed's two.
-    has_kinds = index_kind not in ("inverted", "sorted")
-    ranges = {"range_index_columns": [item.column for item in chosen if item.kind == "range"]}
-    sizes = [(item.structure, item.size_bytes) for item in recommendation.chosen]
-    sizes += [(item.structure, item.size_bytes) for item in advice.refused]
+    paths = families.with_path
+    # Families are named where several may be meant.
+    has_families = len(paths) != 1 or paths[0] not in _ORIGINAL
+    orders = advice.sort_order.chosen if advice.sort_order else ()
+    chosen = (*recommendation.chosen, *orders)
+    listed = [family for family in families.known if family in (*_ORIGINAL, *paths)]
+    sizes = [(item.index, item.size_bytes) for item in recommendation.chosen]
+    sizes += [(item.index, item.size_bytes) for item in advice.refused]
     return {
-        "inverted_index_columns": [item.column for item in chosen if item.kind == "inverted"],
-        **(ranges if has_kinds else {}),
-        "sorted_column": order.chosen[0].structure.column if order and order.chosen else None,
+        **{key: value for family in listed for key, value in _columns_of(family, chosen).items()},
         "predicted_saving_ratio": recommendation.saving.ratio,
         "predicted_interval": [recommendation.saving.low, recommendation.saving.high],
         "queries": advice.queries,
         "unparsed": advice.unparsed,
         "refused": [
             {
-                "columns": [item.structure.column],
-                **({"kind": item.structure.kind} if has_kinds else {}),
+                "columns": [item.index.column],
+                **({"kind": item.index.family} if has_families else {}),
                 "reason": item.reason.value,
                 "detail": item.detail,
             }
@@ -36,20 +44,40 @@ def tune_document(advice: TableAdvice, index_kind: str) -> dict[str, Any]:
         ],
         "drops": [
             {
-                "columns": [drop.structure.column],
-                "kind": drop.structure.kind,
+                "columns": [drop.index.column],
+                "kind": drop.index.family,
                 "reason": "unused",
                 "detail": drop.detail,
             }
             for drop in advice.drops
         ],
-        "size_bytes": {str(structure): size for structure, size in sizes if size is not None},
+        "size_bytes": {str(index): size for index, size in sizes if size is not None},
+        "indexes": [
+            *(_chosen(item, families.known) for item in chosen),
+            *(answer.to_document() for answer in advice.chosen_answers()),
+        ],
         **_of_log(advice),
     }
 
 
+def _columns_of(family: Family, chosen: Sequence[Chosen]) -> dict[str, Any]:
+    columns = [item.index.column for item in chosen if item.index.family == family.name]
+    return dict(family.document(columns)) if family.document else {}
+
+
+def _chosen(item: Chosen, known: Sequence[Family]) -> dict[str, Any]:
+    keys = [family.config for family in known if family.name == item.index.family]
+    return {
+        "family": item.index.family,
+        "columns": [item.index.column],
+        "saving_ratio": item.progressive_saving_ratio,
+        "size_bytes": item.size_bytes,
+        "config": keys[0].fragment(item.index.column) if keys and keys[0] else None,
+    }
+
+
 def _of_log(advice: TableAdvice) -> dict[str, Any]:
-    """Return what the log did not tell; a log that told all has no such keys."""
+    """Return what the log did not hold; of a log that held everything there are no such keys."""
     texts = advice.unlogged_texts
     is_redacted = texts.literals_queries or texts.texts_queries
     return {

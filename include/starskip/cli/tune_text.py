@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from starskip.errors import printable
+from starskip.indexes.families import FamilyChoice, named
+from starskip.indexes.index import Index
 from starskip.number_text import percent, percent_range, size
 from starskip.reports.log_words import leaf_words, redaction_words
-from starskip.scoring.structure import Structure
 from starskip.selection.recommendation import Refusal
-from starskip.stages.advise_table import TableAdvice
+from starskip.selection.table_advice import TableAdvice
 
 
-def tune_text(advice: TableAdvice, index_kind: str, *, is_guess: bool) -> str:
+def tune_text(advice: TableAdvice, families: FamilyChoice, *, is_guess: bool) -> str:
     """Return the lines of one table; ``is_guess``: without a log."""
     saving = advice.recommendation.saving
     not_understood = advice.unparsed - advice.unlogged_texts.texts_queries
-    columns = [_named(item.structure, index_kind) for item in advice.recommendation.chosen]
+    columns = [_named(item.index, families) for item in advice.recommendation.chosen]
     lines = [
         f"{printable(advice.table, 200)}: "
         + (
@@ -32,13 +33,16 @@ def tune_text(advice: TableAdvice, index_kind: str, *, is_guess: bool) -> str:
     of_log = (*redaction_words(advice.unlogged_texts), leaf_words(advice.leaves))
     lines.extend(f"  {words}" for words in of_log if words)
     if columns:
-        what = {"sorted": "sort by", "all": "indexes on"}.get(index_kind, f"{index_kind} indexes on")
+        paths = families.with_path
+        is_order = all(family.path is not None and family.path.reorders for family in paths)
+        what = f"{paths[0].plural} on" if len(paths) == 1 else "indexes on"
+        what = "sort by" if is_order else what
         lines.append(
             f"  {what} {', '.join(columns)}: {percent(saving.ratio)} fewer entries scanned"
             f" (90 % interval {percent_range(saving.low, saving.high)})"
         )
         lines.extend(
-            f"    {rank}. {_named(item.structure, index_kind)}:"
+            f"    {rank}. {_named(item.index, families)}:"
             f" alone {percent(item.individual_saving_ratio)}, adds {percent(item.progressive_saving_ratio)}"
             + ("" if item.size_bytes is None else f", takes {size(item.size_bytes)}")
             for rank, item in enumerate(advice.recommendation.chosen, start=1)
@@ -48,16 +52,26 @@ def tune_text(advice: TableAdvice, index_kind: str, *, is_guess: bool) -> str:
     elif not advice.unlogged_texts.is_everything:
         lines.append("  nothing to recommend: no index saves enough")
     lines.extend(
-        f"  refused {_named(item.structure, index_kind)}: {item.reason.value} ({printable(item.detail)})"
+        f"  refused {_named(item.index, families)}: {item.reason.value} ({printable(item.detail)})"
         for item in advice.refused
     )
     lines.extend(
-        f"  drop the {drop.structure.kind} index on {printable(drop.structure.column, 80)}: {drop.detail}"
+        f"  drop the {drop.index.family} index on {printable(drop.index.column, 80)}: {drop.detail}"
         for drop in advice.drops
+    )
+    lines.extend(
+        f"  {_family_words(answer.family)} by {printable(', '.join(answer.columns), 200)}:"
+        f" {percent(answer.saving_ratio)} of all entries, in filters and behind them"
+        for answer in advice.chosen_answers()
     )
     return "\n".join(lines)
 
 
-def _named(structure: Structure, index_kind: str) -> str:
-    column = printable(structure.column, 80)
-    return f"{column} ({structure.kind})" if index_kind == "all" else column
+def _named(index: Index, families: FamilyChoice) -> str:
+    column = printable(index.column, 80)
+    return f"{column} ({index.family})" if len(families.with_path) > 1 else column
+
+
+def _family_words(name: str) -> str:
+    family = named(name)
+    return family.singular if family else name

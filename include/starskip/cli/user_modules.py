@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from starskip.errors import StarskipError, first_line
-from starskip.skipping.registry import load_modules
+from starskip.indexes.skipping.registry import load_modules
 
 
 @contextmanager

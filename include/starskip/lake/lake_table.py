@@ -23,3 +23,8 @@ class LakeTable:
     file_format: str = "parquet"
     options: Mapping[str, str] = field(default_factory=dict)
     logged_as: tuple[str, ...] = ()
+
+    @property
+    def table_format(self) -> str | None:
+        """The table format that is demanded, None for what is found at the path."""
+        return self.file_format if self.file_format in ("delta", "iceberg") else None

@@ -10,8 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from starskip.errors import NotPlainFiles, SourceError, SourceOutage
-from starskip.files.list_folder import list_folder
-from starskip.files.object_url import local_path, object_url
+from starskip.storage.files.list_folder import list_folder
+from starskip.storage.files.object_url import local_path, object_url
 
 _BY_FOLDER = {"_delta_log": ("Delta Lake", "delta"), ".hoodie": ("Hudi", "hudi")}
 _ICEBERG_FOLDER, _ICEBERG_FILE = "metadata", ".metadata.json"
@@ -71,15 +71,19 @@ def format_above(path: str) -> TableFormat | None:
     return None
 
 
-def refuse_format(path: str, found: TableFormat | None, *, what: str) -> None:
-    """Raise NotPlainFiles if there is a format: ``what``, such as star-trees, would count deleted rows."""
-    if found is not None:
-        raise NotPlainFiles(
-            f"{found.sign}: tells of a {found.name} table, whose files also hold rows that were deleted or "
-            f"replaced; {what} know plain files only: write its current rows apart (in Spark: "
-            f"spark.read.format('{found.spark_name}').load(…).write.parquet(FOLDER)) and name that FOLDER",
-            source=path,
-        )
+def refuse_format(path: str, found: TableFormat | None) -> None:
+    """Raise NotPlainFiles, with the ways out, if there is a format: plain files would count deleted rows."""
+    if found is None:
+        return
+    itself = (
+        f"read the table itself ({found.folder}, as format delta), or " if found.spark_name == "delta" else ""
+    )
+    raise NotPlainFiles(
+        f"{found.sign}: tells of a {found.name} table, whose files also hold rows that were deleted or "
+        f"replaced, and cannot be read as plain files: {itself}write its current rows apart (in Spark: "
+        f"spark.read.format('{found.spark_name}').load(…).write.parquet(FOLDER)) and name that FOLDER",
+        source=path,
+    )
 
 
 def _file_names(folder: str) -> list[str]:

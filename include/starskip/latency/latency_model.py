@@ -1,7 +1,8 @@
-"""The linear latency model, and whether it can be trusted.
+"""Fit the linear latency model, and judge by its out-of-sample R2 whether it may be used.
 
-``latency_ms = c + alpha * entries_in_filter + beta * entries_post_filter`` (seed 000, II.1), fitted by
-non-negative least squares with an intercept on the pooled bins. The seed's tool judged it by the
+``latency_ms = c + alpha * entries_in_filter + beta * entries_post_filter``
+("Automated Inverted Index Recommendation for Pinot", II.1), fitted by non-negative least squares with an
+intercept on the pooled bins. That tool judged the fit by the
 uncentred R2 of its own training points, which is near 1 for anything; here R2 is centred and out of
 sample: each point is predicted by a model that was fitted without it.
 """
@@ -48,11 +49,6 @@ class LatencyModel:
     r2_out_of_sample: float | None
     threshold: float
     no_fit: NoFit | None
-
-    def predict_ms(self, in_filter: Floats, post_filter: Floats) -> Floats:
-        """Return the latency of queries that scan so many entries; only where a model was fitted."""
-        assert self.intercept_ms is not None and self.alpha_ms is not None and self.beta_ms is not None
-        return self.intercept_ms + self.alpha_ms * in_filter + self.beta_ms * post_filter
 
 
 def fit_latency_model(bins: pa.Table, table: str, *, r2_threshold: float) -> LatencyModel:

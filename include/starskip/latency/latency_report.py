@@ -1,8 +1,9 @@
-"""What a table's log says of its latency: quantiles, the fitted model, and what indexes could win at most.
+"""Report a table's latency: quantiles, the fitted model, and the most that indexes could save.
 
-Seed 000, II.1 and the EntriesScannedQuantileReport of its tool. "Maximum optimization" of a quantile is
+"Automated Inverted Index Recommendation for Pinot", II.1, and the EntriesScannedQuantileReport of
+its tool. "Maximum optimization" of a quantile is
 its entries in filter times alpha: an index can at best take the whole filter scan away. It is only
-said where the model is trusted; else the table is one that the seed's tool "is unable to predict".
+said where the model is trusted; else the table is one that that tool "is unable to predict".
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class LatencyReport:
 
     @property
     def maximum_saving_ms(self) -> Mapping[str, float] | None:
-        """The time that indexes could win at most, at each quantile of entries scanned in filter."""
+        """Return the time that indexes could win at most, at each quantile of entries scanned in filter."""
         if self.model.no_fit is not None or self.model.alpha_ms is None:
             return None
         alpha_ms = self.model.alpha_ms

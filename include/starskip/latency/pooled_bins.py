@@ -1,8 +1,9 @@
-"""Minimum pooling: the least latency seen in each bin of (entries in filter, entries post filter).
+"""Minimum pooling: keep the least latency of each bin of (entries in filter, entries post filter).
 
-Seed 000, II.1: the space is cut into buckets of a x b entries and the minimum of each is kept, which
-drops queueing and noise. The seed's tool uses bins of 100 entries; here bins grow with the entries
-(``bins_per_octave`` a doubling), so that a table of millions of rows pools as well as a small one.
+The space is cut into buckets of a x b entries and the minimum of each is kept, which drops queueing and
+noise ("Automated Inverted Index Recommendation for Pinot", II.1). That tool uses bins of 100 entries; here
+bins grow with the entries (``bins_per_octave`` a doubling), so that a table of millions of rows pools as well
+as a small one.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.artefacts.schemas import LATENCY_BINS
+from starskip.storage.schemas import LATENCY_BINS
 
 SMALLEST_BIN_ENTRIES = 100
 BINS_PER_OCTAVE = 4

@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.artefacts.schemas import QUANTILE_SKETCHES, QUANTILES
+from starskip.storage.schemas import QUANTILE_SKETCHES, QUANTILES
 
 RANKS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
-"""The percentiles of the seed's EntriesScannedQuantileReport (10 to 95), and 99."""
+"""The percentiles of the EntriesScannedQuantileReport of Pinot's tuner (10 to 95), and 99."""
 
 MEASURES = ("latency_ms", "entries_scanned_in_filter", "entries_scanned_post_filter")
 _K = 4096

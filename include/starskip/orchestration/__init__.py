@@ -1,1 +1,1 @@
-"""The only home of airflow: operators and the night as a DAG."""
+"""The only importer of Airflow: the operators of the DAG, its trigger form, and the report pages."""

@@ -1,4 +1,4 @@
-"""The environment of the checkout's own Airflow: the one place that says where it lives and how it runs.
+"""Build the environment variables of the checkout's own Airflow: its home, its database, its ports.
 
 Run as a module it prints what a shell has to export and to unset, for Airflow commands by hand:
 ``eval "$(.venv/bin/python -m starskip.orchestration.airflow_environment)"``.
@@ -76,7 +76,7 @@ def airflow_environment(
 
 
 def has_file_database(environment: Mapping[str, str], home: Path) -> bool:
-    """Tell whether Airflow's database is the file in its home, rather than one that the caller has given."""
+    """Return whether Airflow's database is the file in its home, not one that the caller has given."""
     return environment.get(_DATABASE) == _file_database(home)
 
 

@@ -1,4 +1,4 @@
-"""Airflow's web page for the checkout and one person on this machine (``make ui``); Ctrl-C ends all of it."""
+"""Run Airflow's web page for the checkout and one person (``make ui``); Ctrl-C stops every process of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from starskip.orchestration.report_places import FIRST_PAGE
 
 _START_SECONDS = 300
 _LOG_SERVERS = (713, 714)
-"""What ``airflow_environment`` adds to the port for those of the workers and the triggerer."""
+"""Offsets of the ports of workers and triggerer in ``airflow_environment``."""
 
 
 @click.command()

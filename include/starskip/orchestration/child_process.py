@@ -1,4 +1,4 @@
-"""A program in a session of its own that leaves no process behind, however we end."""
+"""Run a program in a session of its own, and stop all its processes when the caller ends."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def child_process(
     command: Sequence[str], environment: Mapping[str, str], output: int | IO[str], **options: Any
 ) -> Iterator[subprocess.Popen[Any]]:
-    """Run ``command`` while the block runs; at its end all that came of the command is stopped.
+    """Run ``command`` while the block runs; at its end the command and all its descendants are stopped.
 
     ``output``, a pipe or a file, takes all that it says; ``options`` are those of Popen. Ctrl-C and the
     signals that ask us to end raise KeyboardInterrupt in the block, and stop the command all the same.
@@ -62,7 +62,7 @@ def _interrupt(number: int, frame: object) -> None:
 
 
 def _stop(process: subprocess.Popen[Any]) -> None:
-    """End ``process`` and all that came of it: ask first, then kill."""
+    """End ``process`` and its descendants: ask first, then kill."""
     deadline = time.monotonic() + _STOP_SECONDS
     family: set[psutil.Process] = set()
     asked: set[psutil.Process] = set()

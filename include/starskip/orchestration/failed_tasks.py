@@ -1,4 +1,4 @@
-"""What became of the tasks of a run, as its last task sees it."""
+"""Find the failed tasks of a run, and their reasons, from the context of its last task."""
 
 from __future__ import annotations
 

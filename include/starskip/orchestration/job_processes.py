@@ -1,4 +1,4 @@
-"""The processes of a submitted job on this machine, found by their command line, and their end."""
+"""Find and end the local processes of a submitted job, by their command line."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def job_processes(command: Sequence[str]) -> list[psutil.Process]:
 
 
 def family_of(processes: Iterable[psutil.Process]) -> set[psutil.Process]:
-    """Return the processes and all that came of them."""
+    """Return the processes and their descendants."""
     family = set()
     for process in processes:
         family.add(process)

@@ -1,19 +1,19 @@
-"""How a night ended: which stages failed, which tables the gates stopped, which have a report."""
+"""Summarise the end of a night: failed stages, tables stopped by gates, tables with a report."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from starskip.stages.gate_verdicts import GateVerdict, read_verdicts
-from starskip.stages.night import Night
-from starskip.stages.stage_names import BUILDING_STAGES, STAGES
-from starskip.stages.table_by_table import FAILED
+from starskip.run.gate_verdicts import GateVerdict, read_verdicts
+from starskip.run.night import Night
+from starskip.run.stage_names import BUILDING_STAGES, STAGES
+from starskip.run.table_by_table import FAILED
 
 
 @dataclass(frozen=True, slots=True)
 class NightOutcome:
-    """What became of the tables of one run.
+    """The outcome of one run for each of its tables.
 
     ``failed``: task to reason; ``stopped``: the verdicts of tables that a gate stopped, in stage order;
     ``missing``: tables with segments that no gate stopped and that have no report all the same.

@@ -1,4 +1,4 @@
-"""What one DAG run asks of the stages: the same values for the Spark jobs and for the gates."""
+"""The request of one DAG run to the stages: the same values for the Spark jobs and for the gates."""
 
 from __future__ import annotations
 
@@ -7,21 +7,26 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from starskip.errors import ConfigError, printable
-from starskip.orchestration.night_params import SETTING_PARAMS
+from starskip.indexes.family_settings import family_defaults
 from starskip.orchestration.run_date import resolve_run_date
-from starskip.settings import settings_environment
+from starskip.settings.environment import settings_environment
+from starskip.settings.overrides import former_places
 
 if TYPE_CHECKING:
-    from starskip.stages.night import Night
+    from starskip.run.night import Night
 
 CONFIG_VARIABLE = "starskip_config"
 """Airflow variable, and in capitals environment variable, that names the night's configuration file."""
 
 SAMPLE_CONFIG = "include/config/night.yaml"
+
+NIGHT_PARAMS = ("run_date", "tables")
+"""The params that are no settings."""
 
 _BACKFILL = "backfill"
 """The type of run that Airflow gives to the days of a backfill."""
@@ -39,6 +44,7 @@ class NightRequest:
     config: str
     tables: tuple[str, ...]
     settings: Mapping[str, str]
+    warnings: tuple[str, ...] = ()
 
     def job_arguments(self) -> list[str]:
         """Return the command line of every job, as a list: no shell reads it.
@@ -63,7 +69,7 @@ class NightRequest:
     def night(self, started_at: datetime) -> Night:
         """Return the night as the gates take it; raises ConfigError as the jobs do."""
         # The DAG file imports this module: what a night is read with is imported by the task that reads it.
-        from starskip.stages.night_from_config import NightArguments, night_from_config
+        from starskip.night.night_from_config import NightArguments, night_from_config
 
         arguments = NightArguments(self.run_date, self.run_id, started_at, self.tables, self.settings)
         return night_from_config(self.config, arguments, os.environ)
@@ -83,30 +89,68 @@ def night_request(context: Mapping[str, Any], checkout: Path) -> NightRequest:
     Raises ConfigError for a run_date that is no date, or that would make each day of a backfill the same
     night; for tables that are all blank, which must not mean all tables; for a setting that is too long for
     one variable; and for a param that there is not: Airflow takes any, and a misspelt ``tables`` would mean
-    all of them.
+    all of them. A setting by its name from before there were groups is read, with a warning.
     """
     run, params = context["dag_run"], context["params"]
-    known = ("run_date", "tables", *SETTING_PARAMS)
-    for name in run.conf or ():
-        if name not in known:
-            raise ConfigError(
-                f"param {printable(name, 100)!r} is not known: use {', '.join(known)}", setting=name
-            )
     if params["run_date"] is not None and run.run_type == _BACKFILL:
         raise ConfigError(
             "run_date is not for a backfill: each of its days would be the same night", setting="run_date"
         )
     config = night_config(lambda: context["var"]["value"].get(CONFIG_VARIABLE, None), checkout)
-    # What is built is current state (design.md, "The night"): days of the past only advise.
-    withheld = {"build_indexes": "false"} if run.run_type == _BACKFILL else {}
-    given = {name: _text(name, params[name]) for name in SETTING_PARAMS if _is_given(params[name])}
+    given, warnings = _settings(run.conf or {}, params, config)
+    # What is built is current state: days of the past only advise.
+    withheld = {"building.build_indexes": "false"} if run.run_type == _BACKFILL else {}
     return NightRequest(
         run_date=resolve_run_date(params["run_date"], run.data_interval_start, run.run_after),
         run_id=run.run_id,
         config=config,
         tables=_tables(params["tables"] or ()),
         settings=given | withheld,
+        warnings=warnings,
     )
+
+
+def _settings(
+    conf: Mapping[str, Any], params: Mapping[str, Any], config: str
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the settings that are given, by their places, and a warning for each former name."""
+    places = _places_of_params(config, [*params, *conf])
+    given: dict[str, str] = {}
+    warnings = []
+    # A setting's own name stands before its former one, and wins over it.
+    for name, place in sorted(places.items(), key=lambda item: item[0] != item[1]):
+        value = params.get(name, conf.get(name))
+        if not _is_given(value):
+            continue
+        if name != place:
+            warnings.append(f"param {name} is now {place}; its old name is read in this release only")
+        given.setdefault(place, _text(name, value))
+    return given, tuple(warnings)
+
+
+def _places_of_params(config: str, names: Sequence[str]) -> dict[str, str]:
+    """Return the settings that a run may have, by the names of their params; ConfigError for another name."""
+    places = _form_places(())
+    if any(name not in places for name in names if name not in NIGHT_PARAMS):
+        # Settings of families of the users' own are known by the configuration alone.
+        from starskip.night.config_document import config_document
+
+        places = _form_places(config_document(config).names("families"))
+    for name in names:
+        if name not in places and name not in NIGHT_PARAMS:
+            near = get_close_matches(name, places.values(), n=1, cutoff=0.5) or ["advice.max_indexes"]
+            raise ConfigError(
+                f"param {printable(name, 100)!r} is not known: use {', '.join(NIGHT_PARAMS)}, "
+                f"or a setting of the form, such as {near[0]}",
+                setting=name,
+            )
+    return places
+
+
+def _form_places(families: Sequence[str]) -> dict[str, str]:
+    known = family_defaults(families)
+    of_form = {each.place: each.place for each, _ in known.items() if each.facts.title}
+    return of_form | {name: place for name, place in former_places(known).items() if place in of_form}
 
 
 def _tables(asked: Sequence[str]) -> tuple[str, ...]:
@@ -123,7 +167,7 @@ def _is_given(value: Any) -> bool:
 
 def _text(name: str, value: Any) -> str:
     if isinstance(value, list):
-        return ",".join(value)
+        return ",".join(map(str, value))
     text = json.dumps(value) if isinstance(value, dict) else str(value)
     if len(text) > _MAX_SETTING_CHARACTERS:
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""What a person reads when a night has ended: a table's headline, K curve, and where its report is."""
+"""Print the summary of a finished night: headline, K curve and report of each table."""
 
 from __future__ import annotations
 

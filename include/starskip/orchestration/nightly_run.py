@@ -1,4 +1,4 @@
-"""Runs one night of the checkout's own Airflow, shows how far it is, and prints the advice (``make night``).
+"""Run one night of the checkout's own Airflow, show its progress, and print the advice (``make night``).
 
 ``python -m starskip.orchestration.nightly_run --run-date 2026-11-20`` is ``airflow dags test`` with the
 checkout's environment: every task runs as it does at night, without a scheduler.
@@ -19,9 +19,9 @@ from pathlib import Path
 
 import click
 
-from starskip.artefacts.file_access import READABLE_BY
 from starskip.errors import StarskipError, printable
-from starskip.files.full_disk import full_disk, is_full_disk
+from starskip.night.export_reports import export_reports
+from starskip.night.night_from_config import NightArguments, night_from_config
 from starskip.orchestration.airflow_environment import airflow_environment, has_file_database
 from starskip.orchestration.child_process import child_process
 from starskip.orchestration.night_request import CONFIG_VARIABLE, SAMPLE_CONFIG
@@ -31,9 +31,9 @@ from starskip.orchestration.progress_line import progress_text
 from starskip.orchestration.report_places import DAG_ID
 from starskip.orchestration.store_connection import use_store_connection
 from starskip.orchestration.unfinished_runs import noted_run
-from starskip.stages.export_reports import export_reports
-from starskip.stages.listed_tables import listed_tables
-from starskip.stages.night_from_config import NightArguments, night_from_config
+from starskip.run.listed_tables import listed_tables
+from starskip.storage.file_access import READABLE_BY
+from starskip.storage.files.full_disk import full_disk, is_full_disk
 
 _RAISED = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception): (.+)")
 
@@ -46,7 +46,9 @@ _RAISED = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception): (.+)")
     help="The night: the day whose queries are read.",
 )
 @click.option("--tables", default="", help="Comma separated tables; all by default.")
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A DAG param; repeatable.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="GROUP.NAME=VALUE", help="A setting for this run; repeatable."
+)
 @click.option(
     "--home",
     type=click.Path(path_type=Path),

@@ -1,4 +1,4 @@
-"""The package as a zip for the executors of a cluster, which do not share the driver's disk."""
+"""Zip the package for the executors of a cluster, which do not share the driver's disk."""
 
 from __future__ import annotations
 

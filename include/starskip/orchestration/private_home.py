@@ -1,4 +1,4 @@
-"""The folder of the checkout's own Airflow, which nobody else on the machine can read."""
+"""Create the folder of the checkout's own Airflow, readable by its owner alone."""
 
 from __future__ import annotations
 

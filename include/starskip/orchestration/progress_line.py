@@ -1,4 +1,4 @@
-"""One line a step for the person who watches a night, told apart from Airflow's and Spark's own lines."""
+"""Mark progress lines in a task's log, so that they stand out from the lines of Airflow and Spark."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ def show_progress(text: str) -> None:
 
 
 def progress_text(line: str) -> str | None:
-    """Return what a line of a run's output says if ``show_progress`` printed it, else None."""
+    """Return the text of a run's output line that ``show_progress`` printed, None of any other line."""
     return line.removeprefix(_MARK).rstrip("\n") if line.startswith(_MARK) else None

@@ -1,4 +1,4 @@
-"""The button on a task's page that leads to the reports of its run."""
+"""Link a task's page to the reports of its run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the report pages stand inside Airflow's own; light, since every Airflow process imports it."""
+"""Addresses of the report pages inside Airflow; light, since every Airflow process imports it."""
 
 from __future__ import annotations
 

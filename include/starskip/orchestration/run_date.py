@@ -1,4 +1,4 @@
-"""Which night a DAG run is about; every task resolves it here, so that all agree."""
+"""Resolve the night of a DAG run, once for all its tasks."""
 
 from __future__ import annotations
 

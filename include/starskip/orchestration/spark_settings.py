@@ -42,7 +42,7 @@ def connection_settings(connection: str, extra: Mapping[str, Any]) -> dict[str, 
 
 
 def may_be_secret(name: str, value: str) -> bool:
-    """Tell whether a setting is kept off the command line: by its name, or by what its value holds."""
+    """Return whether a setting is kept off the command line: by its name, or by what its value holds."""
     return any(_SECRET.search(text) for text in (name, value)) or _LOGIN_IN_URL.search(value) is not None
 
 

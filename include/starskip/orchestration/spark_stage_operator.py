@@ -1,4 +1,4 @@
-"""One stage of the night as one Spark job: spark-submit with our arguments, limits and exit codes."""
+"""Run one stage of the night as one Spark job: spark-submit with arguments, limits and exit codes."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from airflow.sdk import BaseHook
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowNotFoundException
 
 from starskip.errors import BAD_INPUT, ConfigError, printable
+from starskip.night.submitting_process import SUBMITTED_BY
 from starskip.orchestration.job_processes import end_processes, family_of, job_processes
 from starskip.orchestration.night_request import night_request
 from starskip.orchestration.package_zip import package_zip
@@ -26,8 +27,7 @@ from starskip.orchestration.report_link import ReportLink
 from starskip.orchestration.spark_settings import connection_settings, may_be_secret, secret_file
 from starskip.orchestration.store_connection import use_store_connection
 from starskip.orchestration.task_failure import failing_at_once, note_failure
-from starskip.stages.stage_names import STAGES
-from starskip.stages.submitting_process import SUBMITTED_BY
+from starskip.run.stage_names import STAGES
 
 _EVERYWHERE = {
     "spark.ui.enabled": "false",
@@ -64,8 +64,8 @@ class SparkStageOperator(SparkSubmitOperator):
     def execute(self, context: Any) -> Mapping[str, int]:  # type: ignore[override]
         """Submit the job, wait for it, and return its counts."""
         # The DAG file imports this module: what reads a night is imported by the task that submits a job.
-        from starskip.stages.look_for_log import look_for_log
-        from starskip.stages.night_from_config import spark_settings
+        from starskip.night.look_for_log import look_for_log
+        from starskip.night.night_from_config import spark_settings
 
         with failing_at_once(context):
             use_store_connection(os.environ)
@@ -76,6 +76,8 @@ class SparkStageOperator(SparkSubmitOperator):
                 **spark_settings(request.config),
             }
             if self.task_id == STAGES[0]:
+                for warning in request.warnings:
+                    show_progress(f"warning: {warning}")
                 look_for_log(request.night(datetime.now(UTC)))
         master = connection.master
         is_local = _LOCAL_MASTER.fullmatch(master) is not None
@@ -133,7 +135,7 @@ class SparkStageOperator(SparkSubmitOperator):
 
 
 def conf_of_master(master: str) -> dict[str, str]:
-    """Return what a job's Spark is told for where it runs: in one process, on this machine, elsewhere."""
+    """Return the Spark settings for where a job runs: in one process, on this machine, elsewhere."""
     if _LOCAL_MASTER.fullmatch(master):
         return {**_LOCAL, **_LOOPBACK}
     return dict(_LOOPBACK) if _LOOPBACK_MASTER.fullmatch(master) else {}
@@ -175,7 +177,7 @@ class _Connection:
 
 
 def _connection(connection_id: str) -> _Connection:
-    """Return what the connection says; without one the provider would silently submit to YARN."""
+    """Return the fields of the connection; without one the provider would silently submit to YARN."""
     variable = f"AIRFLOW_CONN_{connection_id.upper()}"
     example = f"""{variable}='{{"conn_type": "spark", "host": "local[2]"}}'"""
     try:

@@ -1,4 +1,4 @@
-"""The keys of an object store from an Airflow connection, as the environment of a task and of its Spark job.
+"""Pass the keys of an object store from an Airflow connection to a task and its Spark job.
 
 The connection ``starskip_store`` is of the type that Airflow's own AWS provider has: login and password are
 the two keys, the extra holds ``endpoint_url``, ``region_name`` and ``aws_session_token``. Airflow masks its

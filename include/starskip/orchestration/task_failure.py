@@ -1,4 +1,4 @@
-"""From our errors to Airflow's: a failed task says why in one line, here and to the last task of its run."""
+"""Translate errors of Starskip to Airflow failures with a one-line reason, kept for the run's last task."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from starskip.errors import StarskipError, TransientError
-from starskip.files.full_disk import full_disk, is_full_disk
 from starskip.orchestration.progress_line import show_progress
+from starskip.storage.files.full_disk import full_disk, is_full_disk
 
 FAILURE = "failure"
 """XCom key under which a task that fails leaves its reason."""

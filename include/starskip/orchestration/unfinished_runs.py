@@ -1,4 +1,4 @@
-"""Runs of ``make night`` that were killed: Airflow would show them as running for ever, and wait for them.
+"""Mark runs of ``make night`` that were killed as failed; Airflow would show them as running for ever.
 
 Run as a module it ends them, in the Airflow of its environment.
 """

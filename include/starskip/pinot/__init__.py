@@ -1,1 +1,1 @@
-"""All that is Apache Pinot's own: log lines, segments, table configs, which index serves what."""
+"""Apache Pinot's formats and rules: log lines, segments, table configs, the predicates an index serves."""

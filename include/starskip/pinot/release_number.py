@@ -1,4 +1,4 @@
-"""The release of Pinot that a version text names, to tell which came first."""
+"""Parse a Pinot version into a release number that sorts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of a filter that each dimension of a star-tree has to meet, as Pinot takes the filter apart.
+"""Split a filter into the predicates of each star-tree dimension, by Pinot's rules.
 
 StarTreeUtils.extractPredicateEvaluatorsMap: what is ANDed stands by itself, a composite predicate of one
 dimension each; what cannot be one rules all trees out.
@@ -25,7 +25,7 @@ from starskip.sql.predicate import (
 )
 
 Verdict = Callable[[Leaf], bool | None]
-"""Tells of a leaf that a segment's dictionary makes always TRUE or always FALSE; None for any other."""
+"""Whether a segment's dictionary makes a leaf always TRUE or always FALSE; None for any other."""
 
 _PATTERNS = (Operator.LIKE, Operator.REGEXP_LIKE)
 _NULLS = (Operator.IS_NULL, Operator.IS_NOT_NULL)
@@ -53,11 +53,11 @@ class Composite:
 
 
 def open_verdict(_: Leaf) -> bool | None:
-    """Tell nothing: no segment is looked at."""
+    """Return None for every leaf: no segment is looked at."""
     return None
 
 
-def told(node: Predicate, verdict: Verdict) -> bool | None:
+def constant_value(node: Predicate, verdict: Verdict) -> bool | None:
     """Return TRUE or FALSE where all rows of the segment meet ``node``, or none."""
     match node:
         case Constant(value):
@@ -65,22 +65,22 @@ def told(node: Predicate, verdict: Verdict) -> bool | None:
         case Leaf():
             return verdict(node)
         case Not(child):
-            known = told(child, verdict)
+            known = constant_value(child, verdict)
             return None if known is None else not known
         case And(children) | Or(children):
             ends = isinstance(node, Or)
-            known_of = [told(child, verdict) for child in children]
+            known_of = [constant_value(child, verdict) for child in children]
             if ends in known_of:
                 return ends
             return None if None in known_of else not ends
         case Filtered(rows, child):
-            return told(And((rows, child)), verdict)
+            return constant_value(And((rows, child)), verdict)
 
 
 def composites(
     predicate: Predicate, rules: StarTreeRules, verdict: Verdict = open_verdict
 ) -> tuple[Composite, ...] | NotServed:
-    """Return what has to hold, ANDed, or the first thing that rules star-trees out.
+    """Return the ANDed composites of a filter, or the first reason that rules star-trees out.
 
     ``predicate`` is as the broker rewrites it (sql.rewrite_filter).
     """
@@ -104,7 +104,7 @@ def composites(
 
 
 def is_one_range(node: Predicate) -> bool:
-    """Tell whether MergeRangeFilterOptimizer makes one range of ``node``: ANDed ranges of one column."""
+    """Return whether MergeRangeFilterOptimizer makes one range of ``node``: ANDed ranges of one column."""
     if not isinstance(node, And):
         return False
     ranges = [each for each in node.children if isinstance(each, Leaf) and each.operator is Operator.RANGE]
@@ -123,7 +123,7 @@ def _composite(node: Predicate, rules: StarTreeRules, verdict: Verdict) -> Compo
         lack = next((lack for leaf in leaves(each) if (lack := _lack(leaf, rules)) is not None), None)
         if lack is not None:
             return lack
-        known = told(each, verdict)
+        known = constant_value(each, verdict)
         if known is not None and known != negated:
             return None
         if known is None:

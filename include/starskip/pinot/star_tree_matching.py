@@ -1,4 +1,4 @@
-"""Whether a version of Pinot answers an aggregation query from a star-tree, from which one, or why not.
+"""Match aggregation queries to star-trees by the rules of a Pinot version, or give the reason for no match.
 
 AggregationPlanNode and GroupByPlanNode look at a query once a segment: at its options and clauses, its
 functions (StarTreeUtils.extractAggregationFunctionPairs), its filter (extractPredicateEvaluatorsMap). Then
@@ -16,8 +16,8 @@ from starskip.pinot.star_tree_filter import (
     NotServed,
     Verdict,
     composites,
+    constant_value,
     open_verdict,
-    told,
 )
 from starskip.pinot.star_tree_rules import DEFAULT_PARAMETERS, FROM_DICTIONARY, StarTreeRules
 from starskip.sql.predicate import And, Constant, Leaf, Not, Or, Predicate
@@ -63,7 +63,7 @@ class PinotAggregation:
 class ColumnFacts:
     """Column properties of one segment: those without a dictionary, with several values a row, with nulls.
 
-    ``by_bitmap`` tells of a leaf that an index answers as a bitmap.
+    ``by_bitmap``: whether an index answers a leaf as a bitmap.
     """
 
     raw: frozenset[str] = frozenset()
@@ -90,14 +90,14 @@ class TreePart:
 
     @property
     def predicate_columns(self) -> tuple[str, ...]:
-        """The columns of its filter."""
+        """Return the columns of its filter."""
         return tuple(dict.fromkeys(each.column for each in self.composites))
 
 
 def tree_parts(
     query: PinotAggregation, rules: StarTreeRules, facts: ColumnFacts = NO_FACTS
 ) -> tuple[TreePart, ...] | NotServed:
-    """Return what the plans of ``query`` ask of trees, one for each FILTER, or why trees are not used."""
+    """Return the demands of the plans of ``query``, one for each FILTER, or why trees are not used."""
     if query.options.get("usestartree", "true").lower() == "false":
         return NotServed("option", "its option useStarTree is false")
     if query.is_distinct:
@@ -203,7 +203,7 @@ def _columns_lack(
 def _tree_lack(
     part: TreePart, dimensions: Collection[str], pairs: Collection[Pair], rules: StarTreeRules
 ) -> NotServed | None:
-    """Return what isFitForStarTree misses in a tree."""
+    """Return the check of isFitForStarTree that a tree fails."""
     kept = {stored_pair(function, column, rules) for function, column in pairs}
     for pair in part.pairs:
         if pair not in kept:
@@ -216,11 +216,11 @@ def _tree_lack(
 
 
 def _without_scan(query: PinotAggregation, rules: StarTreeRules, facts: ColumnFacts) -> NotServed | None:
-    """Return that the answer comes from dictionaries, metadata or bitmaps before any tree is looked at."""
+    """Return the reason if dictionaries, metadata or bitmaps answer before any tree is considered."""
     if query.options.get("enablenullhandling", "false").lower() == "true":
         return None
     functions = [each.function for each in query.aggregations]
-    matches_all = told(query.filter, facts.verdict) is True
+    matches_all = constant_value(query.filter, facts.verdict) is True
     if (
         rules.counts_from_bitmaps
         and functions == ["COUNT"]
@@ -238,8 +238,8 @@ def _without_scan(query: PinotAggregation, rules: StarTreeRules, facts: ColumnFa
 
 
 def _is_bitmap(node: Predicate, facts: ColumnFacts) -> bool:
-    """Tell whether indexes answer all of ``node`` as bitmaps (canOptimizeCount)."""
-    if told(node, facts.verdict) is not None:
+    """Return whether indexes answer all of ``node`` as bitmaps (canOptimizeCount)."""
+    if constant_value(node, facts.verdict) is not None:
         return True
     match node:
         case Leaf():

@@ -1,4 +1,4 @@
-"""Read Pinot table configurations: which indexes are in force, since deep-store tars do not show them.
+"""Read the indexes in force from Pinot table configurations, since tarred segments do not show them all.
 
 Accepted: one configuration; ``{"OFFLINE": {…}, "REALTIME": {…}}`` as ``GET /tables/T`` answers;
 ``{"tableName": …, "schema": …, "offline": {…}, "realtime": {…}}`` as ``GET /tableConfigs/T`` does.
@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from starskip.errors import ConfigError
-from starskip.files.read_small_file import read_small_file
+from starskip.storage.files.read_small_file import read_small_file
 
 _TYPES = ("OFFLINE", "REALTIME")
 
 
 @dataclass(frozen=True, slots=True)
 class TableConfig:
-    """What one table configuration says of indexes; ``table`` has no type suffix.
+    """The indexes of one table configuration; ``table`` has no type suffix.
 
     Columns stand in the order of the configuration, tableIndexConfig before fieldConfigList.
     ``table_type`` is "OFFLINE", "REALTIME" or None where neither is said. ``document`` is the
@@ -31,14 +31,8 @@ class TableConfig:
     table_type: str | None = None
     inverted_index_columns: tuple[str, ...] = ()
     range_index_columns: tuple[str, ...] = ()
-    bloom_filter_columns: tuple[str, ...] = ()
-    json_index_columns: tuple[str, ...] = ()
-    text_index_columns: tuple[str, ...] = ()
-    fst_index_columns: tuple[str, ...] = ()
-    no_dictionary_columns: tuple[str, ...] = ()
     sorted_column: str | None = None
     star_tree_index_configs: tuple[Mapping[str, Any], ...] = ()
-    enable_default_star_tree: bool = False
     document: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -61,19 +55,6 @@ def read_table_configs(paths: Iterable[str | Path]) -> dict[str, tuple[TableConf
                 )
             found[config.table] = (*others, config)
     return found
-
-
-def configured_indexes(
-    configs: Mapping[str, Iterable[TableConfig]],
-) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Return the index columns that the configs of each table name, by kind of index, in their order."""
-    return {
-        table: {
-            "inverted": tuple(dict.fromkeys(c for config in of_table for c in config.inverted_index_columns)),
-            "range": tuple(dict.fromkeys(c for config in of_table for c in config.range_index_columns)),
-        }
-        for table, of_table in ((table, tuple(each)) for table, each in configs.items())
-    }
 
 
 def given_config(path: str | Path, changed: Callable[[TableConfig], dict[str, Any]]) -> Any:
@@ -124,9 +105,8 @@ def _config(path: str, document: dict[str, Any], kind: str | None) -> TableConfi
     ]
     by_index = _field_indexes(reader, fields)
 
-    def columns(index: str, *keys: str) -> tuple[str, ...]:
-        listed = [column for key in keys for column in reader.columns(index_config, key)]
-        return tuple(dict.fromkeys(listed + by_index.get(index, [])))
+    def columns(index: str, key: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(reader.columns(index_config, key) + by_index.get(index, [])))
 
     sorted_columns = reader.columns(index_config, "sortedColumn")
     return TableConfig(
@@ -134,31 +114,23 @@ def _config(path: str, document: dict[str, Any], kind: str | None) -> TableConfi
         table_type=table_type,
         inverted_index_columns=columns("INVERTED", "invertedIndexColumns"),
         range_index_columns=columns("RANGE", "rangeIndexColumns"),
-        bloom_filter_columns=columns("BLOOM", "bloomFilterColumns", "bloomFilterConfigs"),
-        json_index_columns=columns("JSON", "jsonIndexColumns", "jsonIndexConfigs"),
-        text_index_columns=columns("TEXT"),
-        fst_index_columns=columns("FST"),
-        no_dictionary_columns=columns("RAW", "noDictionaryColumns", "noDictionaryConfig"),
         sorted_column=sorted_columns[0] if sorted_columns else None,
         star_tree_index_configs=tuple(
             reader.as_mapping(entry, "starTreeIndexConfigs")
             for entry in reader.sequence(index_config, "starTreeIndexConfigs")
         ),
-        enable_default_star_tree=index_config.get("enableDefaultStarTree") is True,
         document=document,
     )
 
 
 def _field_indexes(reader: _Reader, fields: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """Return index name in capitals (and "RAW") to the columns whose field config turns it on."""
+    """Return index name in capitals to the columns whose field config turns it on."""
     found: dict[str, list[str]] = {}
     for entry in fields:
         column = reader.text(entry, "name")
         indexes = reader.mapping(entry, "indexes")
         names = [reader.text(entry, "indexType", ""), *reader.columns(entry, "indexTypes")]
         names += [name for name, options in indexes.items() if not _is_disabled(options)]
-        if entry.get("encodingType") == "RAW" or _is_disabled(indexes.get("dictionary")):
-            names.append("RAW")
         for name in dict.fromkeys(name.upper() for name in names):
             found.setdefault(name, []).append(column)
     return found

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from starskip.errors import StorageError, StorageOutage
-from starskip.quality.expectations import View, among, judge
+from starskip.indexes.skipping.registry import load_modules
+from starskip.quality.expectations import View, in_set, judge
 from starskip.quality.gate import Gate
 from starskip.quality.latency_model_gate import LATENCY_MODEL_GATE
 from starskip.quality.queries_gate import QUERIES_GATE
@@ -17,12 +18,11 @@ from starskip.quality.stream_rows import published
 from starskip.quality.table_facts_gate import TABLE_FACTS_GATE
 from starskip.quality.verdicts_gate import VERDICTS_GATE
 from starskip.quality.votes_gate import VOTES_GATE
-from starskip.skipping.registry import load_modules
-from starskip.stages.gate_verdicts import GateCheck, GateVerdict, publish_verdicts, usable_tables
-from starskip.stages.lake_only import LAKE_ONLY
-from starskip.stages.night import Night
-from starskip.stages.stage_names import ARTEFACT_OF
-from starskip.stages.table_by_table import FAILED
+from starskip.run.gate_verdicts import GateCheck, GateVerdict, publish_verdicts, usable_tables
+from starskip.run.lake_only import LAKE_ONLY
+from starskip.run.night import Night
+from starskip.run.stage_names import ARTEFACT_OF
+from starskip.run.table_by_table import FAILED
 
 _GATES: Mapping[str, Gate] = {
     "collect_segment_metadata": TABLE_FACTS_GATE,
@@ -98,5 +98,7 @@ def _checks(night: Night, stage: str, table: str) -> tuple[GateCheck, ...]:
 
 
 def _part_check(table: str, artefact: str, state: str) -> tuple[GateCheck, ...]:
-    expectation = among("part", "state", f"{artefact} of {{table}}: state", ["readable"], expected="readable")
+    expectation = in_set(
+        "part", "state", f"{artefact} of {{table}}: state", ["readable"], expected="readable"
+    )
     return judge(table, {"part": View([{"state": state}])}, [expectation])

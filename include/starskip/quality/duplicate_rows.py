@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.artefacts.snapshot import Snapshot
 from starskip.quality.stream_rows import stream_rows
+from starskip.storage.snapshot import Snapshot
 
 _KEYS_AT_ONCE = 8_000_000
 

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from starskip.errors import printable
-from starskip.stages.gate_verdicts import GateCheck
+from starskip.run.gate_verdicts import GateCheck
 
 _SHOWN_ROWS = 5
 _NAME_CHARACTERS = 60
@@ -73,7 +73,7 @@ def present(view: str, column: str, check: str) -> Expectation:
     return Expectation(view, "ExpectColumnValuesToNotBeNull", check, "a value", {"column": column})
 
 
-def among(view: str, column: str, check: str, values: Sequence[Any], *, expected: str = "") -> Expectation:
+def in_set(view: str, column: str, check: str, values: Sequence[Any], *, expected: str = "") -> Expectation:
     """Expect each value, where there is one, to be one of ``values``."""
     texts = [value_text(value) for value in values]
     text = expected or (texts[0] if len(texts) == 1 else "one of " + ", ".join(texts))
@@ -108,7 +108,7 @@ def at_most(view: str, column: str, other: str, check: str, expected: str) -> Ex
     return Expectation(view, "ExpectColumnPairValuesAToBeGreaterThanB", check, expected, arguments)
 
 
-def noted(expectation: Expectation) -> Expectation:
+def warn_only(expectation: Expectation) -> Expectation:
     """Return the expectation as a note, which stops no table."""
     return replace(expectation, expected=f"{expectation.expected}, or otherwise as a note", is_note=True)
 

@@ -8,8 +8,8 @@ from math import isfinite
 from typing import Any
 
 from starskip.quality.expectations import Expectation, View
+from starskip.run.night import Night
 from starskip.settings import Settings
-from starskip.stages.night import Night
 
 
 @dataclass(frozen=True, slots=True)

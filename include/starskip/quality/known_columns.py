@@ -6,31 +6,35 @@ from dataclasses import dataclass
 
 import pyarrow.compute as pc
 
+from starskip.indexes.families import configured_indexes, families_of_night, segment_indexes
 from starskip.quality.reduce_rows import Measure, reduce_rows
 from starskip.quality.stream_rows import published
-from starskip.stages.night import Night
-from starskip.tables.table_overview import INDEXES_IN_SEGMENTS
+from starskip.run.night import Night
 
 
 @dataclass(frozen=True, slots=True)
 class KnownColumns:
-    """Names of columns, and (kind, column) of each index."""
+    """Names of columns, (family, column) of each index, and the names of all families."""
 
     columns: frozenset[str]
     indexes: frozenset[tuple[str, str]]
+    families: frozenset[str]
 
 
 def known_columns(night: Night, table: str) -> KnownColumns:
     """Return what ``table_facts`` says, and the table's config about its indexes, where there is one."""
+    families = families_of_night(night).known
     sizes = {
-        kind: Measure(pc.map_lookup(pc.field("index_bytes"), query_key=index, occurrence="first"), "max")
-        for kind, index in INDEXES_IN_SEGMENTS.items()
+        family: Measure(pc.map_lookup(pc.field("index_bytes"), query_key=index, occurrence="first"), "max")
+        for family, index in segment_indexes(families).items()
+        if index
     }
     facts = list(reduce_rows(published(night, "table_facts"), table, sizes, by=["column"]))
-    configured = night.configured_indexes().get(table)
+    configured = configured_indexes(night.table_configs(), families).get(table)
     if configured is None:
         configured = {
-            kind: tuple(str(row["column"]) for row in facts if (row[kind] or 0) > 0) for kind in sizes
+            family: tuple(str(row["column"]) for row in facts if (row[family] or 0) > 0) for family in sizes
         }
-    indexes = {(kind, column) for kind, columns in configured.items() for column in columns}
-    return KnownColumns(frozenset(row["column"] for row in facts), frozenset(indexes))
+    indexes = {(family, column) for family, columns in configured.items() for column in columns}
+    names = frozenset(family.name for family in families)
+    return KnownColumns(frozenset(row["column"] for row in facts), frozenset(indexes), names)

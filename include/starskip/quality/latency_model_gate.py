@@ -1,4 +1,7 @@
-"""The gate behind fit_latency_model: a model that can be, or why there is none (seed 000, II.1)."""
+"""The gate behind fit_latency_model: a model that can be, or why there is none.
+
+Source: Automated Inverted Index Recommendation, II.1.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +13,17 @@ from starskip.latency.latency_model import MIN_BINS, NoFit
 from starskip.quality.expectations import (
     Expectation,
     View,
-    among,
     at_most,
     between,
     distinct,
     equal,
+    in_set,
     none,
 )
 from starskip.quality.gate import Gate, fields_view, mapping_of, number_of
 from starskip.quality.stream_rows import published
+from starskip.run.night import Night
 from starskip.settings import Settings
-from starskip.stages.night import Night
 
 _COEFFICIENTS = ("intercept_ms", "alpha_ms", "beta_ms")
 _REASONS = [reason.value for reason in NoFit]
@@ -88,9 +91,9 @@ def _expectations(settings: Settings) -> Sequence[Expectation]:
         *(between("model", name, f"{name} of the {of_table}", 0) for name in _COEFFICIENTS),
         none("model", "missing_coefficients", f"{of_table}: figures missing of a model that was fitted"),
         between("model", "r2_out_of_sample", f"{of_table}: R2 out of sample", None, 1),
-        among("model", "threshold", f"{of_table}: R2 that it must reach", [settings.latency_r2_threshold]),
-        among("model", "reason", f"{of_table}: reason for no model", _REASONS),
-        among("model", "unfounded", f"{of_table}: verdict against its own figures", [False]),
+        in_set("model", "threshold", f"{of_table}: R2 that it must reach", [settings.latency.r2_threshold]),
+        in_set("model", "reason", f"{of_table}: reason for no model", _REASONS),
+        in_set("model", "unfounded", f"{of_table}: verdict against its own figures", [False]),
         equal("model", "bins", "published_bins", f"{of_table}: bins, and those published", "equal"),
         equal("model", "queries", "pooled_queries", f"{of_table}: queries, and those in its bins", "equal"),
         at_most(

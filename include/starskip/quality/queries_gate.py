@@ -8,10 +8,8 @@ from datetime import date, datetime, time, timedelta
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.artefacts.schemas import QUERIES
-from starskip.artefacts.snapshot import Snapshot
 from starskip.quality.duplicate_rows import duplicate_rows
-from starskip.quality.expectations import Expectation, View, among, between, none, noted, present
+from starskip.quality.expectations import Expectation, View, between, in_set, none, present, warn_only
 from starskip.quality.gate import Gate, mapping_of, number_of
 from starskip.quality.reduce_rows import (
     Measure,
@@ -23,8 +21,10 @@ from starskip.quality.reduce_rows import (
     sum_of,
 )
 from starskip.quality.stream_rows import published
+from starskip.run.night import Night
 from starskip.settings import Settings
-from starskip.stages.night import Night
+from starskip.storage.schemas import QUERIES
+from starskip.storage.snapshot import Snapshot
 
 _COUNTERS = (
     "latency_ms",
@@ -96,15 +96,15 @@ def _measures(table: str, run_date: date) -> dict[str, Measure]:
 def _expectations(settings: Settings) -> Sequence[Expectation]:
     view = "queries"
     return (
-        noted(between(view, "queries", "queries of {table}: number", 1)),
-        among(view, "has_facts", "segments of {table}: whether known", [True]),
+        warn_only(between(view, "queries", "queries of {table}: number", 1)),
+        in_set(view, "has_facts", "segments of {table}: whether known", [True]),
         present(view, "rejected_ratio", "log of {table}: number of records"),
         between(
             view,
             "rejected_ratio",
             "log of {table}: share of records that no format explains",
             0,
-            settings.max_rejected_ratio,
+            settings.gates.max_rejected_ratio,
         ),
         none(view, "unaccounted", "queries of the log that {table} is read from: lost, or kept twice"),
         none(view, "duplicates", "queries of {table}: taken twice from one place of the log"),

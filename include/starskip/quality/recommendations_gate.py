@@ -1,4 +1,7 @@
-"""The gate behind select_indexes: advice within its budget that contradicts nothing (seed 000, II.3 C)."""
+"""The gate behind select_indexes: advice within its budget that contradicts nothing.
+
+Source: Automated Inverted Index Recommendation, II.3 C.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +10,26 @@ from typing import Any
 
 import pyarrow as pa
 
+from starskip.indexes.star_tree.settings import StarTreeSettings
 from starskip.quality.expectations import (
     Expectation,
     View,
-    among,
     at_most,
     between,
     distinct,
     equal,
+    in_set,
     none,
     present,
 )
 from starskip.quality.gate import Gate, mapping_of, number_of
 from starskip.quality.known_columns import KnownColumns, known_columns
 from starskip.quality.stream_rows import published
+from starskip.run.night import Night
 from starskip.selection.recommendation import Refusal, Stop
 from starskip.settings import Settings
-from starskip.stages.night import Night
 
 _VERDICTS = ("chosen", "refused", "drop")
-_KINDS = ("inverted", "range", "sorted")
 _REASONS = [*(reason.value for reason in Refusal), "unused"]
 _TOLERANCE = 1e-6
 
@@ -86,6 +89,7 @@ def _sum(values: pa.ChunkedArray) -> int:
 
 
 def _add_to_row(row: dict[str, Any], table: str, known: KnownColumns, rejected: set[tuple[str, str]]) -> None:
+    row["is_of_known_family"] = row["kind"] in known.families
     row["is_of_table"] = row["table"] == table
     row["is_known"] = row["column"] in known.columns
     # A query may name a column that is none, such as a value in the wrong quotes.
@@ -106,6 +110,7 @@ def _curve_sets(properties: Mapping[str, Any]) -> list[set[str]]:
 
 
 def _expectations(settings: Settings) -> Sequence[Expectation]:
+    most_trees = settings.of(StarTreeSettings).max_star_trees
     saving = "predicted saving of {table}"
     return (
         *(present("advice", name, f"{saving}: {name}") for name in ("low", "ratio", "high")),
@@ -137,10 +142,16 @@ def _expectations(settings: Settings) -> Sequence[Expectation]:
             "entries of {table}: advised on, and in the workload",
             "equal",
         ),
-        among("advice", "stop", "advice on {table}: why it ends", [stop.value for stop in Stop]),
+        in_set("advice", "stop", "advice on {table}: why it ends", [stop.value for stop in Stop]),
         present("advice", "stop", "advice on {table}: whether it says why it ends"),
-        between("advice", "chosen", "chosen indexes of {table}: number", 0, settings.max_indexes),
-        between("advice", "star_trees", "chosen star-trees of {table}: number", 0, settings.max_star_trees),
+        between("advice", "chosen", "chosen indexes of {table}: number", 0, settings.advice.max_indexes),
+        between(
+            "advice",
+            "star_trees",
+            "chosen star-trees of {table}: number",
+            0,
+            most_trees,
+        ),
         between(
             "advice",
             "tree_saving",
@@ -153,21 +164,21 @@ def _expectations(settings: Settings) -> Sequence[Expectation]:
             "tree_bytes",
             "chosen star-trees of {table}: estimated bytes",
             0,
-            settings.index_budget_bytes,
+            settings.advice.index_budget_bytes,
         ),
         none("advice", "rank_faults", "ranks of chosen indexes of {table}: gaps and strangers"),
-        among(
+        in_set(
             "advice", "is_on_curve", "chosen indexes of {table}: whether the curve over K has them", [True]
         ),
-        among("structures", "is_of_table", "structures of {table}: rows of this table", [True]),
-        among("structures", "verdict", "structures of {table}: verdict", _VERDICTS),
+        in_set("structures", "is_of_table", "structures of {table}: rows of this table", [True]),
+        in_set("structures", "verdict", "structures of {table}: verdict", _VERDICTS),
         present("structures", "verdict", "structures of {table}: missing verdict"),
-        among("structures", "kind", "structures of {table}: kind", _KINDS),
+        in_set("structures", "is_of_known_family", "structures of {table}: of a known family", [True]),
         present("structures", "column", "structures of {table}: missing column"),
         distinct("structures", ["verdict", "kind", "column"], "structures of {table}: told twice"),
-        among("chosen", "is_known", "chosen indexes of {table}: on columns of the table", [True]),
-        among("chosen", "is_indexed", "chosen indexes of {table}: in force already", [False]),
-        among("chosen", "is_rejected_too", "chosen indexes of {table}: refused or dropped as well", [False]),
+        in_set("chosen", "is_known", "chosen indexes of {table}: on columns of the table", [True]),
+        in_set("chosen", "is_indexed", "chosen indexes of {table}: in force already", [False]),
+        in_set("chosen", "is_rejected_too", "chosen indexes of {table}: refused or dropped as well", [False]),
         *(
             item
             for name in ("individual_saving_ratio", "progressive_saving_ratio")
@@ -177,7 +188,7 @@ def _expectations(settings: Settings) -> Sequence[Expectation]:
             )
         ),
         present("others", "reason", "refusals and drops of {table}: missing reason"),
-        among(
+        in_set(
             "others",
             "reason",
             "refusals and drops of {table}: reason",

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.artefacts.snapshot import Snapshot
 from starskip.quality.stream_rows import stream_rows
+from starskip.storage.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from starskip.artefacts.manifest import DataFile
-from starskip.artefacts.snapshot import Snapshot
 from starskip.errors import SourceError
-from starskip.quality.expectations import Expectation, View, among, between, equal, none
+from starskip.night.select_indexes import chosen_columns
+from starskip.quality.expectations import Expectation, View, between, equal, in_set, none
 from starskip.quality.gate import Gate
-from starskip.quality.page_faults import PageFaults, page_faults
+from starskip.quality.html_safety_checks import PageFaults, html_safety_checks
 from starskip.quality.stream_rows import published
 from starskip.reports.evidence import Evidence
 from starskip.reports.evidence_json import evidence_from_json
 from starskip.reports.page_links import DOCUMENTS
+from starskip.run.night import Night
 from starskip.settings import Settings
-from starskip.stages.night import Night
-from starskip.stages.select_indexes import chosen_columns
+from starskip.storage.manifest import DataFile
+from starskip.storage.snapshot import Snapshot
 
 _MOST_BYTES = 32 * 1024 * 1024
 """A report is bounded by its shapes and bins; what is larger is not read."""
@@ -28,7 +28,7 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
     files = reports.parts()[table].files
     evidence = _evidence(_content(reports, files, "report.json"))
     page = _content(reports, files, "report.html").decode("utf-8", "replace")
-    faults = page_faults(page) if page else PageFaults()
+    faults = html_safety_checks(page) if page else PageFaults()
     advised = published(night, "recommendations").read_table([table]).to_pylist()
     wanted = {
         "table": table,
@@ -82,7 +82,7 @@ def _expectations(settings: Settings) -> Sequence[Expectation]:
             len(DOCUMENTS),
         ),
         between("files", "size_bytes", "files of the report of {table}: bytes", 1, _MOST_BYTES),
-        among("report", "is_evidence", "report.json of {table}: whether it reads back as evidence", [True]),
+        in_set("report", "is_evidence", "report.json of {table}: whether it reads back as evidence", [True]),
         equal("report", "table", "wanted_table", "report.json of {table}: its table", "the table"),
         equal("report", "date", "wanted_date", "report.json of {table}: its date", "the night's"),
         equal(
@@ -94,9 +94,9 @@ def _expectations(settings: Settings) -> Sequence[Expectation]:
         ),
         *(
             ()
-            if settings.show_literals
+            if settings.reports.show_literals
             else (
-                among(
+                in_set(
                     "report", "shows_literals", "report.json of {table}: whether it shows literals", [False]
                 ),
             )

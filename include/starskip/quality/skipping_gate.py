@@ -1,4 +1,7 @@
-"""The gate behind refresh_skipping_indexes: metadata of the table's files as they are now (seed 003, II)."""
+"""The gate behind refresh_skipping_indexes: metadata of the table's files as they are now.
+
+Source: Extensible Data Skipping, II.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,20 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from starskip.errors import SourceError, SourceOutage
-from starskip.files.open_file import open_file
-from starskip.lake.live_files import live_files
-from starskip.quality.expectations import Expectation, View, among, distinct, equal, none, present
+from starskip.indexes.skipping.metadata.open_metadata import open_metadata
+from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.indexes.skipping.ordered_values import order_keys, valid_mask
+from starskip.lake.lake_table import LakeTable
+from starskip.lake.open_table import open_table
+from starskip.lake.parquet_footers import counted_rows
+from starskip.night.refresh_skipping_indexes import BY_HAND, DELETED, FAILED, KEPT, NOT_BUILT
+from starskip.quality.expectations import Expectation, View, distinct, equal, in_set, none, present
 from starskip.quality.gate import Gate
 from starskip.quality.stream_rows import published
+from starskip.run.night import Night
 from starskip.settings import Settings
-from starskip.skipping.metadata.open_metadata import open_metadata
-from starskip.skipping.metadata.table_metadata import TableMetadata
-from starskip.skipping.ordered_values import order_keys, valid_mask
-from starskip.stages.night import Night
-from starskip.stages.refresh_skipping_indexes import BY_HAND, DELETED, FAILED, KEPT, NOT_BUILT
 
 _COUNTED_FILES = 64
 """Files of which the footers are read, to compare their rows."""
@@ -57,17 +60,25 @@ def _files(night: Night, table: str, metadata: TableMetadata) -> Mapping[str, in
     """Return the counts: of metadata rows, of the table's files, and of rows in some of them."""
     lake = night.lake_tables.get(table)
     try:
-        live = pa.array([] if lake is None else live_files(lake.path), pa.string())
+        live = _no_paths() if lake is None else _live_paths(lake)
     except SourceOutage:
         raise
     except SourceError:
-        live = pa.array([], pa.string())
+        live = _no_paths()
     known, live = _plain(metadata.paths), _plain(live)
     told, counted = _counted_rows(metadata) if metadata.source.file_format == "parquet" else (0, 0)
     without = int(pc.sum(pc.invert(pc.is_in(live, value_set=known)), min_count=0).as_py())
     gone = int(pc.sum(pc.invert(pc.is_in(known, value_set=live)), min_count=0).as_py())
     counts = (metadata.files, pc.count_distinct(known).as_py(), without, gone, told, counted)
     return dict(zip(_COUNTS, counts, strict=True))
+
+
+def _live_paths(lake: LakeTable) -> pa.Array:
+    return open_table(lake.path, lake.file_format, look_above=False).files.column("path").combine_chunks()
+
+
+def _no_paths() -> pa.Array:
+    return pa.array([], pa.string())
 
 
 def _plain(paths: pa.Array) -> pa.Array:
@@ -83,14 +94,11 @@ def _counted_rows(metadata: TableMetadata) -> tuple[int, int]:
     paths, told = _plain(metadata.paths.take(at)).to_pylist(), metadata.rows.take(at).to_pylist()
     found = counted = 0
     for path, rows in zip(paths, told, strict=True):
-        if rows is None:
-            continue
-        try:
-            with open_file(path) as file:
-                counted += pq.read_metadata(file).num_rows
-        except (OSError, SourceError, pa.ArrowException):
-            continue  # gone or changed since: the next refresh knows
-        found += rows
+        in_file = None if rows is None else counted_rows(path)
+        # None: gone or changed since, which the next refresh knows.
+        if in_file is not None:
+            counted += in_file
+            found += rows
     return found, counted
 
 
@@ -119,18 +127,18 @@ def _impossible(metadata: TableMetadata, index: str) -> int:
 def _expectations(_: Settings) -> Sequence[Expectation]:
     indexes = "skipping indexes of {table}"
     return (
-        among("indexes", "is_of_table", f"{indexes}: rows of this table", [True]),
+        in_set("indexes", "is_of_table", f"{indexes}: rows of this table", [True]),
         distinct("indexes", ["index"], f"{indexes}: told twice"),
         present("indexes", "outcome", f"{indexes}: missing outcome"),
-        among(
+        in_set(
             "indexes",
             "outcome",
             f"{indexes}: what became of them",
             sorted({*KEPT, BY_HAND, DELETED, NOT_BUILT}),
             expected=f"anything but {FAILED}",
         ),
-        among("kept", "is_active", f"{indexes}: used by queries", [True]),
-        among("deleted", "is_active", f"{indexes}: deleted ones used by queries", [False]),
+        in_set("kept", "is_active", f"{indexes}: used by queries", [True]),
+        in_set("deleted", "is_active", f"{indexes}: deleted ones used by queries", [False]),
         equal("kept", "files_known", "files", f"{indexes}: files known, and live ones", "equal"),
         none("kept", "disordered_bounds", f"{indexes}: files whose least value is above the greatest"),
         none("kept", "impossible_nulls", f"{indexes}: files with more nulls than rows"),

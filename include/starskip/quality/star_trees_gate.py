@@ -1,4 +1,7 @@
-"""The gate behind build_star_trees: trees as chosen, of all rows of the table as it is now (seed 001)."""
+"""The gate behind build_star_trees: trees as chosen, of all rows of the table as it is now.
+
+Source: Star-tree index.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +10,27 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starskip.errors import NotPlainFiles, SourceError, SourceOutage, StaleTree
+from starskip.indexes.star_tree.build.source_files import known_files
+from starskip.indexes.star_tree.build.source_table import source_table
+from starskip.indexes.star_tree.measure import COUNT_ROWS
+from starskip.indexes.star_tree.serving.star_tree import ScanRequest, StarTree
+from starskip.indexes.star_tree.serving.tree_set import TreeSet, open_trees
+from starskip.night.build_star_trees import BUILT, FAILED, NOT_BUILT
 from starskip.quality.expectations import (
     Expectation,
     View,
-    among,
     between,
     distinct,
     equal,
+    in_set,
     none,
-    noted,
     present,
+    warn_only,
 )
 from starskip.quality.gate import Gate
 from starskip.quality.stream_rows import published
+from starskip.run.night import Night
 from starskip.settings import Settings
-from starskip.stages.build_star_trees import BUILT, FAILED, NOT_BUILT
-from starskip.stages.night import Night
-from starskip.star_tree.build.source_files import known_files
-from starskip.star_tree.build.source_table import source_table
-from starskip.star_tree.measure import COUNT_ROWS
-from starskip.star_tree.serving.star_tree import ScanRequest, StarTree
-from starskip.star_tree.serving.tree_set import TreeSet, open_trees
 
 _LEAST_SIZE_RATIO, _MOST_SIZE_RATIO = 0.8, 1.25
 """Built size over estimated size: what the estimate promises."""
@@ -77,7 +80,13 @@ def _lake_rows(night: Night, table: str, trees: TreeSet) -> int | None:
     """
     lake = night.lake_tables.get(table)
     try:
-        files = source_table(lake.path, lake.casts, known_files(trees.recorded)).files if lake else ()
+        files = (
+            source_table(
+                lake.path, lake.casts, known_files(trees.recorded), file_format=lake.table_format
+            ).files
+            if lake
+            else ()
+        )
     except SourceOutage:
         raise
     except SourceError:
@@ -103,23 +112,23 @@ def _ratio(size_bytes: int | None, estimated_bytes: int | None) -> float | None:
 def _expectations(_: Settings) -> Sequence[Expectation]:
     trees = "star-trees of {table}"
     return (
-        among("trees", "is_of_table", f"{trees}: rows of this table", [True]),
+        in_set("trees", "is_of_table", f"{trees}: rows of this table", [True]),
         distinct("trees", ["tree"], f"{trees}: told twice"),
         present("trees", "outcome", f"{trees}: missing outcome"),
-        among(
+        in_set(
             "trees",
             "outcome",
             f"{trees}: what became of them",
             sorted({*BUILT, NOT_BUILT}),
             expected=f"anything but {FAILED}",
         ),
-        among("built", "is_published", f"{trees}: published as they were chosen", [True]),
+        in_set("built", "is_published", f"{trees}: published as they were chosen", [True]),
         equal("built", "rows", "lake_rows", f"{trees}: rows, and those of the lake table", "equal"),
         equal("built", "root_rows", "rows", f"{trees}: rows of the root, and of the tree", "equal"),
         equal("built", "documents_now", "documents", f"{trees}: documents, and those told", "equal"),
         equal("table", "published", "built", f"{trees}: published, and told", "equal"),
         none("table", "stale", f"{trees}: of files that have changed since"),
-        noted(
+        warn_only(
             between(
                 "built",
                 "size_ratio",

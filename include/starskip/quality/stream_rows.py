@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.artefacts.snapshot import Snapshot
 from starskip.errors import SourceError, StorageError, printable
-from starskip.stages.night import Night
+from starskip.run.night import Night
+from starskip.storage.snapshot import Snapshot
 
 ROWS_A_BATCH = 65_536
 

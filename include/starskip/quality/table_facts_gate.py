@@ -1,4 +1,4 @@
-"""The gate behind collect_segment_metadata: facts that scoring can take for true (design.md, "The night")."""
+"""The gate behind collect_segment_metadata: facts that scoring can take for true ."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 import pyarrow.compute as pc
 
 from starskip.quality.duplicate_rows import duplicate_rows
-from starskip.quality.expectations import Expectation, View, among, between, none, noted
+from starskip.quality.expectations import Expectation, View, between, in_set, none, warn_only
 from starskip.quality.gate import Gate
 from starskip.quality.reduce_rows import Measure, count, count_missing, count_unequal, reduce_rows
 from starskip.quality.stream_rows import published
+from starskip.run.night import Night
 from starskip.settings import Settings
-from starskip.stages.night import Night
 
 _REQUIRED = ("segment", "rows", "entries", "data_type", "is_sorted", "has_dictionary", "is_single_value")
 _MOST = 2**31 - 1
@@ -76,12 +76,16 @@ def _expectations(settings: Settings) -> Sequence[Expectation]:
         between("table", "segments", "readable segments of {table}", 1),
         between("table", "rows", "rows of {table}: all segments together", 1),
         between(
-            "table", "damaged_ratio", "damaged segments of {table}: share", 0, settings.max_damaged_ratio
+            "table",
+            "damaged_ratio",
+            "damaged segments of {table}: share",
+            0,
+            settings.gates.max_damaged_ratio,
         ),
         none("table", "duplicates", "segments of {table}: columns told twice of one segment"),
         none("table", "other_tables", "facts of {table}: rows of other tables"),
-        noted(none("table", "partial_columns", "columns of {table}: missing in some segments")),
-        among("columns", "is_named", "columns of {table}: whether named", [True], expected="a name each"),
+        warn_only(none("table", "partial_columns", "columns of {table}: missing in some segments")),
+        in_set("columns", "is_named", "columns of {table}: whether named", [True], expected="a name each"),
         none("columns", "other_rows", "rows of {table}: columns that differ from the others"),
         between("columns", "rows_minimum", f"rows of {{table}}: minimum {in_each}", 0),
         between("columns", "rows_maximum", f"rows of {{table}}: maximum {in_each}", None, _MOST),

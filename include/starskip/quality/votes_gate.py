@@ -7,28 +7,28 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from starskip.indexes.families import reorders
+from starskip.indexes.index import parse_index
 from starskip.quality.expectations import (
     Expectation,
     View,
-    among,
     at_most,
     between,
     distinct,
     equal,
+    in_set,
     none,
     present,
 )
 from starskip.quality.gate import Gate, fields_view
-from starskip.quality.known_columns import known_columns
+from starskip.quality.known_columns import KnownColumns, known_columns
 from starskip.quality.reduce_rows import Measure, exact_sum, reduce_rows, sum_of
 from starskip.quality.stream_rows import published
-from starskip.scoring.structure import parse_structure
+from starskip.run.night import Night
 from starskip.settings import Settings
-from starskip.stages.night import Night
 from starskip.workload.fold_shapes import FOLDED
 from starskip.workload.shape_workload import UNPARSED, WHOLLY_REDACTED
 
-_KINDS = ("inverted", "range", "sorted", "without_inverted", "without_range")
 _TOLERANCE_RATIO = 1e-6
 """Savings are sums of floats."""
 _GREATEST = 1e300
@@ -58,11 +58,11 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
     shapes = published(night, "workload").read_table([table], _SHAPE_COLUMNS).to_pylist()
     votes = published(night, "votes").read_table([table]).to_pylist()
     entries = {row["shape_id"]: _weighted_entries(row) for row in shapes}
-    columns = known_columns(night, table).columns
+    known = known_columns(night, table)
     for row in shapes:
         row["is_of_table"] = row["table"] == table
     for row in votes:
-        _add_to_vote(row, table, entries.keys(), columns)
+        _add_to_vote(row, table, entries.keys(), known)
     return {
         "workload": View([_workload(night, table, shapes)]),
         "shapes": View(shapes, "shape_id"),
@@ -107,17 +107,15 @@ def _weighted_entries(shape: Mapping[str, Any]) -> float:
     return float(ran * (shape["weight"] or 0.0))
 
 
-def _add_to_vote(
-    row: dict[str, Any], table: str, shape_ids: Collection[str], columns: frozenset[str]
-) -> None:
-    structures = [parse_structure(text or "") for text in row["structures"] or ()]
+def _add_to_vote(row: dict[str, Any], table: str, shape_ids: Collection[str], known: KnownColumns) -> None:
+    structures = [parse_index(text or "") for text in row["structures"] or ()]
     row["is_of_table"] = row["table"] == table
     row["set"] = tuple(sorted(map(str, structures)))
     row["is_set"] = bool(structures) and len(set(structures)) == len(structures)
-    row["is_of_known_kind"] = all(structure.kind in _KINDS for structure in structures)
-    # "sorted:" without a column stands for the order that any other column would bring.
-    named = [s.column for s in structures if s.column or s.kind != "sorted"]
-    row["is_of_known_columns"] = columns.issuperset(named)
+    row["is_of_known_kind"] = all(structure.family in known.families for structure in structures)
+    # A sort order without a column stands for the order that any other column would bring.
+    named = [s.column for s in structures if s.column or not reorders(s)]
+    row["is_of_known_columns"] = known.columns.issuperset(named)
     row["is_of_parsed_shape"] = row["shape_id"] in shape_ids and not str(row["shape_id"]).startswith(UNPARSED)
 
 
@@ -132,10 +130,10 @@ def _legs(votes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         is_complete = any(row["is_complete"] for row in of_leg)
         wanted = 2 ** min(len(structures), 62) - 1 if is_complete else len(of_leg)
         best = max(0.0, *(row["saving_entries"] or 0.0 for row in of_leg))
-        reorders = any(text.startswith("sorted:") for text in structures)
+        is_order = any(reorders(parse_index(text)) for text in structures)
         rows.append(
             {"shape_id": shape_id, "leg": leg, "sets": len(of_leg), "wanted_sets": wanted, "best": best}
-            | {"reorders": reorders}
+            | {"reorders": is_order}
         )
     return rows
 
@@ -164,7 +162,7 @@ def _expectations(settings: Settings) -> Sequence[Expectation]:
 
 
 def _workload_expectations(settings: Settings) -> Sequence[Expectation]:
-    same = "equal"
+    same, most_shapes = "equal", settings.workload.max_shapes_per_table
     return (
         equal("workload", "queries", "logged_queries", "queries of {table}: in shapes, and in the log", same),
         equal(
@@ -179,11 +177,17 @@ def _workload_expectations(settings: Settings) -> Sequence[Expectation]:
             "unparsed_ratio",
             "queries of {table}: share that no shape was found for",
             0,
-            settings.max_unparsed_ratio,
+            settings.gates.max_unparsed_ratio,
         ),
         # One row beyond the cap holds the sums of all shapes that it cut.
-        between("workload", "shapes", "shapes of {table}: number", None, settings.max_shapes_per_table + 1),
-        among("shapes", "is_of_table", "shapes of {table}: rows of this table", [True]),
+        between(
+            "workload",
+            "shapes",
+            "shapes of {table}: number",
+            None,
+            most_shapes + 1,
+        ),
+        in_set("shapes", "is_of_table", "shapes of {table}: rows of this table", [True]),
         present("shapes", "shape_id", "shapes of {table}: missing shape_id"),
         distinct("shapes", ["shape_id"], "shapes of {table}: told twice"),
         none("shape_fields", "missing", "shapes of {table}: fields with missing values"),
@@ -204,11 +208,11 @@ def _workload_expectations(settings: Settings) -> Sequence[Expectation]:
 
 def _vote_expectations() -> Sequence[Expectation]:
     return (
-        among("votes", "is_of_table", "votes of {table}: rows of this table", [True]),
-        among("votes", "is_of_parsed_shape", "votes of {table}: of shapes in the workload", [True]),
-        among("votes", "is_set", "votes of {table}: for a set of structures", [True]),
-        among("votes", "is_of_known_kind", "votes of {table}: for structures of a known kind", [True]),
-        among("votes", "is_of_known_columns", "votes of {table}: for columns of the table", [True]),
+        in_set("votes", "is_of_table", "votes of {table}: rows of this table", [True]),
+        in_set("votes", "is_of_parsed_shape", "votes of {table}: of shapes in the workload", [True]),
+        in_set("votes", "is_set", "votes of {table}: for a set of structures", [True]),
+        in_set("votes", "is_of_known_kind", "votes of {table}: for structures of a known kind", [True]),
+        in_set("votes", "is_of_known_columns", "votes of {table}: for columns of the table", [True]),
         distinct("votes", ["shape_id", "leg", "set"], "votes of {table}: given twice"),
         none("vote_fields", "missing", "votes of {table}: fields with missing values"),
         # An index can make a query read many times what it reads now: no bound but a number.

@@ -1,4 +1,4 @@
-"""The charts of a report as SVG texts: saving by K, shapes, star-trees, skipping, latency.
+"""Draw the charts of a report as SVG: saving by K, shapes, star-trees, skipping, latency.
 
 Drawn by Vega-Lite (vl-convert: no browser, no network). Every chart comes in a wide and a narrow form; both
 carry a style sheet that swaps the theme's colours where the reader prefers dark. Colours are Okabe and Ito's,

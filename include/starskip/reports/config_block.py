@@ -1,13 +1,14 @@
-"""The parts of a Pinot table config that the advice changes, and the whole of it, as JSON to copy."""
+"""Print a Pinot table config as JSON to copy: the keys that the advice changes, and the whole config."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
+from starskip.indexes.star_tree.star_tree_entry import STAR_TREES_KEY, star_tree_entry
+from starskip.pinot.column_key import lay_over
 from starskip.reports.evidence import ConfigValue, Evidence
 from starskip.reports.evidence_json import harmless_json
-from starskip.reports.star_tree_entry import STAR_TREES_KEY, star_tree_entry
 
 MAX_BLOCK = 20_000
 MAX_ON_A_LINE = 4
@@ -18,18 +19,22 @@ _LIST = re.compile(rf"\[\n({_TEXT}(?:,\n{_TEXT})*)\n\s*\]")
 
 
 def config_block(evidence: Evidence) -> str | None:
-    """Return the proposed keys under ``tableIndexConfig``; None when too long to be shown, never cut.
+    """Return the proposed keys of the table config; None when too long to be shown, never cut.
 
     The list of star-trees holds those that the table config has: whoever pastes it loses none.
     """
-    lists = {key: each.proposed for key, each in evidence.change.keys.items() if key != STAR_TREES_KEY}
+    own = {STAR_TREES_KEY, *(each.kind for each in evidence.answers)}
+    lists = {key: each.proposed for key, each in evidence.change.keys.items() if key not in own}
     if sum(map(_length, lists.values())) > MAX_BLOCK:
         return None
     proposed: dict[str, Any] = dict(sorted(lists.items()))
     new = evidence.star_trees.proposed if evidence.star_trees else ()
     if new:
         proposed[STAR_TREES_KEY] = [*evidence.change.star_trees, *map(star_tree_entry, new)]
-    block = _on_one_line(harmless_json({"tableIndexConfig": proposed}))
+    document: dict[str, Any] = {"tableIndexConfig": proposed}
+    for each in evidence.answers:
+        lay_over(document, each.config or {})
+    block = _on_one_line(harmless_json(document))
     return block if len(block) <= MAX_BLOCK else None
 
 

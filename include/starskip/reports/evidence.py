@@ -1,7 +1,7 @@
-"""The evidence of one table and one night: all that a report says, as plain values (design.md, "The night").
+"""The evidence of one table and one night: all values that a report shows.
 
 A later index family adds an field to ``Evidence`` and a template to ``SECTIONS``; kinds, reasons and Pinot's
-keys are open sets of text, so the sections that exist hold its structures as they are.
+keys are open sets of text, so the sections that exist hold its indexes as they are.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any, Literal
 
-from starskip.reports.skipping_evidence import SkippingIndexes
-from starskip.reports.star_tree_evidence import StarTrees
+from starskip.indexes.skipping.report.section_data import SkippingIndexes
+from starskip.indexes.star_tree.report.star_tree_evidence import StarTrees
 from starskip.workload.unlogged_texts import NOTHING_REDACTED, UnloggedTexts
 
 SCHEMA_VERSION = 1
@@ -70,7 +70,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Structure:
+class Index:
     """An index by kind ("inverted", "range", "sorted", …) and columns, in their order."""
 
     kind: str
@@ -78,8 +78,8 @@ class Structure:
 
 
 @dataclass(frozen=True, slots=True)
-class ReasonedStructure:
-    """A structure that was refused or should go: ``reason`` is a code, ``detail`` a sentence with figures.
+class ReasonedIndex:
+    """A index that was refused or should go: ``reason`` is a code, ``detail`` a sentence with figures.
 
     ``size_bytes``: what it would take or takes, over all segments; null where that is not known.
     """
@@ -101,7 +101,7 @@ class KeyChange:
 
 @dataclass(frozen=True, slots=True)
 class SortOrder:
-    """What sorting the table otherwise would save, beside its present indexes and without the chosen ones.
+    """The saving of another sort order, beside the present indexes and without the chosen ones.
 
     ``column``: the best one, or None if no order saves enough; ``current``: what its segments are sorted by.
     """
@@ -126,7 +126,7 @@ class TypicalEntries:
 
 @dataclass(frozen=True, slots=True)
 class ConfigChange:
-    """Changes under ``tableIndexConfig``, by Pinot's own key names, and the same as structures.
+    """Changes under ``tableIndexConfig``, by Pinot's own key names, and the same as indexes.
 
     ``star_trees``: the entries of starTreeIndexConfigs that the table config holds, which stay. ``config``:
     the whole table config as it should be, null where none was given; its secrets are hidden, and
@@ -134,8 +134,8 @@ class ConfigChange:
     """
 
     keys: Mapping[str, KeyChange]
-    add: tuple[Structure, ...] = ()
-    drop: tuple[Structure, ...] = ()
+    add: tuple[Index, ...] = ()
+    drop: tuple[Index, ...] = ()
     star_trees: tuple[Any, ...] = ()
     config: Any = None
     hidden_keys: tuple[str, ...] = ()
@@ -143,7 +143,7 @@ class ConfigChange:
 
 @dataclass(frozen=True, slots=True)
 class ChosenIndex:
-    """A structure of the chosen set, in rank order.
+    """A index of the chosen set, in rank order.
 
     ``individual_saving_ratio``: what it would save alone; ``progressive_saving_ratio``: what it adds to those
     ranked before it. Both are shares of all entries scanned in filter.
@@ -158,6 +158,21 @@ class ChosenIndex:
 
 
 @dataclass(frozen=True, slots=True)
+class ChosenAnswer:
+    """A chosen index that serves whole queries, of any family but star-trees.
+
+    ``saving_ratio``: share of all entries scanned. ``config``: the keys that it sets in the table config.
+    """
+
+    kind: str
+    columns: tuple[str, ...]
+    saving_ratio: float
+    size_bytes: int | None
+    shapes_helped: int
+    config: Any = None
+
+
+@dataclass(frozen=True, slots=True)
 class KPoint:
     """The best set of at most ``k`` indexes and its predicted saving."""
 
@@ -169,11 +184,15 @@ class KPoint:
 
 @dataclass(frozen=True, slots=True)
 class KCurve:
-    """Saving by number of indexes; ``stop_reason`` is the code of why it stopped at ``chosen_k``."""
+    """Saving by number of indexes; ``stop_reason`` is the code of why it stopped at ``chosen_k``.
+
+    ``gap_ratio``: by which share another choice could be better, 0 where the chosen one is proved the best.
+    """
 
     points: tuple[KPoint, ...]
     chosen_k: int
     stop_reason: str
+    gap_ratio: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +308,7 @@ class GateCheck:
 
 @dataclass(frozen=True, slots=True)
 class DataQuality:
-    """What was read and what was set aside; ``other`` and ``rejected`` count records by reason code.
+    """Counts of read and of rejected records; ``other`` and ``rejected`` count records by reason code.
 
     ``dropped_log_lines``: those that the broker says it did not write. ``sampled_queries`` of the log stand
     for ``unlogged_queries`` beside themselves. ``unlogged_texts``: what the broker redacted of this table's;
@@ -318,7 +337,7 @@ class DataQuality:
 
     @property
     def failed_gates(self) -> tuple[GateCheck, ...]:
-        """The checks that stopped this table."""
+        """Return the checks that stopped this table."""
         return tuple(gate for gate in self.gates if not gate.success)
 
 
@@ -329,7 +348,8 @@ class Evidence:
     ``unit``: what the optimiser maximised. ``nights``: how many nights voted, this one included; the
     saving is that of the window, older nights counting less. ``show_literals``: the setting
     that lets literals through. ``star_trees``, ``skipping``: null where the night looked at none.
-    ``lake_only``: the table has no segments, so that only ``skipping`` tells anything of it.
+    ``lake_only``: the table has no segments, so that only ``skipping`` tells anything of it. ``answers``:
+    chosen indexes of other families that serve whole queries.
     """
 
     table: str
@@ -345,8 +365,8 @@ class Evidence:
     k_curve: KCurve
     shapes: Shapes
     latency: LatencyEvidence
-    refused: tuple[ReasonedStructure, ...]
-    drops: tuple[ReasonedStructure, ...]
+    refused: tuple[ReasonedIndex, ...]
+    drops: tuple[ReasonedIndex, ...]
     data_quality: DataQuality
     show_literals: bool = False
     typical_entries: TypicalEntries | None = None
@@ -356,6 +376,7 @@ class Evidence:
     star_trees: StarTrees | None = None
     skipping: SkippingIndexes | None = None
     lake_only: bool = False
+    answers: tuple[ChosenAnswer, ...] = ()
     schema_version: int = SCHEMA_VERSION
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Shapes and latency bins cut to what the evidence may hold."""
+"""Cut shapes and latency bins to the most that the evidence may hold."""
 
 from __future__ import annotations
 

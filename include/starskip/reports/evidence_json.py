@@ -1,4 +1,4 @@
-"""Evidence to JSON text and back; reading what was written is the identity."""
+"""Write evidence as JSON text and read it back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Predicted saving over the nights, as plain geometry for an inline SVG: no script, no library, any theme."""
+"""Draw the predicted saving over the nights as geometry for an inline SVG whose dots are links."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from starskip.number_text import percent, percent_range
-from starskip.reports.evidence import Interval, Structure
+from starskip.reports.evidence import Index, Interval
 
 WIDE, NARROW, HEIGHT = 880, 330, 220
 """Of the drawing, in its own units; text is as large in the narrow one."""
@@ -24,7 +24,7 @@ class HistoryPoint:
     run_date: date
     saving_ratio: float | None
     interval: Interval | None
-    chosen: tuple[Structure, ...]
+    chosen: tuple[Index, ...]
     href: str
 
 
@@ -49,7 +49,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class HistoryChart:
-    """All that the template draws, in units of its ``view_box``; ``alt`` says the same in words."""
+    """The geometry that the template draws, in units of its ``view_box``; ``alt`` says the same in words."""
 
     view_box: str
     line: str

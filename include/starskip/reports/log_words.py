@@ -1,4 +1,4 @@
-"""Sentences on losses of the log: dropped lines, redacted texts, and queries told together with others."""
+"""Sentences on losses of the log: dropped lines, redacted texts, and leaves of multi-stage queries."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ NO_TEXT_AT_ALL = (
 
 def redaction_words(texts: UnloggedTexts) -> tuple[str, ...]:
     """Return a sentence for each thing that the broker redacted, none where it logged all."""
-    told = []
+    found = []
     if texts.literals_queries:
-        told.append(
+        found.append(
             _begun(texts.literals_queries, texts.literals_entries_ratio)
             + f" logged without literals ({SETTING}): what indexes save them rests on cardinalities and on"
             " literals drawn from the rows by the counters of the log, and intervals are wider for it."
         )
     if texts.is_everything:
-        told.append(f"{NO_TEXT_AT_ALL[:1].upper()}{NO_TEXT_AT_ALL[1:]}.")
+        found.append(f"{NO_TEXT_AT_ALL[:1].upper()}{NO_TEXT_AT_ALL[1:]}.")
     elif texts.texts_queries:
-        told.append(
+        found.append(
             _begun(texts.texts_queries, texts.texts_entries_ratio)
             + f" logged without any text ({SETTING}): they vote for nothing and count as never saved."
         )
-    return tuple(told)
+    return tuple(found)
 
 
 def leaf_words(leaves: int) -> str:

@@ -1,4 +1,4 @@
-"""Where the pages of published reports lie below one root: every link of every page is made here.
+"""Build the links of all report pages, which lie below one root.
 
 A table name is text from a log. A plain one stands in the address as it is; for any other its file-safe form
 does, which holds a hash, so that two names never share an address and none can climb out of its place.
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from starskip.artefacts.aside import file_safe, is_plain_name
+from starskip.storage.staged_write import file_safe, is_plain_name
 
 _FILE_SAFE_NAME = re.compile(r"t-[A-Za-z0-9.-]{0,60}-[0-9a-f]{32}")
 
@@ -52,7 +52,7 @@ def page_name(table: str) -> str:
 
 
 def is_page_name(text: str) -> bool:
-    """Tell whether ``page_name`` may have given this text."""
+    """Return whether ``page_name`` may have given this text."""
     return is_plain_name(text) or _FILE_SAFE_NAME.fullmatch(text) is not None
 
 

@@ -1,4 +1,4 @@
-"""The report as one self-contained HTML page: no script, nothing loaded, charts as ``data:`` images."""
+"""Render the report as one self-contained HTML page: no script, no request, charts as ``data:`` images."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from starskip.reports.charts import (
 )
 from starskip.reports.config_block import config_block, whole_config_block
 from starskip.reports.evidence import Evidence
-from starskip.reports.masking import masked_evidence
+from starskip.reports.masked_evidence import masked_evidence
 from starskip.reports.sentences import headline
 from starskip.reports.template_environment import template_environment, template_text
 
@@ -91,7 +91,7 @@ def content_security_policy() -> str:
 
 
 def keeps_policy(page: bytes) -> bool:
-    """Tell whether a stored page carries today's policy; one of another version has another style."""
+    """Return whether a stored page carries today's policy; one of another version has another style."""
     return str(escape(content_security_policy())).encode() in page[:4_000]
 
 

@@ -1,4 +1,4 @@
-"""The report as Markdown that reads well in a terminal, too."""
+"""Render the report as Markdown that reads well in a terminal, too."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from starskip.reports.config_block import config_block
 from starskip.reports.evidence import Evidence
-from starskip.reports.masking import masked_evidence
+from starskip.reports.masked_evidence import masked_evidence
 from starskip.reports.sentences import (
     code_words,
     filter_text,

@@ -1,4 +1,4 @@
-"""The pages around reports: lists, the history of a table, the frame of one report, and messages.
+"""Render the pages around reports: lists, a table's history, the frame of one report, and messages.
 
 Their text is escaped by Jinja as that of the reports is. They hold one script of our own, which has them
 follow Airflow's choice of light or dark, and load nothing but, in the frame of a report, the report itself.
@@ -24,7 +24,7 @@ from starskip.reports.template_environment import template_environment, template
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What a person is told instead of a page: a title, a sentence, and commands that may help."""
+    """A message in place of a page: a title, a sentence, and commands that may help."""
 
     title: str
     text: str

@@ -1,4 +1,4 @@
-"""One line of a list of reports: a table and a night, and what became of it."""
+"""Rows of the lists of reports: a table, a night, and its outcome."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
-"""What lists of reports show of one report: its headline and the figures in it."""
+"""Summarise one report for lists: its headline and main figures."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from starskip.reports.evidence import Evidence, Interval, Structure
+from starskip.indexes.star_tree.family import STAR_TREE
+from starskip.reports.evidence import Evidence, Index, Interval
 from starskip.reports.sentences import Piece, beside_indexes, headline
 
 
@@ -27,7 +28,7 @@ class ReportSummary:
     saving_ratio: float | None
     interval: Interval | None
     saving_ms: float | None
-    chosen: tuple[Structure, ...]
+    chosen: tuple[Index, ...]
     beside: str = ""
 
 
@@ -48,13 +49,13 @@ def report_summary(evidence: Evidence) -> ReportSummary:
     )
 
 
-def _chosen(evidence: Evidence) -> tuple[Structure, ...]:
+def _chosen(evidence: Evidence) -> tuple[Index, ...]:
     trees = evidence.star_trees.proposed if evidence.star_trees else ()
     skipping = evidence.skipping.chosen if evidence.skipping else ()
     return (
-        *(Structure(each.kind, each.columns) for each in evidence.chosen),
-        *(Structure("star_tree", (*tree.dimensions, *tree.pairs)) for tree in trees),
-        *(Structure(f"{each.kind} skipping", each.columns) for each in skipping),
+        *(Index(each.kind, each.columns) for each in evidence.chosen),
+        *(Index(STAR_TREE.name, (*tree.dimensions, *tree.pairs)) for tree in trees),
+        *(Index(f"{each.kind} skipping", each.columns) for each in skipping),
     )
 
 

@@ -1,4 +1,4 @@
-"""The words of the report: its headline, and what codes of kinds and reasons say."""
+"""Sentences of the report: its headline, and the meaning of codes of kinds and reasons."""
 
 from __future__ import annotations
 
@@ -8,22 +8,17 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from starskip.errors import printable
+from starskip.indexes.families import named
+from starskip.indexes.skipping.report.section_data import SkippingIndexes
+from starskip.indexes.star_tree.family import STAR_TREE
 from starskip.number_text import decimal, milliseconds, percent_range, share
-from starskip.reports.evidence import DataQuality, Evidence, LatencyEvidence, Structure
+from starskip.reports.evidence import DataQuality, Evidence, Index, LatencyEvidence
 from starskip.reports.log_words import NO_TEXT_AT_ALL, leaf_words, redaction_words
-from starskip.reports.skipping_evidence import SkippingIndexes
 
 MAX_NAMES_IN_HEADLINE = 6
 MAX_TREES_IN_HEADLINE = 3
 
 _PLAIN_CODE = re.compile(r"[A-Za-z][A-Za-z0-9_ -]{0,59}")
-_KINDS = {
-    "inverted": ("an inverted index", "inverted indexes"),
-    "range": ("a range index", "range indexes"),
-    "bloom": ("a bloom filter", "bloom filters"),
-    "sorted": ("the sort order", "the sort orders"),
-    "star_tree": ("a star-tree", "star-trees"),
-}
 _SKIPPING_KINDS = {
     "minmax": "least and greatest value",
     "nulls": "number of nulls",
@@ -65,9 +60,9 @@ def headline(evidence: Evidence) -> tuple[Piece, ...]:
     table = Piece(evidence.table, is_name=True)
     if evidence.lake_only:
         return _lake_headline(evidence, table)
-    add = tuple(each for each in evidence.change.add if each.kind != "star_tree")
+    add = tuple(each for each in evidence.change.add if each.kind != STAR_TREE.name)
     drop = evidence.change.drop
-    trees, skipping = _star_trees(evidence), _skipping(evidence)
+    trees, skipping = (*_star_trees(evidence), *_answers(evidence)), _skipping(evidence)
     beside = (Piece(f" {skipping}"),) if skipping else ()
     if not add and not drop and not trees:
         if skipping:
@@ -95,7 +90,7 @@ def headline(evidence: Evidence) -> tuple[Piece, ...]:
 
 def beside_indexes(evidence: Evidence) -> str:
     """Return sentences on what was chosen beside indexes of columns, empty if nothing was."""
-    trees = "".join(piece.text for piece in _star_trees(evidence))
+    trees = "".join(piece.text for piece in (*_star_trees(evidence), *_answers(evidence)))
     return " ".join(filter(None, (trees, _skipping(evidence))))
 
 
@@ -103,21 +98,21 @@ def sampling_words(quality: DataQuality) -> str:
     """Return how the advice was corrected for log lines that the broker dropped, empty if it dropped none."""
     if not quality.dropped_log_lines:
         return ""
-    told = f"Corrected for {quality.dropped_log_lines:,} dropped log lines"
+    words = f"Corrected for {quality.dropped_log_lines:,} dropped log lines"
     if not quality.sampled_queries:
-        return f"{told}: no query was logged that could stand for them."
+        return f"{words}: no query was logged that could stand for them."
     weight = 1.0 + quality.unlogged_queries / quality.sampled_queries
-    return f"{told}: {quality.sampled_queries:,} queries of at most 1 s have weight {weight:.1f} on average."
+    return f"{words}: {quality.sampled_queries:,} queries of at most 1 s have weight {weight:.1f} on average."
 
 
 def log_words(quality: DataQuality) -> tuple[str, ...]:
-    """Return sentences on what the log does not tell: dropped lines, redacted texts, shares of leaves."""
-    told = (
+    """Return sentences on the losses of the log: dropped lines, redacted texts, shares of leaves."""
+    sentences = (
         sampling_words(quality),
         *redaction_words(quality.unlogged_texts),
         leaf_words(quality.leaf_queries),
     )
-    return tuple(filter(None, told))
+    return tuple(filter(None, sentences))
 
 
 def unit_words(latency: LatencyEvidence) -> str:
@@ -140,7 +135,7 @@ class Reasoned(Protocol):
 
     @property
     def reason(self) -> str:
-        """The code."""
+        """Return the code."""
         ...
 
 
@@ -157,7 +152,7 @@ def refusals_by_reason(refused: Iterable[Refusal]) -> Mapping[str, tuple[Refusal
 
 
 def is_plain_code(code: str) -> bool:
-    """Tell whether a code is a letter, then letters, digits, spaces, hyphens and underscores."""
+    """Return whether a code is a letter, then letters, digits, spaces, hyphens and underscores."""
     return _PLAIN_CODE.fullmatch(code) is not None
 
 
@@ -179,7 +174,8 @@ def stop_words(code: str) -> str:
 
 def kind_words(kind: str) -> str:
     """Return an index kind as a noun with its article, ``an inverted index``."""
-    return _KINDS.get(kind, (_words(kind), ""))[0]
+    family = named(kind)
+    return family.singular if family else _words(kind)
 
 
 def skipping_kind_words(kind: str) -> str:
@@ -188,7 +184,7 @@ def skipping_kind_words(kind: str) -> str:
 
 
 def filter_text(sql: str) -> str:
-    """Return what tells one shape from another: the text between WHERE and GROUP BY, ORDER BY or LIMIT."""
+    """Return the part that differs between shapes: the text between WHERE and GROUP BY, ORDER BY or LIMIT."""
     parts = re.split(r"\bWHERE\b", sql, maxsplit=1, flags=re.IGNORECASE)
     if len(parts) == 1:
         return sql
@@ -208,7 +204,7 @@ def _star_trees(evidence: Evidence) -> tuple[Piece, ...]:
     new = evidence.star_trees.proposed if evidence.star_trees else ()
     if not new:
         return ()
-    # A tree that an earlier version told of has no saving, which is not a saving of nothing.
+    # A tree in advice of an earlier version has no saving, which is not a saving of nothing.
     known = [tree.saving_ratio for tree in new if tree.saving_ratio is not None]
     what = [Piece("Add a star-tree on " if len(new) == 1 else f"Add {len(new)} star-trees, on ")]
     for number, tree in enumerate(new[:MAX_TREES_IN_HEADLINE]):
@@ -224,6 +220,18 @@ def _star_trees(evidence: Evidence) -> tuple[Piece, ...]:
         *what,
         Piece(f": {saves} {share(sum(known))} of all entries scanned, in filters and behind them."),
     )
+
+
+def _answers(evidence: Evidence) -> tuple[Piece, ...]:
+    """Return a sentence for each other chosen index that serves whole queries."""
+    found: list[Piece] = []
+    is_first = not (evidence.star_trees and evidence.star_trees.proposed)
+    for each in evidence.answers:
+        found += [Piece("Add " if is_first else " Add "), _noun(each.kind, "", is_one=True), Piece(" on ")]
+        found += _names(each.columns)
+        found.append(Piece(f": it saves {share(each.saving_ratio)} of all entries scanned."))
+        is_first = False
+    return tuple(found)
 
 
 def _skipping(evidence: Evidence) -> str:
@@ -242,8 +250,8 @@ def _fewer_bytes(indexes: SkippingIndexes | None) -> tuple[str, ...]:
 def _lake_headline(evidence: Evidence, table: Piece) -> tuple[Piece, ...]:
     """Return the headline of a table that has skipping indexes or nothing."""
     indexes = evidence.skipping
-    if told := _fewer_bytes(indexes):
-        subject, does = told
+    if clause := _fewer_bytes(indexes):
+        subject, does = clause
         return Piece(f"{subject} of "), table, Piece(f" {does}")
     if evidence.data_quality.failed_gates:
         why = _why_nothing(evidence)
@@ -268,7 +276,7 @@ def _why_nothing(evidence: Evidence) -> str:
     return "no index would save enough to be worth its upkeep"
 
 
-def _structures(article: str, structures: tuple[Structure, ...]) -> Iterable[Piece]:
+def _structures(article: str, structures: tuple[Index, ...]) -> Iterable[Piece]:
     """Yield structures by kind, each with its columns; ``article`` replaces the noun's own."""
     for position, kind in enumerate(dict.fromkeys(structure.kind for structure in structures)):
         columns = [", ".join(each.columns) for each in structures if each.kind == kind]
@@ -292,7 +300,8 @@ def _names(names: Sequence[str]) -> Iterable[Piece]:
 def _noun(kind: str, article: str, is_one: bool) -> Piece:
     if not is_plain_code(kind):
         return Piece(kind, is_name=True)
-    one, many = _KINDS.get(kind, (f"a {_words(kind)}", _words(kind)))
+    family = named(kind)
+    one, many = (family.singular, family.plural) if family else (f"a {_words(kind)}", _words(kind))
     if not is_one:
         return Piece(many)
     return Piece(f"{article} {one.split(maxsplit=1)[1]}" if article else one)

@@ -1,4 +1,4 @@
-"""The Jinja environment of the templates beside this module, read so that it works from inside a zip too."""
+"""Load the Jinja templates of the reports, from inside a zip too."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Votes, sizes and budgets to the chosen set of structures and the refusals."""
+"""Votes, sizes and budgets to the chosen set of indexes and the refusals."""

@@ -1,4 +1,6 @@
-"""The entries that a typical query would scan once a set is built (seed 000, III.1).
+"""The entries that a typical query would scan once a set is built.
+
+Source: Automated Inverted Index Recommendation, III.1.
 
 ``desirableNumEntriesScannedInFilter`` asks how many indexes it takes to bring queries below a
 threshold. The percentile is taken over the shapes, each weighted by its queries and standing at its
@@ -12,16 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from starskip.scoring.structure import Structure
+from starskip.indexes.index import Index
 from starskip.selection.vote_list import VoteList
-
-
-@dataclass(frozen=True, slots=True)
-class ShapeEntries:
-    """What the queries of one shape scanned in filter, together."""
-
-    queries: float
-    entries: float
+from starskip.workload.shape_entries import ShapeEntries
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +30,7 @@ class DesirableEntries:
 
 def entries_percentile(
     lists: Sequence[VoteList],
-    chosen: Collection[Structure],
+    chosen: Collection[Index],
     shapes: Mapping[str, ShapeEntries],
     probability: float,
 ) -> float:

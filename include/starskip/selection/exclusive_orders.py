@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from starskip.scoring.alternatives import SORTED_BY_ANOTHER
+from starskip.cost.alternatives import SORTED_BY_ANOTHER
 from starskip.selection.vote_list import NOTHING, VoteList
 
 
@@ -16,7 +16,7 @@ def exclusive_orders(lists: Sequence[VoteList]) -> list[VoteList]:
     design's "changing the sorted column takes the old one's savings away".
     """
     another = frozenset({SORTED_BY_ANOTHER})
-    candidates = frozenset().union(*(item.structures for item in lists)) - another if lists else frozenset()
+    candidates = frozenset().union(*(item.indexes for item in lists)) - another if lists else frozenset()
     return [
         replace(
             item,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from starskip.pinot.index_rules import IndexRules
-from starskip.scoring.structure import Structure
+from starskip.indexes.access_paths import AccessPaths
+from starskip.indexes.family import Family
+from starskip.indexes.index import Index
 from starskip.selection.recommendation import Refusal, Refused
 from starskip.sql.predicate import Operator, leaves
 from starskip.sql.query_shape import QueryShape
@@ -18,64 +19,62 @@ Uses = Iterable[tuple[QueryShape, int]]
 
 @dataclass(slots=True)
 class _Use:
-    """How queries filter on a column: how many, by what, and the kinds of index that would serve some."""
+    """How queries filter on a column: how many, by what, and the families that would serve some."""
 
     queries: int = 0
     operators: set[Operator] = field(default_factory=set)
-    serving_kinds: set[str] = field(default_factory=set)
+    serving: set[str] = field(default_factory=set)
 
 
 def columns_without_votes(
     shapes: Uses,
     overview: TableOverview,
-    voted: Collection[Structure],
-    index_kinds: Sequence[str],
-    rules: IndexRules,
+    voted: Collection[Index],
+    families: Sequence[Family],
+    rules: AccessPaths,
 ) -> tuple[Refused, ...]:
     """Return a refusal for each filtered column that has no vote, by number of queries.
 
-    ``index_kinds``: those that were considered; a refusal names the first of them.
+    ``families``: those that were considered; a refusal names the first of them.
     """
-    voted_columns = {structure.column for structure in voted}
-    uses = _uses(shapes, index_kinds, rules)
+    voted_columns = {index.column for index in voted}
+    uses = _uses(shapes, families, rules)
     return tuple(
-        _refused(name, use, index_kinds[0], *_why(name, use, overview, index_kinds))
+        _refused(name, use, families[0], *_why(name, use, overview, families))
         for name, use in _most_asked_first(uses)
         if name not in voted_columns
     )
 
 
-def without_segments(shapes: Uses, rules: IndexRules) -> tuple[Refused, ...]:
+def without_segments(shapes: Uses, family: Family, rules: AccessPaths) -> tuple[Refused, ...]:
     """Return a refusal for each filtered column of a table that has no segments."""
     detail = "the table has no segments to read facts from"
     return tuple(
-        _refused(name, use, "inverted", Refusal.NO_SEGMENTS, detail)
-        for name, use in _most_asked_first(_uses(shapes, ["inverted"], rules))
+        _refused(name, use, family, Refusal.NO_SEGMENTS, detail)
+        for name, use in _most_asked_first(_uses(shapes, [family], rules))
     )
 
 
 def without_enough_queries(
-    shapes: Uses, index_kind: str, rules: IndexRules, queries: float, least: int
+    shapes: Uses, family: Family, rules: AccessPaths, queries: float, least: int
 ) -> tuple[Refused, ...]:
     """Return a refusal for each filtered column of a table that too few queries ask for any advice."""
     detail = (
         f"not enough data for this table: {queries:,.0f} queries may vote, at least {least:,} are asked for"
     )
     return tuple(
-        _refused(name, use, index_kind, Refusal.NOT_ENOUGH_QUERIES, detail)
-        for name, use in _most_asked_first(_uses(shapes, [index_kind], rules))
+        _refused(name, use, family, Refusal.NOT_ENOUGH_QUERIES, detail)
+        for name, use in _most_asked_first(_uses(shapes, [family], rules))
     )
 
 
-def answering_indexes(
-    shapes: Uses, indexes: Collection[Structure], rules: IndexRules
-) -> frozenset[Structure]:
+def answering_indexes(shapes: Uses, indexes: Collection[Index], rules: AccessPaths) -> frozenset[Index]:
     """Return those of ``indexes`` that answer a predicate of some query."""
     asked = {leaf for shape, _ in shapes for leaf in leaves(shape.filter)}
     return frozenset(
         item
         for item in indexes
-        if any(leaf.column == item.column and rules.serves(item.kind, leaf) for leaf in asked)
+        if any(leaf.column == item.column and rules.serves(item.family, leaf) for leaf in asked)
     )
 
 
@@ -83,7 +82,7 @@ def _most_asked_first(uses: Mapping[str, _Use]) -> list[tuple[str, _Use]]:
     return sorted(uses.items(), key=lambda item: (-item[1].queries, item[0]))
 
 
-def _uses(shapes: Uses, index_kinds: Sequence[str], rules: IndexRules) -> Mapping[str, _Use]:
+def _uses(shapes: Uses, families: Sequence[Family], rules: AccessPaths) -> Mapping[str, _Use]:
     uses: dict[str, _Use] = {}
     for shape, queries in shapes:
         counted: set[str] = set()
@@ -91,31 +90,30 @@ def _uses(shapes: Uses, index_kinds: Sequence[str], rules: IndexRules) -> Mappin
             for name in (leaf.column,) if leaf.column else leaf.columns:
                 use = uses.setdefault(name, _Use())
                 use.operators.add(leaf.operator)
-                use.serving_kinds.update(kind for kind in index_kinds if rules.serves(kind, leaf))
+                use.serving.update(family.name for family in families if rules.serves(family.name, leaf))
                 use.queries += queries if name not in counted else 0
                 counted.add(name)
     return uses
 
 
-def _refused(name: str, use: _Use, index_kind: str, reason: Refusal, detail: str) -> Refused:
-    return Refused(Structure(index_kind, name), reason, f"{detail}; {use.queries} queries filter on it")
+def _refused(name: str, use: _Use, family: Family, reason: Refusal, detail: str) -> Refused:
+    return Refused(Index(family.name, name), reason, f"{detail}; {use.queries} queries filter on it")
 
 
-def _why(name: str, use: _Use, overview: TableOverview, index_kinds: Sequence[str]) -> tuple[Refusal, str]:
+def _why(name: str, use: _Use, overview: TableOverview, families: Sequence[Family]) -> tuple[Refusal, str]:
     column = overview.columns.get(name)
     if column is None:
         return Refusal.UNKNOWN_COLUMN, "no segment of the table has this column"
-    if not use.serving_kinds:
+    serving = [family for family in families if family.name in use.serving]
+    if not serving:
         asked = ", ".join(sorted(operator.value for operator in use.operators))
         return Refusal.PREDICATE_NOT_SERVED, f"asked only by {asked}, which the index does not answer"
-    if "inverted" in use.serving_kinds and name in overview.inverted_index_columns:
-        return Refusal.ALREADY_INDEXED, "an inverted index on it is in force"
-    if "range" in use.serving_kinds and name in overview.range_index_columns:
-        return Refusal.ALREADY_INDEXED, "a range index on it is in force"
+    for family in serving:
+        if name in overview.indexed(family.name):
+            return Refusal.ALREADY_INDEXED, f"{family.singular} on it is in force"
     if column.sorted_ratio == 1:
         return Refusal.ALREADY_SORTED, "it is sorted in every segment, which answers these predicates already"
-    if column.dictionary_ratio == 0:
-        return Refusal.NO_DICTIONARY, "it is stored without a dictionary, which the index needs"
-    if not column.is_single_value and "inverted" not in index_kinds:
-        return Refusal.MULTI_VALUE, "no such index or order is built on a multi-value column"
+    obstacles = [family.path.obstacle(column) for family in serving if family.path is not None]
+    if obstacles[0] is not None and all(obstacles):
+        return Refusal(obstacles[0].reason), obstacles[0].detail
     return Refusal.SAVES_NOTHING, "its queries scanned no entries that an index would save"

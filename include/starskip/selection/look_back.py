@@ -1,8 +1,7 @@
 """Votes of several nights as those of one: a window whose nights weigh less the older they are.
 
-design.md: "advice may look back over several nights (a window with weights), so that weekends and
-one odd day do not make it flap." An earlier night voted on the indexes of its day; its votes are
-told anew for the indexes of tonight, so that following the advice does not turn it round.
+Weekends and one odd day must not turn the advice round. An earlier night voted on the indexes of its day;
+its votes are converted to the indexes of tonight, so that following the advice does not turn it round.
 """
 
 from __future__ import annotations
@@ -10,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from starskip.scoring.structure import Structure, removal
-from starskip.selection.entries_percentile import ShapeEntries
+from starskip.indexes.index import Index, drop_of
 from starskip.selection.recommendation import Entries
-from starskip.selection.vote_list import NOTHING, Saving, StructureSet, VoteList
+from starskip.selection.vote_list import NOTHING, IndexSet, Saving, VoteList
+from starskip.workload.shape_entries import ShapeEntries
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +27,9 @@ class NightVotes:
     lists: Sequence[VoteList]
     entries: Entries
     shapes: Mapping[str, ShapeEntries]
-    in_force: StructureSet
+    in_force: IndexSet
     order: frozenset[str]
-    asked: StructureSet = frozenset()
+    asked: IndexSet = frozenset()
     queries: float = 0.0
     unparsed: float = 0.0
 
@@ -86,19 +85,19 @@ def _added(first: VoteList, second: VoteList) -> VoteList:
     return replace(first, alternatives=sums)
 
 
-def _given(night: NightVotes, in_force: StructureSet) -> NightVotes:
+def _given(night: NightVotes, in_force: IndexSet) -> NightVotes:
     """Return the night's votes as they would be with the indexes of ``in_force``.
 
     What the new indexes would have saved then is gone from the entries, what the dropped ones saved is
     added; the squares stay those of that night.
     """
-    changes = (in_force - night.in_force) | {removal(item) for item in night.in_force - in_force}
+    changes = (in_force - night.in_force) | {drop_of(item) for item in night.in_force - in_force}
     if not changes:
         return night
     saved_by_shape: dict[str, float] = {}
     lists = []
     for item in night.lists:
-        made = changes & item.structures
+        made = changes & item.indexes
         lists.append(_told_anew(item, made) if made else item)
         saved_by_shape[item.shape_id] = saved_by_shape.get(item.shape_id, 0.0) + item.saving(made).entries
     shapes = {
@@ -109,7 +108,7 @@ def _given(night: NightVotes, in_force: StructureSet) -> NightVotes:
     return replace(night, lists=lists, shapes=shapes, entries=replace(night.entries, total=total))
 
 
-def _told_anew(item: VoteList, made: StructureSet) -> VoteList:
+def _told_anew(item: VoteList, made: IndexSet) -> VoteList:
     """Return the list with ``made`` as what is there: not to make a thing is now to undo it.
 
     Where not all sets are listed, so are not all of these: every listed one beside ``made``, and the
@@ -119,7 +118,7 @@ def _told_anew(item: VoteList, made: StructureSet) -> VoteList:
     if not item.is_complete:
         sets = {*(listed | made for listed in sets), *(made - {change} for change in made)}
     base = item.saving(made)
-    alternatives: dict[StructureSet, Saving] = {}
+    alternatives: dict[IndexSet, Saving] = {}
     for listed in sets - {made}:
         saving = item.saving(listed)
         changed = frozenset(_undone(s) if s in made else s for s in listed ^ made)
@@ -127,5 +126,5 @@ def _told_anew(item: VoteList, made: StructureSet) -> VoteList:
     return replace(item, alternatives=alternatives or {frozenset(): NOTHING})
 
 
-def _undone(change: Structure) -> Structure:
-    return change.removed or removal(change)
+def _undone(change: Index) -> Index:
+    return change.dropped or drop_of(change)

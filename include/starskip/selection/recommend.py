@@ -1,12 +1,13 @@
 """From votes to the recommendation of one table: the chosen set, the curve over K, the refusals.
 
-Adaptive K (seed 000, II.3 C: "when the marginal gain is smaller than a portion G0 … we will stop"):
+Adaptive K (Automated Inverted Index Recommendation, II.3 C,
+"when the marginal gain is smaller than a portion G0 … we will stop"):
 of all K up to the limit the one is taken where the saving, less ``min_gain_ratio`` an index, is
 largest. Where gains shrink from index to index that is the seed's rule; where two indexes only
 help together it does not stop before the pair. It stops earlier where the queries scan as few entries
 as desired (III.1).
 
-Advice does not flap: a structure of the last advice stays until another one saves
+Advice does not flap: a index of the last advice stays until another one saves
 ``switch_gain_ratio`` more in its place, so that near-equal sets do not take turns from night to
 night. It goes once it adds ``switch_gain_ratio`` less than a new one has to, or less than half of that.
 """
@@ -16,10 +17,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from starskip.indexes.index import Index
 from starskip.number_text import saves
-from starskip.scoring.structure import Structure
+from starskip.selection.choice import ChoiceLimits, choose
 from starskip.selection.entries_percentile import entries_percentile
-from starskip.selection.k_selection import k_selection
 from starskip.selection.recommendation import (
     Budget,
     Chosen,
@@ -31,7 +32,7 @@ from starskip.selection.recommendation import (
     Stop,
 )
 from starskip.selection.saving_interval import SavingInterval, saving_interval
-from starskip.selection.vote_list import StructureSet, VoteList, total_saving
+from starskip.selection.vote_list import IndexSet, VoteList, total_saving
 
 
 def recommend(
@@ -39,35 +40,39 @@ def recommend(
     entries: Entries,
     budget: Budget,
     *,
-    ranked: Sequence[Structure] | None = None,
-    size_bytes: Mapping[Structure, int] | None = None,
-    kept: StructureSet = frozenset(),
+    ranked: Sequence[Index] | None = None,
+    size_bytes: Mapping[Index, int] | None = None,
+    kept: IndexSet = frozenset(),
+    found: IndexSet = frozenset(),
 ) -> Recommendation:
-    """Choose among the structures that ``lists`` vote for.
+    """Choose among the indexes that ``lists`` vote for.
 
     ``ranked``: a baseline's order, best first; its first K are the set of size K, instead of the best one.
-    ``size_bytes``: what each structure takes; one without a size fits no budget.
-    ``kept``: the structures of the last advice; what is no candidate any more does not count. With them
-    the set of a size may save up to ``switch_gain_ratio`` less than the best one.
+    ``size_bytes``: what each index takes; one without a size fits no budget.
+    ``kept``: the indexes of the last advice; what is no candidate any more does not count. With them
+    the set of a size may save up to ``switch_gain_ratio`` less than the best one. ``found``: a good set,
+    which is taken where time ends before a better one is found.
     """
-    task = _Task(lists, entries, budget, size_bytes or {}, frozenset() if ranked is not None else kept)
+    kept = frozenset() if ranked is not None else kept
+    task = _Task(lists, entries, budget, size_bytes or {}, kept, found)
     curve = _ranked_curve(task, ranked) if ranked is not None else _curve(task)
     best = _best_point(curve, task)
-    while best is not None and (idle := task.outlived(best.structures)):
+    while best is not None and (idle := task.outlived(best.indexes)):
         task = replace(task, kept=task.kept - idle)
         curve = _curve(task)
         best = _best_point(curve, task)
-    structures = best.structures if best else ()
-    enough = _enough([(), *(point.structures for point in curve)], task)
-    is_enough = enough is not None and len(enough) < len(structures)
+    indexes = best.indexes if best else ()
+    enough = _enough([(), *(point.indexes for point in curve)], task)
+    is_enough = enough is not None and len(enough) < len(indexes)
     if enough is not None and is_enough:
-        structures = enough
+        indexes = enough
     return Recommendation(
-        chosen=_chosen(task, structures),
-        saving=_saving(task, structures),
+        chosen=_chosen(task, indexes),
+        saving=_saving(task, indexes),
         curve=tuple(curve),
         stop=Stop.DESIRABLE_ENTRIES if is_enough else _stop(curve, best, task),
-        refused=_refused(task, frozenset(structures), is_enough=is_enough),
+        refused=_refused(task, frozenset(indexes), is_enough=is_enough),
+        gap_ratio=best.gap_ratio if best else 0.0,
     )
 
 
@@ -78,29 +83,39 @@ class _Task:
     lists: Sequence[VoteList]
     entries: Entries
     budget: Budget
-    size_bytes: Mapping[Structure, int]
-    kept: StructureSet
+    size_bytes: Mapping[Index, int]
+    kept: IndexSet
+    found: IndexSet = frozenset()
 
     @property
-    def candidates(self) -> StructureSet:
-        return frozenset().union(*(votes.structures for votes in self.lists)) if self.lists else frozenset()
+    def candidates(self) -> IndexSet:
+        return frozenset().union(*(votes.indexes for votes in self.lists)) if self.lists else frozenset()
 
-    def saving_ratio(self, chosen: Collection[Structure]) -> float:
+    def saving_ratio(self, chosen: Collection[Index]) -> float:
         return total_saving(self.lists, chosen) / max(self.entries.total, 1.0)
 
-    def best_set(self, k: int, *, is_steady: bool = True) -> StructureSet:
-        """Return the best set of at most ``k``; a steady one prefers the structures of the last advice."""
-        switch = self.budget.switch_gain_ratio * self.entries.total if is_steady else 0.0
-        upkeep = dict.fromkeys(self.kept & self.candidates, -switch) if switch else None
-        return k_selection(
-            self.lists,
-            k,
-            upkeep_entries=upkeep,
-            size_bytes=self.size_bytes,
-            budget_bytes=self.budget.storage_bytes,
-        ).chosen
+    def best_set(self, k: int, *, is_steady: bool = True) -> tuple[IndexSet, float]:
+        """Return the best set of at most ``k``, and by which share another one could be better.
 
-    def outlived(self, chosen: Collection[Structure]) -> StructureSet:
+        A steady one prefers the indexes of the last advice.
+        """
+        switch = self.budget.switch_gain_ratio * self.entries.total if is_steady else 0.0
+        upkeep = dict.fromkeys(self.kept & self.candidates, -switch) if switch else {}
+        limits = ChoiceLimits(
+            k,
+            storage_bytes=self.budget.storage_bytes,
+            size_bytes=self.size_bytes,
+            time_s=self.budget.time_s / max(self.budget.max_indexes, 1),
+        )
+        choice = choose(self.lists, limits, upkeep_entries=upkeep)
+        found = self.found & self.candidates
+        if choice.gap_ratio and len(found) <= k and self.fits(found):
+            worth = total_saving(self.lists, found) - sum(upkeep.get(item, 0.0) for item in found)
+            if worth > choice.worth:
+                return found, max(choice.bound - worth, 0.0) / max(choice.bound, 1.0)
+        return choice.indexes, choice.gap_ratio
+
+    def outlived(self, chosen: Collection[Index]) -> IndexSet:
         """Return the one of the last advice that adds least to the others, if it is too little to stay."""
         whole = self.saving_ratio(chosen)
         added = {
@@ -114,7 +129,7 @@ class _Task:
         is_little = least is not None and added[least] < stays
         return frozenset([least]) if least is not None and is_little else frozenset()
 
-    def fits(self, chosen: Collection[Structure]) -> bool:
+    def fits(self, chosen: Collection[Index]) -> bool:
         limit = self.budget.storage_bytes
         return limit is None or sum(self.size_bytes.get(item, limit + 1) for item in chosen) <= limit
 
@@ -122,19 +137,19 @@ class _Task:
 def _curve(task: _Task) -> list[CurvePoint]:
     points: list[CurvePoint] = []
     for k in range(1, min(task.budget.max_indexes, len(task.candidates)) + 1):
-        best = task.best_set(k)
+        best, gap_ratio = task.best_set(k)
         if len(best) < k:
             # No set of this size beats the smaller ones; a larger one still may, if two only help together.
             continue
-        structures = _ranked(task.lists, best)
-        points.append(CurvePoint(k, structures, _saving(task, structures)))
+        indexes = _ranked(task.lists, best)
+        points.append(CurvePoint(k, indexes, _saving(task, indexes), gap_ratio))
     return points
 
 
-def _ranked_curve(task: _Task, ranked: Sequence[Structure]) -> list[CurvePoint]:
+def _ranked_curve(task: _Task, ranked: Sequence[Index]) -> list[CurvePoint]:
     """Take a baseline's columns in its order, but for those that do not fit the storage budget any more."""
     points: list[CurvePoint] = []
-    taken: list[Structure] = []
+    taken: list[Index] = []
     for item in ranked:
         if len(taken) == task.budget.max_indexes:
             break
@@ -147,34 +162,32 @@ def _ranked_curve(task: _Task, ranked: Sequence[Structure]) -> list[CurvePoint]:
 def _best_point(curve: Sequence[CurvePoint], task: _Task) -> CurvePoint | None:
     best, best_net = None, 0.0
     for point in curve:
-        stay = sum(item in task.kept for item in point.structures)
+        stay = sum(item in task.kept for item in point.indexes)
         net = point.saving.ratio - task.budget.min_gain_ratio * point.k + task.budget.switch_gain_ratio * stay
         if net > best_net + 1e-12:
             best, best_net = point, net
     return best
 
 
-def _enough(sets: Sequence[Sequence[Structure]], task: _Task) -> tuple[Structure, ...] | None:
+def _enough(sets: Sequence[Sequence[Index]], task: _Task) -> tuple[Index, ...] | None:
     """Return the first of ``sets`` with which the queries scan as few entries as desired."""
     wanted = task.budget.desirable
     if wanted is None:
         return None
-    for structures in sets:
-        scanned = entries_percentile(task.lists, structures, wanted.shapes, wanted.probability)
+    for indexes in sets:
+        scanned = entries_percentile(task.lists, indexes, wanted.shapes, wanted.probability)
         if scanned <= wanted.entries:
-            return tuple(structures)
+            return tuple(indexes)
     return None
 
 
 def _stop(curve: Sequence[CurvePoint], best: CurvePoint | None, task: _Task) -> Stop:
-    structures = best.structures if best else ()
+    indexes = best.indexes if best else ()
     if task.budget.storage_bytes is not None:
-        left = task.candidates - frozenset(structures)
-        gains = {
-            item: task.saving_ratio({*structures, item}) - task.saving_ratio(structures) for item in left
-        }
+        left = task.candidates - frozenset(indexes)
+        gains = {item: task.saving_ratio({*indexes, item}) - task.saving_ratio(indexes) for item in left}
         worth = {item for item, gain in gains.items() if gain >= task.budget.min_gain_ratio and gain > 0}
-        if worth and not any(task.fits({*structures, item}) for item in worth):
+        if worth and not any(task.fits({*indexes, item}) for item in worth):
             return Stop.STORAGE_BUDGET
     if best is None:
         return Stop.BELOW_MIN_GAIN if curve else Stop.NOTHING_TO_SAVE
@@ -183,20 +196,20 @@ def _stop(curve: Sequence[CurvePoint], best: CurvePoint | None, task: _Task) -> 
     return Stop.MAX_INDEXES if best.k == task.budget.max_indexes else Stop.NO_MORE_CANDIDATES
 
 
-def _saving(task: _Task, structures: Sequence[Structure]) -> SavingInterval:
+def _saving(task: _Task, indexes: Sequence[Index]) -> SavingInterval:
     return saving_interval(
         task.lists,
-        structures,
+        indexes,
         entries=task.entries.total,
         entries_squared=task.entries.squared,
         model_error_ratio=task.budget.model_error_ratio,
     )
 
 
-def _ranked(lists: Sequence[VoteList], structures: StructureSet) -> tuple[Structure, ...]:
+def _ranked(lists: Sequence[VoteList], indexes: IndexSet) -> tuple[Index, ...]:
     """Return the set best first: each adds the most to those before it."""
-    order: list[Structure] = []
-    rest = set(structures)
+    order: list[Index] = []
+    rest = set(indexes)
     while rest:
         best = max(sorted(rest), key=lambda item: total_saving(lists, [*order, item]))
         order.append(best)
@@ -204,10 +217,10 @@ def _ranked(lists: Sequence[VoteList], structures: StructureSet) -> tuple[Struct
     return tuple(order)
 
 
-def _chosen(task: _Task, structures: Sequence[Structure]) -> tuple[Chosen, ...]:
+def _chosen(task: _Task, indexes: Sequence[Index]) -> tuple[Chosen, ...]:
     chosen, before = [], 0.0
-    for position, item in enumerate(structures):
-        after = task.saving_ratio(structures[: position + 1])
+    for position, item in enumerate(indexes):
+        after = task.saving_ratio(indexes[: position + 1])
         helped = {votes.shape_id for votes in task.lists if votes.saving(frozenset([item])).entries > 0}
         alone = task.saving_ratio([item])
         chosen.append(Chosen(item, alone, after - before, len(helped), task.size_bytes.get(item)))
@@ -215,10 +228,10 @@ def _chosen(task: _Task, structures: Sequence[Structure]) -> tuple[Chosen, ...]:
     return tuple(chosen)
 
 
-def _refused(task: _Task, chosen: StructureSet, *, is_enough: bool) -> tuple[Refused, ...]:
+def _refused(task: _Task, chosen: IndexSet, *, is_enough: bool) -> tuple[Refused, ...]:
     base = task.saving_ratio(chosen)
     # What would be chosen if there were no last advice to stay with.
-    unsteady = task.best_set(len(chosen), is_steady=False) if task.kept & chosen else frozenset()
+    unsteady = task.best_set(len(chosen), is_steady=False)[0] if task.kept & chosen else frozenset()
     refused = []
     for item in sorted(task.candidates - chosen):
         alone = task.saving_ratio([item])
@@ -235,10 +248,10 @@ def _refused(task: _Task, chosen: StructureSet, *, is_enough: bool) -> tuple[Ref
             f"by itself it {saves(alone)} of the entries scanned, beside the chosen indexes it {saves(added)}"
         )
         refused.append(Refused(item, reason, detail, alone, task.size_bytes.get(item)))
-    return tuple(sorted(refused, key=lambda r: (-r.individual_saving_ratio, r.structure)))
+    return tuple(sorted(refused, key=lambda r: (-r.individual_saving_ratio, r.index)))
 
 
-def _reason(alone: float, added: float, chosen: StructureSet, budget: Budget, *, fits: bool) -> Refusal:
+def _reason(alone: float, added: float, chosen: IndexSet, budget: Budget, *, fits: bool) -> Refusal:
     if alone < 0:
         return Refusal.READS_MORE_ENTRIES
     if alone == 0 and added <= 0:

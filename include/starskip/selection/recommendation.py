@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from starskip.scoring.structure import Structure
+from starskip.indexes.index import Index
+from starskip.selection.choice import TIME_S
 from starskip.selection.entries_percentile import DesirableEntries
 from starskip.selection.saving_interval import SavingInterval
 
 
 class Refusal(Enum):
-    """Why a structure is not recommended."""
+    """Why a index is not recommended."""
 
     NO_SEGMENTS = "no_segments"
     NOT_ENOUGH_QUERIES = "not_enough_queries"
@@ -50,8 +51,8 @@ class Budget:
     """``max_indexes``: K, an upper bound; ``min_gain_ratio``: share of all entries an index must add.
 
     ``storage_bytes``: what the chosen indexes may take together; None is no limit. ``switch_gain_ratio``:
-    what a structure must save beyond one of the last advice to take its place. ``desirable``: as few
-    entries a query are enough.
+    what a index must save beyond one of the last advice to take its place. ``desirable``: as few
+    entries a query are enough. ``time_s``: seconds after which the best set found is taken.
     """
 
     max_indexes: int
@@ -60,6 +61,7 @@ class Budget:
     storage_bytes: int | None = None
     switch_gain_ratio: float = 0.0
     desirable: DesirableEntries | None = None
+    time_s: float = TIME_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,18 +74,22 @@ class Entries:
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """The best set of at most ``k`` structures, ranked, with its saving."""
+    """The best set of at most ``k`` indexes, ranked, with its saving.
+
+    ``gap_ratio``: by which share of what is possible another set could be better; 0 where none is.
+    """
 
     k: int
-    structures: tuple[Structure, ...]
+    indexes: tuple[Index, ...]
     saving: SavingInterval
+    gap_ratio: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A chosen structure; ratios of all entries: what it saves alone, and beyond those ranked before it."""
+    """A chosen index; ratios of all entries: what it saves alone, and beyond those ranked before it."""
 
-    structure: Structure
+    index: Index
     individual_saving_ratio: float
     progressive_saving_ratio: float
     shapes_helped: int
@@ -92,9 +98,9 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A structure that is not recommended, why, and a sentence with the figures."""
+    """A index that is not recommended, why, and a sentence with the figures."""
 
-    structure: Structure
+    index: Index
     reason: Refusal
     detail: str
     individual_saving_ratio: float = 0.0
@@ -103,10 +109,11 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """The advice for one table."""
+    """The chosen indexes of one table; ``gap_ratio`` as in CurvePoint."""
 
     chosen: tuple[Chosen, ...]
     saving: SavingInterval
     curve: tuple[CurvePoint, ...]
     stop: Stop
     refused: tuple[Refused, ...]
+    gap_ratio: float = 0.0

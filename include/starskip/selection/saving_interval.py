@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from math import copysign, sqrt
 
-from starskip.scoring.structure import Structure
+from starskip.indexes.index import Index
 from starskip.selection.vote_list import Saving, VoteList
 
 _Z_90 = 1.6449
@@ -34,7 +34,7 @@ class SavingInterval:
 
 def saving_interval(
     lists: Sequence[VoteList],
-    chosen: Collection[Structure],
+    chosen: Collection[Index],
     *,
     entries: float,
     entries_squared: float,

@@ -1,30 +1,30 @@
-"""Indexes that exist and help nobody (design.md: "what exists and no query needs is proposed as a drop")."""
+"""Indexes that exist and help nobody."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from starskip.indexes.index import Index, drop_of
 from starskip.number_text import share
-from starskip.scoring.structure import Structure, removal
-from starskip.selection.vote_list import StructureSet, VoteList
+from starskip.selection.vote_list import IndexSet, VoteList
 
 
 @dataclass(frozen=True, slots=True)
 class Drop:
     """An index to drop, what its queries would scan more without it (a share of all entries), and why."""
 
-    structure: Structure
+    index: Index
     loss_ratio: float
     detail: str
 
 
 def unneeded_indexes(
     lists: Sequence[VoteList],
-    chosen: StructureSet,
+    chosen: IndexSet,
     entries: float,
-    in_force: Collection[Structure],
-    asked: Collection[Structure],
+    in_force: Collection[Index],
+    asked: Collection[Index],
     max_loss_ratio: float,
     evidence: str,
 ) -> tuple[Drop, ...]:
@@ -34,24 +34,24 @@ def unneeded_indexes(
     is taken beside ``chosen`` and beside the drops that were found before, the least loss first.
     ``evidence``: what was looked at, as "500 queries in 2 nights"; drops say it.
     """
-    voted = frozenset().union(*(votes.structures for votes in lists)) if lists else frozenset()
+    voted = frozenset().union(*(votes.indexes for votes in lists)) if lists else frozenset()
     drops: list[Drop] = []
-    candidates = [item for item in sorted(in_force) if removal(item) in voted or item not in asked]
+    candidates = [item for item in sorted(in_force) if drop_of(item) in voted or item not in asked]
     while candidates:
-        without = chosen | {removal(drop.structure) for drop in drops}
-        losses = {item: _loss(lists, without, removal(item)) / max(entries, 1.0) for item in candidates}
+        without = chosen | {drop_of(drop.index) for drop in drops}
+        losses = {item: _loss(lists, without, drop_of(item)) / max(entries, 1.0) for item in candidates}
         least = min(candidates, key=lambda item: (losses[item], item))
         if losses[least] > max_loss_ratio:
             break
         drops.append(Drop(least, losses[least], _detail(losses[least], evidence, is_asked=least in asked)))
         candidates.remove(least)
-    return tuple(sorted(drops, key=lambda drop: drop.structure))
+    return tuple(sorted(drops, key=lambda drop: drop.index))
 
 
-def _loss(lists: Sequence[VoteList], beside: StructureSet, dropping: Structure) -> float:
+def _loss(lists: Sequence[VoteList], beside: IndexSet, dropping: Index) -> float:
     loss = 0.0
     for votes in lists:
-        if dropping not in votes.structures:
+        if dropping not in votes.indexes:
             continue
         if votes.is_complete:
             loss += votes.saving(beside).entries - votes.saving(beside | {dropping}).entries

@@ -1,4 +1,4 @@
-"""Votes as selection sees them: for each independent part of a query, exclusive sets of structures."""
+"""Votes as selection sees them: for each independent part of a query, exclusive sets of indexes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from math import isfinite
 import pyarrow as pa
 
 from starskip.errors import StarskipError
-from starskip.scoring.structure import Structure, parse_structure
+from starskip.indexes.families import reorders
+from starskip.indexes.index import Index, parse_index
 
-StructureSet = frozenset[Structure]
+IndexSet = frozenset[Index]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,28 +29,28 @@ NOTHING = Saving(0.0)
 
 @dataclass(frozen=True, slots=True)
 class VoteList:
-    """One leg of one shape: the sets of structures that change it, each with what it saves.
+    """One leg of one shape: the sets of indexes that change it, each with what it saves.
 
-    ``is_complete``: every subset of its structures has a saving, so what a chosen set does to this
+    ``is_complete``: every subset of its indexes has a saving, so what a chosen set does to this
     leg is known exactly, harm included; otherwise the best listed subset of the chosen set counts.
-    ``structures``: all that this leg votes for or against.
+    ``indexes``: all that this leg votes for or against.
     """
 
     table: str
     shape_id: str
     leg: int
-    alternatives: Mapping[StructureSet, Saving]
+    alternatives: Mapping[IndexSet, Saving]
     is_complete: bool
-    structures: StructureSet = field(init=False, repr=False, compare=False)
+    indexes: IndexSet = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Gather the structures once: selection asks for them a million times."""
-        object.__setattr__(self, "structures", frozenset().union(*self.alternatives))
+        """Gather the indexes once: selection asks for them a million times."""
+        object.__setattr__(self, "indexes", frozenset().union(*self.alternatives))
 
-    def saving(self, chosen: StructureSet) -> Saving:
+    def saving(self, chosen: IndexSet) -> Saving:
         """Return what ``chosen`` saves on this leg."""
         if self.is_complete:
-            return self.alternatives.get(chosen & self.structures, NOTHING)
+            return self.alternatives.get(chosen & self.indexes, NOTHING)
         usable = [saving for needed, saving in self.alternatives.items() if needed <= chosen]
         return max(usable, key=lambda saving: saving.entries, default=NOTHING)
 
@@ -59,11 +60,11 @@ def vote_lists(votes: pa.Table) -> list[VoteList]:
 
     Raises StarskipError for a saving that is no number: no set could be compared with another one.
     """
-    grouped: dict[tuple[str, str, int], dict[StructureSet, Saving]] = {}
+    grouped: dict[tuple[str, str, int], dict[IndexSet, Saving]] = {}
     complete: dict[tuple[str, str, int], bool] = {}
     for row in votes.to_pylist():
         key = (row["table"], row["shape_id"], row["leg"])
-        needed = frozenset(parse_structure(text) for text in row["structures"])
+        needed = frozenset(parse_index(text) for text in row["structures"])
         saving = Saving(row["saving_entries"], row["saving_entries_squared"], row["saving_entries_cross"])
         if not isfinite(saving.entries):
             raise StarskipError(
@@ -77,15 +78,13 @@ def vote_lists(votes: pa.Table) -> list[VoteList]:
 
 def building_lists(lists: Sequence[VoteList]) -> list[VoteList]:
     """Return what the lists say of indexes to build: without sort orders and the dropping of indexes."""
-    built = {
-        item for votes in lists for item in votes.structures if item.removed is None and item.kind != "sorted"
-    }
+    built = {item for votes in lists for item in votes.indexes if not item.is_drop and not reorders(item)}
     return lists_of(lists, built)
 
 
-def lists_of(lists: Sequence[VoteList], structures: Collection[Structure]) -> list[VoteList]:
-    """Return what the lists say of sets of ``structures`` alone."""
-    allowed = frozenset(structures)
+def lists_of(lists: Sequence[VoteList], indexes: Collection[Index]) -> list[VoteList]:
+    """Return what the lists say of sets of ``indexes`` alone."""
+    allowed = frozenset(indexes)
     found = []
     for votes in lists:
         kept = {needed: saving for needed, saving in votes.alternatives.items() if needed <= allowed}
@@ -96,10 +95,10 @@ def lists_of(lists: Sequence[VoteList], structures: Collection[Structure]) -> li
 
 def order_lists(lists: Sequence[VoteList]) -> list[VoteList]:
     """Return the lists that vote for sort orders."""
-    return [votes for votes in lists if any(item.kind == "sorted" for item in votes.structures)]
+    return [votes for votes in lists if any(map(reorders, votes.indexes))]
 
 
-def total_saving(lists: Sequence[VoteList], chosen: Collection[Structure]) -> float:
+def total_saving(lists: Sequence[VoteList], chosen: Collection[Index]) -> float:
     """Return the entries that ``chosen`` saves over all lists; legs add up."""
     chosen = frozenset(chosen)
     return sum(votes.saving(chosen).entries for votes in lists)

@@ -13,11 +13,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from starskip.artefacts.snapshot import Snapshot
 from starskip.errors import CapExceeded
-from starskip.spark.skipping.night_skipping import SparkSkipping
+from starskip.execution.engine import BatchMap
+from starskip.spark.skipping.spark_skipping_engine import SparkSkipping
 from starskip.spark.understood_failure import understood_failure
-from starskip.stages.engine import BatchMap
+from starskip.storage.snapshot import Snapshot
 
 _ITEM = pa.schema([("item", pa.binary())])
 _TASKS_PER_CORE = 4
@@ -60,7 +60,7 @@ class SparkEngine:
 
     @property
     def skipping(self) -> SparkSkipping:
-        """See Engine.skipping."""
+        """See LakeEngine.skipping."""
         return SparkSkipping(self.session)
 
     def rows_of_items(

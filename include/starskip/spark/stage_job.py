@@ -15,15 +15,15 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from starskip.errors import TRY_AGAIN, StarskipError, exit_code
-from starskip.files.full_disk import full_disk, is_full_disk
-from starskip.skipping.registry import load_modules
+from starskip.execution.engine import Engine
+from starskip.indexes.skipping.registry import load_modules
+from starskip.night.night_from_config import NightArguments, night_from_config
+from starskip.night.submitting_process import end_with_submitter
+from starskip.run.listed_tables import listed_tables
+from starskip.run.night import Night, StageResult
 from starskip.spark.spark_engine import SparkEngine
 from starskip.spark.understood_failure import understood_failure
-from starskip.stages.engine import Engine
-from starskip.stages.listed_tables import listed_tables
-from starskip.stages.night import Night, StageResult
-from starskip.stages.night_from_config import NightArguments, night_from_config
-from starskip.stages.submitting_process import end_with_submitter
+from starskip.storage.files.full_disk import full_disk, is_full_disk
 
 
 def stage_job(stage: Callable[[Engine, Night], StageResult], arguments: Sequence[str] | None = None) -> int:
@@ -48,7 +48,7 @@ def stage_job(stage: Callable[[Engine, Night], StageResult], arguments: Sequence
             raise
         print(f"{stage.__name__}: {full_disk(error, error.filename or gettempdir())}", file=sys.stderr)  # noqa: T201
         return TRY_AGAIN
-    for warning in result.warnings:
+    for warning in (*night.warnings, *result.warnings):
         print(f"{stage.__name__}: warning: {warning}", file=sys.stderr)  # noqa: T201
     print(json.dumps({"stage": stage.__name__, "run_date": parsed.run_date, **result.counts}))  # noqa: T201
     return 0
@@ -61,7 +61,7 @@ def _parser(stage: Callable[[Engine, Night], StageResult]) -> argparse.ArgumentP
     parser.add_argument("--run-id", default="by hand", help="who runs it; kept in the manifests")
     parser.add_argument("--tables", default="", help="comma separated tables; empty means all")
     parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting; repeatable"
+        "--set", action="append", default=[], metavar="GROUP.NAME=VALUE", help="a setting; repeatable"
     )
     return parser
 

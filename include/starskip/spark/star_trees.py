@@ -12,23 +12,26 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 from uuid import uuid4
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import col
+from pyspark.sql.functions import col, lit
 from pyspark.sql.pandas.types import from_arrow_type
+from pyspark.sql.types import StructField, StructType
 
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.storage_for import storage_for
 from starskip.errors import UnsupportedQuery, first_line
-from starskip.star_tree.build.source_table import SourceTable
-from starskip.star_tree.query.exact_functions import make_exact
-from starskip.star_tree.query.put_table import put_table
-from starskip.star_tree.query.sql_select import sql_select
-from starskip.star_tree.serving.answer_sql import answer_from_tree
-from starskip.star_tree.serving.tree_set import TreeSet, open_trees
+from starskip.indexes.star_tree.build.column_types import plain_type
+from starskip.indexes.star_tree.build.source_table import SourceTable
+from starskip.indexes.star_tree.query.query_table import rename_table
+from starskip.indexes.star_tree.query.rewrite_select import make_exact
+from starskip.indexes.star_tree.query.sql_select import sql_select
+from starskip.indexes.star_tree.serving.answer_sql import answer_from_tree
+from starskip.indexes.star_tree.serving.tree_set import TreeSet, open_trees
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.storage_for import storage_for
 
 MOST_DOCUMENTS = 2_000_000
 """An answer of more documents would take seconds on the driver; Spark's tasks read the table meanwhile."""
@@ -79,7 +82,7 @@ class StarTrees:
         select = sql_select(sql, dialect)
         make_exact(select)
         view = f"starskip_{uuid4().hex}"
-        put_table(select, view, trees.answers_to)
+        rename_table(select, view, trees.answers_to)
         self._rows(trees.sources()).createOrReplaceTempView(view)
         try:
             # Analysed at once, so that the view's name is needed no longer.
@@ -94,6 +97,8 @@ class StarTrees:
     def _rows(self, source: SourceTable) -> DataFrame:
         """Return the recorded files' rows, with the columns' types as the trees have them."""
         types: Mapping[str, pa.DataType] = {field.name: field.type for field in source.schema}
+        if source.is_versioned:
+            return self._rows_of_version(source, types)
         reader = (
             self._session.read.option("basePath", source.path)
             if _has_partitions(source)
@@ -114,6 +119,39 @@ class StarTrees:
                 if name in rows.columns
             ]
         )
+
+    def _rows_of_version(self, source: SourceTable, types: Mapping[str, pa.DataType]) -> DataFrame:
+        """Return the rows of files that a log names, which also tells their partitions and columns."""
+        paths: dict[tuple[tuple[str, str | None], ...], list[str]] = {}
+        for file in source.files:
+            paths.setdefault(tuple(file.partition.items()), []).append(file.identity.path)
+        partitions = set(source.files[0].partition) if source.files else set()
+        names = [name for name in types if name not in partitions]
+        stored = StructType(
+            [StructField(name, from_arrow_type(_stored_type(source, name))) for name in names]
+        )
+        if not paths:
+            return self._session.createDataFrame([], stored)
+        parts = []
+        for partition, of_partition in paths.items():
+            rows = self._session.read.schema(stored).parquet(*of_partition)
+            told = {name: lit(text) for name, text in partition}
+            columns = [
+                told.get(name, col(f"`{name}`")).cast(from_arrow_type(types[name])).alias(name)
+                for name in types
+            ]
+            parts.append(rows.select(columns))
+        return reduce(DataFrame.unionAll, parts)
+
+
+def _stored_type(source: SourceTable, name: str) -> pa.DataType:
+    """Return the type of a column in the files: the table's own, where it is not read as another."""
+    if name in source.casts:
+        schemas = (file.schema for file in source.files if file.schema is not None)
+        found = next((schema.field(name).type for schema in schemas if name in schema.names), None)
+        if found is not None:
+            return plain_type(found)
+    return source.schema.field(name).type
 
 
 def _has_partitions(source: SourceTable) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from starskip.errors import CapExceeded, StarskipError, StorageError, TransientError
-from starskip.files.full_disk import is_full_disk
+from starskip.storage.files.full_disk import is_full_disk
 
 
 def understood_failure(error: Exception) -> Exception:
@@ -15,7 +15,7 @@ def understood_failure(error: Exception) -> Exception:
     text = str(error)
     if "spark.driver.maxResultSize" in text:
         return CapExceeded(
-            "the stage's result is larger than spark.driver.maxResultSize: raise that setting (spark_conf of "
+            "the stage's result is larger than spark.driver.maxResultSize: raise that setting (spark.conf of "
             "the night's configuration), or narrow the tables"
         )
     if "No module named 'starskip'" in text:

@@ -1,1 +1,1 @@
-"""SQL text to predicate tree, shape and literals."""
+"""Parse SQL text into a predicate tree, a normalized shape and its literals."""

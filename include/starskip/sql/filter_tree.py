@@ -1,4 +1,4 @@
-"""A WHERE expression of sqlglot turned into the predicate tree."""
+"""Convert a WHERE expression of sqlglot to the predicate tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order in which Java's HashMap returns texts, which decides the order of some of Pinot's scans."""
+"""Compute the iteration order of Java's HashMap, which decides the order of some of Pinot's scans."""
 
 from __future__ import annotations
 

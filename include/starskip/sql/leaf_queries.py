@@ -1,4 +1,4 @@
-"""The scans of a query of Pinot's multi-stage engine, each with the predicates that reach it.
+"""Split a query of Pinot's multi-stage engine into its table scans, with the predicates pushed down to each.
 
 A leaf stage scans one table. Of the query's predicates, Pinot's planner (Calcite's rules for filters, see
 PinotQueryRuleSets) moves down to a scan the conjuncts of WHERE and ON that ask columns of it alone: through
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from starskip.errors import UnsupportedQuery
-from starskip.sql.fingerprint import SLOT
+from starskip.sql.normalize_sql import SLOT
 from starskip.sql.parsed_query import parsed_query
 from starskip.sql.pinot_dialect import PinotDialect
 from starskip.sql.query_shape import aggregates
@@ -76,7 +76,7 @@ class _Scan:
 
 @dataclass(slots=True)
 class _Source:
-    """Something in FROM; ``outputs``: its columns, None where nothing tells them."""
+    """Something in FROM; ``outputs``: its columns, None where they are not known."""
 
     node: exp.Expr
     outputs: frozenset[str] | None
@@ -221,7 +221,7 @@ def _source_of(column: exp.Column, sources: Mapping[str, _Source]) -> str | None
     having = [name for name, source in sources.items() if source.outputs and column.name in source.outputs]
     unknown = [name for name, source in sources.items() if source.outputs is None]
     found = having or unknown
-    # A table whose columns nothing tells might have it as well.
+    # A table whose columns are not known might have it as well.
     return found[0] if len(found) == 1 and not (having and unknown) else None
 
 

@@ -1,11 +1,11 @@
-"""How deep a text makes the recursive SQL parser go, told without parsing it."""
+"""Bound the nesting depth of SQL text without parsing it."""
 
 from __future__ import annotations
 
 import re
 
 MAX_NESTING = 60
-"""The parser is recursive: deeper text would exhaust the stack rather than tell something of an index."""
+"""The parser is recursive: deeper text would exhaust the stack, and no index is advised by it."""
 
 _NOTS = re.compile(r"(?:\bnot\s+){4,}+", re.IGNORECASE)
 

@@ -1,4 +1,4 @@
-"""A skeleton as sqlglot's tree, with one named placeholder a slot."""
+"""Parse a skeleton into sqlglot's tree, with one named placeholder a slot."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from starskip.errors import UnsupportedQuery
-from starskip.sql.fingerprint import SLOT, masked
 from starskip.sql.nesting import MAX_NESTING, nesting
+from starskip.sql.normalize_sql import SLOT, masked
 from starskip.sql.pinot_dialect import PinotDialect
 
 MAX_SKELETON_CHARACTERS = 20_000

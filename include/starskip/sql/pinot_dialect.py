@@ -1,4 +1,4 @@
-"""Pinot's SQL as sqlglot's default dialect does not know it.
+"""A sqlglot dialect for Pinot's SQL.
 
 Pinot parses with Calcite: double quotes and backticks name columns, ``$`` is part of a name
 (``$ts$DAY``). Nulls sort as if they were greater than any value. Its ``OPTION(…)`` suffix is cut off before
@@ -55,7 +55,7 @@ class PinotDialect(Dialect):
 
 
 def is_infix_not(expression: exp.Not) -> bool:
-    """Tell whether the NOT stood behind its column, as in ``c NOT IN (1)``."""
+    """Return whether the NOT stood behind its column, as in ``c NOT IN (1)``."""
     return bool(expression.args.get(_IS_INFIX))
 
 

@@ -1,4 +1,4 @@
-"""PQL, the query language of Pinot up to 0.10, told from SQL and rewritten as it.
+"""Recognise PQL, the query language of Pinot up to 0.10, and rewrite it as SQL.
 
 Restates the grammar PQL2.g4 of 0.9 (removed by commit 1b2c278daef, May 2022): text in double quotes is a
 literal, as in single ones; names hold hyphens; ``TOP n`` limits groups; after FROM the clauses come in any
@@ -31,7 +31,7 @@ _TAKES_A_VALUE = {"regexp_like", "text_match", "json_match"}
 
 
 def is_pql(text: str) -> bool:
-    """Tell whether ``text`` must be PQL: ``TOP n``, or double quotes where SQL would compare two columns.
+    """Return whether ``text`` must be PQL: ``TOP n``, or double quotes where SQL would compare two columns.
 
     Such a place is behind a comparison whose other side is no name in double quotes, behind BETWEEN, the
     first of an IN list, or the second argument of REGEXP_LIKE and the like. Linear, never raises.
@@ -58,7 +58,7 @@ def is_pql(text: str) -> bool:
 def sql_from_pql(text: str) -> str:
     """Return the SQL that asks the same; a text that is no PQL comes out as something. Never raises.
 
-    LIMIT is that of the query, or its TOP where it has none. What is told twice stays: the parser refuses it.
+    LIMIT is that of the query, or its TOP where it has none. A repeated clause stays: the parser refuses it.
     """
     clauses: list[tuple[int, list[str]]] = [(0, [])]
     top: str | None = None

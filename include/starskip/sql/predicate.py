@@ -1,4 +1,4 @@
-"""The predicate tree of a filter: what is asked of which column, with slots where literals stood."""
+"""The predicate tree of a filter: comparisons of columns with slots in the places of literals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 
 
 class Operator(Enum):
-    """What a leaf asks of its column; the groups follow which index can serve it."""
+    """The comparison of a leaf; the groups follow which index can serve it."""
 
     EQUAL = "="
     NOT_EQUAL = "<>"
@@ -24,8 +24,10 @@ class Operator(Enum):
 
 
 NEGATIONS = frozenset({Operator.NOT_EQUAL, Operator.NOT_IN})
+PATTERNS = frozenset({Operator.LIKE, Operator.REGEXP_LIKE})
+"""What compares texts with a pattern."""
 EQUALITIES = frozenset({Operator.EQUAL, Operator.IN}) | NEGATIONS
-"""What asks for single values of a column, or for all but these."""
+"""Comparisons with single values of a column, or with all but these."""
 
 
 @dataclass(frozen=True, slots=True)

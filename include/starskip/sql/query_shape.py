@@ -1,4 +1,4 @@
-"""A skeleton parsed: table, filter, and the traits that decide how far Pinot scans."""
+"""Parse a skeleton into its shape: table, filter, and the traits that decide how far Pinot scans."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from starskip.sql.predicate import Constant, Filtered, Or, Predicate, Slot, colu
 from starskip.sql.rewrite_filter import rewrite_filter
 
 MAX_PREDICATES = 200
-"""What an AND costs grows with the square of its scans; equalities of one column count once."""
+"""The cost of an AND grows with the square of its scans; equalities of one column count once."""
 
 DEFAULT_LIMIT = 10
 """Rows that Pinot returns where a query has no LIMIT."""
@@ -25,7 +25,7 @@ DEFAULT_LIMIT = 10
 
 @dataclass(frozen=True, slots=True)
 class QueryShape:
-    """What all queries of one skeleton share.
+    """The parts that all queries of one skeleton share.
 
     ``shape_id``: hash of the normal form, equal for texts that differ in case, spaces or list lengths.
     ``text``: the normal form with ``?`` for literals. ``filter``: the WHERE tree after Pinot's rewrites.
@@ -41,7 +41,7 @@ class QueryShape:
 
     @property
     def filter_columns(self) -> tuple[str, ...]:
-        """The columns of the filter in text order."""
+        """Return the columns of the filter in text order."""
         return columns_of(self.filter)
 
 
@@ -61,7 +61,7 @@ def query_shape(skeleton: str) -> QueryShape:
 
 @lru_cache(maxsize=20_000)
 def parsed_shape(skeleton: str) -> QueryShape:
-    """Return ``query_shape(skeleton)``, and do not parse again what was parsed a while ago."""
+    """Return ``query_shape(skeleton)``, from a cache of recent skeletons."""
     return query_shape(skeleton)
 
 
@@ -159,7 +159,7 @@ AGGREGATE_NAME = re.compile(
 
 
 def aggregates(item: exp.Expression) -> bool:
-    """Tell whether an item of the select list needs all rows: it aggregates, or looks through a window."""
+    """Return whether an item of the select list needs all rows: it aggregates, or looks through a window."""
     if item.find(exp.AggFunc, exp.Window):
         return True
     return any(AGGREGATE_NAME.fullmatch(call.name) for call in item.find_all(exp.Anonymous))

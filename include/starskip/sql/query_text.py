@@ -1,10 +1,10 @@
-"""A query of the log put together again from the skeleton and the literals that the workload keeps."""
+"""Restore a query text from its skeleton and its literals."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from starskip.sql.fingerprint import SLOT
+from starskip.sql.normalize_sql import SLOT
 from starskip.sql.redacted_text import REDACTED
 
 

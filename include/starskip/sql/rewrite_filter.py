@@ -1,4 +1,4 @@
-"""A filter as Pinot's broker rewrites it before it runs.
+"""Rewrite a filter as Pinot's broker does before it runs.
 
 Restates FlattenAndOrFilterOptimizer, MergeEqInFilterOptimizer and MergeRangeFilterOptimizer of
 Pinot 0.11: nested ANDs and ORs are flattened, equalities of one column under an OR become one IN,

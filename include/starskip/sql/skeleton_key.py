@@ -1,6 +1,6 @@
-"""A number that texts of one shape share, for less than their fingerprint costs.
+"""Hash SQL text to a key that texts of one shape share, for less than their normalized form costs.
 
-Tells which texts are worth parsing where a log has more shapes than can be kept. Texts that differ in case,
+It selects the texts worth parsing where a log has more shapes than can be kept. Texts that differ in case,
 white space, brackets, commas, signs, comments, query options, literals or lengths of lists have one key; in
 turn few texts of different shapes share a key, which does no harm: all texts of a key are kept, or none.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
-from starskip.sql.fingerprint import COMMENT_OR_LITERAL, SLOT, fingerprint
+from starskip.sql.normalize_sql import COMMENT_OR_LITERAL, SLOT, normalize_sql
 
 KEY_BITS = 53
 """Few enough for a float to hold: of a million keys two are equal once in ten thousand logs."""
@@ -25,6 +25,6 @@ def skeleton_key(sql: str) -> int:
     if sql.isascii() and not any(map(lower.__contains__, _ONLY_FINGERPRINT)):
         bare = COMMENT_OR_LITERAL.sub("", lower)
     else:
-        bare = fingerprint(sql).skeleton
+        bare = normalize_sql(sql).skeleton
     text = bare.encode("utf-8", "surrogatepass").translate(None, _DROPPED).lower().replace(b"!=", b"<>")
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "big") >> (64 - KEY_BITS)

@@ -1,4 +1,4 @@
-"""The tables that a query text reads from, found without parsing it."""
+"""Find the tables that a query text reads from, without parsing it."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What is known of tables, columns and segments."""
+"""Facts of tables, columns and segments."""

@@ -23,8 +23,8 @@ class ColumnWindow:
     ``codes``: positions in ``dictionary`` (or in ``values`` of a raw column), one an entry, int32.
     ``offsets``: for a multi-value column, rows + 1 positions into ``codes``; None for single-value.
     ``values``: for a raw column, the distinct values seen in the window; else None.
-    ``ends``: for a raw column, the least and greatest value of the whole segment, None where it is not told.
-    ``nulls``: which rows are null, which the values do not show; None where the segment does not tell.
+    ``ends``: for a raw column, the least and greatest value of the whole segment, None where it is not known.
+    ``nulls``: which rows are null, which the values do not show; None where the segment does not say.
     """
 
     codes: npt.NDArray[np.int32]

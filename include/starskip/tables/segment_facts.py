@@ -1,4 +1,4 @@
-"""What a segment's metadata says of it and of its columns (seed 000, III.2: Metadata Source)."""
+"""Facts of a segment and of its columns, from the segment's metadata."""
 
 from __future__ import annotations
 

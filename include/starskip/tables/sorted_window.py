@@ -1,4 +1,4 @@
-"""A window with its rows in another order."""
+"""Sort the rows of a window by a column."""
 
 from __future__ import annotations
 

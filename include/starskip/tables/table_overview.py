@@ -1,4 +1,4 @@
-"""What a table's segments say together: the facts that scoring and selection ask for."""
+"""Sum up the facts of a table's segments for scoring and selection."""
 
 from __future__ import annotations
 
@@ -9,13 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.artefacts.schemas import COLUMN_SUMS
+from starskip.storage.schemas import COLUMN_SUMS
 
 IndexColumns = Mapping[str, Collection[str]]
-"""Columns by the kind of index that they have: "inverted", "range"."""
-
-INDEXES_IN_SEGMENTS = {"inverted": "inverted_index", "range": "range_index"}
-"""What segments call an index of each kind."""
+"""Columns by the family of the index that they have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +36,17 @@ class ColumnOverview:
 
 @dataclass(frozen=True, slots=True)
 class TableOverview:
-    """A table: its segments, rows and columns, and the columns with an index of a kind in force."""
+    """A table: its segments, rows and columns, and by family the columns that have an index in force."""
 
     table: str
     segments: int
     rows: int
     columns: Mapping[str, ColumnOverview]
-    inverted_index_columns: frozenset[str]
-    range_index_columns: frozenset[str] = frozenset()
+    in_force: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def indexed(self, family: str) -> frozenset[str]:
+        """Return the columns that have an index of ``family``."""
+        return self.in_force.get(family, frozenset())
 
     @property
     def stored_bytes(self) -> int:
@@ -65,10 +65,13 @@ def merge_column_sums(tables: Iterable[pa.Table | pa.RecordBatch]) -> pa.Table:
 
 
 def table_overviews(
-    sums: pa.Table, configured: Mapping[str, IndexColumns] | None = None
+    sums: pa.Table,
+    segment_indexes: Mapping[str, str],
+    configured: Mapping[str, IndexColumns] | None = None,
 ) -> dict[str, TableOverview]:
     """Return the overview of each table in ``sums``.
 
+    ``segment_indexes`` maps families to the names that segments have for their indexes.
     ``configured`` maps tables to the index columns of their current config, which counts where it is
     given: deep-store tars do not show indexes that a reload has built since.
     """
@@ -76,7 +79,10 @@ def table_overviews(
     tables: dict[str, list[dict[str, object]]] = {}
     for row in sums.to_pylist():
         tables.setdefault(row["table"], []).append(row)
-    return {table: _overview(table, rows, configured.get(table)) for table, rows in sorted(tables.items())}
+    return {
+        table: _overview(table, rows, segment_indexes, configured.get(table))
+        for table, rows in sorted(tables.items())
+    }
 
 
 def _sums(batch: pa.RecordBatch) -> pa.Table:
@@ -136,7 +142,12 @@ def _summed(tables: list[pa.Table]) -> pa.Table:
     return renamed.select(COLUMN_SUMS.names).cast(COLUMN_SUMS).sort_by([(name, "ascending") for name in keys])
 
 
-def _overview(table: str, rows: list[dict[str, object]], configured: IndexColumns | None) -> TableOverview:
+def _overview(
+    table: str,
+    rows: list[dict[str, object]],
+    segment_indexes: Mapping[str, str],
+    configured: IndexColumns | None,
+) -> TableOverview:
     sizes: dict[str, dict[str, int]] = {}
     for row in rows:
         if row["index"]:
@@ -147,10 +158,10 @@ def _overview(table: str, rows: list[dict[str, object]], configured: IndexColumn
         if not row["index"]
     }
     in_force = {
-        kind: frozenset(n for n, c in columns.items() if c.index_bytes.get(index, 0) > 0)
+        family: frozenset(n for n, c in columns.items() if c.index_bytes.get(index, 0) > 0)
         if configured is None
-        else frozenset(configured.get(kind, ()))
-        for kind, index in INDEXES_IN_SEGMENTS.items()
+        else frozenset(configured.get(family, ()))
+        for family, index in segment_indexes.items()
     }
     whole = max(
         (row for row in rows if not row["index"]), key=lambda row: int(str(row["segments"])), default=None
@@ -160,8 +171,7 @@ def _overview(table: str, rows: list[dict[str, object]], configured: IndexColumn
         segments=int(str(whole["segments"])) if whole else 0,
         rows=int(str(whole["rows"])) if whole else 0,
         columns=columns,
-        inverted_index_columns=in_force["inverted"],
-        range_index_columns=in_force["range"],
+        in_force=in_force,
     )
 
 

@@ -1,4 +1,4 @@
-"""A window thinned to runs of consecutive rows that are spread evenly over it.
+"""Thin a window to runs of consecutive rows, spread evenly over it.
 
 One run at the front would take a segment sorted by time for its first day; single rows would lose the
 clusters that decide how far Pinot's iterators leap.

@@ -1,6 +1,7 @@
-"""Inverted indexes that a person knows of and no metadata shows: the seed's ``-untrackedInvertedIndex``.
+"""Inverted indexes that no metadata shows, given by a person (``-untrackedInvertedIndex`` of Pinot's tuner).
 
-Seed 000, III.5: ``{"table": ["column", …]}``. Such a column counts as indexed, as in the original.
+The format is ``{"table": ["column", …]}`` ("Automated Inverted Index Recommendation for Pinot",
+III.5). Such a column counts as indexed, as in the original.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import replace
 from starskip.errors import ConfigError, printable
 from starskip.tables.table_overview import TableOverview
 
-_SETTING = "untracked_inverted_index"
+_SETTING = "scoring.untracked_inverted_index"
 
 
 def untracked_indexes(text: str) -> Mapping[str, frozenset[str]]:
@@ -31,8 +32,10 @@ def untracked_indexes(text: str) -> Mapping[str, frozenset[str]]:
     return {table: frozenset(columns) for table, columns in document.items()}
 
 
-def with_untracked_indexes(overviews: Mapping[str, TableOverview], text: str) -> dict[str, TableOverview]:
-    """Return the overviews with the untracked inverted indexes in force.
+def with_untracked_indexes(
+    overviews: Mapping[str, TableOverview], text: str, family: str
+) -> dict[str, TableOverview]:
+    """Return the overviews with the untracked indexes, which are of ``family``, in force.
 
     Those of other tables, and of columns that the table lacks, are passed over.
     """
@@ -40,8 +43,11 @@ def with_untracked_indexes(overviews: Mapping[str, TableOverview], text: str) ->
     return {
         table: replace(
             overview,
-            inverted_index_columns=overview.inverted_index_columns
-            | (untracked.get(table, frozenset()) & overview.columns.keys()),
+            in_force={
+                **overview.in_force,
+                family: overview.indexed(family)
+                | (untracked.get(table, frozenset()) & overview.columns.keys()),
+            },
         )
         for table, overview in overviews.items()
     }

@@ -1,4 +1,4 @@
-"""The entries of a window's column in the order of their values."""
+"""Sort sampled entries of a column by value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where literals stand among the distinct values of a column."""
+"""Look literals up among the distinct values of a column."""
 
 from __future__ import annotations
 
@@ -92,7 +92,9 @@ def literal_value(literal: str, kind: pa.DataType, *, exact: bool = True) -> Any
         if pa.types.is_integer(kind):
             return _whole(text, kind, exact=exact)
         if pa.types.is_floating(kind):
-            return float(np.float32(text)) if pa.types.is_float32(kind) else float(text)
+            # Beyond the greatest float32 lies infinity.
+            with np.errstate(over="ignore"):
+                return float(np.float32(text)) if pa.types.is_float32(kind) else float(text)
         if pa.types.is_decimal(kind):
             return _decimal(text, kind) if exact else float(Decimal(text))
         if pa.types.is_timestamp(kind):

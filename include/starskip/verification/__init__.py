@@ -1,1 +1,1 @@
-"""Proof that what is built answers as the table does: with and without, equal or within stated bounds."""
+"""Verify built indexes: equal answers with and without them, or within stated bounds."""

@@ -1,4 +1,4 @@
-"""A query made comparable: without what leaves its answer open, and with what of it is approximate."""
+"""Rewrite a query so that its answers can be compared: without ORDER BY and LIMIT, approximations listed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from starskip.errors import UnsupportedQuery
+from starskip.indexes.star_tree.query.aggregate_call import AggregateCall, aggregate_call, is_aggregate
+from starskip.indexes.star_tree.query.sql_select import sql_select
 from starskip.sql.pinot_dialect import PinotDialect
-from starskip.star_tree.query.aggregate_call import AggregateCall, aggregate_call, is_aggregate
-from starskip.star_tree.query.sql_select import sql_select
 
 # Ranks by which a group's percentile may be off beside the sketch's bound: one value of a group that has
 # at least so many; between them a sketch interpolates.

@@ -1,6 +1,6 @@
-"""Two answers of one query: whether they say the same, exactly or within the bounds that one of them states.
+"""Compare two answers of one query, exactly or within the bounds of approximate columns.
 
-What differs is told by columns and counts: the values themselves may be personal data.
+Differences are reported by columns and counts: the values themselves may be personal data.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def answers_differ(
     """Return in a clause how the answers differ, empty if they do not.
 
     Columns are compared by position, rows by the columns ``keys``. Exact numbers must be equal whatever their
-    types; doubles may differ by FLOAT_RATIO. Approximate columns are looked at where keys tell rows apart.
+    types; doubles may differ by FLOAT_RATIO. Approximate columns are looked at where keys identify rows.
     """
     for what, ours, theirs in (
         ("columns", tree.num_columns, scan.num_columns),
@@ -73,7 +73,7 @@ def answers_differ(
 
 
 def same_value(ours: Any, theirs: Any) -> bool:
-    """Tell whether two values of a column are the same, nulls with nulls, NaN with NaN."""
+    """Return whether two values of a column are the same, nulls with nulls, NaN with NaN."""
     if ours is None or theirs is None:
         return ours is theirs
     if isinstance(ours, float) or isinstance(theirs, float):
@@ -122,7 +122,7 @@ def _is_within(value: Any, bounds: tuple[Any, Any] | None) -> bool:
 
 
 def _is_at_most(low: float, high: float) -> bool:
-    """Tell whether one value is below another, or nearly the same; NaN is the greatest."""
+    """Return whether one value is below another, or nearly the same; NaN is the greatest."""
     if math.isnan(high):
         return True
     return not math.isnan(low) and (low <= high or math.isclose(low, high, rel_tol=FLOAT_RATIO))

@@ -1,4 +1,4 @@
-"""One query answered both ways, from a star-tree and by a scan, and whether the answers agree (seed 001)."""
+"""Answer one query from a star-tree and by a scan, and compare the answers and their cost."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from enum import Enum
 import pyarrow as pa
 
 from starskip.errors import StarskipError, TransientError, UnsupportedQuery
-from starskip.star_tree.serving.answer_sql import Answer
-from starskip.star_tree.serving.finished_answer import ERROR_BOUND
+from starskip.indexes.star_tree.serving.answer_sql import Answer
+from starskip.indexes.star_tree.serving.finished_answer import ERROR_BOUND
 from starskip.verification.comparable_query import (
     ComparableQuery,
     bound_columns,
@@ -22,11 +22,11 @@ from starskip.verification.compare_answers import ApproximateColumn, Bounds, ans
 Ask = Callable[[str], Answer]
 """Answers SQL of Pinot's dialect from a tree where one fits."""
 Scan = Callable[[str], tuple[pa.Table, int]]
-"""Answers SQL of Pinot's dialect exactly, from the rows alone, and tells how many it has read."""
+"""Answers SQL of Pinot's dialect exactly, from the rows alone, and counts the rows that it reads."""
 
 
 class Verdict(Enum):
-    """What came of answering a query both ways."""
+    """The outcome of answering a query both ways."""
 
     EQUAL = "equal"
     WITHIN_BOUND = "within_bound"
@@ -55,7 +55,7 @@ class Proof:
 
 
 def prove_query(sql: str, ask: Ask, scan: Scan, clock: Callable[[], float]) -> Proof:
-    """Return what came of answering ``sql`` both ways; ``clock`` tells seconds.
+    """Return the outcome of answering ``sql`` both ways; ``clock`` returns seconds.
 
     Both ways leave out ORDER BY and LIMIT, under which ties may fall out either way. Errors of ours are a
     verdict, but for those that may have passed by the next try.
@@ -113,7 +113,7 @@ def _approximate_columns(
 
 
 def _count_bounds(query: ComparableQuery, position: int, scanned: pa.Table, ratio: float) -> Bounds:
-    """Return the bounds of a distinct count, whose exact value the scan has told."""
+    """Return the bounds of a distinct count, whose exact value the scan has counted."""
     rows = rows_by_key(scanned, query.keys) or {}
     # An estimate is rounded to a whole number.
     return {

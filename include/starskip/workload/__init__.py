@@ -1,1 +1,1 @@
-"""Query records counted by shape."""
+"""The workload: query records counted by shape."""

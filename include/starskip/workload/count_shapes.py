@@ -1,4 +1,4 @@
-"""Query records to workload: the map and merge of stage score_votes."""
+"""Count query records by shape: the map and the merge of stage score_votes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.errors import UnsupportedQuery
-from starskip.sql.fingerprint import Fingerprint, fingerprint
+from starskip.sql.normalize_sql import NormalizedSql, normalize_sql
 from starskip.sql.parsed_query import MAX_SKELETON_CHARACTERS
 from starskip.sql.query_shape import QueryShape, parsed_shape
-from starskip.sql.redacted_text import is_wholly_redacted, told_apart
+from starskip.sql.redacted_text import is_wholly_redacted, mark_redacted
 from starskip.workload.fold_shapes import FOLDED
 from starskip.workload.key_sums import BusyKeys, keys_of
 from starskip.workload.shape_workload import (
@@ -40,7 +40,7 @@ QUERY_COLUMNS = (
     "weight",
     "line_format",
 )
-_FOLDED = Fingerprint(FOLDED, ()), FOLDED
+_FOLDED = NormalizedSql(FOLDED, ()), FOLDED
 _MAX_LITERAL_CHARACTERS = 100_000
 """Literals beyond this stay out of the sample: one IN list must not outgrow all other shapes."""
 
@@ -60,10 +60,10 @@ def count_shapes(
     """
     workload: Workload = {}
     for batch in batches:
-        is_told_apart = _told_apart(batch, busy or {})
+        is_parsed_row = _parsed_rows(batch, busy or {})
         records = zip(*(batch.column(name).to_pylist() for name in QUERY_COLUMNS), strict=True)
         for number, record in enumerate(records):
-            is_folded = is_told_apart is not None and not is_told_apart[number]
+            is_folded = is_parsed_row is not None and not is_parsed_row[number]
             recognised = _FOLDED if is_folded else _recognised(record[1] or "", record[-1])
             _count(workload, record, recognised, instances_per_shape)
     yield from _batches(workload, instances_per_shape)
@@ -87,21 +87,21 @@ def _batches(workload: Workload, instances_per_shape: int) -> Iterator[pa.Record
     yield from workload_table(ordered).to_batches()
 
 
-def _told_apart(batch: pa.RecordBatch, busy: Mapping[str, BusyKeys]) -> npt.NDArray[np.bool_] | None:
-    """Tell of each record whether its text is to be parsed; None if all are."""
+def _parsed_rows(batch: pa.RecordBatch, busy: Mapping[str, BusyKeys]) -> npt.NDArray[np.bool_] | None:
+    """Return for each record whether its text is to be parsed; None if all are."""
     tables = batch.column("table")
     is_asked = pc.is_in(tables, value_set=pa.array(sorted(busy), pa.string())).to_numpy(zero_copy_only=False)
     if not is_asked.any():
         return None
     keys = keys_of(batch)
-    told_apart: npt.NDArray[np.bool_] = ~is_asked
+    parsed: npt.NDArray[np.bool_] = ~is_asked
     for table in pc.unique(tables.filter(pa.array(is_asked))).to_pylist():
-        told_apart |= pc.equal(tables, table).to_numpy(zero_copy_only=False) & busy[table].includes(keys)
-    return told_apart
+        parsed |= pc.equal(tables, table).to_numpy(zero_copy_only=False) & busy[table].includes(keys)
+    return parsed
 
 
 def _count(
-    workload: Workload, record: tuple[Any, ...], recognised: tuple[Fingerprint, QueryShape | str], cap: int
+    workload: Workload, record: tuple[Any, ...], recognised: tuple[NormalizedSql, QueryShape | str], cap: int
 ) -> None:
     table, _, latency_ms, rows_scanned, segments_matched, entries, post, exceptions, weight, _ = record
     cut, shape = recognised
@@ -134,21 +134,21 @@ def _count(
     ):
         squared = float(entries) * entries
         instance = Instance(1, entries, squared, rows_scanned or 0, segments_matched or 0, *unlogged)
-        literals = told_apart(cut.literals, f"{rows_scanned or 0}/{entries}/{segments_matched or 0}")
+        literals = mark_redacted(cut.literals, f"{rows_scanned or 0}/{entries}/{segments_matched or 0}")
         counts.add_instance(literals, instance, cap)
 
 
 def _unlogged(weight: float, entries: int) -> tuple[float, float, float]:
-    """Return queries, entries and entries squared that a record of ``weight`` tells of beside itself."""
+    """Return queries, entries and entries squared that a record of ``weight`` stands for beside itself."""
     if weight == 1.0:
         return 0.0, 0.0, 0.0
     return weight - 1.0, (weight - 1.0) * entries, (weight * weight - 1.0) * entries * entries
 
 
-def _recognised(text: str, line_format: str | None) -> tuple[Fingerprint, QueryShape | str]:
+def _recognised(text: str, line_format: str | None) -> tuple[NormalizedSql, QueryShape | str]:
     if is_wholly_redacted(text):
-        return Fingerprint(text.strip(), ()), UNPARSED + WHOLLY_REDACTED
-    cut = fingerprint(sql_text(text, line_format))
+        return NormalizedSql(text.strip(), ()), UNPARSED + WHOLLY_REDACTED
+    cut = normalize_sql(sql_text(text, line_format))
     if len(cut.skeleton) > MAX_SKELETON_CHARACTERS:
         # Refused before it is kept: thousands of them in the cache would fill the memory.
         return cut, UNPARSED + "too_long"

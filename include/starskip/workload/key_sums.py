@@ -1,7 +1,7 @@
-"""Entries scanned by skeleton key, in bounded memory, and the busiest keys of each table.
+"""Sum entries scanned by skeleton key in bounded memory, and find the busiest keys of each table.
 
-Keys are told apart by all their bits up to MAX_KEYS of a table; beyond, by as many leading bits as keep them
-within it, and keys of one prefix are summed as one. How many bits that takes depends on the set of keys only,
+Keys are distinguished by all their bits up to MAX_KEYS of a table; beyond, by as many leading bits as keep
+them within it, and keys of one prefix are summed as one. The number of bits depends on the set of keys only,
 so sums merge whatever their order: where fewer bits are needed for a part, they are for the whole.
 """
 
@@ -37,7 +37,7 @@ Keys = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class BusyKeys:
-    """The keys of a table whose queries scanned most; other queries of it are not told apart.
+    """The keys of a table whose queries scanned most; other queries of it are not distinguished.
 
     ``prefixes``: sorted keys, of which ``bits`` leading bits count. ``keys``: how many the table has;
     more, where they are not ``is_counted``. ``left_out_entries``: no other key scanned more in filter.
@@ -51,26 +51,26 @@ class BusyKeys:
 
     @property
     def is_exact(self) -> bool:
-        """Whether each prefix is one key."""
+        """Return whether each prefix is one key."""
         return self.bits == KEY_BITS
 
     @property
     def is_whole(self) -> bool:
-        """Whether these are all keys of the table."""
+        """Return whether these are all keys of the table."""
         return self.is_exact and self.is_counted and len(self.prefixes) == self.keys
 
     @property
     def words(self) -> str:
-        """Say how many keys the table has."""
+        """Return the number of keys of the table in words."""
         return f"{self.keys:,}" if self.is_counted else f"more than {self.keys:,}"
 
     def refined(self, finer: BusyKeys) -> BusyKeys:
-        """Return the busiest of these, ``finer``, with what is known of all keys."""
+        """Return these keys with the busiest of them, ``finer``, in their place."""
         left_out = max(self.left_out_entries, finer.left_out_entries)
         return replace(finer, keys=self.keys, left_out_entries=left_out, is_counted=False)
 
     def includes(self, keys: Keys) -> npt.NDArray[np.bool_]:
-        """Tell of each key whether it is among these."""
+        """Return for each key whether it is among these."""
         prefixes = _prefixes(keys, self.bits)
         at = np.minimum(np.searchsorted(self.prefixes, prefixes), len(self.prefixes) - 1)
         found: npt.NDArray[np.bool_] = self.prefixes[at] == prefixes

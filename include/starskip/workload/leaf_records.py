@@ -1,4 +1,4 @@
-"""Records of multi-stage queries -> one record a table, as if its leaf stage had been a query by itself.
+"""Split records of multi-stage queries into one record a table, as if its leaf stage had run alone.
 
 A log line has the counters of all leaf stages together. They are shared out by rule: entries in filter go to
 the tables whose scans are filtered, in proportion to the rows that these scans look at; entries post
@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 
 from starskip.errors import UnsupportedQuery
 from starskip.pinot.logs.record_columns import TABLE_SEPARATOR
-from starskip.sql.fingerprint import Literal, fingerprint
 from starskip.sql.leaf_queries import LeafQuery, leaf_queries
+from starskip.sql.normalize_sql import Literal, normalize_sql
 from starskip.sql.query_shape import query_shape
 from starskip.sql.query_text import query_text
 from starskip.workload.sql_text import sql_text
@@ -64,7 +64,7 @@ class LeafRecords:
 
     def _leaves(self, row: dict[str, Any]) -> list[dict[str, Any]]:
         named = (row["table"] or "").split(TABLE_SEPARATOR)
-        cut = fingerprint(sql_text(row["query_text"] or "", row.get("line_format")))
+        cut = normalize_sql(sql_text(row["query_text"] or "", row.get("line_format")))
         plan = self._plan(cut.skeleton, is_several=len(named) > 1)
         leaves = {table: leaf for leaf in plan if (table := _logged_name(leaf.table, named)) is not None}
         texts = {table: _leaf_text(leaf, cut.literals) for table, leaf in leaves.items()}
@@ -145,7 +145,7 @@ def leaves_by_table(batch: pa.RecordBatch) -> dict[str, int]:
 
 
 def _logged_name(table: str, named: Sequence[str]) -> str | None:
-    """Return the line's name for a table of the text; either may tell the database, and the other not."""
+    """Return the line's name for a table of the text; either may name the database, and the other not."""
     for name in named:
         if name == table or name.endswith(f".{table}") or table.endswith(f".{name}"):
             return name

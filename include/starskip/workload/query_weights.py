@@ -1,4 +1,4 @@
-"""Weights of queries: what each query of a table or of one shape counts in advice (seed 000, II.3 C).
+"""Weights of queries: how often a query of a table or of one shape counts in advice.
 
 ``{"table or query": weight}``: a name of a table, the id of a shape, or any query text of the shape.
 "If there are weights associated with queries, we can re-scale the delta for each vote": a query of weight w
@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from starskip.errors import ConfigError, UnsupportedQuery, printable
-from starskip.sql.fingerprint import fingerprint
+from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
 from starskip.workload.shape_workload import ShapeWorkload, workload_shapes, workload_table
 
-_SETTING = "query_weights"
+_SETTING = "workload.query_weights"
 _LARGEST = 1e9
 
 
@@ -64,7 +64,7 @@ def weighted_shapes(batches: Iterable[pa.RecordBatch], weights: QueryWeights) ->
 
 def _named(name: str) -> str:
     """Return the shape id of a query text, or the name itself."""
-    cut = fingerprint(name)
+    cut = normalize_sql(name)
     try:
         return query_shape(cut.skeleton).shape_id
     except UnsupportedQuery as error:

@@ -1,4 +1,4 @@
-"""What the log tells of one shape: how often it ran, what it read, and a sample of its literals."""
+"""The workload of one shape: its queries, their cost, and a sample of their literals."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from starskip.artefacts.schemas import WORKLOAD
+from starskip.storage.schemas import WORKLOAD
 
 Literals = tuple[tuple[str, ...], ...]
 _MAX_SUM = 1 << 62
@@ -22,7 +22,7 @@ WHOLLY_REDACTED = "redacted"
 
 
 class _EstimatedSums:
-    """What ran: what was logged, and ``unlogged_…``, which its records stand for beside themselves."""
+    """Sums of the logged queries, and in ``unlogged_…`` of the queries that their records stand for."""
 
     __slots__ = ()
     queries: int
@@ -80,8 +80,8 @@ class ShapeWorkload(_EstimatedSums):
     was kept everywhere (bottom-k, KMV). ``kept_below``: literals of greater hash are not kept.
 
     A query of weight w stands for w - 1 others that the broker did not log; ``unlogged_…`` sums those, so
-    that it is 0 and changes nothing where no line was dropped. One query told w times has w² of its variance,
-    so the squares sum w² - 1. Failed queries are always logged.
+    that it is 0 and changes nothing where no line was dropped. A query counted w times has its variance w²
+    times, so the squares sum w² - 1. Failed queries are always logged.
 
     ``weight``: what each query of the shape counts in advice (workload.query_weights). Counts and sums are
     those of the log whatever it is; only what is taken of ``weighted_…`` heeds it.
@@ -108,7 +108,7 @@ class ShapeWorkload(_EstimatedSums):
 
     @property
     def is_parsed(self) -> bool:
-        """Whether the shape's text was understood."""
+        """Return whether the shape's text was understood."""
         return not self.shape_id.startswith(UNPARSED)
 
     @property
@@ -128,7 +128,7 @@ class ShapeWorkload(_EstimatedSums):
 
     @property
     def weighted_entries_squared(self) -> float:
-        """Return what their squares count: a copy tells nothing new, so the weight is taken twice."""
+        """Return what their squares count: a copy holds nothing new, so the weight is taken twice."""
         return self.weight**2 * self.estimated_entries_squared
 
     @property

@@ -1,4 +1,4 @@
-"""The text of a logged query as SQL, whichever language it was written in."""
+"""Convert the text of a logged query to SQL, from PQL where it is that."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _ONLY_PQL = frozenset(("2016-12", "2018-08", "2018-09", "2018-10", "0.1.0", "0.8
 """Lines of brokers that had no SQL yet (it came with 0.2.0), and of the PQL handler of 0.8 and 0.9."""
 
 _EITHER = frozenset(("0.2.0", "0.4.0", "0.5.0", "0.6.0", "0.10.0", "json-event"))
-"""Lines that do not tell: there the text itself does. Those of 0.8's SQL handler and from 0.11 on are SQL."""
+"""Lines of either language: the text decides. Those of 0.8's SQL handler and from 0.11 on are SQL."""
 
 
 def sql_text(text: str, line_format: str | None) -> str:

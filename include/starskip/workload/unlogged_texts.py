@@ -1,4 +1,4 @@
-"""Share of a table's log that the broker redacted, and its cost to the advice."""
+"""Measure the share of a table's log that the broker redacted, and its cost to the advice."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pytest
 from seed_example import CONFIG, ROWS
-from starskip.star_tree import document_rows
+from starskip.indexes.star_tree import document_rows
 
 SEED_DOCUMENTS = """\
 Country,Browser,Locale,SUM__Impressions
@@ -46,7 +46,7 @@ USA,*,*,1200
 *,*,fr,200
 *,*,*,2200
 """
-"""Seed 001, "Star-Tree documents", as interfaces.md has it printed."""
+"""Star-tree index, "Star-Tree documents", as interfaces.md has it printed."""
 
 
 def test_the_seeds_rows_give_its_27_documents(star_tree: Any) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from seed_example import CONFIG, ROWS
-from starskip.artefacts.local_storage import LocalStorage
 from starskip.errors import StorageError
+from starskip.storage.local_storage import LocalStorage
 
 HOUR_S = 3600
 ONCE = 8

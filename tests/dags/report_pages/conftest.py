@@ -13,11 +13,11 @@ from urllib.parse import unquote
 
 import pytest
 from report_cases import lineitem
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.manifest import Part
-from starskip.artefacts.storage_for import storage_for
 from starskip.orchestration.report_places import DAG_ID, URL_PREFIX
 from starskip.reports.report_files import report_files
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.manifest import Part
+from starskip.storage.storage_for import storage_for
 
 CHECKOUT = Path(__file__).parents[3]
 NIGHT = "2026-11-18"
@@ -180,7 +180,7 @@ class Server:
 def store(tmp_path_factory: pytest.TempPathFactory) -> ArtefactStore:
     store = ArtefactStore(storage_for(str(tmp_path_factory.mktemp("artefacts"))))
     case = lineitem()
-    aside = store.write_aside("reports", NIGHT)
+    aside = store.staged_write("reports", NIGHT)
     parts = {
         table: Part(
             tuple(
@@ -203,7 +203,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> ArtefactStore:
         "empty": {},
         "gone": files,
     }
-    aside = store.write_aside("reports", DAMAGED_NIGHT)
+    aside = store.staged_write("reports", DAMAGED_NIGHT)
     parts = {
         table: Part(tuple(aside.write_file(table, name, text) for name, text in each.items()))
         for table, each in damaged.items()
@@ -244,6 +244,6 @@ def server(
 ) -> Server:
     """The one server, with the configuration of each test: what one test sets, no other finds."""
     config = tmp_path / "of-the-server.yaml"
-    config.write_text(f"artefacts: {store.storage.place}\nsegments_root: .\n")
+    config.write_text(f"store: {{artefacts: {store.storage.place}}}\nsources: {{segments_root: .}}\n")
     monkeypatch.setenv("STARSKIP_CONFIG", str(config))
     return logged_in

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from starskip.artefacts.artefact_store import ArtefactStore
 from starskip.orchestration.report_places import DAG_ID
+from starskip.run.night import Night
+from starskip.run.night_runs import note_run
 from starskip.settings import Settings
-from starskip.stages.night import Night
-from starskip.stages.night_runs import note_run
+from starskip.storage.artefact_store import ArtefactStore
 
 pytestmark = [pytest.mark.dags, pytest.mark.filterwarnings("default")]
 
@@ -148,7 +148,7 @@ def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str
 
 
 def test_without_a_night_the_page_says_what_to_run(server: Any, configured: Callable[[str], None]) -> None:
-    configured("artefacts: nothing\nsegments_root: .\n")
+    configured("store: {artefacts: nothing}\nsources: {segments_root: .}\n")
     answer = server.get("/")
     assert answer.status_code == 200
     assert "No night yet" in answer.text
@@ -159,9 +159,9 @@ def test_without_a_night_the_page_says_what_to_run(server: Any, configured: Call
 @pytest.mark.parametrize(
     ("config", "says"),
     [
-        ("artefacts: night.yaml\nsegments_root: .\n", "night.yaml"),
-        ("artefacts: unknown://x\nsegments_root: .\n", "s3://"),
-        ("segments_root: .\n", "artefacts is missing"),
+        ("store: {artefacts: night.yaml}\nsources: {segments_root: .}\n", "night.yaml"),
+        ("store: {artefacts: unknown://x}\nsources: {segments_root: .}\n", "s3://"),
+        ("sources: {segments_root: .}\n", "store.artefacts is missing"),
         ("[", "is not YAML"),
     ],
 )
@@ -198,7 +198,9 @@ def test_the_variable_names_the_configuration_where_the_environment_does_not(
     from airflow.models.variable import Variable
 
     monkeypatch.delenv("STARSKIP_CONFIG")
-    (tmp_path / "of-the-variable.yaml").write_text("artefacts: nothing\nsegments_root: .\n")
+    (tmp_path / "of-the-variable.yaml").write_text(
+        "store: {artefacts: nothing}\nsources: {segments_root: .}\n"
+    )
     Variable.set("starskip_config", str(tmp_path / "of-the-variable.yaml"))
     try:
         assert "of-the-variable.yaml" in server.get("/").text

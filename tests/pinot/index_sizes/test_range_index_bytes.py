@@ -8,8 +8,7 @@ import pyarrow as pa
 import pytest
 from pyroaring import BitMap
 from starskip.pinot.index_sizes.index_format import IndexFormat, index_format
-from starskip.pinot.index_sizes.ordinals import ordinals
-from starskip.pinot.index_sizes.range_index_bytes import range_index_bytes
+from starskip.pinot.index_sizes.range_index_bytes import ordinals, range_index_bytes
 from starskip.tables.row_window import ColumnWindow
 
 ROWS = 150_000

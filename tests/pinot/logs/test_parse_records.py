@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from starskip.artefacts.schemas import LOG_RECORDS
 from starskip.pinot.logs.log_files import log_files, log_splits
 from starskip.pinot.logs.parse_records import parse_records, parse_split
 from starskip.pinot.logs.record_reader import LogRecord
+from starskip.storage.schemas import LOG_RECORDS
 
 TIME = b"2026/11/18 08:45:08.326 INFO [QueryLogger] [t-1] "
 TAIL = (

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from starskip.pinot.logs.line_formats.log_prefix import MAX_START_BYTES
-from starskip.pinot.logs.line_formats.record_start import RECORD_START
 from starskip.pinot.logs.log_files import LogSplit, log_splits
 from starskip.pinot.logs.record_reader import LogRecord, read_records
+from starskip.pinot.logs.record_start import MAX_START_BYTES, RECORD_START
 
 TIME = b"2026/11/18 08:45:08.326 INFO [QueryLogger] [t] "
 BARE = b"requestId=7,table=t,"

@@ -15,8 +15,13 @@ from hypothesis import strategies as st
 from starskip.pinot.logs.log_files import log_splits
 from starskip.pinot.logs.parse_records import parse_records, parse_split
 from starskip.pinot.logs.record_reader import LogRecord
-from starskip.pinot.logs.sampling_summary import SamplingSummary, sampling_summary
-from starskip.pinot.logs.sampling_weights import dropped_lines, sampled_weight, with_sampling_weights
+from starskip.pinot.logs.sampling_weights import (
+    SamplingSummary,
+    dropped_lines,
+    sampled_weight,
+    sampling_summary,
+    with_sampling_weights,
+)
 
 ERAS = ("0.11", "1.4", "1.5")
 RATES = {"busy all the time": lambda second: 200, "two short bursts": lambda s: 600 if s % 20 < 5 else 20}

@@ -25,12 +25,12 @@ from starskip.pinot.segments.chunk_compression import (
 )
 from starskip.pinot.segments.decoding import Decoder, UnreadableColumn
 from starskip.pinot.segments.dictionary_decoding import decode_dictionary
-from starskip.pinot.segments.fixed_bit import unpack_fixed_bit
 from starskip.pinot.segments.forward_index_decoding import (
     bits_per_code,
     decode_fixed_bit,
     decode_multi_value,
     decode_sorted,
+    unpack_fixed_bit,
 )
 from starskip.pinot.segments.raw_decoding import decode_raw, decode_raw_multi_value
 

@@ -4,10 +4,10 @@ import pickle
 from collections.abc import Callable
 
 import pyarrow as pa
-from starskip.artefacts.schemas import DAMAGED_SEGMENTS, TABLE_FACTS
 from starskip.pinot.segments.damaged_segment import DamagedSegment
 from starskip.pinot.segments.facts_table import collect_facts, source_identity
 from starskip.pinot.segments.segment_files import SegmentFile
+from starskip.storage.schemas import DAMAGED_SEGMENTS, TABLE_FACTS
 
 
 def test_one_damaged_segment_is_named_and_the_rest_goes_on(

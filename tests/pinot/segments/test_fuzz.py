@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 from starskip.pinot.segments.damaged_segment import DamagedSegment
+from starskip.pinot.segments.decompressed_stream import TarLimits
 from starskip.pinot.segments.segment_files import SegmentFile
 from starskip.pinot.segments.segment_reader import read_row_window, read_segment_facts
-from starskip.pinot.segments.tar_limits import TarLimits
 
 LIMITS = TarLimits(decompressed_bytes=64 << 20, metadata_bytes=4 << 20)
 ROUNDS = 60

@@ -1,4 +1,4 @@
-"""The JSON of the seed's collector, written and read."""
+"""The JSON of Pinot's metadata collector, written and read."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starskip.artefacts.schemas import TABLE_FACTS
 from starskip.errors import SourceError
+from starskip.indexes.families import segment_indexes
 from starskip.pinot.segments.facts_table import collect_facts
 from starskip.pinot.segments.packed_metadata import packed_metadata
 from starskip.pinot.segments.read_packed_metadata import read_packed_metadata
 from starskip.pinot.segments.segment_files import list_segments
+from starskip.storage.schemas import TABLE_FACTS
 from starskip.tables.table_overview import column_sums, table_overviews
 
 SAMPLE = Path(__file__).parents[3] / "include" / "sample" / "segments"
@@ -122,8 +123,8 @@ def test_the_text_does_not_depend_on_the_order_of_the_facts(lineitem: pa.Table) 
 
 def test_what_was_packed_reads_back_as_the_segments_say(lineitem: pa.Table, tmp_path: Path) -> None:
     (tmp_path / "m.json").write_text("".join(packed_metadata(lineitem)))
-    packed = table_overviews(read_packed_metadata(tmp_path / "m.json"))["lineitem"]
-    known = table_overviews(column_sums(lineitem.to_batches()))["lineitem"]
+    packed = table_overviews(read_packed_metadata(tmp_path / "m.json"), segment_indexes())["lineitem"]
+    known = table_overviews(column_sums(lineitem.to_batches()), segment_indexes())["lineitem"]
     assert (packed.rows, packed.segments, packed.columns.keys()) == (299_814, 4, known.columns.keys())
     for name, column in known.columns.items():
         mine = packed.columns[name]
@@ -133,12 +134,12 @@ def test_what_was_packed_reads_back_as_the_segments_say(lineitem: pa.Table, tmp_
 
 def test_a_file_of_the_original(tmp_path: Path) -> None:
     (tmp_path / "m.json").write_text(OF_THE_ORIGINAL)
-    table = table_overviews(read_packed_metadata(tmp_path / "m.json"))["userTable1"]
+    table = table_overviews(read_packed_metadata(tmp_path / "m.json"), segment_indexes())["userTable1"]
     column = table.columns["id"]
     assert (table.rows, table.segments) == (400, 2)
     assert (column.cardinality, column.entries_per_row, column.sorted_ratio) == (17.5, 1.5, 0.5)
     assert not column.is_single_value
-    assert table.inverted_index_columns == {"id"}
+    assert table.indexed("inverted") == {"id"}
     assert column.index_bytes == {"inverted_index": 1391}
 
 
@@ -146,9 +147,9 @@ def test_what_a_file_leaves_out(tmp_path: Path) -> None:
     (tmp_path / "m.json").write_text(
         '{"col_meta":{"t":{"a":{"n_totalDocs":"5"},"b":{"n_hasInvertedIndex":2}}}}'
     )
-    table = table_overviews(read_packed_metadata(tmp_path / "m.json"))["t"]
+    table = table_overviews(read_packed_metadata(tmp_path / "m.json"), segment_indexes())["t"]
     assert (table.columns["a"].cardinality, table.columns["a"].entries_per_row) == (None, 1.0)
-    assert table.inverted_index_columns == {"b"}
+    assert table.indexed("inverted") == {"b"}
 
 
 @pytest.mark.parametrize(
@@ -195,6 +196,6 @@ def test_any_json_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, c
     path = tmp_path_factory.getbasetemp() / "any.json"
     path.write_text(json.dumps({"col_meta": content}), encoding="utf-8", errors="surrogatepass")
     try:
-        table_overviews(read_packed_metadata(path))
+        table_overviews(read_packed_metadata(path), segment_indexes())
     except SourceError as error:
         assert "any.json" in str(error)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from starskip.pinot.segments.damaged_segment import DamagedSegment
+from starskip.pinot.segments.decompressed_stream import TarLimits
 from starskip.pinot.segments.segment_files import SegmentFile
-from starskip.pinot.segments.tar_limits import TarLimits
 from starskip.pinot.segments.tar_stream import tar_members
 
 Make = Callable[..., SegmentFile]

@@ -14,9 +14,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
-from starskip.skipping.expression import Call, Column, Expression, Literal, LiteralSet
-from starskip.skipping.workload.expression_sql import expression_sql
-from starskip.spark.skipping.asking_session import asking_session
+from starskip.indexes.skipping.expression import Call, Column, Expression, Literal, LiteralSet
+from starskip.indexes.skipping.workload.expression_sql import expression_sql
+from starskip.spark.skipping.isolated_session import isolated_session
 from starskip.spark.skipping.leaf_predicates import attribute_identity, leaf_predicates
 from starskip.spark.skipping.plan_tree import plan_tree
 from starskip.spark.skipping.read_expression import ExpressionReader
@@ -110,7 +110,7 @@ def exact(value: pa.Scalar) -> Any:
 
 @pytest.fixture(params=["UTC", "America/New_York", "Pacific/Apia"])
 def session(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[SparkSession]:
-    made = asking_session(spark)
+    made = isolated_session(spark)
     made.conf.set("spark.sql.session.timeZone", request.param)
     made.conf.set("spark.sql.ansi.enabled", str(request.param != "UTC").lower())
     yield made

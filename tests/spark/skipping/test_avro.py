@@ -1,7 +1,7 @@
 """Avro is skipped as the other formats are, in a Spark of its own with the jar that reads Avro.
 
-Spark fetches the jar itself, once, into its cache (~/.ivy2*). No jar of Spark 4.2 has been published yet;
-the one of 4.1.1 runs on it.
+Spark fetches the jar itself, once, into its cache (~/.ivy2*). The jar of 4.1.1 is the newest that is
+published. It runs on the later releases, 4.2 among them.
 """
 
 from __future__ import annotations

@@ -15,17 +15,17 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from skipping_tables import aged
-from starskip.artefacts.artefact_store import ArtefactStore
-from starskip.artefacts.storage_for import storage_for
 from starskip.errors import ConfigError, SourceError, StarskipError
-from starskip.skipping.metadata.collect_order import CollectOrder
-from starskip.skipping.metadata.open_metadata import open_metadata
-from starskip.skipping.metadata.table_metadata import TableMetadata
-from starskip.skipping.registry import index_from_specification
+from starskip.indexes.skipping.metadata.collect_order import CollectOrder
+from starskip.indexes.skipping.metadata.open_metadata import open_metadata
+from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.indexes.skipping.registry import index_from_specification
 from starskip.spark import skipping
 from starskip.spark.skipping import collect, collect_footers, spark_reader
 from starskip.spark.skipping.list_files import list_files
 from starskip.spark.skipping.table_relation import table_relation
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.storage_for import storage_for
 
 pytestmark = pytest.mark.spark
 
@@ -260,7 +260,7 @@ def test_an_index_whose_finish_loses_rows_is_refused(
 
     files = listed.files.at(np.arange(3))
     wanted = CollectOrder((Losing(["id"]),), files, (3,), with_files=True)
-    aside = ArtefactStore(storage_for(str(tmp_path / "m"))).write_aside("skipping", "current")
+    aside = ArtefactStore(storage_for(str(tmp_path / "m"))).staged_write("skipping", "current")
     with pytest.raises(StarskipError, match=r"finish\(\) gave \d rows for \d files"):
         collect.collect(
             wanted, listed.encoded_paths(np.ones(3, np.bool_)), relation.rows(listed.index), aside

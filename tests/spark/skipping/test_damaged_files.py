@@ -16,10 +16,10 @@ from pyspark.sql import SparkSession
 from skipping_tables import aged
 from starskip.cli.main import main
 from starskip.errors import SourceError, StarskipError
-from starskip.skipping.metadata.collect_order import CollectOrder
-from starskip.skipping.metadata.commit_refresh import PlanOvertaken
-from starskip.skipping.metadata.file_listing import DamagedFiles
-from starskip.skipping.metadata.open_metadata import open_metadata
+from starskip.indexes.skipping.metadata.collect_order import CollectOrder
+from starskip.indexes.skipping.metadata.commit_refresh import PlanOvertaken
+from starskip.indexes.skipping.metadata.open_metadata import open_metadata
+from starskip.indexes.skipping.metadata.table_files import DamagedFiles
 from starskip.spark import skipping
 from starskip.spark.skipping.collect_tasks import reading_failures
 from starskip.spark.skipping.table_relation import TableRelation

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from skipping_tables import aged, lines_of, settings_of
 from starskip.errors import SourceError
-from starskip.skipping.registry import load_modules
+from starskip.indexes.skipping.registry import load_modules
 from starskip.spark import skipping
 
 pytestmark = pytest.mark.spark
@@ -20,10 +20,10 @@ ZONE = "spark.sql.session.timeZone"
 _HOURS = """
 from dataclasses import dataclass
 import numpy as np
-from starskip.skipping.clause import Clause
-from starskip.skipping.expression import Call, Literal
-from starskip.skipping.index_types.column_index import ColumnIndex
-from starskip.skipping.registry import register
+from starskip.indexes.skipping.clause import Clause
+from starskip.indexes.skipping.expression import Call, Literal
+from starskip.indexes.skipping.index_types.column_index import ColumnIndex
+from starskip.indexes.skipping.registry import register
 
 @register
 class Hours(ColumnIndex):

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from starskip.artefacts.vacuum import VacuumReport
-from starskip.skipping.metadata.refresh_metadata import Refreshed
+from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
 from starskip.spark import skipping
+from starskip.storage.vacuum import VacuumReport
 
 pytestmark = pytest.mark.spark
 

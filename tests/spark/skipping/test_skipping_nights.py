@@ -11,22 +11,22 @@ import pyarrow.parquet as pq
 import pytest
 from gate_checks import failed_checks, import_great_expectations
 from pyspark.sql import SparkSession
+from settings_with import settings_with
 from skipping_nights import FILES, SkippingNights, call, column, customer_is, id_between, literal, next_day
 from skipping_tables import aged
-from starskip.artefacts.manifest import Part
+from starskip.execution.local_engine import LocalEngine
+from starskip.indexes.skipping.advice.publish_advice import publish_skipping_advice
+from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
+from starskip.indexes.skipping.index_types.min_max import MinMaxClause
+from starskip.indexes.skipping.metadata.open_metadata import open_metadata
+from starskip.indexes.skipping.skipping_engine import MatchingRows
+from starskip.night.refresh_skipping_indexes import refresh_skipping_indexes
 from starskip.quality import skipping_gate
 from starskip.quality.check_stage import check_stage
-from starskip.settings import Settings
-from starskip.skipping.file_metadata import FileMetadata, Mask
-from starskip.skipping.index_types.min_max import MinMaxClause
-from starskip.skipping.metadata.open_metadata import open_metadata
+from starskip.run.gate_verdicts import STAGES
 from starskip.spark import skipping
-from starskip.spark.skipping import night_skipping
-from starskip.stages.gate_verdicts import STAGES
-from starskip.stages.local_engine import LocalEngine
-from starskip.stages.refresh_skipping_indexes import refresh_skipping_indexes
-from starskip.stages.skipping_advice import publish_skipping_advice
-from starskip.stages.skipping_engine import MatchingRows
+from starskip.spark.skipping import spark_skipping_engine
+from starskip.storage.manifest import Part
 
 pytestmark = [pytest.mark.spark, pytest.mark.quality]
 
@@ -35,7 +35,7 @@ CUSTOMERS = [customer_is(value) for value in range(3, 9_000, 450)]
 OF_UDF = call(
     "EqualTo", call("udf:of_another_application", column("note", "string")), literal("road", "string")
 )
-ROOMY = Settings(max_skipping_size_ratio=1.0, min_gain_ratio=0.01, verified_instances=2)
+ROOMY = settings_with(max_skipping_size_ratio=1.0, min_gain_ratio=0.01, verified_instances=2)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -152,7 +152,7 @@ def test_a_layout_that_no_metadata_mends_is_told_of_with_the_order_that_would(ni
 
 
 def test_the_budget_holds(nights: SkippingNights) -> None:
-    nights.settings = replace(ROOMY, max_skipping_size_ratio=0.02)
+    nights.settings = settings_with(ROOMY, max_skipping_size_ratio=0.02)
     nights.log([*RANGES, *CUSTOMERS])
     night = nights.night()
     nights.advise(night)
@@ -182,7 +182,7 @@ def test_another_night_reads_new_files_alone(nights: SkippingNights) -> None:
 def test_a_day_without_queries_keeps_and_refreshes_what_there_is(nights: SkippingNights) -> None:
     nights.log(RANGES)
     first = nights.run()
-    nights.settings = replace(ROOMY, look_back_nights=1)
+    nights.settings = settings_with(ROOMY, look_back_nights=1)
     nights.write_files(FILES, 1)
     second = nights.run(nights.night(next_day()))
     assert (
@@ -194,7 +194,7 @@ def test_a_day_without_queries_keeps_and_refreshes_what_there_is(nights: Skippin
 def test_another_workload_replaces_the_nights_indexes_but_not_those_made_by_hand(
     nights: SkippingNights,
 ) -> None:
-    nights.settings = replace(ROOMY, look_back_nights=1)
+    nights.settings = settings_with(ROOMY, look_back_nights=1)
     nights.log(RANGES)
     skipping.create(nights.spark, str(nights.lake), ["nulls:note"])
     first = nights.run()
@@ -233,7 +233,7 @@ def test_an_older_night_and_one_that_only_advises_build_nothing(nights: Skipping
     older = nights.run(nights.night())
     assert set(nights.outcomes(older).values()) == {"not_built"}
     assert "only the newest night builds" in nights.rows("skipping_builds", older)[0]["detail"]
-    nights.settings = replace(ROOMY, build_indexes=False)
+    nights.settings = settings_with(ROOMY, build_indexes=False)
     nights.log(CUSTOMERS, next_day(2))
     advising = nights.run(nights.night(next_day(2)))
     assert set(nights.outcomes(advising).values()) == {"not_built"}
@@ -261,7 +261,10 @@ def test_tables_that_cannot_have_any_are_told_why(nights: SkippingNights) -> Non
     assert nights.rows("skipping_builds", night, "airline") == []
     for changes, note in [
         ({"event_log_paths": []}, "no Spark event logs are configured (spark_event_logs)"),
-        ({"settings": replace(ROOMY, index_kinds="inverted")}, "skipping indexes are not among index_kinds"),
+        (
+            {"settings": settings_with(ROOMY, index_kinds="inverted")},
+            "skipping indexes are not among index_kinds",
+        ),
     ]:
         changed = replace(night, **changes)
         publish_skipping_advice(nights.engine, changed, ["sales"])
@@ -305,8 +308,8 @@ def test_a_function_is_ours_only_where_the_night_says_so(nights: SkippingNights)
     nights.log([*RANGES, agent])
     night = nights.run()
     (row,) = [each for each in nights.rows("skipping_advice", night) if each["index"].startswith("formatted")]
-    assert row["reason"] == "cannot_be" and "starskip.skipping.user_agents" in row["detail"]
-    nights.run(nights.night(skipping_modules=["starskip.skipping.user_agents"]))
+    assert row["reason"] == "cannot_be" and "starskip.indexes.skipping.contrib.user_agents" in row["detail"]
+    nights.run(nights.night(skipping_modules=["starskip.indexes.skipping.contrib.user_agents"]))
     (row,) = [each for each in nights.rows("skipping_advice", night) if each["index"].startswith("formatted")]
     assert row["size_bytes"] and row["reason"] != "cannot_be"
 
@@ -314,7 +317,7 @@ def test_a_function_is_ours_only_where_the_night_says_so(nights: SkippingNights)
 def test_metadata_that_skips_too_much_is_found_and_the_gate_says_so(
     nights: SkippingNights, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    nights.settings = replace(ROOMY, look_back_nights=1)
+    nights.settings = settings_with(ROOMY, look_back_nights=1)
     nights.log([id_between(400 * file, 400 * file + 399) for file in range(FILES)] * 2)
     skipping.create(nights.spark, str(nights.lake), ["minmax:id"])
     night = nights.run()
@@ -347,13 +350,13 @@ def test_a_rule_that_loses_rows_shows_in_the_indicators(
     nights: SkippingNights, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nights.log(RANGES)
-    count = night_skipping.count_matching
+    count = spark_skipping_engine.count_matching
 
     def everywhere(*arguments: object) -> MatchingRows:
         found = count(*arguments)  # type: ignore[arg-type]
         return replace(found, matching=found.matching.clip(min=1))
 
-    monkeypatch.setattr(night_skipping, "count_matching", everywhere)
+    monkeypatch.setattr(spark_skipping_engine, "count_matching", everywhere)
     night = nights.night()
     nights.advise(night)
     assert nights.properties("skipping_advice", night)["counts"]["rows_lost"] > 0
@@ -363,7 +366,7 @@ def test_a_rule_that_loses_rows_shows_in_the_indicators(
 def test_the_gate_finds_metadata_that_is_not_of_the_files(
     nights: SkippingNights, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    nights.settings = replace(ROOMY, look_back_nights=1)
+    nights.settings = settings_with(ROOMY, look_back_nights=1)
     skipping.create(nights.spark, str(nights.lake), ["minmax:id"])
     nights.log(RANGES)
     night = nights.run()

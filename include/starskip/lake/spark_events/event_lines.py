@@ -8,10 +8,10 @@ from typing import BinaryIO, NamedTuple
 
 import pyarrow as pa
 
-from starskip.files.open_file import file_head, open_file
 from starskip.pinot.logs.file_blocks import DamagedFileError, file_blocks
-from starskip.pinot.logs.line_formats.record_start import is_binary
 from starskip.pinot.logs.log_files import Compression, LogSplit
+from starskip.pinot.logs.record_start import is_binary
+from starskip.storage.files.open_file import file_head, open_file
 
 MAX_LINE_BYTES = 8 << 20
 """A plan's line has some 100 kB; JSON takes ten times a line's bytes once it is read."""

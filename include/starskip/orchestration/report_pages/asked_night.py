@@ -1,4 +1,4 @@
-"""From a request to the night that it is about, by the same rules as the tasks of the DAG."""
+"""Resolve a request to the night that it asks for, by the same rules as the tasks of the DAG."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any
 from airflow.models.variable import Variable
 
 from starskip.errors import MissingSource, printable
+from starskip.night.night_from_config import NightArguments, night_from_config
 from starskip.orchestration.night_request import CONFIG_VARIABLE, night_config
 from starskip.orchestration.run_date import resolve_run_date
-from starskip.stages.night import Night
-from starskip.stages.night_from_config import NightArguments, night_from_config
+from starskip.run.night import Night
 
 ANY_NIGHT = date(2000, 1, 1)
 """For pages that are about no night in particular."""

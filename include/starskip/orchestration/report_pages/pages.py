@@ -1,4 +1,4 @@
-"""The report pages as an application for Airflow to mount: each route reads, and asks permission first."""
+"""The report pages as an application that Airflow mounts; each route checks permissions before it reads."""
 
 from __future__ import annotations
 
@@ -15,6 +15,16 @@ from sqlalchemy import select
 from starlette.types import ASGIApp
 
 from starskip.errors import MissingSource
+from starskip.night.published_reports import (
+    neighbour_nights,
+    night_rows,
+    published_document,
+    published_page,
+    published_table,
+    recent_nights,
+    report_nights,
+    table_rows,
+)
 from starskip.orchestration.report_pages.answers import (
     answer_errors,
     download_answer,
@@ -41,18 +51,8 @@ from starskip.reports.render_pages import (
     render_report_frame,
 )
 from starskip.reports.report_row import RowPage
-from starskip.stages.night import Night
-from starskip.stages.night_runs import night_runs
-from starskip.stages.published_reports import (
-    neighbour_nights,
-    night_rows,
-    published_document,
-    published_page,
-    published_table,
-    recent_nights,
-    report_nights,
-    table_rows,
-)
+from starskip.run.night import Night
+from starskip.run.night_runs import night_runs
 
 ROWS_A_PAGE = 40
 ROWS_A_NIGHT = 12
@@ -129,7 +129,7 @@ def pages_app(checkout: Path) -> FastAPI:
     def report(request: Request, name: str, run_date: str) -> Response:
         night = night_of(run_date)
         table = published_table(night, _page_name(name))
-        published_page(night, table)  # what is wrong with it is told here, and not in the frame
+        published_page(night, table)  # errors are shown here, and not in the frame
         neighbours = neighbour_nights(night, table)
         return page_answer(render_report_frame(links_of(request), table, night.run_date, *neighbours))
 

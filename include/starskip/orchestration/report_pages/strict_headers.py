@@ -1,4 +1,4 @@
-"""Headers that no response of the report pages leaves without, errors and refusals included.
+"""Add security headers to every response of the report pages, errors included.
 
 The pages stand in a frame of Airflow's own page, so that a script in one of them would act as its reader:
 each policy names by its hash what may run, and of a report nothing may.

@@ -1,1 +1,1 @@
-"""Sizes of Pinot's indexes before they are built."""
+"""Estimates of the sizes of Pinot's indexes before they are built."""

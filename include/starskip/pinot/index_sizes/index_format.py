@@ -1,4 +1,4 @@
-"""How a version of Pinot writes its indexes, as far as it decides their size.
+"""Traits of a Pinot version's index format that decide the size of an index.
 
 Read in the source of the release tags: run containers are allowed in inverted indexes from 0.9 on
 (commit a3f17fe2332); range indexes are bit-sliced by default from 0.10 on

@@ -1,4 +1,4 @@
-"""Size of an inverted index from the dictionary codes of a run of rows.
+"""Estimate the size of an inverted index from the dictionary codes of a run of rows.
 
 Pinot's BitmapInvertedIndexWriter: cardinality + 1 offsets of 4 bytes, then one roaring bitmap of
 rows for each dictionary id.
@@ -18,7 +18,7 @@ def inverted_index_bytes(
     """Return the bytes of the index of one segment, without the magic marker.
 
     ``column`` is known over the first ``rows`` rows: exact where these are all ``segment_rows``, else by
-    segment_pieces. None without a dictionary, or where the rows are too few to tell.
+    segment_pieces. None without a dictionary, or where the rows are too few.
     """
     pieces = segment_pieces(column, rows, segment_rows)
     if column.dictionary is None or not pieces:

@@ -1,4 +1,4 @@
-"""Size of a range index from the values of a run of rows.
+"""Estimate the size of a range index from the values of a run of rows.
 
 Bit-sliced (Pinot's BitSlicedRangeIndexCreator over RoaringBitmap 0.9.28's RangeBitmap): for every
 65,536 rows and every bit of the largest value, one container of the rows where that bit is 0.
@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from starskip.pinot.index_sizes.index_format import IndexFormat
-from starskip.pinot.index_sizes.ordinals import bit_count, ordinals
 from starskip.pinot.index_sizes.roaring_bytes import (
     BITMAP_BYTES,
     CONTAINER_ROWS,
@@ -26,6 +26,36 @@ from starskip.pinot.index_sizes.roaring_bytes import (
 )
 from starskip.pinot.index_sizes.segment_pieces import segment_pieces
 from starskip.tables.row_window import ColumnWindow
+
+
+def ordinals(values: pa.Array) -> tuple[npt.NDArray[np.uint64], int] | None:
+    """Return the ordinal of each value and the number of bits kept; None for what is no such number."""
+    if pa.types.is_floating(values.type):
+        return _of_floats(values.to_numpy(zero_copy_only=False))
+    if pa.types.is_integer(values.type) or pa.types.is_timestamp(values.type):
+        numbers = values.cast(pa.int64()).to_numpy(zero_copy_only=False)
+        # The difference of two 64-bit numbers fits 64 bits without a sign.
+        differences = (numbers - numbers.min(initial=np.iinfo(np.int64).max)).view(np.uint64)
+        return differences, bit_count(int(differences.max(initial=0)))
+    return None
+
+
+def bit_count(largest: int) -> int:
+    """Return the bits of the largest ordinal; even where all are 0 one is kept."""
+    return max(largest.bit_length(), 1)
+
+
+def _of_floats(numbers: npt.NDArray[np.floating[Any]]) -> tuple[npt.NDArray[np.uint64], int]:
+    width = 8 * numbers.itemsize
+    sign, all_bits = np.uint64(1 << (width - 1)), np.uint64((1 << width) - 1)
+    # Pinot sees one zero, and NaN below everything.
+    one_zero = np.where(numbers == 0, numbers.dtype.type(0), numbers)
+    bits = one_zero.view(f"u{numbers.itemsize}").astype(np.uint64)
+    ordered = np.where(bits & sign, ~bits & all_bits, bits ^ sign)
+    ordered[np.isnan(numbers) | np.isneginf(numbers)] = 0
+    ordered[np.isposinf(numbers)] = all_bits
+    return ordered, width
+
 
 BIT_SLICED_HEADER_BYTES = 22
 """Version and least value (12) of Pinot, cookie, base, slices, containers and rows (10) of RangeBitmap."""
@@ -42,7 +72,7 @@ def range_index_bytes(
     """Return the bytes of the index of one segment, without the magic marker.
 
     ``column`` is known over the first ``rows`` rows: exact where these are all ``segment_rows``, else by
-    segment_pieces. None where it can have no range index, or where the rows are too few to tell.
+    segment_pieces. None where it can have no range index, or where the rows are too few.
     """
     pieces = segment_pieces(column, rows, segment_rows)
     by_code: npt.NDArray[np.unsignedinteger[Any]] | None = None

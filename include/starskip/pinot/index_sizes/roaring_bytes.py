@@ -1,4 +1,4 @@
-"""Bytes of serialised roaring bitmaps from the number of values and runs of each container.
+"""Compute the bytes of serialised roaring bitmaps from the values and runs of each container.
 
 RoaringFormatSpec, "Standard 32-bit Roaring Bitmap"; when a container is written as runs is that of
 RoaringBitmap 0.9.28 (ArrayContainer.runOptimize, BitmapContainer.runOptimize).

@@ -1,4 +1,4 @@
-"""A segment as repetitions of the part of it that was read."""
+"""Extrapolate a sampled run of rows to its whole segment."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def uniform_range_bytes(
 ) -> Numbers:
     """Return the expected bytes of range indexes, as uniform_inverted_bytes.
 
-    ``cardinality`` of a raw column: how many values its bits could tell apart.
+    ``cardinality`` of a raw column: how many values its bits can distinguish.
     """
     ranges = _uniform_ranges(cardinality, entries, rows)
     if not index_format.has_bit_slices:

@@ -1,6 +1,7 @@
-"""JSON events of queries -> rows of LOG_RECORDS (seed 000, III.1).
+"""Parse JSON events of queries into rows of LOG_RECORDS.
 
-An event is an object with the seed's four fields, one a line or in an array with a line or more for each.
+An event is an object with the four fields of "Automated Inverted Index Recommendation for Pinot"
+(III.1), one a line or in an array with a line or more for each.
 Other fields are kept where they have Pinot's own names. The table is read from the query where no field
 names it.
 """
@@ -13,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from starskip.pinot.logs.line_formats.line_format import COUNTERS
+from starskip.pinot.logs.line_template import COUNTERS
 from starskip.pinot.logs.record_columns import CAPTURED, ROW, TABLE_SEPARATOR, Row
 from starskip.pinot.logs.record_reader import LogRecord
 from starskip.sql.table_names import table_names
@@ -68,8 +69,8 @@ def event_rows(record: LogRecord, day: date | None) -> list[Row]:
 
     Lines behind the object that belong to no event are a row of their own ("rejected", "no_record_start").
     "other" is an object with none of the four fields ("not_a_query"). "rejected": "bad_json",
-    "several_events" (on one line), "incomplete_event" (a field is missing), "repeated_field" (told twice, and
-    not the same), "bad_counter" (no whole number of 64 bits), "no_table".
+    "several_events" (on one line), "incomplete_event" (a field is missing), "repeated_field" (twice, and not
+    the same), "bad_counter" (no whole number of 64 bits), "no_table".
     """
     event, rest = _without_rest(record)
     rows = [_row(event, day)]
@@ -137,7 +138,7 @@ def _event(text: bytes) -> Mapping[str, Any]:
 
 
 def _object(pairs: Sequence[tuple[str, Any]]) -> Mapping[str, Any]:
-    """Return the object; of a field that is told twice nobody knows which one is meant."""
+    """Return the object; of a field that is given twice nobody knows which one is meant."""
     found = dict(pairs)
     if len(found) < len(pairs) and any(name in _READ and found[name] != value for name, value in pairs):
         raise _Fault("repeated_field")
@@ -188,10 +189,10 @@ def _time(value: Any, day: date | None) -> tuple[bytes | None, bytes | None]:
         value = int(value) if _WHOLE_NUMBER.fullmatch(value) else None
     if isinstance(value, int | float) and not isinstance(value, bool):
         try:
-            told = _EPOCH + timedelta(milliseconds=_milliseconds(value))
+            moment = _EPOCH + timedelta(milliseconds=_milliseconds(value))
         except (OverflowError, ValueError):
             return None, None
-        return told.replace(tzinfo=None).isoformat(" ", "milliseconds").encode(), b"Z"
+        return moment.replace(tzinfo=None).isoformat(" ", "milliseconds").encode(), b"Z"
     return (f"{day} 00:00:00".encode(), None) if day else (None, None)
 
 

@@ -1,4 +1,4 @@
-"""The bytes of a log file in bounded blocks, decompressed, as far as they can be had.
+"""Read a log file in bounded, decompressed blocks, up to its end or its first damage.
 
 Neither a block nor the state behind it grows with the file: a few kilobytes of gzip or zstd can stand for
 gigabytes, so both are fed in small portions and asked for bounded answers.
@@ -12,14 +12,14 @@ from typing import BinaryIO
 
 import zstandard
 
-from starskip.files.open_file import open_file
 from starskip.pinot.logs.log_files import LogSplit
+from starskip.storage.files.open_file import open_file
 
 _GZIP_PORTION_BYTES = 64 << 10
 _ZSTD_PORTION_BYTES = 256
 """A zstd block of 4 bytes can hold 128 KiB of text, and its decompressor takes no bound: 8 MiB a portion."""
 _ZSTD_WINDOW_BYTES = 128 << 20
-"""What ``zstd --long`` may ask of a reader; frames that want more are refused."""
+"""The window that ``zstd --long`` may need; frames that want more are refused."""
 _MOST_DENSE_RATIO = {"gzip": 200, "zstd": 500}
 """Bytes that one packed byte makes. Logs pack to a hundredth at best, a storm of equal stack traces with zstd
 to a four hundredth. What makes more, once it has made _JUDGED_FROM_BYTES, is a bomb."""

@@ -1,9 +1,11 @@
-"""The day that a log file's path names: what is known of records in it that tell no time of their own."""
+"""Derive the day of log records without a time from their file: the date in its path, or its last change."""
 
 from __future__ import annotations
 
 import re
-from datetime import date
+from datetime import date, datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
 
 _DAY = re.compile(r"(?<!\d)(20\d\d)([-_./]?)(\d\d)\2(\d\d)(?:\d\d|\d{4}|\d{6})?(?!\d)")
 _READ_CHARACTERS = 4_096
@@ -20,3 +22,25 @@ def file_day(path: str) -> date | None:
         except ValueError:
             continue
     return None
+
+
+def may_be_of_day(path: str, run_date: date, log_time_zone: str) -> bool:
+    """Return whether records without a time in the file ``path`` may belong to ``run_date``.
+
+    They may where the path names that day, or names none and the file was last changed on that day or later.
+    The change time of objects in a store is not looked up.
+    """
+    named = file_day(path)
+    if named is not None:
+        return named == run_date
+    changed = last_changed_day(path, log_time_zone)
+    return changed is None or changed >= run_date
+
+
+def last_changed_day(path: str, log_time_zone: str) -> date | None:
+    """Return the day of a file's last change, None if it is not on this machine's file system."""
+    try:
+        changed = Path(path).stat().st_mtime
+    except (OSError, ValueError):
+        return None
+    return datetime.fromtimestamp(changed, ZoneInfo(log_time_zone)).date()

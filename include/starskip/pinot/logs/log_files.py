@@ -1,8 +1,8 @@
-"""Which files a log consists of, and the pieces in which they are read.
+"""List the files of a log, and cut them into splits.
 
 A path or URL is a file, a folder (its files, not those of folders in it; names that begin with ``.`` or ``_``
 are left out, as Spark does) or a glob. Plain files are cut by byte range, compressed ones are read whole.
-What a file is compressed with is told from its first bytes, not from its name.
+The compression of a file is read from its first bytes, not from its name.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Literal
 
 from starskip.errors import MissingSource, SourceError
-from starskip.files.object_files import object_files
-from starskip.files.object_url import ObjectUrl, local_path, object_url
-from starskip.files.open_file import file_head
-from starskip.pinot.logs.line_formats.record_start import SNIFFED_BYTES, is_binary
+from starskip.pinot.logs.record_start import SNIFFED_BYTES, is_binary
+from starskip.storage.files.object_files import object_files
+from starskip.storage.files.object_url import ObjectUrl, local_path, object_url
+from starskip.storage.files.open_file import file_head
 
 Compression = Literal["none", "gzip", "zstd"]
 _MAGIC: tuple[tuple[bytes, Compression], ...] = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"))

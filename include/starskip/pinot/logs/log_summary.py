@@ -1,4 +1,4 @@
-"""How many lines, records and queries a log holds, and what became of the rest: the answer of `parse-log`."""
+"""Count the lines, records and queries of a log, and the rejected ones by reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of a log -> batches of LOG_RECORDS, whole columns at a time.
+"""Parse records of a log into batches of LOG_RECORDS, whole columns at a time.
 
 The shapes that fitted the last records are tried first: the exact shapes exclude one another, so the outcome
 does not depend on their order. Text stays bytes until a batch is full and is then decoded, cast and cleaned
@@ -18,15 +18,14 @@ import pyarrow as pa
 
 from starskip.pinot.logs.event_row import event_rows
 from starskip.pinot.logs.file_day import file_day
-from starskip.pinot.logs.line_formats.line_format import LineFormat
-from starskip.pinot.logs.line_formats.log_prefix import CONTAINER, PREFIX
-from starskip.pinot.logs.line_formats.record_start import EVENT_START
-from starskip.pinot.logs.line_formats.registry import FORMATS, LATER_RELEASE
+from starskip.pinot.logs.line_formats import FORMATS, LATER_RELEASE
+from starskip.pinot.logs.line_template import LineFormat
 from starskip.pinot.logs.log_files import LogSplit
 from starskip.pinot.logs.record_columns import CAPTURED, Row, record_batch
 from starskip.pinot.logs.record_reader import LogRecord, read_records
+from starskip.pinot.logs.record_start import CONTAINER, EVENT_START, PREFIX
+from starskip.pinot.logs.rejected_records import unmatched
 from starskip.pinot.logs.sampling_weights import with_sampling_weights
-from starskip.pinot.logs.unexplained_record import unexplained
 
 BATCH_ROWS = 8_192
 BATCH_BYTES = 16 << 20
@@ -82,7 +81,7 @@ def parse_records(
     rows: list[Row] = []
     size_bytes = 0
     for record in records:
-        # Nearly all lines begin with a digit or a letter: they are told from events without a search.
+        # Nearly all lines begin with a digit or a letter: they are no events, which needs no search.
         if record.text[:1] in _BEGINS_EVENT and record.flaw is None and EVENT_START.match(record.text):
             rows += event_rows(record, event_day)
         else:
@@ -103,7 +102,7 @@ def _row(record: LogRecord, readers: list[_Reader]) -> Row:
         return _row_without_counters(record, prefix, "rejected", record.flaw)
     found = _first_match(text, prefix.end(), readers)
     if found is None:
-        return _row_without_counters(record, prefix, *unexplained(text, prefix))
+        return _row_without_counters(record, prefix, *unmatched(text, prefix))
     reader, match = found
     if reader.form.reason is not None:
         return _row_without_counters(record, prefix, "other", reader.form.reason)

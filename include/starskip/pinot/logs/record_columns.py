@@ -1,4 +1,4 @@
-"""Rows of captured bytes -> one batch of LOG_RECORDS."""
+"""Convert rows of captured bytes to one batch of LOG_RECORDS."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.artefacts.schemas import LOG_RECORDS
-from starskip.pinot.logs.line_formats.line_format import COUNTERS
+from starskip.pinot.logs.line_template import COUNTERS
 from starskip.pinot.logs.wall_clock import wall_clock
+from starskip.storage.schemas import LOG_RECORDS
 
 CAPTURED = ("table", *COUNTERS, "group_limit_reached", "query_text")
-"""What is taken from a record's message, as bytes or None."""
+"""Fields captured from a record's message, as bytes or None."""
 
 ROW = (
     *("kind", "reason", "line_format", "source_position", "source_lines", "logged_at", "utc_offset"),
@@ -31,7 +31,7 @@ TABLE_SEPARATOR = ", "
 _TABLE_TYPE = r"(?s)(.)_(?:OFFLINE|REALTIME|HYBRID)(, |$)"
 _INT64 = range(-(1 << 63), 1 << 63)
 _COUNTS = range((1 << 53) + 1)
-"""What a broker can have counted: nine quadrillion, which a float still holds exactly."""
+"""The largest counter that is believed: nine quadrillion, which a float still holds exactly."""
 _RANGES = {name: _INT64 if name == "request_id" else _COUNTS for name in COUNTERS}
 
 
@@ -95,9 +95,9 @@ def _in_zone(times: Any, utc_offsets: Sequence[bytes | None], zone: str) -> Any:
     if not any(utc_offsets):
         return times
     milliseconds = times.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-    told = wall_clock(milliseconds, utc_offsets, zone)
+    local = wall_clock(milliseconds, utc_offsets, zone)
     missing = times.is_null().to_numpy(zero_copy_only=False)
-    return pa.array(told.astype(np.int64), pa.int64(), mask=missing).cast(pa.timestamp("ms"))
+    return pa.array(local.astype(np.int64), pa.int64(), mask=missing).cast(pa.timestamp("ms"))
 
 
 def _time(iso: str | None) -> Any:

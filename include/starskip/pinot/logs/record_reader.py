@@ -1,7 +1,7 @@
 """The records of a piece of a log: lines that begin like a log line, each with the lines that continue it.
 
 Queries hold newlines and are logged raw, so a record ends where the next line begins like one. A line of
-SQL that itself begins with a time, or with the opening of a known message, cannot be told from a record
+SQL that itself begins with a time, or with the opening of a known message, looks like a record
 and is taken for one. The text before the first such line is a record, too, so that no line is lost.
 
 A split owns the records whose first byte lies in it and reads on for the end of its last one: whatever
@@ -14,9 +14,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from starskip.pinot.logs.file_blocks import DamagedFileError, file_blocks
-from starskip.pinot.logs.line_formats.log_prefix import MAX_START_BYTES
-from starskip.pinot.logs.line_formats.record_start import RECORD_BOUNDARY, SNIFFED_BYTES, is_binary
 from starskip.pinot.logs.log_files import LogSplit
+from starskip.pinot.logs.record_start import MAX_START_BYTES, RECORD_BOUNDARY, SNIFFED_BYTES, is_binary
 
 BLOCK_BYTES = 1 << 20
 MAX_RECORD_BYTES = 4 << 20
@@ -47,7 +46,7 @@ def read_records(
     Memory is bounded by the block and the longest record. Where a file breaks, the record that is cut off
     there (or an empty one) carries the reason as its flaw; it counts one line if it has none.
     """
-    first_byte = max(split.start - 1, 0)  # the byte before tells whether the split begins with a line
+    first_byte = max(split.start - 1, 0)  # the byte before shows whether the split begins with a line
     record = _OpenRecord(0, max_record_bytes) if split.start == 0 else None
     base, tail, flaw = first_byte, b"", None
     blocks = file_blocks(split, first_byte, block_bytes)

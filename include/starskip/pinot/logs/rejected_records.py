@@ -1,13 +1,69 @@
-"""What of a log was rejected, by reason, for the commands that read it and go on without it."""
+"""Classify records that no line format explains, and count the rejected ones by reason."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from starskip.errors import SourceError
 from starskip.pinot.logs.log_summary import LogSummary, log_summary
+from starskip.pinot.logs.record_start import RECORD_START
+
+_QUERY_LINE = re.compile(rb"requestId[=:]", re.IGNORECASE)
+_QUERY_FIELD = re.compile(rb", ?query[=:]")
+_ABOUT_A_QUERY = re.compile(rb"request(?:Id)?[ =:]{1,2}-?\d", re.IGNORECASE)
+_HANDLERS = (b"RequestHandler", b"QueryLogger")
+
+_COUNTERS = re.compile(
+    rb"(?:^|, ?)(requestId|timeMs|docs|entries|exceptions|segments\([A-Za-z/]*+\)|"
+    rb"total[A-Z]\w*+|num[A-Z]\w*+)[=:] ?([^, ]*+)"
+)
+_WHOLE_NUMBERS = re.compile(rb"-?\d++(?:/-?\d++)*+\Z")
+_NEEDED = {b"timeMs", b"docs", b"entries"}
+_BRACKETS = b" \t\r\n[],"
+"""The bytes of an array of JSON events beside the events."""
+_INT64 = range(-(1 << 63), 1 << 63)
+_LONGEST_INT64 = 20
+
+
+def unmatched(text: bytes, prefix: re.Match[bytes]) -> tuple[str, str]:
+    """Return (kind, reason) of a record that fits no shape; ``prefix`` is its match of PREFIX.
+
+    "other" is a message of another part of the broker ("not_a_query"). All else is "rejected":
+    "bad_counter" (a counter is no whole number of 64 bits), "incomplete_record" (a query line without all
+    its fields, as a cut log has), "no_record_start" (text before the first record of a file) and
+    "unknown_format".
+    """
+    if not text.strip(_BRACKETS):
+        return "other", "not_a_query"
+    if not RECORD_START.match(text):
+        return "rejected", "no_record_start"
+    message = text[prefix.end() :]
+    if _QUERY_LINE.match(message):
+        return "rejected", _fault_of_query_line(message)
+    logger = prefix["logger"].strip()
+    by_handler = any(handler in logger for handler in _HANDLERS)
+    if not logger or (by_handler and _ABOUT_A_QUERY.search(message)):
+        return "rejected", "unknown_format"
+    return "other", "not_a_query"
+
+
+def _fault_of_query_line(message: bytes) -> str:
+    query = _QUERY_FIELD.search(message)
+    counters = _COUNTERS.findall(message[: query.start()] if query else message)
+    if any(not _are_counters(value) for _, value in counters):
+        return "bad_counter" if query else "incomplete_record"
+    if query is None or not _NEEDED.issubset(name for name, _ in counters):
+        return "incomplete_record"
+    return "unknown_format"
+
+
+def _are_counters(value: bytes) -> bool:
+    if not _WHOLE_NUMBERS.match(value):
+        return False
+    return all(len(number) <= _LONGEST_INT64 and int(number) in _INT64 for number in value.split(b"/"))
 
 
 @dataclass(slots=True)

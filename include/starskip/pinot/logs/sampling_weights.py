@@ -1,4 +1,4 @@
-"""How many queries each logged query stands for, where the broker dropped lines of its query log.
+"""Estimate how many queries each logged query stands for, where the broker dropped lines of its query log.
 
 Source: `BaseBrokerRequestHandler` since commit d684d5eb26e (March 2019), `QueryLogger` from 0.12 on. A broker
 writes at most ``pinot.broker.query.log.maxRatePerSecond`` query lines a second (10,000 unless set). What is
@@ -97,7 +97,7 @@ class _Held:
 
 @dataclass(slots=True)
 class _Window:
-    """Where the next window can begin among the rows held, and what waits for a sampled query to carry it."""
+    """The first held row of the next window, and counts that wait for a sampled query to carry them."""
 
     start: int = 0
     waiting: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(4, np.int64))
@@ -178,7 +178,7 @@ def _weigh(held: list[_Held], window: _Window) -> None:
 def _is_inside(
     times: npt.NDArray[np.int64], roles: npt.NDArray[np.int8], said_at: np.int64
 ) -> npt.NDArray[np.bool_]:
-    """Tell which of the rows before a "dropped" line lie in its window."""
+    """Return which of the rows before a "dropped" line lie in its window."""
     untimed: npt.NDArray[np.bool_] = times == _NO_TIME
     if said_at == _NO_TIME:
         return np.ones(len(times), dtype=bool)
@@ -191,7 +191,7 @@ def _is_inside(
 
 
 def _is_out_of_reach(held: list[_Held], newest: _Held) -> bool:
-    """Tell whether no later "dropped" line can weigh the oldest batch any more."""
+    """Return whether no later "dropped" line can weigh the oldest batch any more."""
     latest, oldest = (int(each.times.max(initial=_NO_TIME)) for each in (newest, held[0]))
     if _NO_TIME in (latest, oldest) or oldest < latest - 2 * _LOOK_MS:
         return True
@@ -207,3 +207,47 @@ def _weighted(held: _Held) -> pa.RecordBatch:
         return held.batch
     position = held.batch.schema.get_field_index("weight")
     return held.batch.set_column(position, held.batch.schema.field(position), pa.array(held.weights))
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingSummary:
+    """Counts of a log whose broker dropped lines.
+
+    ``dropped_lines``: as the broker counts them; ``sampled_queries``: those that stand for others;
+    ``unlogged_queries``: how many others, an estimate that differs from the dropped lines where these are not
+    all of queries (module docstring).
+    """
+
+    dropped_lines: int = 0
+    sampled_queries: int = 0
+    unlogged_queries: float = 0.0
+
+    @property
+    def mean_weight(self) -> float:
+        """Return how many queries a sampled one stands for, itself included."""
+        return 1.0 + self.unlogged_queries / self.sampled_queries if self.sampled_queries else 1.0
+
+    @property
+    def words(self) -> str:
+        """Return the summary as a sentence for a person."""
+        return (
+            f"the broker dropped {self.dropped_lines:,} log lines: {self.sampled_queries:,} queries of"
+            f" at most 1 s count {self.mean_weight:.1f} times each"
+        )
+
+    def __add__(self, more: SamplingSummary) -> SamplingSummary:
+        """Return the summary of both logs together."""
+        return SamplingSummary(
+            self.dropped_lines + more.dropped_lines,
+            self.sampled_queries + more.sampled_queries,
+            self.unlogged_queries + more.unlogged_queries,
+        )
+
+
+def sampling_summary(batch: pa.RecordBatch) -> SamplingSummary:
+    """Return the summary of a batch of weighted LOG_RECORDS."""
+    dropped = batch.filter(pc.equal(batch.column("reason"), "logs_dropped")).column("query_text").to_pylist()
+    weights = batch.filter(pc.equal(batch.column("kind"), "query")).column("weight")
+    above = weights.filter(pc.greater(weights, 1.0))
+    unlogged = (pc.sum(above).as_py() or 0.0) - len(above)
+    return SamplingSummary(sum(map(dropped_lines, dropped)), len(above), unlogged)

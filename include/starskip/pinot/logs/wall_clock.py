@@ -1,8 +1,8 @@
-"""Times of a log as wall-clock times in the log's time zone.
+"""Convert times of a log to wall-clock times of the log's time zone.
 
 A line without an offset was written by a clock of that zone and stays as it is; one that carries an offset
-(``Z``, ``+01:00``) names an instant, which is told in that zone. A wall-clock day is what a person means by
-the day: it has 23 or 25 hours when clocks change, and each record belongs to exactly one.
+(``Z``, ``+01:00``) names an instant, which is converted to that zone. A wall-clock day is what a person
+means by the day: it has 23 or 25 hours when clocks change, and each record belongs to exactly one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The error of a segment that cannot be used, with the code and the sentence that go into the report."""
+"""The error of a damaged segment, with the reason code and the sentence that the report shows."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ class DamagedSegment(SourceError):
         return DamagedSegment, (self.source, self.reason, self.detail)
 
 
-def damage_told(row: Mapping[str, Any]) -> str:
+def damage_sentence(row: Mapping[str, Any]) -> str:
     """Return a row of DAMAGED_SEGMENTS as a sentence."""
     return f"damaged segment {row['source_file']}: {row['reason']}: {row['detail']}"

@@ -1,4 +1,4 @@
-"""How decoders ask for bytes: as generators, so that one pass over the stream serves all columns."""
+"""The protocol of column decoders: generators that request bytes, so that one pass serves all columns."""
 
 from __future__ import annotations
 

@@ -1,12 +1,29 @@
-"""The bytes of a file, gunzipped where it is gzip, counted against the limits as they come out."""
+"""Read a file as a forward-only stream, gunzipped where it is gzip, within limits on decompressed bytes."""
 
 from __future__ import annotations
 
 import zlib
+from dataclasses import dataclass
 from typing import BinaryIO
 
 from starskip.pinot.segments.damaged_segment import DamagedSegment
-from starskip.pinot.segments.tar_limits import TarLimits
+
+
+@dataclass(frozen=True, slots=True)
+class TarLimits:
+    """Limits of one tarred segment.
+
+    ``decompression_ratio`` counts once ``ratio_free_bytes`` have come out: real segments stay under
+    50, runs of zeros reach gzip's 1,032. ``metadata_bytes`` bounds metadata.properties and
+    index_map each.
+    """
+
+    decompressed_bytes: int = 16 << 30
+    decompression_ratio: int = 250
+    ratio_free_bytes: int = 64 << 20
+    members: int = 100_000
+    metadata_bytes: int = 64 << 20
+
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_WINDOW_BITS = 31

@@ -1,4 +1,4 @@
-"""Segment facts as rows of the artefact ``table_facts``, and damaged segments as rows beside them."""
+"""Convert segment facts to rows of the artefact ``table_facts``, and damaged segments to rows beside them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
-from starskip.artefacts.schemas import DAMAGED_SEGMENTS, TABLE_FACTS
-from starskip.files.file_identity import FileIdentity
-from starskip.files.path_text import path_text
 from starskip.pinot.segments.damaged_segment import DamagedSegment
+from starskip.pinot.segments.decompressed_stream import TarLimits
 from starskip.pinot.segments.segment_files import SegmentFile
 from starskip.pinot.segments.segment_reader import read_segment_facts
-from starskip.pinot.segments.tar_limits import TarLimits
+from starskip.storage.files.file_identity import FileIdentity
+from starskip.storage.files.path_text import path_text
+from starskip.storage.schemas import DAMAGED_SEGMENTS, TABLE_FACTS
 from starskip.tables.segment_facts import SegmentFacts
 
 
@@ -69,5 +69,5 @@ def damaged_segment_row(file: SegmentFile, error: DamagedSegment) -> pa.Table:
 
 
 def source_identity(file: SegmentFile) -> str:
-    """Return what tells a changed file from a known one, as ``FileIdentity.to_text`` writes it."""
+    """Return the identity of the file's version, as ``FileIdentity.to_text`` writes it."""
     return FileIdentity(path_text(file.path), file.size_bytes, file.modified_ns, file.etag).to_text()

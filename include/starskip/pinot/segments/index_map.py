@@ -12,7 +12,7 @@ _ATTRIBUTES = ("startOffset", "size")
 
 @dataclass(frozen=True, slots=True)
 class IndexRange:
-    """Where one index of one column lies; ``size`` counts the 8-byte magic in front."""
+    """The place of one index of one column; ``size`` counts the 8-byte magic in front."""
 
     offset: int
     size: int

@@ -1,4 +1,4 @@
-"""Indexes that lie beside the metadata as files of their own, named column and suffix (V1Constants)."""
+"""Find the indexes of a v1 segment, each a file named by column and suffix (V1Constants)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of a window that hold null, from a segment's null value vector: one roaring bitmap of all its rows."""
+"""Decode the null value vector of a segment, a roaring bitmap of its rows, for the rows of a window."""
 
 from __future__ import annotations
 

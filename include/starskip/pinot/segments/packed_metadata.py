@@ -1,6 +1,6 @@
-"""Facts of segments packed as the seed's collector packs them: sums by column, figures by segment.
+"""Write facts of segments as the JSON of Pinot's metadata collector: sums by column, figures by segment.
 
-Seed 000, III.3, and Pinot's CollectMetadataForIndexTuning (tools.tuner, commit 4fea0d4b0af):
+The format is that of Pinot's CollectMetadataForIndexTuning (tools.tuner, commit 4fea0d4b0af):
 ``{"col_meta": {table: {column: sums}}, "segment_meta": {table: {column: {segment file: figures}}}}``,
 sums as numbers, figures as texts. The original packs DIMENSION and TIME columns alone and takes the
 inverted index of ``user_id`` for one of ``id``; here every column is packed, with its own index.
@@ -27,7 +27,7 @@ PACKED_COLUMNS = (
     "is_sorted",
     "index_bytes",
 )
-"""What of TABLE_FACTS is packed."""
+"""The columns of TABLE_FACTS that are packed."""
 
 SUM_KEYS = (
     "w_cardinality",
@@ -42,7 +42,7 @@ SUM_KEYS = (
 FIGURE_KEYS = ("cardinality", "totalDocs", "totalNumberOfEntries", "isSorted", "invertedIndexSize")
 
 _UNKNOWN_CARDINALITY = 1
-"""What the original writes for a cardinality that the segment does not tell: a column without selectivity."""
+"""The original's value for a cardinality that the segment lacks: a column without selectivity."""
 
 
 def packed_metadata(facts: pa.Table) -> Iterator[str]:

@@ -1,7 +1,7 @@
-"""Packed metadata read back: the JSON file of the seed's collector, or of ours, as COLUMN_SUMS.
+"""Read the JSON file of Pinot's metadata collector, or of ours, into COLUMN_SUMS.
 
-Seed 000, III.2 (JsonFileMetaManagerImpl): the sums in ``col_meta`` are what advice needs; what a file
-leaves out counts as in the original: no cardinality means no selectivity, no sort order none, entries
+The format is that of Pinot's JsonFileMetaManagerImpl: advice needs the sums in ``col_meta``. Figures that a
+file leaves out count as in the original: no cardinality means no selectivity, no sort order none, entries
 fewer than docs mean one a doc. ``segment_meta`` is asked for the bytes of inverted indexes alone.
 """
 
@@ -15,10 +15,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from starskip.artefacts.schemas import COLUMN_SUMS
 from starskip.errors import SourceError, printable
-from starskip.files.path_text import path_text
-from starskip.files.read_small_file import read_small_file
+from starskip.storage.files.path_text import path_text
+from starskip.storage.files.read_small_file import read_small_file
+from starskip.storage.schemas import COLUMN_SUMS
 
 LARGEST_FILE_BYTES = 512 << 20
 _LARGEST_NUMBER = 1 << 62
@@ -77,7 +77,7 @@ def _column_rows(
             )
             for segment, figure in figures.items()
         )
-        # One byte stands for a size that the file does not tell: there is an index.
+        # One byte stands for a size that the file does not hold: there is an index.
         size = max(sum(size or 0 for size in sizes), 1)
         found.append(named | {"index": "inverted_index", "index_bytes": size})
     return found

@@ -1,20 +1,17 @@
-"""Find the tarred segments of tables under ``segmentDirectory/tableNameWithoutType`` (seed 000, III.2).
-
-The directory is a path or the URL of a folder of an object store.
-"""
+"""Find the tarred segments of tables under ``segmentDirectory/tableNameWithoutType``."""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from starskip.errors import SourceError
-from starskip.files.file_identity import FileIdentity
-from starskip.files.list_folder import list_folder
-from starskip.files.open_file import file_head
-from starskip.files.path_text import path_text
+from starskip.errors import SourceError, SourceOutage
+from starskip.storage.files.file_identity import FileIdentity
+from starskip.storage.files.list_folder import list_folder
+from starskip.storage.files.open_file import file_head
+from starskip.storage.files.path_text import path_text
 
 SEGMENT_SUFFIXES = (".tar.gz", ".tgz", ".tar")
 DELETED_SEGMENTS = "Deleted_Segments"
@@ -111,7 +108,7 @@ def _segment_name(file: FileIdentity) -> str | None:
 
 
 def _is_gzipped_tar(path: str) -> bool:
-    """Tell whether a file begins as a gzipped tar does: of a bare name with a dot nothing else tells."""
+    """Return whether a file begins as a gzipped tar does; a bare name with a dot may be anything."""
     head = _head(path, _TAR_HEAD_BYTES)
     if not head.startswith(_GZIP_MAGIC):
         return False
@@ -127,3 +124,27 @@ def _head(path: str, length: int) -> bytes:
         return file_head(path, length)[0]
     except FileNotFoundError:  # removed since it was listed
         return b""
+
+
+def segment_listing(
+    segments_root: str, tables: Collection[str] | None
+) -> tuple[list[SegmentFile], list[str]]:
+    """Return the files of ``tables``, of all for None, and warnings of missing segments.
+
+    Of all tables, one without segments is only warned of. Raises SourceError for a table that was asked for
+    and has none, and if no table has any.
+    """
+    if tables is not None:
+        return list(list_segments(segments_root, tables)), []
+    files: list[SegmentFile] = []
+    warnings: list[str] = []
+    for table in segment_tables(segments_root):
+        try:
+            files.extend(list_segments(segments_root, [table]))
+        except SourceOutage:
+            raise
+        except SourceError as error:
+            warnings.append(str(error))
+    if not files:
+        raise SourceError(f"no table below {segments_root} has segments", source=segments_root)
+    return files, warnings

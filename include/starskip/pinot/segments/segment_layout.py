@@ -1,4 +1,4 @@
-"""Where a tarred segment keeps what: its facts, and the byte range of every index of every column.
+"""Read the layout of a tarred segment: its metadata, and the byte range of every index of every column.
 
 v1 and v2 keep loose files and no index_map; v3 keeps ``v3/columns.psf`` with an index_map beside it
 (text and vector indexes stay loose there too).
@@ -11,12 +11,12 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from starskip.pinot.segments.damaged_segment import DamagedSegment
+from starskip.pinot.segments.decompressed_stream import TarLimits
 from starskip.pinot.segments.index_map import IndexRange, parse_index_map
 from starskip.pinot.segments.loose_indexes import IndexPlace, loose_indexes
 from starskip.pinot.segments.metadata_properties import parse_properties
 from starskip.pinot.segments.segment_files import SegmentFile
 from starskip.pinot.segments.segment_metadata import SegmentMetadata, read_segment_metadata
-from starskip.pinot.segments.tar_limits import TarLimits
 from starskip.pinot.segments.tar_stream import tar_members
 
 _METADATA_FILE = "metadata.properties"

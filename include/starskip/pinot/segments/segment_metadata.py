@@ -97,7 +97,7 @@ def _is_raw(properties: Properties, column: ColumnFacts) -> bool:
 def _padding(properties: Properties, names: dict[str, None]) -> int:
     padding = single_value(properties, "segment.padding.character")
     if not padding:
-        # The key is young and was dropped again after 1.5; hasInvertedIndex tells the old from the new.
+        # The key is young and was dropped again after 1.5; hasInvertedIndex marks the old ones.
         is_old = any(f"column.{name}.hasInvertedIndex" in properties for name in names)
         padding = _OLD_PADDING if is_old else "\0"
     return ord(padding[0]) & 0xFF

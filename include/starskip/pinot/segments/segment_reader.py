@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from starskip.pinot.segments.decompressed_stream import TarLimits
 from starskip.pinot.segments.segment_files import SegmentFile
 from starskip.pinot.segments.segment_layout import read_segment_layout
-from starskip.pinot.segments.tar_limits import TarLimits
 from starskip.pinot.segments.window_reader import read_window
 from starskip.tables.row_window import RowWindow
 from starskip.tables.segment_facts import SegmentFacts
@@ -18,7 +18,7 @@ MAX_COLUMN_BYTES = 64 << 20
 def read_segment_facts(
     file: SegmentFile, *, limits: TarLimits | None = None, whole: bool = True
 ) -> SegmentFacts:
-    """Return what the segment's metadata says, with the index sizes found in it.
+    """Return the facts of the segment's metadata, with the index sizes found in it.
 
     Raises DamagedSegment. By default the tar is read to its end, so that damage anywhere is found;
     ``whole=False`` stops at the metadata of a v3 segment.

@@ -10,10 +10,9 @@ from __future__ import annotations
 import tarfile
 from collections.abc import Generator
 
-from starskip.files.open_file import open_file
 from starskip.pinot.segments.damaged_segment import DamagedSegment
-from starskip.pinot.segments.decompressed_stream import DecompressedStream
-from starskip.pinot.segments.tar_limits import TarLimits
+from starskip.pinot.segments.decompressed_stream import DecompressedStream, TarLimits
+from starskip.storage.files.open_file import open_file
 
 _BLOCK_BYTES = 512
 _SKIP_BYTES = 1 << 20
@@ -130,7 +129,7 @@ def _refuse_outside(path: str, name: str, kind: bytes) -> None:
 
 
 def _extension(stream: DecompressedStream, path: str, header: tarfile.TarInfo) -> dict[str, str]:
-    """Return what a GNU or pax header says about the member after it."""
+    """Return the entries of a GNU or pax header for the member after it."""
     if not 0 <= header.size <= _LONGEST_NAME_BYTES:
         raise DamagedSegment(
             path, "too_large", f"a name in the tar is longer than {_LONGEST_NAME_BYTES} bytes"

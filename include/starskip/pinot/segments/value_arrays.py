@@ -1,4 +1,4 @@
-"""Stored bytes of Pinot's data types as Arrow arrays, whole columns at once.
+"""Decode stored bytes of Pinot's data types into Arrow arrays, whole columns at once.
 
 BOOLEAN is stored as INT, TIMESTAMP as LONG in milliseconds, JSON as STRING, BIG_DECIMAL as a
 2-byte scale and a big-endian unscaled number (BigDecimalUtils).

@@ -1,4 +1,4 @@
-"""Drive the decoders of all asked-for columns along one pass over the tar."""
+"""Decode a window of several columns in one pass over the tar."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from starskip.pinot.segments.decoding import Decoder, UnreadableColumn, require
+from starskip.pinot.segments.decompressed_stream import TarLimits
 from starskip.pinot.segments.dictionary_decoding import decode_dictionary
 from starskip.pinot.segments.forward_index_decoding import (
     decode_fixed_bit,
@@ -23,7 +24,6 @@ from starskip.pinot.segments.null_vector_decoding import decode_null_vector
 from starskip.pinot.segments.raw_decoding import decode_raw, decode_raw_multi_value
 from starskip.pinot.segments.segment_files import SegmentFile
 from starskip.pinot.segments.segment_layout import SegmentLayout
-from starskip.pinot.segments.tar_limits import TarLimits
 from starskip.pinot.segments.tar_stream import TarMember, tar_members
 from starskip.tables.row_window import ColumnWindow, RowWindow
 from starskip.tables.segment_facts import ColumnFacts
@@ -40,7 +40,7 @@ _DECODING_ERRORS = (
     pa.ArrowException,
     struct.error,
 )
-"""What damaged bytes make NumPy, pyarrow's codecs (OSError) and our own checks raise."""
+"""Errors that damaged bytes make NumPy, pyarrow's codecs (OSError) and our own checks raise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +208,7 @@ class _Window:
 
 
 def _ends(least: str | None, greatest: str | None, kind: pa.DataType) -> pa.Array | None:
-    """Return the least and greatest value of a column, None where they are not told in its type."""
+    """Return the least and greatest value of a column, None where they are missing or of another type."""
     if least is None or greatest is None:
         return None
     try:

@@ -3,11 +3,11 @@ package starskip;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.util.QueryExecutionListener;
 
-/** Hands on to Python what Spark tells of queries, until Python has gone: a program may end without spark.stop(). */
+/** Forwards Spark's query events to Python until Python exits: a program may end without spark.stop(). */
 public final class ListenerUntilExit implements QueryExecutionListener {
     private volatile QueryExecutionListener python;
 
-    /** Calls Python's listener from now on, or nothing any more if that is null. */
+    /** Forward events to Python's listener from now on, or to none if that is null. */
     public void handOnTo(QueryExecutionListener listener) {
         python = listener;
     }
@@ -18,7 +18,7 @@ public final class ListenerUntilExit implements QueryExecutionListener {
             try {
                 now.onSuccess(name, execution, durationNs);
             } catch (RuntimeException pythonHasGone) {
-                python = null; // what Python's own code raises it has caught itself
+                python = null; // Python is gone: it catches the exceptions of its own code
             }
         }
     }

@@ -45,23 +45,23 @@ import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/** What Python asks of a plan's relations of files, in one answer each: a call takes 50 microseconds or more. */
+/** Facts on a plan's relations of files, each fetched by one call, since a call takes 50 microseconds or more. */
 public final class RelationFacts {
     private static final ObjectMapper JSON = new ObjectMapper();
 
-    /** The plan as the JSON document that it writes of itself. */
+    /** The plan as JSON. */
     public String document(LogicalPlan plan) throws Exception {
         return packed(plan.toJSON());
     }
 
-    /** The texts of all values. */
+    /** The texts of all values, joined. */
     public String joined(scala.collection.Iterable values, String between) throws Exception {
         return packed(values.mkString(between));
     }
 
     /**
-     * A JSON object: "leaves" has an object for each leaf of a plan, null for what is no relation; one that cannot
-     * be looked at has "other", its kind, instead. "emptied" is the folder that the plan removes, null if none.
+     * A JSON object: "leaves" has an object for each leaf of a plan, null for a leaf that is no relation; a relation
+     * that skipping does not reach has "other", its kind, instead. "emptied" is the folder that the plan removes, null if none.
      */
     public String leaves(LogicalPlan plan, String mark, String settings, int rootsAskedEach) throws Exception {
         scala.collection.immutable.Seq leaves = plan.collectLeaves();
@@ -108,8 +108,8 @@ public final class RelationFacts {
         return null;
     }
 
-    /** A JSON object of all that may change what a relation's bytes mean; asking: null for the active session's. */
-    public String fingerprint(HadoopFsRelation relation, String settings, SQLConf asking) throws Exception {
+    /** A JSON object of the facts for the read signature; asking: null for the conf of the active session. */
+    public String signature(HadoopFsRelation relation, String settings, SQLConf asking) throws Exception {
         SQLConf conf = conf(relation);
         Map facts = new LinkedHashMap();
         facts.put("format", relation.fileFormat().getClass().getSimpleName());
@@ -235,7 +235,7 @@ public final class RelationFacts {
         return found;
     }
 
-    /** Which of the roots, if they are few, are files. */
+    /** The roots that are files, if there are few roots. */
     private static List files(FileIndex location, int rootsAskedEach) {
         List found = new ArrayList();
         if (location.getClass() == InMemoryFileIndex.class && location.rootPaths().size() <= rootsAskedEach) {
@@ -267,7 +267,7 @@ public final class RelationFacts {
             : null;
     }
 
-    /** The values of columns in files that were written before these were added: what a session makes of them. */
+    /** The defaults of columns that were added later, as the session evaluates them. */
     private static String defaults(StructType schema) {
         for (int at = 0; at < schema.length(); at++) {
             if (schema.apply(at).metadata().contains("EXISTS_DEFAULT")) {

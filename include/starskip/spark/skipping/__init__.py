@@ -1,6 +1,6 @@
-"""Spark queries leave irrelevant files alone: ``from starskip.spark import skipping``.
+"""Data skipping in Spark: ``from starskip.spark import skipping``.
 
-The functions of ``__all__`` are all that is public; docs/skipping-python.md describes each of them.
+The functions of ``__all__`` are the public API; docs/skipping-python.md describes each of them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _OF_SESSIONS = frozenset({"disable", "enable", "explain", "is_enabled", "last_qu
 
 
 def __getattr__(name: str) -> Any:
-    """Return a public function, which is imported when it is first asked for."""
+    """Import a public function when it is first used."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
@@ -56,7 +56,7 @@ def __getattr__(name: str) -> Any:
     except ImportError:
         if _has_jvm():
             raise
-        # The client of Spark Connect alone: it has neither a JVM nor what talks to one.
+        # The Spark Connect client alone, which has neither a JVM nor py4j.
         return import_module(f"{__name__}.on_spark_connect").without_jvm(name)
     return getattr(home, name)
 

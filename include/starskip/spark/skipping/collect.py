@@ -1,4 +1,4 @@
-"""Collects metadata of a table's rows: one Spark pass for all indexes, whose tasks write what they find."""
+"""Collect the metadata of all indexes by one Spark pass over the rows; its tasks write the files."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from starskip.artefacts.aside import Aside
 from starskip.errors import StarskipError
-from starskip.skipping.column_name import column_path
-from starskip.skipping.metadata.collect_order import FILES, Collection, CollectOrder
-from starskip.skipping.metadata.write_collected import Groups
-from starskip.skipping.skipping_index import SkippingIndex
-from starskip.spark.skipping.collect_tasks import TaskFiles, groups_of, run_tasks, with_receipts, written
+from starskip.indexes.skipping.column_name import column_path
+from starskip.indexes.skipping.metadata.collect_order import FILES, Collection, CollectOrder
+from starskip.indexes.skipping.metadata.write_collected import Groups
+from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.spark.skipping.collect_tasks import TaskFiles, groups_of, run_tasks, with_messages, written
 from starskip.spark.skipping.list_files import file_path_of
 from starskip.spark.skipping.table_relation import MALFORMED
+from starskip.storage.staged_write import StagedWrite
 
 _POSITION, _TASK, _PATH, _ROWS = "_position", "_task", "_file_path", "_rows"
 _MALFORMED = "_malformed"
 _VALUES_TRIED = 64
-"""For each partition: of as many that one is reached by none is less probable than a failing disk."""
+"""Values for each partition: that none of so many reaches one is less likely than a disk failure."""
 
 
-def collect(order: CollectOrder, encoded_paths: pa.Array, rows: DataFrame, aside: Aside) -> Collection:
-    """Collect what is ordered of ``rows``, which are those of the order's files and of no others.
+def collect(order: CollectOrder, encoded_paths: pa.Array, rows: DataFrame, aside: StagedWrite) -> Collection:
+    """Collect an order from ``rows``, which are exactly the rows of the order's files.
 
-    ``encoded_paths``: of the order's files, as ``_metadata.file_path`` has them. Errors as of ``run_tasks``.
+    ``encoded_paths``: of the order's files, as in ``_metadata.file_path``. Raises as ``run_tasks`` does.
     """
 
     def frame_of(files: TaskFiles) -> DataFrame:
@@ -38,22 +38,22 @@ def collect(order: CollectOrder, encoded_paths: pa.Array, rows: DataFrame, aside
         if MALFORMED in rows.columns:
             aggregates.append(sql.count(MALFORMED).alias(_MALFORMED))
         of_files = rows.groupBy(file_path_of(rows).alias(_PATH)).agg(*aggregates)
-        # What the aggregates give for no rows at all: of files that have none there is no group.
+        # The aggregates of no rows, for files without rows, which have no group.
         of_nothing = rows.where(sql.lit(False)).agg(*aggregates).toArrow()
         together = _wanted(rows, files).join(of_files, on=_PATH, how="full").drop(_PATH)
         in_tasks = _by_task(together, files.tasks)
-        return with_receipts(in_tasks.sortWithinPartitions(_POSITION), _Writer(order, files, of_nothing))
+        return with_messages(in_tasks.sortWithinPartitions(_POSITION), _Writer(order, files, of_nothing))
 
     return run_tasks(rows.sparkSession, order, encoded_paths, aside, frame_of)
 
 
 def quoted(name: str) -> str:
-    """Return a dotted column name as SQL has it."""
+    """Return a dotted column name as quoted SQL."""
     return ".".join(f"`{part.replace('`', '``')}`" for part in column_path(name))
 
 
 def _aggregates(indexes: Sequence[SkippingIndex]) -> list[Any]:
-    # Beside one of its kind Spark keeps least and greatest texts in a hash table: else it sorts all rows.
+    # With such an aggregate Spark aggregates min and max of strings by hash; otherwise it sorts all rows.
     by_hash = sql.expr("collect_list(CAST(NULL AS INT))").alias("_by_hash")
     found = [sql.count(sql.lit(1)).alias(_ROWS), by_hash]
     for number, index in enumerate(indexes):
@@ -68,11 +68,11 @@ def _prefix(number: int) -> str:
 
 
 def _by_task(frame: DataFrame, tasks: int) -> DataFrame:
-    """Return the rows of each task in a partition of its own."""
+    """Partition the rows by task."""
     task = sql.coalesce(sql.col(_TASK), sql.lit(0))
     if hasattr(frame, "repartitionById"):
         return frame.repartitionById(tasks, task)
-    # Before Spark 4.1 rows go where the hash of a value says: a value is found that leads to each partition.
+    # Before Spark 4.1 rows are partitioned by hash: find a value for each partition.
     numbers = frame.sparkSession.range(0, tasks * _VALUES_TRIED, 1, 1)
     places = numbers.groupBy(sql.expr(f"CAST(pmod(hash(id), {tasks}) AS INT) AS place")).agg(sql.min("id"))
     leads = {row[0]: row[1] for row in places.collect()}
@@ -83,7 +83,7 @@ def _by_task(frame: DataFrame, tasks: int) -> DataFrame:
 
 
 def _wanted(rows: DataFrame, files: TaskFiles) -> DataFrame:
-    """Return position, task and encoded path of the files, read where they are needed."""
+    """Return position, task and encoded path of the files, read from the store by the executors."""
     schema = pa.schema([(_POSITION, pa.int64()), (_TASK, pa.int32()), (_PATH, pa.string())])
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -99,10 +99,10 @@ def _wanted(rows: DataFrame, files: TaskFiles) -> DataFrame:
 
 
 class _Writer:
-    """What a task does with the aggregates of its files, which come in the order of their positions."""
+    """Writes, in a task, the metadata of its files, which come in the order of their positions."""
 
     def __init__(self, order: CollectOrder, files: TaskFiles, of_nothing: pa.Table) -> None:
-        # The files themselves stay in the store.
+        # The table of files stays in the store.
         self._order = order.without_files()
         self._files = files
         self._of_nothing = in_utc(of_nothing)
@@ -139,7 +139,7 @@ class _Writer:
         return {name: group if name == FILES else group.take(sound) for name, group in groups.items()}
 
     def _with_nothing(self, values: pa.Table) -> pa.Table:
-        """Return the aggregates, with those of no rows for the files of which there was no group."""
+        """Replace the aggregates of files without rows, which have no group, by those of no rows."""
         missing: Any = values[_ROWS].is_null().to_numpy()
         if not missing.any():
             return values
@@ -149,7 +149,7 @@ class _Writer:
 
 
 def in_utc(table: pa.Table) -> pa.Table:
-    """Return the same instants with UTC for a zone, where Spark has written the session's."""
+    """Convert timestamps to UTC from the session's time zone."""
     return table.cast(pa.schema([field.with_type(_in_utc(field.type)) for field in table.schema]))
 
 

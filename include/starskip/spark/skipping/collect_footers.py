@@ -1,4 +1,4 @@
-"""Collects what the footers of Parquet files tell, on executors, without reading a row."""
+"""Collect metadata from the footers of Parquet files, on executors, without reading rows."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from starskip.artefacts.aside import Aside
-from starskip.lake.parquet_footers import FooterColumn, Footers, read_footers
-from starskip.skipping.column_name import column_path
-from starskip.skipping.data_types import arrow_type_of
-from starskip.skipping.metadata.collect_order import Collection, CollectOrder
-from starskip.skipping.metadata.write_collected import Groups
-from starskip.skipping.skipping_index import SkippingIndex
+from starskip.indexes.skipping.column_name import column_path
+from starskip.indexes.skipping.data_types import arrow_type_of
+from starskip.indexes.skipping.metadata.collect_order import Collection, CollectOrder
+from starskip.indexes.skipping.metadata.write_collected import Groups
+from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.lake.footer_bounds import FooterColumn, Footers, footer_bounds
 from starskip.spark.skipping.collect import quoted
-from starskip.spark.skipping.collect_tasks import TaskFiles, groups_of, run_tasks, with_receipts, written
+from starskip.spark.skipping.collect_tasks import TaskFiles, groups_of, run_tasks, with_messages, written
 from starskip.spark.skipping.table_relation import TableRelation
+from starskip.storage.staged_write import StagedWrite
 
 _FILES_AT_ONCE = 5_000
 _REACHED = re.compile(r"(file:|s3a?:)")
 _KINDS = (IntegralType, BooleanType, DateType, DecimalType, BinaryType, TimestampType, TimestampNTZType)
-"""Not floating-point numbers: a footer does not tell whether there is a NaN, which is greater than all."""
+"""Types whose bounds are in footers; not floats, whose NaN a footer does not show."""
 
 
 @dataclass(frozen=True, slots=True)
 class FooterAggregate:
-    """``kind``: min, max, count (of a column's values) or rows; ``column``: position among those to read."""
+    """``kind``: min, max, count (of a column's values) or rows; ``column``: position in the plan."""
 
     name: str
     kind: str
@@ -54,7 +54,7 @@ class FooterAggregate:
 
 @dataclass(frozen=True, slots=True)
 class FooterPlan:
-    """What to read, and of each index of an order what its aggregates are of it."""
+    """The columns to read from footers, and the aggregates of each index in an order."""
 
     columns: tuple[FooterColumn, ...]
     aggregates: tuple[tuple[FooterAggregate, ...], ...]
@@ -63,9 +63,10 @@ class FooterPlan:
 
 @dataclass(frozen=True, slots=True)
 class FooterCollection:
-    """``unknown``: of how many files something is not known. The others are positions in the order.
+    """Result of a collection: ``unknown`` is the number of files with a value that footers lack.
 
-    ``damaged``: no Parquet files, whoever reads them; ``unread``: others of which a footer is not understood.
+    ``damaged``: positions in the order of files that are not Parquet; ``unread``: of other files whose footer
+    cannot be read here.
     """
 
     collection: Collection
@@ -75,7 +76,7 @@ class FooterCollection:
 
 
 def footer_plan(order: CollectOrder, relation: TableRelation) -> FooterPlan | None:
-    """Return how footers give all that is ordered, None if they do not."""
+    """Return the plan if footers hold everything that is ordered, None otherwise."""
     conf = relation.session.conf
     if (
         not order.indexes
@@ -104,11 +105,15 @@ def footer_plan(order: CollectOrder, relation: TableRelation) -> FooterPlan | No
 
 
 def collect_footers(
-    order: CollectOrder, plan: FooterPlan, encoded_paths: pa.Array, relation: TableRelation, aside: Aside
+    order: CollectOrder,
+    plan: FooterPlan,
+    encoded_paths: pa.Array,
+    relation: TableRelation,
+    aside: StagedWrite,
 ) -> FooterCollection:
-    """Collect what is ordered; what a file's footer does not tell is null. Errors as of ``run_tasks``."""
+    """Collect an order from footers; missing values are null. Raises as ``run_tasks`` does."""
     context = relation.session.sparkContext
-    told = _Told(
+    seen = _Accumulators(
         context.accumulator(0),
         context.accumulator(set(), _Positions()),
         context.accumulator(set(), _Positions()),
@@ -116,23 +121,23 @@ def collect_footers(
 
     def frame_of(files: TaskFiles) -> DataFrame:
         numbers = relation.session.range(0, files.tasks, 1, files.tasks)
-        return with_receipts(numbers, _Reader(order, files, plan, told))
+        return with_messages(numbers, _Reader(order, files, plan, seen))
 
     collection = run_tasks(relation.session, order, encoded_paths, aside, frame_of)
     return FooterCollection(
-        collection, told.unknown.value, frozenset(told.damaged.value), frozenset(told.unread.value)
+        collection, seen.unknown.value, frozenset(seen.damaged.value), frozenset(seen.unread.value)
     )
 
 
 def damaged_by_footers(
-    order: CollectOrder, encoded_paths: pa.Array, relation: TableRelation, aside: Aside
+    order: CollectOrder, encoded_paths: pa.Array, relation: TableRelation, aside: StagedWrite
 ) -> frozenset[int]:
-    """Return the positions in the order of files that are no Parquet files; none of another format."""
+    """Return the positions in the order of files that are not Parquet; none for other formats."""
     if not _has_footers(relation):
         return frozenset()
     wanted = order.files["path"].is_valid()
     files = order.files.filter(wanted)
-    # What it writes is published by nobody.
+    # Nothing of what it writes is published.
     alone = CollectOrder((), files, (len(files),), with_files=True)
     found = collect_footers(
         alone, FooterPlan((), (), False), encoded_paths.filter(wanted.combine_chunks()), relation, aside
@@ -146,7 +151,7 @@ def _has_footers(relation: TableRelation) -> bool:
 
 
 class _Positions(AccumulatorParam[set[int]]):
-    """Of a task that was run twice each position counts once."""
+    """A set of positions, so that a task that ran twice counts once."""
 
     def zero(self, value: set[int]) -> set[int]:  # noqa: ARG002 - Spark's
         return set()
@@ -157,8 +162,8 @@ class _Positions(AccumulatorParam[set[int]]):
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """What tasks tell beside what they write; see FooterCollection."""
+class _Accumulators:
+    """Accumulators of the tasks; see FooterCollection."""
 
     unknown: Accumulator[int]
     damaged: Accumulator[set[int]]
@@ -173,13 +178,13 @@ class _Told:
 
 
 class _Reader:
-    """What a task does: the footers of some files at a time."""
+    """Reads, in a task, the footers of some files at a time."""
 
-    def __init__(self, order: CollectOrder, files: TaskFiles, plan: FooterPlan, told: _Told) -> None:
+    def __init__(self, order: CollectOrder, files: TaskFiles, plan: FooterPlan, seen: _Accumulators) -> None:
         self._order = order.without_files()
         self._files = files
         self._plan = plan
-        self._told = told
+        self._seen = seen
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         tasks = [task for batch in batches for task in batch.column(0).to_pylist()]
@@ -190,13 +195,13 @@ class _Reader:
             mine, start = self._files.of_task(task), self._files.start(task)
             for at in range(0, len(mine), _FILES_AT_ONCE):
                 some = mine.slice(at, _FILES_AT_ONCE)
-                footers = read_footers(
+                footers = footer_bounds(
                     some["path"].to_pylist(),
                     self._plan.columns,
                     case_sensitive=self._plan.case_sensitive,
                 )
                 unknown = _unknown_files(some["path"], footers, self._plan.aggregates)
-                self._told.add(start + at, some["path"], footers, unknown)
+                self._seen.add(start + at, some["path"], footers, unknown)
                 yield start + at, self._groups(some, footers)
 
     def _groups(self, files: pa.Table, footers: Footers) -> Groups:
@@ -213,7 +218,7 @@ def _unknown_files(
     for aggregate in chain.from_iterable(aggregates):
         missing = np.asarray(_column(footers, aggregate).is_null())
         if aggregate.kind in ("min", "max"):
-            # Where there are no values, none is missing.
+            # A column without values has no bounds.
             values = footers.columns[aggregate.column].values
             missing &= np.asarray(pc.fill_null(pc.not_equal(values, 0), True))
         unknown |= missing
@@ -240,7 +245,7 @@ def _of_index(
 
 
 def _arrow_type(schema: StructType, path: tuple[str, ...], counts_only: bool) -> pa.DataType | None:
-    """Return the type of a column that footers tell the bounds, or the nulls, of; None for another one."""
+    """Return the Arrow type of a column whose bounds or nulls are in footers, None for other columns."""
     kind: DataType = schema
     for part in path:
         if not isinstance(kind, StructType) or part not in kind.names:

@@ -1,4 +1,4 @@
-"""What the tasks share that collect metadata: which files are whose, and receipts of what they wrote."""
+"""Run tasks that collect metadata, assign files to them, and translate their failures."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from starskip.artefacts.aside import Aside
-from starskip.artefacts.checked_parquet import checked_parquet
-from starskip.artefacts.manifest import DataFile
 from starskip.errors import SourceError, StarskipError, printable
-from starskip.skipping.metadata.collect_order import (
+from starskip.indexes.skipping.metadata.collect_order import (
     FILES,
     Collection,
     CollectOrder,
-    Receipt,
+    CommitMessage,
     collection_of,
 )
-from starskip.skipping.metadata.commit_refresh import PlanOvertaken
-from starskip.skipping.metadata.file_listing import DamagedFiles
-from starskip.skipping.metadata.metadata_files import FILES_SCHEMA
-from starskip.skipping.metadata.write_collected import Groups, write_collected
-from starskip.skipping.skipping_index import SkippingIndex
+from starskip.indexes.skipping.metadata.commit_refresh import PlanOvertaken
+from starskip.indexes.skipping.metadata.metadata_files import FILES_SCHEMA
+from starskip.indexes.skipping.metadata.table_files import DamagedFiles
+from starskip.indexes.skipping.metadata.write_collected import Groups, write_collected
+from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.list_files import one_slash
 from starskip.spark.understood_failure import understood_failure
+from starskip.storage.checked_parquet import checked_parquet
+from starskip.storage.manifest import DataFile
+from starskip.storage.staged_write import StagedWrite
 
-_RECEIPTS = pa.schema(
+_MESSAGES = pa.schema(
     [
         ("segment", pa.int64()),
         ("group", pa.string()),
@@ -48,16 +48,16 @@ _RECEIPTS = pa.schema(
     ]
 )
 _FILES_PER_TASK = 50_000
-"""So many rows of bounds are a file of some megabytes; with fewer files there is one a core."""
+"""The bounds of so many files take some megabytes; with fewer files there is one task for each core."""
 _LEAST_FILES_PER_TASK = 64
 _GONE = ("FILE_NOT_EXIST", "FileNotFoundException", "READ_FILE_ERROR.FILE_NOT_EXIST")
 _DENIED = "(Permission denied)"
-"""Of a local file, which is told as one that is not there."""
+"""The message for an unreadable local file, which Spark reports as not found."""
 _CAUSE = re.compile(r"^Caused by: (?:([\w.$]+): )?(.+)$", re.MULTILINE)
 _OF_A_FILE = re.compile(r"\[FAILED_READ_FILE\.(\w+)\] Encountered error while reading file (.+)")
 _OF_CONTENT = ("NO_HINT", "CANNOT_READ_FILE_FOOTER")
 _NOT_OF_CONTENT = re.compile(
-    # What Spark itself says of files: types that the table has otherwise, dates of old calendars.
+    # Spark's own errors: types that differ from the table's, dates of old calendars.
     r"org\.apache\.spark\."
     # Stores and networks.
     r"|javax?\.(?:net|security|nio\.file)\.|(?:com|software)\.amazon|com\.(?:google|microsoft|azure)\."
@@ -71,9 +71,9 @@ _NOT_OF_CONTENT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class TaskFiles:
-    """The files of an order, kept in the store: a row group a task."""
+    """The files of an order, stored as one Parquet file with a row group for each task."""
 
-    aside: Aside
+    aside: StagedWrite
     name: str
     rows_per_task: int
     tasks: int
@@ -92,10 +92,10 @@ def run_tasks(
     session: SparkSession,
     order: CollectOrder,
     encoded_paths: pa.Array,
-    aside: Aside,
+    aside: StagedWrite,
     frame_of: Callable[[TaskFiles], DataFrame],
 ) -> Collection:
-    """Run the DataFrame of receipts that ``frame_of`` returns.
+    """Run the DataFrame of messages that ``frame_of`` returns, and merge the messages.
 
     Raises what ``reading_failures`` does.
     """
@@ -105,24 +105,24 @@ def run_tasks(
     cores = session.sparkContext.defaultParallelism
     tasks = min(-(-count // _LEAST_FILES_PER_TASK), max(cores, -(-count // _FILES_PER_TASK)))
     rows_per_task = -(-count // tasks)
-    # What is shuffled is a row a file: two hundred tasks for it would take longer than reading a small table.
+    # The shuffle has one row for each file: 200 tasks would take longer than reading a small table.
     session.conf.set("spark.sql.shuffle.partitions", max(cores, min(200, count // _LEAST_FILES_PER_TASK)))
     table = order.files.append_column("encoded", encoded_paths)
     content = checked_parquet(table, row_group_size=rows_per_task).to_pybytes()
     name = aside.write_file("listing", "listing.parquet", content).name
     try:
         with reading_failures(order, encoded_paths):
-            receipts = frame_of(TaskFiles(aside, name, rows_per_task, -(-count // rows_per_task))).toArrow()
+            messages = frame_of(TaskFiles(aside, name, rows_per_task, -(-count // rows_per_task))).toArrow()
     finally:
         aside.storage.delete(name)
-    return collection_of(order, [_receipt(row) for row in receipts.to_pylist()])
+    return collection_of(order, [_message_of(row) for row in messages.to_pylist()])
 
 
 @contextmanager
 def reading_failures(order: CollectOrder, encoded_paths: pa.Array) -> Iterator[None]:
     """Raise PlanOvertaken if files were removed while they were read, DamagedFiles if one cannot be read.
 
-    Else what has gone wrong in a task.
+    Other failures of a task are raised as StarskipError.
     """
     try:
         yield
@@ -133,7 +133,7 @@ def reading_failures(order: CollectOrder, encoded_paths: pa.Array) -> Iterator[N
 
 
 def _understood(error: Exception, order: CollectOrder, encoded_paths: pa.Array) -> Exception:
-    """Return one line that says what has gone wrong in a task, of the many that Spark says."""
+    """Translate a failure of a task into an error of one line."""
     found = understood_failure(error)
     if isinstance(found, StarskipError):
         return found
@@ -145,23 +145,23 @@ def _understood(error: Exception, order: CollectOrder, encoded_paths: pa.Array) 
     every = list(_OF_A_FILE.finditer(text))
     if not every:
         return StarskipError(f"collecting has failed: {cause}")
-    told = every[-1]
-    path = _listed_path(told[2], order, encoded_paths)
-    classes = [name or message for name, message in _CAUSE.findall(text, told.end())]
-    is_content = told[1] in _OF_CONTENT and classes and not any(map(_NOT_OF_CONTENT.match, classes))
+    last = every[-1]
+    path = _listed_path(last[2], order, encoded_paths)
+    classes = [name or message for name, message in _CAUSE.findall(text, last.end())]
+    is_content = last[1] in _OF_CONTENT and classes and not any(map(_NOT_OF_CONTENT.match, classes))
     if path is not None and (is_content or _DENIED in cause):
         return DamagedFiles({path: cause})
-    name = path or unquote(re.split(r"\.(?:\s|$)", told[2])[0])
+    name = path or unquote(re.split(r"\.(?:\s|$)", last[2])[0])
     return SourceError(f"{printable(name)}: cannot be read: {cause}", source=name)
 
 
 def _listed_path(sentences: str, order: CollectOrder, encoded_paths: pa.Array) -> str | None:
-    """Return the path as it is listed of the file that ``sentences`` begin with, encoded or not."""
+    """Return the listed path that ``sentences`` begin with, encoded or not, None if there is none."""
     paths = order.files["path"]
     for end in reversed([found.start() for found in re.finditer(r"\.(?=\s|$)", sentences)]):
-        told = one_slash(pa.array([sentences[:end]]))[0]
+        named = one_slash(pa.array([sentences[:end]]))[0]
         for names in (encoded_paths, paths):
-            at = pc.index(names, told).as_py()
+            at = pc.index(names, named).as_py()
             if at >= 0:
                 path: str = paths[at].as_py()
                 return path
@@ -171,28 +171,28 @@ def _listed_path(sentences: str, order: CollectOrder, encoded_paths: pa.Array) -
 def written(
     files: TaskFiles, order: CollectOrder, found: Iterator[tuple[int, Groups]]
 ) -> Iterator[pa.RecordBatch]:
-    """Write what a task has found and yield the receipts as rows."""
-    for receipt in write_collected(files.aside, order.row_counts, found):
+    """Write a task's metadata and yield the messages as rows."""
+    for message in write_collected(files.aside, order.row_counts, found):
         row = {
-            "segment": receipt.segment,
-            "group": receipt.group,
-            "position": receipt.position,
-            "name": receipt.file.name,
-            "size_bytes": receipt.file.size_bytes,
-            "rows": receipt.file.rows,
+            "segment": message.segment,
+            "group": message.group,
+            "position": message.position,
+            "name": message.file.name,
+            "size_bytes": message.file.size_bytes,
+            "rows": message.file.rows,
         }
-        yield pa.RecordBatch.from_pylist([row], schema=_RECEIPTS)
+        yield pa.RecordBatch.from_pylist([row], schema=_MESSAGES)
 
 
-def with_receipts(
+def with_messages(
     frame: DataFrame, function: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 ) -> DataFrame:
-    """Return the receipts that ``function`` yields, called once a partition."""
-    return frame.mapInArrow(function, from_arrow_schema(_RECEIPTS))
+    """Return the messages that ``function`` yields for each partition."""
+    return frame.mapInArrow(function, from_arrow_schema(_MESSAGES))
 
 
 def groups_of(order: CollectOrder, files: pa.Table, rows: pa.Array, aggregates: Aggregates) -> Groups:
-    """Return the groups of columns of some files: themselves, and what each index makes of its aggregates."""
+    """Return the groups of columns of some files: the files themselves, and each index's metadata."""
     found: dict[str, pa.Table] = {}
     if order.with_files:
         own = {name: files[name] for name in FILES_SCHEMA.names if name != "rows"}
@@ -203,11 +203,11 @@ def groups_of(order: CollectOrder, files: pa.Table, rows: pa.Array, aggregates: 
 
 
 Aggregates = Callable[[int], pa.Table]
-"""The aggregates of an order's index by its number."""
+"""Returns the aggregates of an index by its number in the order."""
 
 
 def _finished(index: SkippingIndex, aggregates: pa.Table, files: pa.Table) -> pa.Table:
-    """Return what an index keeps; nulls for a file without a path, which is not there."""
+    """Return an index's metadata columns; null for a file without a path."""
     kept = pa.table(dict(index.finish(aggregates)))
     if kept.num_rows != aggregates.num_rows:
         raise StarskipError(
@@ -218,6 +218,6 @@ def _finished(index: SkippingIndex, aggregates: pa.Table, files: pa.Table) -> pa
     return kept
 
 
-def _receipt(row: Mapping[str, Any]) -> Receipt:
+def _message_of(row: Mapping[str, Any]) -> CommitMessage:
     file = DataFile(row["name"], row["size_bytes"], row["rows"])
-    return Receipt(row["segment"], row["group"], row["position"], file)
+    return CommitMessage(row["segment"], row["group"], row["position"], file)

@@ -1,4 +1,4 @@
-"""How many rows of each file satisfy each of many predicates: all of them counted in one pass."""
+"""Count, in one pass, the rows of each file that satisfy each of many predicates."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
 from starskip.errors import CapExceeded, SourceError, UnsupportedQuery
-from starskip.skipping.expression import Expression
-from starskip.skipping.metadata.match_paths import match_paths
-from starskip.skipping.workload.expression_sql import expression_sql
-from starskip.spark.skipping.asking_session import have_ask
+from starskip.indexes.skipping.expression import Expression
+from starskip.indexes.skipping.metadata.match_paths import match_paths
+from starskip.indexes.skipping.skipping_engine import MatchingRows
+from starskip.indexes.skipping.workload.expression_sql import expression_sql
 from starskip.spark.skipping.failures import FAILURES, is_of_files, reason_of
+from starskip.spark.skipping.isolated_session import isolate
 from starskip.spark.skipping.list_files import file_path_of, list_files
 from starskip.spark.skipping.table_relation import TableRelation
-from starskip.stages.skipping_engine import MatchingRows
 
 MOST_CELLS = 20_000_000
 """Predicates times files."""
 _MOST_PREDICATES = 50
-"""Of one pass: the code that Spark makes of more is beyond what the JVM compiles."""
+"""Predicates of one pass: the JVM does not compile Spark's code for more."""
 _CELLS_OF_A_PASS = 1_000_000
 _FILES_A_TASK = 64
 _PATH, _ROWS = "_path", "_rows"
@@ -33,11 +33,11 @@ _PATH, _ROWS = "_path", "_rows"
 def count_matching(
     relation: TableRelation, predicates: Sequence[Expression], paths: pa.Array | None
 ) -> MatchingRows:
-    """Count matching rows of all files, or of those of ``paths`` that are still there, in their order.
+    """Count matching rows of all files, or of those of ``paths`` that still exist, in their order.
 
-    Raises CapExceeded for more than 20 M counts, and what Spark raises if the files cannot be read.
+    Raises CapExceeded for more than 20 M counts, and Spark's errors if the files cannot be read.
     """
-    have_ask(relation.session)
+    isolate(relation.session)
     listed = list_files(relation, anew=False)
     everything = listed.files.paths
     at = np.arange(len(everything)) if paths is None else match_paths(paths, everything)
@@ -81,9 +81,9 @@ class _Counter:
         self.rows = np.zeros(self.files, np.int64)
 
     def count(self, texts: Mapping[int, str], matching: npt.NDArray[np.int64]) -> dict[int, str]:
-        """Fill the rows of ``matching`` and return those that failed, with the reason."""
+        """Fill the rows of ``matching``; return the failed predicates with the reason."""
         width = max(1, min(_MOST_PREDICATES, _CELLS_OF_A_PASS // self.files))
-        # Most of what fails does so in analysis, before anything is read.
+        # Most failures occur in analysis, before anything is read.
         faults = _faults(_cut(list(texts), width), lambda mine: self._planned(mine, texts))
         sound = [number for number in texts if number not in faults]
         faults |= _faults(_cut(sound, width), lambda mine: self._pass(mine, texts, matching))
@@ -114,7 +114,7 @@ def _cut(numbers: list[int], width: int) -> list[list[int]]:
 
 
 def _faults(groups: list[list[int]], attempt: Callable[[list[int]], object]) -> dict[int, str]:
-    """Return what fails, with the reason; of a group that fails the halves are tried."""
+    """Return the failed predicates with the reason; a group that fails is split in halves."""
     faults: dict[int, str] = {}
     waiting = list(groups)
     while waiting:

@@ -1,4 +1,4 @@
-"""What Spark would read of a table for a condition, by its own planning with skipping on."""
+"""Explain what Spark would read of a table for a condition, by Spark's own planning with skipping on."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from starskip.errors import SourceError
-from starskip.skipping import metric_distances, user_agents
-from starskip.skipping.metadata.table_source import TableSource
+from starskip.indexes.skipping.contrib import metric_distances, user_agents
+from starskip.indexes.skipping.metadata.table_source import TableSource
 from starskip.spark.skipping.plain_files import require_plain_files
 from starskip.spark.skipping.session import enable, explain
 from starskip.spark.skipping.table_relation import SCHEMA_OPTION
@@ -30,15 +30,15 @@ def explain_condition(
     metadata_root: str | None = None,
     modules: Iterable[str] = (),
 ) -> dict[str, Any]:
-    """Return what ``explain`` says of the table at ``path``, read as ``source`` tells; WHERE may be left out.
+    """Explain a condition on the table at ``path``, read as ``source`` says; the word WHERE is optional.
 
     The condition may call the functions of Starskip and those that ``modules`` register. Raises SourceError
-    where Spark shows no relation of files, is not what skipping needs, or the files are not plain ones.
+    if the plan has no relation of files, if Spark is not supported, or for a table of Delta, Iceberg or Hudi.
     """
     require_plain_files(spark, path)
     enable(spark, metadata_root, modules)
     for module in (user_agents, metric_distances, *(sys.modules[name] for name in modules)):
-        # A module of index types alone has none.
+        # A module of index types need not have one.
         register = getattr(module, "register_functions", None)
         if register is not None:
             register(spark)

@@ -1,4 +1,4 @@
-"""Users' index types that fail while metadata is collected, found by collecting each of them alone."""
+"""Find users' index types that fail while metadata is collected, by collecting each of them alone."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pyarrow as pa
 from pyspark.sql import functions as sql
 
 from starskip.errors import StarskipError
-from starskip.skipping.failing_indexes import reason_of_failure
-from starskip.skipping.skipping_index import SkippingIndex
+from starskip.indexes.skipping.failing_indexes import reason_of_failure
+from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.collect import in_utc, quoted
 from starskip.spark.skipping.failures import is_of_files, reason_of
 from starskip.spark.skipping.list_files import file_path_of
@@ -17,9 +17,9 @@ from starskip.spark.skipping.table_relation import TableRelation
 
 
 def failing_types(indexes: Sequence[SkippingIndex], relation: TableRelation) -> dict[str, str]:
-    """Return why indexes cannot be collected, by specification; each costs a pass over the files.
+    """Return, by specification, why indexes cannot be collected; each costs a pass over the files.
 
-    What fails because of a file is no fault of an index type.
+    Failures because of a file are not the fault of an index type.
     """
     found = {}
     for index in indexes:

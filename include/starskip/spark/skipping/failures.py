@@ -1,4 +1,4 @@
-"""What Spark says when a table or a predicate fails, as errors of ours of one line."""
+"""Translate Spark's exceptions into errors of one line."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _NAME = re.compile(r"reading file:? (\S+?)\.?\s")
 
 @contextmanager
 def spark_failures(table: str) -> Iterator[None]:
-    """Raise StarskipError for what Spark raises here, SourceError if a file of ``table`` cannot be read."""
-    # It writes each error to the log before anybody can say that it was expected.
+    """Raise Spark's exceptions as StarskipError, as SourceError if a file of ``table`` cannot be read."""
+    # PySpark logs each error, expected or not.
     log = logging.getLogger("SQLQueryContextLogger")
     level = log.level
     log.setLevel(logging.CRITICAL)
@@ -38,7 +38,7 @@ def spark_failures(table: str) -> Iterator[None]:
 
 
 def failure_of(error: Exception, table: str) -> StarskipError:
-    """Return the error of ours that tells of one of Spark's."""
+    """Return the error for an exception of Spark."""
     found = understood_failure(error)
     if isinstance(found, StarskipError):
         return found
@@ -50,17 +50,17 @@ def failure_of(error: Exception, table: str) -> StarskipError:
 
 
 def is_of_files(error: Exception) -> bool:
-    """Tell whether a query failed for a file that cannot be read, or for a Spark that is gone."""
+    """Return whether a query failed because of an unreadable file or a lost Spark."""
     return isinstance(error, Py4JNetworkError) or _FILE.search(str(error)) is not None
 
 
-def told(error: Exception) -> str:
-    """Return the class and the first line of any error, for a warning."""
+def error_summary(error: Exception) -> str:
+    """Return the class and the first line of an error, for a warning."""
     return printable(f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}", 300)
 
 
 def reason_of(error: Exception) -> str:
-    """Return on one line why a query failed, of the many lines that Spark has for it."""
+    """Return the reason in an exception of Spark, on one line."""
     text = str(error)
     unknown = _UNKNOWN_FUNCTION.search(text)
     if unknown:

@@ -1,6 +1,6 @@
-"""What is done inside the JVM with no Java of our own: collections, functions, subclasses.
+"""Work inside the JVM without compiled Java: collections, functions, subclasses.
 
-Lambdas are made of existing methods (java.lang.invoke), subclasses by javassist, which Spark carries. Each
+Functions are made of existing methods (java.lang.invoke), subclasses by javassist, which Spark ships. Each
 call through py4j takes 50 µs, whatever it does.
 """
 
@@ -9,20 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from py4j.java_gateway import JavaGateway
+from py4j.java_gateway import JavaClass, JavaGateway, JavaPackage
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
-
-from starskip.spark.skipping.jvm_names import JvmNames
 
 DATASOURCES = "org.apache.spark.sql.execution.datasources"
 
 
 class JvmToolbox:
-    """Of one SparkContext."""
+    """The tools of one SparkContext."""
 
     def __init__(self, spark: SparkSession) -> None:
-        """Start the server of callbacks, if there is none yet."""
+        """Start the callback server if it is not running."""
         self.gateway: JavaGateway = spark.sparkContext._gateway
         ensure_callback_server_started(self.gateway)  # type: ignore[no-untyped-call]
         self.jvm: Any = JvmNames(spark.sparkContext._jvm)
@@ -30,50 +28,46 @@ class JvmToolbox:
         self._predicates: dict[str, Any] = {}
 
     def java_class(self, name: str) -> Any:
-        """Return a class of Spark's, which another loader may know than the caller's."""
+        """Load a class by Spark's class loader, which may differ from the caller's."""
         if name not in self._classes:
             loader = self.jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader()
             self._classes[name] = self.jvm.java.lang.Class.forName(name, True, loader)
         return self._classes[name]
 
     def is_of(self, name: str, thing: Any) -> bool:
-        """Tell whether an object is of a class of Spark's or of one below it."""
+        """Return whether an object is an instance of a class."""
         return bool(self.java_class(name).isInstance(thing))
 
     # -- collections
 
     def instances(self, things: Any, class_name: str) -> list[Any]:
-        """Return those of a Scala sequence that are of a class of Spark's."""
+        """Filter a Scala sequence by class."""
         wanted = self._predicate(class_name)
         return list(self.scala_to_java(things).stream().filter(wanted).toList())
 
     def scala_to_java(self, things: Any) -> Any:
-        """Return a Scala collection as Java has it."""
+        """Convert a Scala collection to Java."""
         return self.jvm.scala.jdk.javaapi.CollectionConverters.asJava(things)
 
     def java_to_scala(self, things: Any) -> Any:
-        """Return a Java collection as Scala has it, without a copy."""
+        """Wrap a Java collection for Scala, without a copy."""
         return self.jvm.scala.jdk.javaapi.CollectionConverters.asScala(things)
 
     def scala_list(self, things: Iterable[Any]) -> Any:
-        """Return Python's things as an immutable Scala sequence."""
+        """Convert Python objects to an immutable Scala sequence."""
         listed = self.jvm.java.util.ArrayList()
         for each in things:
             listed.add(each)
         return self.java_to_scala(listed).toSeq()
 
     def all_partitions(self, location: Any) -> Any:
-        """Return an InMemoryFileIndex of all partitions that a CatalogFileIndex has now."""
+        """Return an InMemoryFileIndex of all present partitions of a CatalogFileIndex."""
         return location.filterPartitions(self.scala_list(()))
-
-    def scala_map(self, entries: dict[str, str]) -> Any:
-        """Return an immutable Scala map."""
-        return self.jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(entries)
 
     # -- functions and classes made at run time
 
     def constant_function(self, value: Any) -> Any:
-        """Return a Scala Function1 that returns ``value`` whatever it is given."""
+        """Return a Scala Function1 that always returns ``value``."""
         methods = self.jvm.java.lang.invoke.MethodHandles
         thing = self.java_class("java.lang.Object")
         ignored = self.gateway.new_array(self.jvm.java.lang.Class, 1)
@@ -83,7 +77,7 @@ class JvmToolbox:
         return self.jvm.scala.jdk.javaapi.FunctionConverters.asScalaFromFunction(function)
 
     def subclass_instance(self, class_name: str, method: str, body: Callable[[Any], Any]) -> Any:
-        """Return an instance of a subclass, made of nothing, whose ``method`` is ``body`` of its argument."""
+        """Return an instance of a subclass whose ``method`` calls ``body`` with its argument."""
         factory = self.jvm.javassist.util.proxy.ProxyFactory()
         factory.setSuperclass(self.java_class(class_name))
         factory.setFilter(_OnlyMethod(method))
@@ -108,8 +102,31 @@ class JvmToolbox:
         return proxies.asInterfaceInstance(self.java_class(interface), handle)
 
 
+class JvmNames:
+    """A package or class of py4j, or its view of all, that keeps the members it has looked up.
+
+    Through py4j each part of ``jvm.java.lang.Thread.currentThread`` is a call to the JVM at each use, which
+    takes longer than the method itself.
+    """
+
+    def __init__(self, found: Any) -> None:
+        """Wrap what py4j has found."""
+        self._found = found
+
+    def __getattr__(self, name: str) -> Any:
+        """Look up a package, class or static member, and keep it."""
+        found = getattr(self._found, name)
+        kept = JvmNames(found) if isinstance(found, (JavaPackage, JavaClass)) else found
+        self.__dict__[name] = kept
+        return kept
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Make an instance of a class."""
+        return self._found(*arguments)
+
+
 class _OnlyMethod:
-    """Which methods of a class javassist hands over."""
+    """A javassist MethodFilter for one method."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -122,7 +139,7 @@ class _OnlyMethod:
 
 
 class _MethodBody:
-    """The body of a method that javassist handed over."""
+    """A javassist MethodHandler that calls a Python function."""
 
     def __init__(self, body: Callable[[Any], Any]) -> None:
         self._body = body

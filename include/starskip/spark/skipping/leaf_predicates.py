@@ -1,8 +1,8 @@
-"""Of each relation of a plan the predicates that every row must satisfy which the query can use.
+"""Push the predicates of a plan down to its leaf relations.
 
-A predicate goes down only where rows that fail it can be left out below without any other row or value
-becoming another one: Catalyst's own rule of what a filter may be pushed through (PushDownPredicates). It has
-pushed what can be pushed before we come; the rest is what stands between a filter and its relation.
+A predicate is pushed only where rows that fail it can be dropped without changing any other row or value,
+which is Catalyst's rule for filters (PushDownPredicates). Catalyst has pushed filters before this rule runs;
+the nodes between a filter and its relation remain.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TRANSPARENT = frozenset(
         "RebalancePartitions",
     }
 )
-"""Their rows are those of their one child."""
+"""Nodes with exactly the rows of their one child."""
 _PYTHON = frozenset({"BatchEvalPython", "ArrowEvalPython"})
 NONDETERMINISTIC = frozenset(
     {
@@ -44,7 +44,7 @@ NONDETERMINISTIC = frozenset(
         "Uuid",
     }
 )
-"""Catalyst's expressions whose value depends on what other rows there are, or on where they are."""
+"""Catalyst's expressions whose value depends on other rows, or on a row's position."""
 _FLAGS = ("udfDeterministic", "isDeterministic")
 _JUDGED = "org.apache.spark.sql.catalyst.expressions."
 
@@ -64,7 +64,7 @@ def leaf_predicates(root: Node) -> list[tuple[Node, Predicates]]:
 
 
 def is_deterministic(expression: Node) -> bool:
-    """Tell whether Catalyst knows the expression's value to depend on its arguments alone."""
+    """Return whether Catalyst knows that the expression's value depends on its arguments alone."""
     waiting = [expression]
     while waiting:
         node = waiting.pop()
@@ -77,7 +77,7 @@ def is_deterministic(expression: Node) -> bool:
 
 
 def below(node: Node, predicates: Predicates) -> Predicates:
-    """Return the predicates of a node's children, which of several children are none."""
+    """Return the predicates that reach the child of a node; none if it has several children."""
     if len(node.children) != 1:
         return ()
     if node.name == "Filter":
@@ -109,7 +109,7 @@ def _through_project(node: Node, predicates: Predicates) -> Predicates:
 
 
 def conjuncts(expression: Node) -> Predicates:
-    """Return the sides of an AND of any depth, the expression alone if it is none."""
+    """Flatten an AND of any depth."""
     found, waiting = [], [expression]
     while waiting:
         node = waiting.pop()
@@ -121,19 +121,19 @@ def conjuncts(expression: Node) -> Predicates:
 
 
 def attribute_identity(named: Node) -> tuple[int, str]:
-    """Return what Catalyst tells attributes and aliases apart by; their names are not that."""
+    """Return the expression id of an attribute or alias; names are not unique."""
     identity = named.fields["exprId"]
     return identity["id"], identity["jvmId"]
 
 
 def _bound(predicates: Sequence[Node], bound: _Bindings) -> Predicates:
     made: dict[int, Node] = {}
-    # All nodes are held by the predicates, so that no identity is given twice.
+    # The predicates keep all nodes alive, so that ids are unique.
     return tuple(_with(each, bound, made) for each in predicates)
 
 
 def _with(expression: Node, bound: _Bindings, made: dict[int, Node]) -> Node:
-    """Put expressions in the place of attributes; what has none of them stays the same node."""
+    """Substitute expressions for attributes; a node without any of them stays the same object."""
     waiting = [expression]
     while waiting:
         node = waiting[-1]
@@ -152,7 +152,7 @@ def _with(expression: Node, bound: _Bindings, made: dict[int, Node]) -> Node:
 def _with_children(node: Node, children: list[Node]) -> Node:
     if all(new is old for new, old in zip(children, node.children, strict=True)):
         return node
-    # The object in the JVM has the old children, but only the node's own fields are read of it.
+    # The JVM object has the old children, but only the node's own fields are read from it.
     copy = Node(node.fields)
     copy.children, copy.of, copy.field = children, node.of, node.field
     return copy

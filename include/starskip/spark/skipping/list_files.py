@@ -14,9 +14,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sql
 
 from starskip.errors import SourceError
-from starskip.skipping.file_metadata import Mask
-from starskip.skipping.metadata.file_listing import FileListing
-from starskip.skipping.metadata.match_paths import match_paths, same_files
+from starskip.indexes.skipping.file_metadata import Mask
+from starskip.indexes.skipping.metadata.match_paths import match_paths, same_files
+from starskip.indexes.skipping.metadata.table_files import TableFiles
 from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
 from starskip.spark.skipping.listed_files import ListedFiles, listed_files
 from starskip.spark.skipping.table_relation import TableRelation
@@ -33,7 +33,7 @@ class ListedTable:
     toolbox: JvmToolbox
     index: Any
     listed: ListedFiles
-    files: FileListing
+    files: TableFiles
 
     def encoded_paths(self, chosen: Mask) -> pa.Array:
         """Return the paths of the chosen files as ``_metadata.file_path`` has them, but for ``one_slash``."""
@@ -61,7 +61,7 @@ def list_files(relation: TableRelation, *, anew: bool, clock_behind_ms: int = 0)
     else:
         now_ms = relation.listed_ms
     listed = listed_files(toolbox, index)
-    files = FileListing(listed.paths(), *listed.numbers(), now_ms - clock_behind_ms)
+    files = TableFiles(listed.paths(), *listed.numbers(), now_ms - clock_behind_ms)
     if not _are_distinct(files.paths):
         raise SourceError(f"{relation.path}: Spark reads files of it twice", source=relation.path)
     return ListedTable(relation, toolbox, index, listed, files)

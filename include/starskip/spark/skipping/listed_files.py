@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from starskip.skipping.file_metadata import Mask
+from starskip.indexes.skipping.file_metadata import Mask
+from starskip.spark.skipping.compile_java import new_java
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
-from starskip.spark.skipping.own_java import new_java
 
 _FILES_AT_ONCE = 200_000
 """Whose paths come in one answer of the JVM, which holds it several times while it is sent."""

@@ -1,7 +1,7 @@
-"""The values of Catalyst's literals, exactly; None for every one of which there is a doubt.
+"""Convert Catalyst's literals to Arrow exactly; None in doubt.
 
-A plan's JSON has them as texts: a timestamp in the session's zone without its offset, of a binary only the
-identity of its array, of InSet's values nothing. Those are asked of the JVM.
+The JSON of a plan has literals as strings: timestamps in the session's zone without offset, a binary value as
+the identity of its array, and no values of InSet. Those are fetched from the JVM.
 """
 
 from __future__ import annotations
@@ -14,18 +14,39 @@ from typing import Any
 
 import pyarrow as pa
 
-from starskip.skipping.expression import Literal, LiteralSet
-from starskip.spark.skipping.data_type_names import arrow_type
+from starskip.indexes.skipping.data_types import literal_type_of
+from starskip.indexes.skipping.expression import Literal, LiteralSet
 from starskip.spark.skipping.plan_tree import Node
 from starskip.spark.skipping.relation_facts import joined_texts
 
+_SIMPLE = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint"}
 _INTEGERS = frozenset({"byte", "short", "integer", "long"})
 _TEMPORAL = frozenset({"timestamp", "timestamp_ntz", "date"})
 _ARRAY = re.compile(r"\[[^\[\]]+\]")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _LOST = "\ufffd"
-"""Stands where bytes were no UTF-8, which Spark's texts may hold."""
+"""Replaces invalid UTF-8, which Spark's strings may contain."""
 _BETWEEN = "\u0001\u0000\u0002"
+
+
+def simple_string(data_type: Any) -> str:
+    """Return ``DataType.simpleString`` of a type in JSON, a string or an object."""
+    if isinstance(data_type, str):
+        return _SIMPLE.get(data_type, data_type)
+    kind = data_type["type"]
+    if kind == "struct":
+        fields = (f"{field['name']}:{simple_string(field['type'])}" for field in data_type["fields"])
+        return f"struct<{','.join(fields)}>"
+    if kind == "array":
+        return f"array<{simple_string(data_type['elementType'])}>"
+    if kind == "map":
+        return f"map<{simple_string(data_type['keyType'])},{simple_string(data_type['valueType'])}>"
+    return str(kind)
+
+
+def arrow_type(data_type: Any) -> pa.DataType | None:
+    """Return the Arrow type of a type's values, None for types that metadata cannot be compared with."""
+    return literal_type_of(simple_string(data_type)) if isinstance(data_type, str) else None
 
 
 def literal(node: Node, plan: Any) -> Literal | None:
@@ -43,9 +64,9 @@ def literal(node: Node, plan: Any) -> Literal | None:
 
 
 def in_set_values(node: Node, data_type: Any, plan: Any) -> LiteralSet | None:
-    """Return the values of an InSet node, which compares with a column of ``data_type``.
+    """Return the values of an InSet node that compares with a column of ``data_type``, None if unknown.
 
-    A binary's cannot be had at once; they are unknown.
+    Binary values cannot be fetched in one call, and are unknown.
     """
     kind = arrow_type(data_type)
     if kind is None or data_type == "binary":
@@ -63,7 +84,7 @@ def in_set_values(node: Node, data_type: Any, plan: Any) -> LiteralSet | None:
 
 
 def array_literal(node: Node) -> Literal | None:
-    """Return the value of a Literal that is an array of numbers without null; None for every other node."""
+    """Return the value of a Literal that is an array of numbers without null, None for other nodes."""
     data_type, text = node.fields.get("dataType"), node.fields.get("value")
     if node.name != "Literal" or not isinstance(data_type, Mapping) or data_type["type"] != "array":
         return None
@@ -81,7 +102,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def literal_set(literals: list[Literal]) -> LiteralSet | None:
-    """Return the literals of an IN as one set; None if they are not of one type."""
+    """Return the literals of an IN as one set, None if their types differ."""
     known = [each.value for each in literals if each.value.is_valid]
     kinds = {each.value.type for each in literals}
     if len(kinds) != 1:
@@ -90,7 +111,7 @@ def literal_set(literals: list[Literal]) -> LiteralSet | None:
 
 
 def _made(value: Any, data_type: str) -> Literal | None:
-    """Make a literal of a value of Catalyst's or of its text."""
+    """Convert Catalyst's value, or its text, to a literal."""
     kind = arrow_type(data_type)
     made: Any
     try:

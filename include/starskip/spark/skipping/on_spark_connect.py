@@ -17,7 +17,7 @@ _ANSWERS: Mapping[str, Callable[[], Any]] = {
     "describe": dict,
     "list_indexes": list,
 }
-"""Values returned in the place of an answer; of all other functions None, of ``skip`` the DataFrame."""
+"""Return values without a JVM; other functions return None, ``skip`` the DataFrame."""
 _ON_THE_SERVER = frozenset({"enable", "disable", "is_enabled", "last_query_stats", "explain", "skip"})
 
 Parameters = ParamSpec("Parameters")
@@ -25,9 +25,9 @@ Returned = TypeVar("Returned")
 
 
 def classic_only(function: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
-    """Have a public function warn, and do nothing, where it is given a session or DataFrame of Spark Connect.
+    """Make a public function warn and do nothing if it gets a session or DataFrame of Spark Connect.
 
-    Such a session has no JVM in this process: neither its plans nor its listings of files can be reached.
+    Such a session has no JVM in this process, so its plans and listings are out of reach.
     """
 
     @functools.wraps(function)
@@ -41,7 +41,7 @@ def classic_only(function: Callable[Parameters, Returned]) -> Callable[Parameter
 
 
 def without_jvm(name: str) -> Callable[..., Any]:
-    """Return what stands in for the public function ``name`` where there is no JVM."""
+    """Return the replacement of the public function ``name`` where there is no JVM."""
 
     def warned(*arguments: Any, **named: Any) -> Any:
         way_out = (

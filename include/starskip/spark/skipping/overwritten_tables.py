@@ -1,8 +1,8 @@
-"""Tables whose folder a query removes to write it anew, ``_starskip`` with it: indexes are kept by name.
+"""Restore the list of indexes of tables whose folder a query removes, and ``_starskip`` with it.
 
-INSERT OVERWRITE, ``df.write.mode("overwrite")`` and TRUNCATE TABLE remove all that is in the folder. What the
-metadata said was of the files that are gone; which indexes there are was not. That is written again when the
-query has ended, so that a refresh makes the indexes of the new files.
+INSERT OVERWRITE, ``df.write.mode("overwrite")`` and TRUNCATE TABLE remove the whole folder. The metadata of
+the removed files is obsolete, but the list of indexes is not. It is written again when the query has ended,
+so that a refresh creates the indexes for the new files.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 from starskip.errors import StarskipError, printable
-from starskip.skipping.metadata.open_metadata import metadata_chain
-from starskip.skipping.metadata.table_metadata import TableMetadata
+from starskip.indexes.skipping.metadata.open_metadata import metadata_chain
+from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.spark.skipping.table_finder import TableFinder, metadata_changed
 
 log = logging.getLogger("starskip.skipping")
@@ -23,34 +23,34 @@ _CREATED_BY = "starskip skipping, of a table that was overwritten"
 
 
 class OverwrittenTables:
-    """State of one SparkContext; called by all threads that plan queries, and by Spark's listeners."""
+    """The overwritten tables of one SparkContext; called by planning threads and by Spark's listeners."""
 
     def __init__(self, tables: TableFinder) -> None:
-        """Know of none yet."""
+        """Start with no table."""
         self._tables = tables
         self._pending: dict[str, list[TableMetadata]] = {}
         self._lock = threading.Lock()
 
     @property
     def has_pending(self) -> bool:
-        """Whether a query that removes a folder was planned, and has not ended as far as is known."""
+        """Whether a query that removes a folder was planned, and has not ended yet."""
         return bool(self._pending)
 
     def planned(self, folder: str, metadata_root: str | None) -> None:
-        """Take note of the indexes of a folder that a query is about to remove; errors as of ``find``."""
+        """Record the indexes of a folder that a query is about to remove; raises as ``find`` does."""
         found = [table for table in self._tables.find([folder], metadata_root) if table.state.indexes]
         if found:
             with self._lock:
                 self._pending[folder] = found
 
     def ended(self, folder: str) -> None:
-        """Write again what indexes there were of a folder, if that is gone."""
+        """Write the list of indexes of a folder again, if its metadata is gone."""
         with self._lock:
             for table in self._pending.pop(folder, []):
                 _keep(table)
 
     def keep_all(self) -> None:
-        """Do what ``ended`` does for all folders, of which queries may yet end, or have not been told of."""
+        """Do what ``ended`` does for all folders, whose queries may not have been reported."""
         with self._lock:
             for table in (each for tables in self._pending.values() for each in tables):
                 _keep(table)

@@ -1,6 +1,6 @@
-"""Catalyst's plans and expressions as plain trees, from the one JSON document that a plan writes of itself.
+"""Parse the JSON document of a Catalyst plan into a tree.
 
-One call brings a whole plan; a walk over its nodes through py4j takes 50 µs for each.
+One call fetches the whole plan; a walk over its nodes through py4j takes 50 µs for each.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from typing import Any
 
 
 class Node:
-    """A node of a plan or of an expression; ``name`` is the class without its package.
+    """A node of a plan or expression; ``name`` is the class without its package.
 
-    ``of``: the node above it, or for the root of an expression the node of the plan that holds it.
-    ``field``: the getters and positions that lead from there to this one, in the JVM.
+    ``of``: the parent, or for the root of an expression the plan node that holds it. ``field``: the getters
+    and positions that lead from there to this node in the JVM.
     """
 
     __slots__ = ("_java", "children", "field", "fields", "full_name", "name", "of")
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
-        """Take the fields that the JSON document has of the node."""
+        """Take the node's fields in the JSON document."""
         self.fields = fields
         self.full_name: str = fields["class"]
         self.name = self.full_name.rpartition(".")[2]
@@ -30,15 +30,15 @@ class Node:
         self._java: Any = None
 
     def expression(self, field: str) -> Node:
-        """Return the expression that ``field`` of a plan's node holds."""
+        """Return the expression in ``field`` of a plan's node."""
         return self._root(self.fields[field], (field,))
 
     def expressions(self, field: str) -> list[Node]:
-        """Return the expressions that ``field`` of a plan's node holds a list of."""
+        """Return the list of expressions in ``field`` of a plan's node."""
         return [self._root(each, (field, at)) for at, each in enumerate(self.fields[field])]
 
     def java(self, plan: Any) -> Any:
-        """Return the object in the JVM, ``plan`` being that of the plan's root."""
+        """Return the object in the JVM; ``plan`` is the plan's root there."""
         if self._java is None:
             found = plan if self.of is None else self.of.java(plan)
             for step in self.field:
@@ -53,12 +53,12 @@ class Node:
 
 
 def plan_tree(document: str) -> Node:
-    """Return the tree that ``LogicalPlan.toJSON`` wrote; raises ValueError for anything else."""
+    """Return the tree of a document of ``LogicalPlan.toJSON``; raise ValueError for another document."""
     return _tree(json.loads(document))
 
 
 def _tree(document: Sequence[Mapping[str, Any]]) -> Node:
-    # Parents come before their children: from the end each finds its children complete, with no recursion.
+    # Parents come before their children: read backwards, children are complete, without recursion.
     complete: list[Node] = []
     for fields in reversed(document):
         node = Node(fields)

@@ -1,7 +1,7 @@
-"""``starskip-python``: runs an application of spark-submit with skipping enabled in the session it makes.
+"""``starskip-python``: run an application of spark-submit with skipping enabled in its session.
 
-Set as ``spark.pyspark.driver.python``, so that a job skips files by configuration alone; see ENABLED,
-METADATA_ROOT and MODULES for what else can be configured.
+Set it as ``spark.pyspark.driver.python`` to enable skipping by configuration alone; ENABLED, METADATA_ROOT
+and MODULES name the other settings.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ log = logging.getLogger("starskip.skipping")
 
 
 def main() -> None:
-    """Run a script and its arguments as Python would; anything but a script is Python's own business."""
+    """Run a script with its arguments as Python would; other arguments are passed to Python."""
     arguments = sys.argv[1:]
     if not arguments or arguments[0].startswith("-"):
         os.execv(sys.executable, [sys.executable, *arguments])  # noqa: S606 - the interpreter itself
     builder: Any = SparkSession.Builder
     builder.getOrCreate = with_skipping(builder.getOrCreate)
     sys.argv = arguments
-    # As Python does for a script that it is given; now it is the folder of this program.
+    # Python puts the folder of the script there; until now it is that of this program.
     sys.path[0] = str(Path(arguments[0]).resolve().parent)
     runpy.run_path(arguments[0], run_name="__main__")
 
 
 def with_skipping(get_or_create: Callable[..., SparkSession]) -> Callable[..., SparkSession]:
-    """Return the same method, which enables skipping in the first session of each application."""
+    """Wrap the method to enable skipping in the first session of each application."""
     enabled: WeakSet[SparkContext] = WeakSet()
 
     @functools.wraps(get_or_create)

@@ -1,4 +1,4 @@
-"""Which relations each query had, and what Spark read of them by its own metrics when the query ended."""
+"""Record the relations of each query, and Spark's metrics of what it read when the query has ended."""
 
 from __future__ import annotations
 
@@ -11,29 +11,28 @@ from dataclasses import dataclass
 from typing import Any
 
 from starskip.errors import printable
-from starskip.spark.skipping.file_listing import forget_oldest
+from starskip.spark.skipping.compile_java import new_java
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
-from starskip.spark.skipping.own_java import new_java
 from starskip.spark.skipping.pruned_relation import mark
 from starskip.spark.skipping.relation_facts import joined_texts
 from starskip.spark.skipping.relation_report import RelationReport
+from starskip.spark.skipping.spark_listing import forget_oldest
 
 log = logging.getLogger("starskip.skipping")
 
 _SCAN = "org.apache.spark.sql.execution.FileSourceScanExec"
 _STREAMING = "stream execution thread"
 _SERVING = ("serve", _STREAMING)
-"""Beginnings of the names of threads in which Spark plans and runs what another thread asks, by toPandas, by
-toArrow or by the start of a stream."""
+"""Prefixes of the names of JVM threads that serve toPandas, toArrow, or the start of a stream."""
 _QUERIES_KEPT = 1000
 _THREADS_KEPT = 1000
 _FILES_KEPT = 200_000_000
-"""Of all queries together, each of which keeps a byte a file."""
+"""Files in the listings of all kept queries, each of which keeps a byte for a file."""
 
 
 @dataclass(slots=True)
 class _Query:
-    """``scans``: files and bytes read by each scan, by the key of its relation; none before it ended."""
+    """A query; ``scans``: files and bytes read by each scan, by the key of its relation, if it has ended."""
 
     thread: int
     reports: list[RelationReport]
@@ -41,30 +40,29 @@ class _Query:
 
     @property
     def marks(self) -> set[str]:
-        """Those of the relations that are read without some files."""
+        """The marks of the relations that were pruned."""
         return {report.mark for report in self.reports if report.mark is not None}
 
     @property
     def files(self) -> int:
-        """How many files the listings have that it holds on to."""
+        """The number of files in the listings that it references."""
         return sum(report.listing.files for report in self.reports if report.listing is not None)
 
 
 class QueryReports:
-    """Of one SparkContext. A query is known by its planning tracker, from its plan to its end."""
+    """The queries of one SparkContext, identified by their planning tracker."""
 
     def __init__(self, toolbox: JvmToolbox) -> None:
-        """Listen to no session yet; ``enabled``: whether queries are kept that skip() did not make.
+        """Start without queries; ``enabled``: whether queries are kept that skip() did not make.
 
-        ``ended`` is told the logical plan of each query and command that has ended, well or not.
+        ``ended`` is called with the logical plan of each query and command that has ended, successful or not.
         """
         self.enabled = False
         self.ended: Callable[[Any], None] | None = None
         self._toolbox = toolbox
         self._lock = threading.Lock()
         self._callers: set[int] = set()
-        # Not Spark's local properties: those go into its logs of events, and from one of Python's threads
-        # to another.
+        # Not Spark's local properties: those go into its event logs, and from one Python thread to another.
         self._caller = toolbox.jvm.java.lang.InheritableThreadLocal()
         self._apart = threading.local()
         self._numbers = toolbox.jvm.com.google.common.collect.MapMaker().weakKeys().makeMap()
@@ -73,12 +71,12 @@ class QueryReports:
         self._skipped: OrderedDict[int, _Query] = OrderedDict()
         self._sessions: set[str] = set()
         self._next = 0
-        # Spark empties its queue of events when the JVM ends, and Python may have ended before it.
+        # Spark drains its event queue when the JVM exits, and Python may have exited before.
         self._listener = new_java(toolbox.gateway, "ListenerUntilExit")
         self._listener.handOnTo(_Listener(self))
 
     def planned(self, reports: list[RelationReport]) -> None:
-        """Keep what was decided about a plan of the query that this thread optimises, a subquery's too."""
+        """Add the reports of a plan, or of a subquery, to the query that this thread is planning."""
         apart: list[RelationReport] | None = getattr(self._apart, "reports", None)
         if apart is not None:
             apart.extend(reports)
@@ -94,12 +92,12 @@ class QueryReports:
                 query = self._kept(tracker.get(), _Query(thread, [], {}))
             query.reports.extend(reports)
             if self._current_thread_name().startswith(_STREAMING):
-                # Of batches of a stream Spark tells no listener that they ended.
+                # Spark reports the end of streaming batches to no listener.
                 self._keep_finished(query)
 
     @contextmanager
     def apart(self) -> Iterator[list[RelationReport]]:
-        """Gather what is decided in this thread about a plan that Spark is not optimising."""
+        """Gather the reports of a plan that Spark is not optimising, in this thread."""
         reports: list[RelationReport] = []
         self._apart.reports = reports
         try:
@@ -108,12 +106,12 @@ class QueryReports:
             del self._apart.reports
 
     def skipped(self, execution: Any, reports: list[RelationReport]) -> None:
-        """Take what skip() decided about a query as the last one of this thread, before it is run, too."""
+        """Make a query that skip() pruned the last one of this thread, before it has run, too."""
         self._listen()
         number, thread = self._numbers.get(execution.tracker()), self.calling_thread()
         with self._lock:
             planned = self._queries.get(number) if number is not None else None
-            # The rule was there first: skip() does not look at what it pruned.
+            # The rule ran first: skip() ignores relations that it pruned.
             before = [] if planned is None else [each for each in planned.reports if each.mark is not None]
             query = _Query(thread, before + reports, {})
             self._next += 1
@@ -122,13 +120,13 @@ class QueryReports:
             self._keep_finished(query)
 
     def finished(self, execution: Any) -> None:
-        """Take the metrics of a query that ended, as the last one of the thread that planned it."""
+        """Record the metrics of a query that ended, as the last one of the thread that planned it."""
         number = self._numbers.get(execution.tracker())
         with self._lock:
             query = self._queries.get(number) if number is not None else None
             if query is None and not self._skipped:
                 return
-        # A plan that is run again reads the same files, and Spark does not count them again.
+        # A plan that runs again reads the same files, and Spark does not count them again.
         before = {} if query is None else query.scans
         scans = before or scans_read(self._toolbox, execution.executedPlan())
         with self._lock:
@@ -142,12 +140,12 @@ class QueryReports:
             forget_oldest(self._queries, _QUERIES_KEPT, _FILES_KEPT)
 
     def forget(self) -> None:
-        """Have no query be the last one of any thread."""
+        """Forget the last query of every thread."""
         with self._lock:
             self._finished.clear()
 
     def close(self) -> None:
-        """Have Spark tell of no query any more, since Python is about to end."""
+        """Stop listening, since Python is about to exit."""
         self._listener.handOnTo(None)
 
     def last_of_thread(self) -> list[dict[str, Any]]:
@@ -158,7 +156,7 @@ class QueryReports:
         return [] if query is None else _stats(query)
 
     def of_planned(self, execution: Any) -> list[dict[str, Any]]:
-        """Return the same for a query that was planned and not run; files read are those that it would."""
+        """Return the same for a query that was planned and has not run; its scans are planned ones."""
         scans = scans_read(self._toolbox, execution.executedPlan(), planned_only=True)
         number = self._numbers.get(execution.tracker())
         with self._lock:
@@ -166,8 +164,8 @@ class QueryReports:
         return [] if query is None else _stats(query)
 
     def calling_thread(self) -> int:
-        """Return the JVM's id of the thread that asks, which those that serve it will know it by."""
-        # A thread of Python has one of its own in the JVM; what is called back runs in another of Python's.
+        """Return the id of the JVM thread of the caller, also in threads that serve it."""
+        # Each Python thread has a JVM thread of its own; callbacks run in other Python threads.
         number = int(self._toolbox.jvm.java.lang.Thread.currentThread().getId())
         with self._lock:
             if number in self._callers:
@@ -188,7 +186,7 @@ class QueryReports:
     def _read(
         self, query: _Query | None, scans: dict[tuple[str, str], list[tuple[int, int]]]
     ) -> _Query | None:
-        """Return the query with its scans, those with the mark of a skip() with what that decided."""
+        """Return the query with its scans; scans with the mark of a skip() get its reports."""
         marks = {mark for mark, _ in scans}
         made = [each for each in self._skipped.values() if marks & each.marks]
         if query is None and not made:
@@ -226,13 +224,13 @@ class QueryReports:
 def scans_read(
     toolbox: JvmToolbox, plan: Any, *, planned_only: bool = False
 ) -> dict[tuple[str, str], list[tuple[int, int]]]:
-    """Return files and bytes that each scan of a physical plan has read, by the key of its relation.
+    """Return files and bytes read by each scan of a physical plan, by the key of its relation.
 
-    ``planned_only``: of a plan that was not run, what it would read.
+    With ``planned_only``: what a plan that has not run would read.
     """
     jvm = toolbox.jvm
     predef = jvm.java.lang.Class.forName("scala.Predef$").getField("MODULE$").get(None)
-    # A proof that a type is itself is the identity, too: so this collects all nodes there are.
+    # Predef.$conforms is the identity function, so this collects all nodes.
     every = jvm.scala.PartialFunction.fromFunction(getattr(predef, "$conforms")())
     nodes = jvm.org.apache.spark.sql.execution.ExplainUtils.collectWithSubqueries(plan, every)
     found: dict[tuple[str, str], list[tuple[int, int]]] = {}
@@ -255,7 +253,7 @@ def _stats(query: _Query) -> list[dict[str, Any]]:
     made = []
     for report in query.reports:
         of_relation = left.get(report.key, [])
-        # A scan that is used twice is run once.
+        # A reused scan runs once.
         read = of_relation.pop(0) if len(of_relation) > 1 else next(iter(of_relation), (None, None))
         made.append(report.as_stats(*read))
     return made

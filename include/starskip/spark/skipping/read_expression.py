@@ -1,4 +1,4 @@
-"""Catalyst's expressions in the core's language (starskip.skipping.expression)."""
+"""Convert Catalyst expressions to starskip.indexes.skipping.expression."""
 
 from __future__ import annotations
 
@@ -9,11 +9,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from starskip.skipping.expression import Call, Column, Expression, Literal
-from starskip.skipping.padded_texts import PADDED
-from starskip.spark.skipping.data_type_names import simple_string
+from starskip.indexes.skipping.expression import Call, Column, Expression, Literal
+from starskip.indexes.skipping.padded_texts import PADDED
 from starskip.spark.skipping.leaf_predicates import attribute_identity, is_deterministic
-from starskip.spark.skipping.literal_values import array_literal, in_set_values, literal, literal_set
+from starskip.spark.skipping.literal_values import (
+    array_literal,
+    in_set_values,
+    literal,
+    literal_set,
+    simple_string,
+)
 from starskip.spark.skipping.plan_tree import Node
 
 _CATALYST = "org.apache.spark.sql.catalyst.expressions."
@@ -21,7 +26,7 @@ _FUNCTIONS = frozenset({"PythonUDF", "ScalaUDF"})
 _UNKNOWN = Call("Unknown")
 _COLLATIONS = "__COLLATIONS"
 _CASTS = {"ANSI": "Cast", "LEGACY": "LegacyCast", "TRY": "TryCast"}
-"""By Catalyst's mode: they give other values, or none, where a value does not fit the type."""
+"""Names of casts by Catalyst's mode, which differ where a value does not fit the type."""
 _OWN_FIELDS = {
     "CheckOverflow": ("dataType",),
     "CsvToStructs": ("schema", "options"),
@@ -33,15 +38,15 @@ _OWN_FIELDS = {
     "StructsToJson": ("options",),
     "XmlToStructs": ("schema", "options"),
 }
-"""Further arguments of such an expression, beside its children, as texts of JSON."""
+"""Fields of such an expression that become further arguments, as JSON."""
 
 
 @dataclass(slots=True)
 class ExpressionReader:
-    """Reads predicates of one relation; what has no meaning for its metadata becomes a call nobody labels.
+    """Reads predicates on one relation; unsupported nodes become calls that no index labels.
 
-    ``attributes``: the relation's columns, by identity, with their names as its schema spells them; ``plan``:
-    the root of the plan in the JVM; ``zones``: the time zones that what was read was analysed in.
+    ``attributes``: the relation's columns by expression id, spelled as in its schema; ``plan``: the root of
+    the plan in the JVM; ``zones``: the time zones in which the nodes that were read were analysed.
     """
 
     attributes: Mapping[tuple[int, str], str]
@@ -50,10 +55,10 @@ class ExpressionReader:
     _read: dict[int, tuple[Node, Expression]] = field(default_factory=dict)
 
     def read(self, node: Node) -> Expression:
-        """Return the expression; the same node is read once, since aliases may repeat it without bound."""
+        """Convert a node, once for each, since aliases may repeat it without bound."""
         found = self._read.get(id(node))
         if found is None:
-            # The node is kept beside, so that none of those to come has its identity.
+            # The node is kept alive, so that its id is not reused.
             found = self._read[id(node)] = node, self._made(node)
         return found[1]
 
@@ -61,7 +66,7 @@ class ExpressionReader:
         if isinstance(zone := node.fields.get("timeZoneId"), str):
             self.zones |= {zone}
         if node.name in ("And", "Or"):
-            return Call(node.name, tuple(self.read(each) for each in _legs(node)))
+            return Call(node.name, tuple(self.read(each) for each in _operands(node)))
         if node.name == "AttributeReference":
             name = self.attributes.get(attribute_identity(node))
             return _UNKNOWN if name is None else Column((name,), simple_string(node.fields["dataType"]))
@@ -81,7 +86,7 @@ class ExpressionReader:
         if name is None or (name.startswith("udf:") and not is_deterministic_function(node)):
             return _UNKNOWN
         if name.startswith("udf:"):
-            # Only functions know what an array is for: no index compares them.
+            # Arrays are arguments of functions only: no index compares them.
             return Call(name, tuple(array_literal(each) or self.read(each) for each in node.children))
         arguments = tuple(self.read(each) for each in node.children)
         if node.name == "StaticInvoke" and node.fields.get("functionName") == "readSidePadding":
@@ -90,8 +95,8 @@ class ExpressionReader:
             mode = str(node.java(self.plan).evalMode().toString())
             return Call(_CASTS.get(mode, _UNKNOWN.name), (*arguments, _text(simple_string(_data_type(node)))))
         if node.name in _OWN_FIELDS:
-            told = (node.fields.get(each) for each in _OWN_FIELDS[node.name])
-            return Call(name, (*arguments, *(_text(json.dumps(each)) for each in told)))
+            fields = (node.fields.get(each) for each in _OWN_FIELDS[node.name])
+            return Call(name, (*arguments, *(_text(json.dumps(each)) for each in fields)))
         if node.name == "Like":
             return Call(name, (*arguments, Literal(pa.scalar(str(node.java(self.plan).escapeChar())))))
         return Call(name, arguments)
@@ -103,7 +108,7 @@ class ExpressionReader:
             return _UNKNOWN
         of = struct["fields"][node.fields["ordinal"]]
         data_type = simple_string(of["type"])
-        # A struct's JSON has its fields' collations beside their types, as "spark.UTF8_LCASE".
+        # A struct's JSON has the collations of its fields beside their types, as "spark.UTF8_LCASE".
         for collation in of.get("metadata", {}).get(_COLLATIONS, {}).values():
             data_type += f" collate {collation.rpartition('.')[2]}"
         return Column((*parent.path, of["name"]), data_type)
@@ -122,7 +127,7 @@ def _text(value: str) -> Literal:
 
 
 def is_deterministic_function(node: Node) -> bool:
-    """Tell whether a user's function, or one of another library, may be asked for metadata."""
+    """Return whether a user's or a library's function may be evaluated on metadata."""
     if node.name in _FUNCTIONS:
         return is_deterministic(node)
     return all(map(is_deterministic, node.children))
@@ -134,12 +139,12 @@ def _function_name(node: Node) -> str | None:
     if node.name == "ScalaUDF":
         name = node.fields.get("udfName")
         return f"udf:{name.lower()}" if isinstance(name, str) else None
-    # Other libraries bring classes of their own by the function's name, such as Sedona's ST_Contains.
+    # Other libraries have expression classes named after the function, such as Sedona's ST_Contains.
     return node.name if node.full_name.startswith(_CATALYST) else f"udf:{node.name.lower()}"
 
 
-def _legs(node: Node) -> list[Node]:
-    """Return the sides of an AND or OR of any depth, which a chain of a thousand has."""
+def _operands(node: Node) -> list[Node]:
+    """Flatten an AND or OR of any depth, which may be a chain of a thousand."""
     found, waiting = [], [node]
     while waiting:
         each = waiting.pop()
@@ -151,7 +156,7 @@ def _legs(node: Node) -> list[Node]:
 
 
 def _data_type(node: Node) -> Any:
-    """Return the type of a column or field as JSON has it, None where it is not told."""
+    """Return the JSON type of a column or field, None if the node has none."""
     if node.name == "GetStructField":
         struct = _data_type(node.children[0])
         return struct["fields"][node.fields["ordinal"]]["type"] if isinstance(struct, Mapping) else None

@@ -1,4 +1,4 @@
-"""What Spark knows of a plan's relations of files, asked in one call of a plan or of a relation."""
+"""Fetch the facts on a plan's relations of files from the JVM, in one call for a plan or relation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from py4j.java_gateway import JavaGateway
 from pyspark import SparkContext
 
-from starskip.spark.skipping.own_java import new_java
+from starskip.spark.skipping.compile_java import new_java
 from starskip.spark.skipping.pruned_relation import MARK
 from starskip.spark.skipping.table_finder import ROOTS_ASKED_EACH
 
@@ -31,17 +31,17 @@ _OTHERS = {
     "spark.sql.hive.convertMetastoreParquet, or convertMetastoreOrc)",
     "source": "it is no relation of files",
 }
-"""Reasons why skipping does not reach a relation, by the kind that RelationFacts tells."""
+"""Reasons why skipping does not reach a relation, by its kind in RelationFacts."""
 _lock = threading.Lock()
 _java: WeakKeyDictionary[JavaGateway, Any] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
 class FileRelation:
-    """A relation of files in a plan; ``at``: which of the plan's leaves it is, ``first``: where it is first.
+    """A relation of files in a plan; ``at``: its position among the leaves, ``first``: its first occurrence.
 
-    ``kind`` is the class of its listing, ``roots`` are the paths that were given, ``files`` those of them
-    that are files, unless they are many.
+    ``kind`` is the class of its file index, ``roots`` are its root paths, ``files`` the roots that are files,
+    unless there are many.
     """
 
     at: int
@@ -54,28 +54,28 @@ class FileRelation:
 
     @property
     def folders(self) -> list[str]:
-        """The roots, of files that are roots themselves the folders."""
+        """The roots, with folders in place of roots that are files."""
         return [root.rpartition("/")[0] if root in self.files else root for root in self.roots]
 
     @property
     def is_enabled(self) -> bool:
-        """Whether the session lets files be left out."""
+        """Whether the session's settings allow skipping."""
         return self.settings.get(ENABLED, "true").lower() != "false"
 
     @property
     def metadata_root(self) -> str | None:
-        """Where the session says that metadata lies, None for beside the files."""
+        """The metadata root of the session's settings, None for metadata beside the files."""
         return self.settings.get(METADATA_ROOT) or self.settings.get(f"spark.{METADATA_ROOT}") or None
 
     @property
     def corrupt_record(self) -> str:
-        """The column of lines that are not understood: which they are depends on the columns read."""
+        """The column of corrupt records, whose value depends on the columns that are read."""
         return small_names(self.options).get("columnnameofcorruptrecord") or self.settings[_CORRUPT]
 
 
 @dataclass(frozen=True, slots=True)
 class OtherRelation:
-    """A relation that skipping does not reach; ``files`` and ``size_bytes`` are None where not known."""
+    """A relation out of the reach of skipping; ``files`` and ``size_bytes`` are None if unknown."""
 
     name: str
     why_not: str
@@ -85,7 +85,7 @@ class OtherRelation:
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """Those of a plan: of files that were not looked at yet, and others; ``leaves``: how many there are.
+    """The relations of a plan: unpruned ones of files, and others; ``leaves``: the number of leaves.
 
     ``emptied``: the folder whose files the plan, a command, removes, None if it removes none.
     """
@@ -118,38 +118,38 @@ def emptied_folder(plan: Any) -> str | None:
     return None if found is None else str(found)
 
 
-def fingerprint_facts(relation: Any, settings: Sequence[str], asking: Any = None) -> Mapping[str, Any]:
-    """Return what a JVM HadoopFsRelation depends on, with those of the settings that have a value.
+def signature_facts(relation: Any, settings: Sequence[str], asking: Any = None) -> Mapping[str, Any]:
+    """Return the facts for the read signature of a JVM HadoopFsRelation, with the settings that have a value.
 
-    ``asking``: the SQLConf of the session that reads it, None for that of the active one.
+    ``asking``: the SQLConf of the session that reads, None for that of the active session.
     """
-    packed = _facts().fingerprint(relation, "\n".join(settings), asking)
+    packed = _facts().signature(relation, "\n".join(settings), asking)
     found: Mapping[str, Any] = json.loads(_unpacked(packed))
     return found
 
 
 def plan_document(plan: Any) -> str:
-    """Return the JSON document that a LogicalPlan of the JVM writes of itself."""
+    """Return ``toJSON`` of a LogicalPlan in the JVM."""
     return _unpacked(_facts().document(plan))
 
 
 def joined_texts(values: Any, between: str) -> str:
-    """Return the texts of all values of a Scala collection, with ``between`` between them."""
+    """Return the texts of all values of a Scala collection, joined by ``between``."""
     return _unpacked(_facts().joined(values, between))
 
 
 def folders_name_partitions(relation: Any, listed: Any) -> bool:
-    """Tell whether partitions that a catalog listed lie in folders that are named after their values."""
+    """Return whether a catalog's partitions lie in folders that are named after their values."""
     return bool(_facts().areNamed(relation, listed))
 
 
 def metadata_root(conf: Any) -> str | None:
-    """Return where a session's configuration says that metadata lies, None for beside the files."""
+    """Return the metadata root of a session's configuration, None for metadata beside the files."""
     return str(conf.get(METADATA_ROOT, "") or conf.get(f"spark.{METADATA_ROOT}", "")) or None
 
 
 def small_names(options: Mapping[str, str]) -> Mapping[str, str]:
-    """Return options by their names in small letters, which is how Spark tells them apart."""
+    """Return options by name in lower case, as Spark compares names."""
     return {name.lower(): value for name, value in options.items()}
 
 

@@ -1,4 +1,4 @@
-"""What was decided about one relation of a query, and what Spark then read of it."""
+"""Report the decision on one relation of a query, and Spark's metrics of its scan."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from starskip.skipping.clause_of import clause_of
-from starskip.skipping.expression import Expression
-from starskip.skipping.file_metadata import Mask
-from starskip.skipping.metadata.table_metadata import TableMetadata
-from starskip.skipping.skipping_index import SkippingIndex
-from starskip.spark.skipping.file_listing import FileListing, may_hold
+from starskip.indexes.skipping.build_clause import build_clause
+from starskip.indexes.skipping.expression import Expression
+from starskip.indexes.skipping.file_metadata import Mask
+from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.relation_facts import OtherRelation
+from starskip.spark.skipping.spark_listing import SparkListing, may_hold
 from starskip.spark.skipping.why_not_skipped import EVERY_FILE
 
 
 @dataclass(frozen=True, slots=True)
 class TableReport:
-    """How files were judged by indexes of one table; ``positions`` as FileListing has them."""
+    """The judgement of files by indexes of one table; ``positions`` as in SparkListing."""
 
     metadata: TableMetadata
     indexes: Sequence[SkippingIndex]
     predicates: Sequence[Expression]
-    listing: FileListing
+    listing: SparkListing
     positions: npt.NDArray[np.int64]
 
     def skipped_by_each(self) -> dict[str, int]:
-        """Return how many files each index would skip if it were the only one.
+        """Return the number of files that each index alone would skip.
 
-        Where several leave out files that none of them does alone, as an OR of two columns needs, they are
-        one entry, such as ``minmax:a ∪ minmax:b``.
+        If several indexes skip files that none of them skips alone, as in an OR of two columns, they have one
+        entry, such as ``minmax:a ∪ minmax:b``.
         """
         found = {}
         alone = np.ones(self.listing.files, np.bool_)
@@ -45,7 +45,7 @@ class TableReport:
         return found | self._by_several(alone)
 
     def _by_several(self, alone: Mask) -> dict[str, int]:
-        """Return what the fewest indexes skip that leave out what no index does alone, as of an OR."""
+        """Return the files skipped by the fewest indexes that skip together what none skips alone."""
         together = self._kept(self.indexes)
         if together is None or np.array_equal(alone, together & alone):
             return {}
@@ -60,7 +60,7 @@ class TableReport:
         return {} if kept is None else {name: int(np.count_nonzero(~kept))}
 
     def _kept(self, indexes: Sequence[SkippingIndex]) -> Mask | None:
-        clause = clause_of(indexes, self.predicates, {})
+        clause = build_clause(indexes, self.predicates, {})
         return (
             None
             if clause is None
@@ -68,16 +68,16 @@ class TableReport:
         )
 
     def rows(self, skipped: Mask) -> int | None:
-        """Return how many rows the skipped files of this table hold, None if it is not known of all."""
+        """Return the number of rows in the skipped files of this table, None if any is unknown."""
         counts = self.metadata.rows.take(self.positions[skipped & (self.positions >= 0)])
         return None if counts.null_count else sum(counts.to_pylist())
 
 
 @dataclass(slots=True)
 class RelationReport:
-    """One relation; ``mark`` is None while it is read whole, ``listing`` while nothing was judged.
+    """One relation; ``mark`` is None if it is read whole, ``listing`` None if no file was judged.
 
-    ``location`` is its FileIndex in the JVM, or the files and bytes that it has in all, None if not known.
+    ``location`` is its FileIndex in the JVM, or the total of files and bytes, None if unknown.
     """
 
     roots: list[str]
@@ -87,7 +87,7 @@ class RelationReport:
     mark: str | None = None
     metadata_ms: float = 0.0
     chosen: Mask | None = None
-    listing: FileListing | None = None
+    listing: SparkListing | None = None
 
     @property
     def path(self) -> str:
@@ -96,11 +96,11 @@ class RelationReport:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What the scan in the physical plan is found by."""
+        """The key by which the scan in the physical plan is found."""
         return ("", "\n".join(self.roots)) if self.mark is None else (self.mark, "")
 
-    def take_listing(self, listing: FileListing, chosen: Mask) -> None:
-        """Note what is left of the listing, and which files were not known well enough to be judged."""
+    def take_listing(self, listing: SparkListing, chosen: Mask) -> None:
+        """Record the chosen files of a listing, and how many files were unknown to the metadata."""
         self.listing, self.chosen = listing, chosen
         known = np.zeros(listing.files, np.bool_)
         for table in self.tables:
@@ -113,11 +113,11 @@ class RelationReport:
         if not listing.files:
             self.not_skipped_because.append("there are no files")
         elif chosen.all() and unknown < listing.files:
-            # The files that cannot match are others, which this query does not list.
+            # The files that cannot match are not in the listing of this query.
             self.not_skipped_because.append(EVERY_FILE)
 
     def as_stats(self, files_read: int | None, bytes_read: int | None) -> dict[str, Any]:
-        """Return the answer of ``last_query_stats``; what Spark did not tell is taken from its listing."""
+        """Return the dict of ``last_query_stats``; the listing stands in for missing metrics of Spark."""
         files, size_bytes = self._totals()
         if files_read is None or bytes_read is None:
             files_read, bytes_read = self._left(files, size_bytes)
@@ -159,5 +159,5 @@ class RelationReport:
 
 
 def other_report(relation: OtherRelation) -> RelationReport:
-    """Return the report of a relation that skipping does not reach."""
+    """Return the report of a relation out of the reach of skipping."""
     return RelationReport([relation.name], (relation.files, relation.size_bytes), [relation.why_not])

@@ -1,4 +1,4 @@
-"""One query with skipping and without: the same rows, and what Spark read for them."""
+"""Run one query with skipping and without, and compare rows and cost."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from pyspark.sql import functions as sql
 from pyspark.sql.types import StructField, VariantType
 
 from starskip.errors import SourceError, StarskipError, TransientError, UnsupportedQuery
+from starskip.indexes.skipping.expression import Expression
+from starskip.indexes.skipping.skipping_engine import Reading, Replay
+from starskip.indexes.skipping.workload.expression_sql import REASON, expression_sql
 from starskip.lake.lake_table import LakeTable
-from starskip.skipping.expression import Expression
-from starskip.skipping.workload.expression_sql import REASON, expression_sql
-from starskip.spark.skipping.asking_session import asking_session
 from starskip.spark.skipping.failures import FAILURES, failure_of, is_of_files, reason_of
+from starskip.spark.skipping.isolated_session import isolated_session
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
 from starskip.spark.skipping.query_reports import scans_read
 from starskip.spark.skipping.relation_facts import ENABLED
 from starskip.spark.skipping.session import enabled_within, last_query_stats
-from starskip.stages.skipping_engine import Reading, Replay
 
 _RUNS = 2
-"""Of each kind, one after the other of both; one does where both answer alike."""
+"""Runs of each kind, alternating; one suffices if both give the same answer."""
 _HALF = 0xFFFFFFFF
 
 
 def replay_query(spark: SparkSession, table: LakeTable, predicate: Expression, root: str | None) -> Replay:
-    """Ask for whole rows as ``SkippingEngine.replay`` says.
+    """Query whole rows, see ``SkippingEngine.replay``.
 
     Raises TransientError if the table changed between two plain runs.
     """
     text = expression_sql(predicate)
-    session = asking_session(spark)
+    session = isolated_session(spark)
     rows = session.read.format(table.file_format).options(**table.options).load(table.path)
     files_total = _files_listed(rows)
     toolbox = JvmToolbox(session)
@@ -53,7 +53,7 @@ def replay_query(spark: SparkSession, table: LakeTable, predicate: Expression, r
             try:
                 skipping.append(_reading(toolbox, rows, text))
             except FAILURES as error:
-                # Without skipping it has an answer.
+                # The query without skipping has succeeded.
                 failure = failure_of(error, table.path)
                 if isinstance(failure, (TransientError, SourceError)):
                     raise failure from error
@@ -71,7 +71,7 @@ def _reading(toolbox: JvmToolbox, rows: DataFrame, text: str) -> Reading:
     started_s = time.perf_counter()
     row_hash = sql.xxhash64(*(_hashable(field) for field in rows.schema.fields))
     hashed = rows.where(text).select(row_hash.alias("hash"))
-    # The sum of whole numbers would overflow, and one of doubles depends on the order.
+    # A sum of whole hashes would overflow, and a sum of doubles depends on the order.
     asked = hashed.agg(
         sql.count(sql.lit(1)).alias("rows"),
         sql.expr(f"coalesce(sum(hash & {_HALF}L), 0L)").alias("low"),

@@ -1,4 +1,4 @@
-"""What is known of a table's columns from a few of its files, spread evenly over it."""
+"""Sample a table's columns from a few files, spread evenly over it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
-from starskip.skipping.choice.candidate_indexes import ColumnFacts
-from starskip.skipping.data_types import arrow_type_of, family_of
+from starskip.indexes.skipping.choice.candidate_indexes import ColumnFacts
+from starskip.indexes.skipping.data_types import arrow_type_of, family_of
 from starskip.spark.skipping.collect import in_utc, quoted
 from starskip.spark.skipping.list_files import list_files
 from starskip.spark.skipping.table_relation import TableRelation
@@ -46,7 +46,7 @@ def column_facts(relation: TableRelation, columns: Sequence[str], files: int) ->
 
 
 def sample_values(relation: TableRelation, columns: Sequence[str], rows: int) -> dict[str, pa.Array]:
-    """Return values of about ``rows`` rows of some files, of those of ``columns`` that the table has."""
+    """Return the values of about ``rows`` rows of some files, of those of ``columns`` that the table has."""
     known = _known(relation, columns)
     if not known:
         return {}
@@ -59,14 +59,14 @@ def sample_values(relation: TableRelation, columns: Sequence[str], rows: int) ->
 
 
 def _known(relation: TableRelation, columns: Sequence[str]) -> dict[str, str]:
-    """Return columns as the table spells them, by the names that they are asked for."""
+    """Return the names in the table by given name."""
     types = relation.data_types
     resolved = {name: relation.resolved(name) for name in columns}
     return {name: found for name, found in resolved.items() if found in types}
 
 
 def _spread_rows(relation: TableRelation, files: int) -> DataFrame:
-    """Return the rows of some files, whose paths are at even distances from each other."""
+    """Return the rows of some files, evenly spaced in the order of paths."""
     listed = list_files(relation, anew=False)
     paths = listed.files.paths
     order = pc.sort_indices(paths).to_numpy()

@@ -1,4 +1,4 @@
-"""Whether this Spark's internals are as we need them, seen on a table of two files of one row each."""
+"""Test whether this Spark's internals are supported, on a table of two files of one row each."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from starskip.skipping.file_metadata import Mask
-from starskip.skipping.index_types.min_max import MinMax
-from starskip.skipping.metadata.table_metadata import TableMetadata
-from starskip.skipping.metadata.table_source import TableSource
-from starskip.skipping.skipping_index import SkippingIndex
-from starskip.spark.skipping.fingerprint import fingerprint
+from starskip.indexes.skipping.file_metadata import Mask
+from starskip.indexes.skipping.index_types.min_max import MinMax
+from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.indexes.skipping.metadata.table_source import TableSource
+from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.spark.skipping.read_signature import read_signature
 from starskip.spark.skipping.table_finder import TableFinder
 
 _LOCATION = "DataSkippingFileIndex"
@@ -26,7 +26,7 @@ _LOCATION = "DataSkippingFileIndex"
 
 @dataclass(frozen=True)
 class KnownFiles:
-    """Metadata that lies in memory: like TableMetadata, with columns by index and name."""
+    """Metadata in memory: like TableMetadata, with columns by index and name."""
 
     source: TableSource
     indexes: tuple[SkippingIndex, ...]
@@ -40,7 +40,7 @@ class KnownFiles:
 
     @property
     def files(self) -> int:
-        """How many files there are."""
+        """The number of files."""
         return len(self.paths)
 
     def column(self, index: str, name: str) -> pa.Array:
@@ -49,7 +49,7 @@ class KnownFiles:
 
 
 def check_rule(spark: SparkSession, tables: TableFinder) -> None:
-    """Raise RuntimeError unless a query on the test's table reads the one file that it needs by itself."""
+    """Raise RuntimeError unless a query on the test's table reads only the one matching file."""
     check_skip(spark, tables, lambda dataframe: dataframe)
 
 
@@ -62,7 +62,7 @@ def check_skip(spark: SparkSession, tables: TableFinder, skip: Callable[[DataFra
         relation = whole._jdf.queryExecution().optimizedPlan().collectLeaves().apply(0).relation()
         path = str(relation.location().rootPaths().apply(0).toString())
         asking = spark._jsparkSession.sessionState().conf()
-        tables.given[path] = _metadata(path, fingerprint(relation, asking))
+        tables.given[path] = _metadata(path, read_signature(relation, asking))
         try:
             chosen = skip(whole.where("a = 2 and a in (2, 7)"))
             files = list(chosen.inputFiles())
@@ -88,5 +88,5 @@ def _metadata(path: str, of_relation: Mapping[str, str]) -> TableMetadata:
         rows=pa.array([1] * len(files), pa.int64()),
         columns={(index.specification, name): column for name, column in columns.items()},
     )
-    # What is asked of it is all that TableMetadata is asked by queries.
+    # It has every attribute of TableMetadata that planning uses.
     return cast(TableMetadata, known)

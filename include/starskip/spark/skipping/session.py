@@ -1,4 +1,4 @@
-"""Switching skipping on and off for a Spark session, and asking what it did."""
+"""Enable and disable skipping in a Spark session, and return the statistics of queries."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 from starskip.errors import ConfigError
-from starskip.skipping.registry import load_modules
-from starskip.spark.skipping.failures import told
+from starskip.indexes.skipping.registry import load_modules
+from starskip.spark.skipping.failures import error_summary
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
 from starskip.spark.skipping.on_spark_connect import classic_only
 from starskip.spark.skipping.query_reports import QueryReports
@@ -34,7 +34,7 @@ _LISTENERS_MS = 10_000
 
 
 class _Skipping:
-    """What one SparkContext has of us; made once, since a rule cannot be taken out of Spark again."""
+    """The state of one SparkContext; made once, since Spark cannot unregister a rule."""
 
     def __init__(self, spark: SparkSession) -> None:
         self.toolbox = JvmToolbox(spark)
@@ -46,7 +46,7 @@ class _Skipping:
         self.switch(enabled=False)
 
     def switch(self, *, enabled: bool) -> None:
-        """Turn the rule on or off; what queries did until then is not told afterwards."""
+        """Turn the rule on or off; turning it off forgets the statistics."""
         self.rule.enabled = self.reports.enabled = enabled
         if not enabled:
             self.reports.forget()
@@ -57,7 +57,7 @@ class _Skipping:
             overwritten.ended(folder)
 
     def register(self, spark: SparkSession) -> None:
-        """Have Spark call the rule once for each query that is planned, in this session and new ones."""
+        """Make Spark apply the rule once to each planned query, in this session and new ones."""
         if not self.registered:
             made = self.toolbox.subclass_instance(_RULE, "apply", self.rule.apply)
             extensions = spark._jsparkSession.extensions()
@@ -70,8 +70,8 @@ _of_contexts: WeakKeyDictionary[SparkContext, _Skipping] = WeakKeyDictionary()
 
 
 @atexit.register
-def _part_from_spark() -> None:
-    """Have the JVM call nothing here any more: it runs on for a while where nobody has called ``stop``."""
+def _stop_callbacks() -> None:
+    """Stop callbacks from the JVM, which runs on for a while unless ``stop`` was called."""
     for skipping in list(_of_contexts.values()):
         with suppress(Exception):  # a JVM that has ended, say
             skipping.reports.close()
@@ -81,13 +81,13 @@ def _part_from_spark() -> None:
 
 @classic_only
 def enable(spark: SparkSession, metadata_root: str | None = None, modules: Iterable[str] = ()) -> None:
-    """Have all queries of this session, and of others of its application, leave irrelevant files alone.
+    """Skip irrelevant files in all queries of this session, and of others of its application.
 
-    ``metadata_root``: where the metadata of all tables lies, if not beside their files (also the setting
+    ``metadata_root``: the location of all tables' metadata, if not beside their files (also the setting
     ``starskip.metadata.root``). ``modules``: Python modules with index types and functions of users (also
-    ``spark.starskip.skipping.modules``, with commas). Of a module that cannot be imported a warning says why,
-    and the index types of others are used. Where this Spark cannot be used as needed, a warning says why and
-    queries run as ever.
+    ``spark.starskip.skipping.modules``, with commas). If a module cannot be imported, a warning gives the
+    reason, and the others are used. If this Spark is not supported, a warning gives the reason, and queries
+    read all files.
     """
     listed = str(spark.conf.get(MODULES, "") or "").split(",")
     for name in (*modules, *(each.strip() for each in listed if each.strip())):
@@ -110,7 +110,7 @@ def enable(spark: SparkSession, metadata_root: str | None = None, modules: Itera
 
 @classic_only
 def disable(spark: SparkSession) -> None:
-    """Have queries read all files again, and forget what they did."""
+    """Read all files in queries again, and forget the statistics."""
     with _lock:
         skipping = _of_contexts.get(spark.sparkContext)
         if skipping is not None:
@@ -119,7 +119,7 @@ def disable(spark: SparkSession) -> None:
 
 @contextmanager
 def enabled_within(spark: SparkSession, metadata_root: str | None) -> Iterator[bool]:
-    """Have queries leave files alone in here alone: afterwards all is as it was; tells whether they do."""
+    """Enable skipping within the context only; yields whether it is enabled."""
     found = _of_contexts.get(spark.sparkContext)
     before = (False, None) if found is None else (found.rule.enabled, found.rule.metadata_root)
     enable(spark, metadata_root)
@@ -135,17 +135,17 @@ def enabled_within(spark: SparkSession, metadata_root: str | None) -> Iterator[b
 
 @classic_only
 def is_enabled(spark: SparkSession) -> bool:
-    """Tell whether queries leave files alone."""
+    """Return whether queries skip files."""
     skipping = _of_contexts.get(spark.sparkContext)
     return skipping is not None and skipping.rule.enabled
 
 
 @classic_only
 def skip(dataframe: DataFrame) -> DataFrame:
-    """Return the same rows, read from the files alone that may hold them, without ``enable``.
+    """Return a DataFrame of the same rows that reads only files that may hold them, without ``enable``.
 
-    It plans the query twice, which a rule does not. If it fails, a warning says why and ``dataframe`` itself
-    is returned. ``last_query_stats`` then tells of the returned one, and of queries that read it.
+    It plans the query twice, unlike the rule. If it fails, a warning gives the reason, and ``dataframe`` is
+    returned. ``last_query_stats`` covers the returned DataFrame, and queries on it.
     """
     spark = dataframe.sparkSession
     try:
@@ -154,27 +154,27 @@ def skip(dataframe: DataFrame) -> DataFrame:
         with _active(skipping, spark):
             chosen, reports = _pruned(skipping, dataframe)
     except Exception as error:
-        log.warning("not skipping, because %s", told(error))
+        log.warning("not skipping, because %s", error_summary(error))
         return dataframe
     try:
         with _active(skipping, spark):
             skipping.reports.skipped(dataframe._jdf.queryExecution(), reports)
     except Exception as error:
-        log.warning("no statistics of a query: %s", told(error))
+        log.warning("no statistics of a query: %s", error_summary(error))
     return chosen
 
 
 @classic_only
 def last_query_stats(spark: SparkSession) -> list[dict[str, Any]]:
-    """Return what was read of each relation of files of the last query that ended in the calling thread.
+    """Return the statistics of each relation of the last query that ended in the calling thread.
 
-    While skipping is not enabled, that is the last query of what ``skip`` made. Threads of the JVM serve
-    ``toPandas`` and ``toArrow``, and know for whom once the calling thread has planned another query, or has
-    asked here.
+    While skipping is not enabled, that is the last query made by ``skip``. JVM threads serve ``toPandas`` and
+    ``toArrow``; they are assigned to the calling thread once that has planned another query, or has called
+    this function.
 
-    ``path``, ``files_total``, ``files_read``, ``bytes_total``, ``bytes_read``, ``rows_skipped`` (None where
-    the metadata does not know), ``skipped_by`` (of each index that was used how many files it alone would
-    skip), ``not_skipped_because``, ``metadata_ms``. Files and bytes read are Spark's own metrics.
+    ``path``, ``files_total``, ``files_read``, ``bytes_total``, ``bytes_read``, ``rows_skipped`` (None if the
+    metadata lacks it), ``skipped_by`` (files that each used index alone would skip), ``not_skipped_because``,
+    ``metadata_ms``. Files and bytes read are Spark's own metrics.
     """
     skipping = _of_contexts.get(spark.sparkContext)
     if skipping is None:
@@ -182,15 +182,15 @@ def last_query_stats(spark: SparkSession) -> list[dict[str, Any]]:
     try:
         spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(_LISTENERS_MS)
     except Exception as error:  # others keep the listeners busy
-        log.warning("Spark's listeners are behind: %s", told(error))
+        log.warning("Spark's listeners are behind: %s", error_summary(error))
     return skipping.reports.last_of_thread()
 
 
 @classic_only
 def explain(query: DataFrame | str, spark: SparkSession | None = None) -> list[dict[str, Any]]:
-    """Return what ``last_query_stats`` would say of a query, of its plan alone.
+    """Return the dicts of ``last_query_stats`` for a query that is only planned.
 
-    Raises ConfigError if skipping is not enabled, or for a text without ``spark``.
+    Raises ConfigError if skipping is not enabled, or for a SQL text without ``spark``.
     """
     if isinstance(query, str):
         if spark is None:
@@ -201,7 +201,7 @@ def explain(query: DataFrame | str, spark: SparkSession | None = None) -> list[d
     if skipping is None or not skipping.rule.enabled:
         raise ConfigError("skipping is not enabled: call enable(spark) first", setting="spark")
     if query.isStreaming:
-        # Spark plans no query of a stream that is not started.
+        # Spark does not plan a stream that has not started.
         analyzed = query._jdf.queryExecution().analyzed()
         return [other_report(each).as_stats(None, None) for each in relations_of(analyzed).others]
     datasets = skipping.toolbox.jvm.org.apache.spark.sql.classic.Dataset
@@ -210,7 +210,7 @@ def explain(query: DataFrame | str, spark: SparkSession | None = None) -> list[d
 
 
 def keep_overwritten(spark: SparkSession) -> None:
-    """Have the indexes of tables that were overwritten in this process be known by their names again."""
+    """Restore the lists of indexes of tables that were overwritten in this process."""
     skipping = _of_contexts.get(spark.sparkContext)
     if skipping is not None:
         skipping.rule.overwritten.keep_all()
@@ -234,7 +234,7 @@ def _pruned(skipping: _Skipping, dataframe: DataFrame) -> tuple[DataFrame, list[
 
 @contextmanager
 def _active(skipping: _Skipping, spark: SparkSession) -> Iterator[None]:
-    """Have what is not told a session take this one, as Spark does while it plans a query."""
+    """Make this session the active one, as Spark does while it plans a query."""
     sessions = skipping.toolbox.jvm.org.apache.spark.sql.classic.SparkSession
     before = sessions.getActiveSession()
     sessions.setActiveSession(spark._jsparkSession)
@@ -248,7 +248,7 @@ def _active(skipping: _Skipping, spark: SparkSession) -> Iterator[None]:
 
 
 def _give_up(spark: SparkSession, error: Exception) -> None:
-    """Turn the rule off and say what is left: skip(), or nothing."""
+    """Turn the rule off, and warn whether skip() still works."""
     found = _of_contexts.get(spark.sparkContext)
     if found is not None:
         found.switch(enabled=False)
@@ -257,6 +257,8 @@ def _give_up(spark: SparkSession, error: Exception) -> None:
         with _active(skipping, spark):
             check_skip(spark, skipping.tables, lambda dataframe: _pruned(skipping, dataframe)[0])
     except Exception:
-        log.warning("not skipping, because %s", told(error))
+        log.warning("not skipping, because %s", error_summary(error))
     else:
-        log.warning("queries skip no files by themselves, because %s; skip(dataframe) does", told(error))
+        log.warning(
+            "queries skip no files by themselves, because %s; skip(dataframe) does", error_summary(error)
+        )

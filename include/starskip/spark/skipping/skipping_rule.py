@@ -1,85 +1,29 @@
-"""The optimizer's rule: of each relation whose table has metadata, leave out the files that cannot match."""
+"""The rule of Spark's optimizer that removes files without matching rows from the relations of a plan."""
 
 from __future__ import annotations
 
-import logging
-import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from starskip.errors import printable
-from starskip.skipping.clause_of import clause_of
-from starskip.skipping.column_name import column_name
-from starskip.skipping.expression import Expression
-from starskip.skipping.failing_indexes import Failures
-from starskip.skipping.file_metadata import Mask
-from starskip.skipping.metadata.table_metadata import TableMetadata
-from starskip.skipping.skipping_index import SkippingIndex
-from starskip.spark.skipping.failures import told
-from starskip.spark.skipping.file_listing import FileListings, may_hold
-from starskip.spark.skipping.fingerprint import fingerprint
-from starskip.spark.skipping.fingerprint_comparison import (
-    dependent_rows,
-    partitions_differ,
-    unsure_partitions,
-)
-from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
-from starskip.spark.skipping.leaf_predicates import Predicates, attribute_identity, leaf_predicates
+from starskip.spark.skipping.indexed_relation import IndexedRelation, find_indexes, indexed_relation
+from starskip.spark.skipping.jvm_toolbox import JvmToolbox
+from starskip.spark.skipping.leaf_predicates import Predicates, leaf_predicates
 from starskip.spark.skipping.overwritten_tables import OverwrittenTables
 from starskip.spark.skipping.plan_tree import Node, plan_tree
-from starskip.spark.skipping.pruned_relation import pruned_relation
-from starskip.spark.skipping.read_expression import ExpressionReader
-from starskip.spark.skipping.relation_facts import (
-    ENABLED,
-    FileRelation,
-    folders_name_partitions,
-    metadata_root,
-    plan_document,
-    relations_of,
-)
-from starskip.spark.skipping.relation_report import RelationReport, TableReport, other_report
+from starskip.spark.skipping.prune_relation import RelationPruner
+from starskip.spark.skipping.relation_facts import metadata_root, plan_document, relations_of
+from starskip.spark.skipping.relation_report import RelationReport, other_report
+from starskip.spark.skipping.rule_warnings import RuleWarnings
 from starskip.spark.skipping.table_finder import TableFinder
-from starskip.spark.skipping.trusted_indexes import TrustedIndexes, trusted_indexes
-from starskip.spark.skipping.why_not_skipped import why_not_skipped
 
-log = logging.getLogger("starskip.skipping")
-
-_INDEX = f"{DATASOURCES}.InMemoryFileIndex"
-_CATALOG_INDEX = f"{DATASOURCES}.CatalogFileIndex"
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
 _COMMANDS = (f"{_LOGICAL}.Command", f"{_LOGICAL}.CommandResult")
-"""What is no query, such as SET."""
-
-
-@dataclass(slots=True)
-class _Leaf:
-    """A relation of files; ``unknown``: columns of which the metadata may not say what the paths do."""
-
-    facts: FileRelation
-    logical: Any
-    relation: Any
-    report: RelationReport
-    tables: list[tuple[TableMetadata, TrustedIndexes]]
-    unknown: frozenset[str] = frozenset()
-
-    def partition_columns(self) -> frozenset[str]:
-        """Return the columns that stand in paths."""
-        return frozenset(self.relation.partitionSchema().fieldNames())
-
-    def partitions_are_indexed(self) -> bool:
-        """Tell whether there is metadata of one of them."""
-        named = {column_name((name,)).lower() for name in self.partition_columns()}
-        indexes = (index for _, trusted in self.tables for index in trusted.indexes)
-        return any(name.lower() in named for index in indexes for name in index.columns)
+"""Plans that are no queries, such as SET."""
 
 
 class SkippingRule:
-    """Of one SparkContext; ``apply`` is called by all threads that plan queries."""
+    """The rule of one SparkContext; all threads that plan queries call ``apply``."""
 
     def __init__(
         self,
@@ -87,29 +31,28 @@ class SkippingRule:
         tables: TableFinder,
         planned: Callable[[list[RelationReport]], None],
     ) -> None:
-        """``planned`` is told of each plan with relations of files; ``enabled`` turns all off and on."""
+        """Start enabled; ``planned`` is called with the reports of each plan that has relations of files."""
         self.enabled = True
         self.metadata_root: str | None = None
+        self.overwritten = OverwrittenTables(tables)
         self._toolbox = toolbox
         self._tables = tables
         self._planned = planned
-        self.overwritten = OverwrittenTables(tables)
-        self._listings = FileListings(toolbox)
-        self._warned: set[str] = set()
-        self._lock = threading.Lock()
+        self._warnings = RuleWarnings()
+        self._pruner = RelationPruner(toolbox, self._warnings)
 
     def apply(self, plan: Any) -> Any:
-        """Return the plan with pruned relations; the plan itself whenever anything fails."""
+        """Return the plan with pruned relations; the plan itself if anything fails."""
         if not self.enabled:
             return plan
         try:
             return self._applied(plan)
         except Exception as error:
-            self._warn(error, "a query")
+            self._warnings.read_whole(error, "a query")
             return plan
 
     def pruned(self, plan: Any) -> Any:
-        """Return the plan with pruned relations, whether the rule is enabled or not; raises what fails."""
+        """Return the plan with pruned relations even if the rule is not enabled; errors propagate."""
         return self._applied(plan)
 
     def _applied(self, plan: Any) -> Any:
@@ -117,179 +60,44 @@ class SkippingRule:
         if relations.emptied is not None:
             self.overwritten.planned(relations.emptied, self.metadata_root or metadata_root(self._settings()))
         leaves: Any = plan.collectLeaves() if relations.of_files else ()
-        found = [_leaf(each, leaves.apply(each.at)) for each in relations.of_files]
+        found = [indexed_relation(each, leaves.apply(each.at)) for each in relations.of_files]
         if found or relations.others or not any(self._toolbox.is_of(each, plan) for each in _COMMANDS):
-            self._planned([leaf.report for leaf in found] + list(map(other_report, relations.others)))
-        known = [leaf for leaf in found if self._find_tables(leaf)]
-        if not known:
+            self._planned([each.report for each in found] + list(map(other_report, relations.others)))
+        indexed = [
+            each for each in found if find_indexes(each, self._tables, self.metadata_root, self._warnings)
+        ]
+        if not indexed:
             return plan
         predicates = leaf_predicates(plan_tree(plan_document(plan)))
         if len(predicates) != relations.leaves:
             raise RuntimeError(f"the plan has {relations.leaves} leaves, its JSON {len(predicates)}")
-        return self._replaced(plan, known, predicates)
+        return self._replaced(plan, indexed, predicates)
 
     def _settings(self) -> Any:
         return self._toolbox.jvm.org.apache.spark.sql.classic.SparkSession.active().conf()
 
-    def _find_tables(self, leaf: _Leaf) -> bool:
-        """Find tables whose metadata was collected of files read as they are about to be; else say why."""
-        report = leaf.report
-        try:
-            facts = leaf.facts
-            if facts.kind not in (_INDEX, _CATALOG_INDEX):
-                lister = facts.kind.rpartition(".")[2]
-                report.not_skipped_because.append(
-                    f"its files are listed by {lister}, which is not Spark's own listing of a folder"
-                )
-                return False
-            if not facts.is_enabled:
-                report.not_skipped_because.append(f"{ENABLED} is false")
-                return False
-            found = self._tables.find(facts.folders, self.metadata_root or facts.metadata_root)
-            if not found:
-                report.not_skipped_because.append(f"there is no metadata for {report.path}: create an index")
-                return False
-            for table in found:
-                report.not_skipped_because += [
-                    self._warn_of(each, why) for each, why in sorted(table.not_understood.items())
-                ]
-                if not (table.indexes or table.not_understood):
-                    deleted = (
-                        f"all indexes of {table.source.path} are deleted: restore them, or create others"
-                    )
-                    report.not_skipped_because.append(deleted)
-            now = fingerprint(leaf.relation)
-            if (why := dependent_rows(now)) is not None:
-                report.not_skipped_because.append(why)
-                return False
-            leaf.unknown = unsure_partitions(now)
-            for table in found:
-                trusted = trusted_indexes(table, now)
-                if trusted.why_not is not None:
-                    report.not_skipped_because.append(trusted.why_not)
-                if trusted.indexes:
-                    leaf.tables.append((table, trusted))
-                if partitions_differ(table.source.fingerprint, now):
-                    leaf.unknown = leaf.partition_columns()
-        except Exception as error:
-            report.not_skipped_because.append(self._warn(error, report.path))
-            return False
-        return bool(leaf.tables)
-
-    def _replaced(self, plan: Any, known: list[_Leaf], predicates: list[tuple[Node, Predicates]]) -> Any:
-        places = Counter(leaf.facts.first for leaf in known)
+    def _replaced(
+        self, plan: Any, indexed: Sequence[IndexedRelation], predicates: Sequence[tuple[Node, Predicates]]
+    ) -> Any:
+        places = Counter(each.facts.first for each in indexed)
         replacements: list[tuple[Any, Any]] = []
-        for leaf in known:
+        for each in indexed:
+            reasons = each.report.not_skipped_because
+            if places[each.facts.first] > 1:
+                # One JVM object in two places of the plan, which may be under two filters.
+                reasons.append("the same DataFrame is in the query twice")
+                continue
             try:
-                if places[leaf.facts.first] > 1:
-                    # One object in two places of the plan, which may be under two filters.
-                    leaf.report.not_skipped_because.append("the same DataFrame is in the query twice")
-                elif (made := self._pruned(leaf, *predicates[leaf.facts.at], plan)) is not None:
-                    replacements.append((leaf.logical, made))
+                made = self._pruner.prune(each, *predicates[each.facts.at], plan)
             except Exception as error:
-                leaf.report.not_skipped_because.append(self._warn(error, leaf.report.path))
+                reasons.append(self._warnings.read_whole(error, each.report.path))
+                continue
+            if made is not None:
+                replacements.append((each.logical, made))
         if not replacements:
             return plan
-        # A map is a partial function, this one of identities; no call comes back for a node.
+        # A Java map is a partial function of Scala: Spark looks nodes up in it, and calls nothing back.
         by_identity = self._toolbox.jvm.java.util.IdentityHashMap()
         for logical, made in replacements:
             by_identity.put(logical, made)
         return plan.transformDown(self._toolbox.java_to_scala(by_identity))
-
-    def _pruned(self, leaf: _Leaf, node: Node, predicates: Predicates, plan: Any) -> Any:
-        """Return the relation without files that cannot match, None if all of them may."""
-        started_s = time.perf_counter()
-        report = leaf.report
-        corrupt = leaf.facts.corrupt_record
-        index: Any = None
-        if leaf.partitions_are_indexed():
-            index = self._listed(leaf)
-            if not folders_name_partitions(leaf.relation, index):
-                # A partition's value is what the catalog says today, or a zone said when a frame was made.
-                leaf.unknown = leaf.partition_columns()
-        names = {
-            attribute_identity(each): str(each.fields["name"])
-            for each in node.expressions("output")
-            if each.fields["name"] != corrupt and each.fields["name"] not in leaf.unknown
-        }
-        reader = ExpressionReader(names, plan)
-        expressions = [reader.read(each) for each in predicates]
-        matching = []
-        used: list[SkippingIndex] = []
-        for table, trusted in leaf.tables:
-            asked = trusted.in_zones(reader.zones)
-            if asked.why_not is not None and asked.why_not != trusted.why_not:
-                report.not_skipped_because.append(asked.why_not)
-            failures: Failures = {}
-            mask = _matching(table, asked.indexes, expressions, failures)
-            report.not_skipped_because += [self._warn_of(each, why) for each, why in failures.items()]
-            indexes = tuple(each for each in asked.indexes if each.specification not in failures)
-            used += indexes
-            if mask is not None:
-                matching.append((table, indexes, mask))
-        if all(mask.all() for _, _, mask in matching):
-            unsure = {str(name) for name in leaf.unknown} | {corrupt}
-            if any(table.files for table, _ in leaf.tables):
-                reasons = why_not_skipped(node, predicates, reader.read, used, unsure)
-            else:
-                reasons = ["the metadata tells of no file yet: refresh"]
-            report.not_skipped_because += reasons
-            report.metadata_ms = (time.perf_counter() - started_s) * 1000
-            return None
-        listing = self._listings.of(self._listed(leaf) if index is None else index)
-        chosen = np.ones(listing.files, np.bool_)
-        for table, indexes, mask in matching:
-            positions = listing.positions(table)
-            report.tables.append(TableReport(table, indexes, expressions, listing, positions))
-            chosen &= may_hold(listing, positions, mask)
-        report.metadata_ms = (time.perf_counter() - started_s) * 1000
-        report.take_listing(listing, chosen)
-        if chosen.all():
-            return None
-        made, report.mark = pruned_relation(leaf.logical, listing, chosen)
-        return made
-
-    def _listed(self, leaf: _Leaf) -> Any:
-        """Return the InMemoryFileIndex of all files that a relation has now."""
-        location = leaf.relation.location()
-        return self._toolbox.all_partitions(location) if leaf.facts.kind == _CATALOG_INDEX else location
-
-    def _warn(self, error: Exception, what: str) -> str:
-        """Say once of each kind of failure why nothing is skipped; return it."""
-        text = told(error)
-        if self._is_new(text):
-            log.warning("not skipping files of %s, which is read whole: %s", what, text)
-        return f"it could not be found out which files to leave out: {text}"
-
-    def _warn_of(self, specification: str, why: str) -> str:
-        """Say once why an index is left out, of which others of its table are not; return it."""
-        text = printable(f"{specification} is not used: {why}", 400)
-        if self._is_new(text):
-            log.warning("index %s", text)
-        return text
-
-    def _is_new(self, text: str) -> bool:
-        with self._lock:
-            new = text not in self._warned and len(self._warned) < _WARNINGS
-            if new:
-                self._warned.add(text)
-        return new
-
-
-_WARNINGS = 100
-"""More kinds of failures than these are not logged: what differs in their texts is the queries'."""
-
-
-def _leaf(facts: FileRelation, logical: Any) -> _Leaf:
-    relation = logical.relation()
-    return _Leaf(facts, logical, relation, RelationReport(facts.roots, relation.location()), [])
-
-
-def _matching(
-    table: TableMetadata,
-    indexes: Sequence[SkippingIndex],
-    predicates: list[Expression],
-    failures: Failures,
-) -> Mask | None:
-    clause = clause_of(indexes, predicates, failures)
-    return None if clause is None else clause.may_match(table)

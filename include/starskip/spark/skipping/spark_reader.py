@@ -1,4 +1,4 @@
-"""The TableReader that lists and reads a table by Spark."""
+"""The TableReader on Spark."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import functions as sql
 
-from starskip.artefacts.aside import Aside
-from starskip.skipping.file_metadata import Mask
-from starskip.skipping.metadata.collect_order import Collection, CollectOrder
-from starskip.skipping.metadata.file_listing import DamagedFiles, FileListing
-from starskip.skipping.metadata.match_paths import match_paths
-from starskip.skipping.metadata.metadata_files import joined
-from starskip.skipping.metadata.table_source import TableSource
+from starskip.indexes.skipping.file_metadata import Mask
+from starskip.indexes.skipping.metadata.collect_order import Collection, CollectOrder
+from starskip.indexes.skipping.metadata.match_paths import match_paths
+from starskip.indexes.skipping.metadata.metadata_files import joined
+from starskip.indexes.skipping.metadata.table_files import DamagedFiles, TableFiles
+from starskip.indexes.skipping.metadata.table_source import TableSource
 from starskip.spark.skipping.collect import collect
 from starskip.spark.skipping.collect_footers import collect_footers, damaged_by_footers, footer_plan
 from starskip.spark.skipping.collect_tasks import reading_failures
 from starskip.spark.skipping.list_files import ListedTable, changed_since, list_files
 from starskip.spark.skipping.table_relation import SCHEMA_OPTION, TEXT_FORMATS, TableRelation
+from starskip.storage.staged_write import StagedWrite
 
 _MOST_UNKNOWN_RATIO = 0.5
-"""Of files of whose bounds the footers do not tell; with more of them the rows are read."""
+"""Share of files without bounds in their footers; with more of them the rows are read."""
 _NO_PARQUET = "it is no Parquet file, or not a whole one"
 
 
@@ -33,7 +33,7 @@ class SparkReader:
     """Implements TableReader for one relation."""
 
     def __init__(self, relation: TableRelation) -> None:
-        """List nothing yet."""
+        """Start without a listing."""
         self._relation = relation
         self._listed: ListedTable | None = None
 
@@ -43,17 +43,17 @@ class SparkReader:
         relation = self._relation
         options = dict(relation.options)
         if relation.file_format in TEXT_FORMATS:
-            # Told from the files each time, it would be another one as soon as the files are others.
+            # A schema inferred at each refresh would change with the files.
             options[SCHEMA_OPTION] = json.dumps(relation.schema.jsonValue())
-        return TableSource(relation.path, relation.file_format, relation.fingerprint, options)
+        return TableSource(relation.path, relation.file_format, relation.read_signature, options)
 
-    def list_files(self, *, anew: bool, clock_behind_ms: int) -> FileListing:
+    def list_files(self, *, anew: bool, clock_behind_ms: int) -> TableFiles:
         """See TableReader."""
         self._listed = list_files(self._relation, anew=anew, clock_behind_ms=clock_behind_ms)
         return self._listed.files
 
-    def collect(self, order: CollectOrder, aside: Aside) -> Collection:
-        """See TableReader; from footers, where they tell all that is ordered, of most files."""
+    def collect(self, order: CollectOrder, aside: StagedWrite) -> Collection:
+        """See TableReader; reads footers if most of them hold everything that is ordered."""
         listed = self._last()
         paths = joined(order.files, "path")
         at = match_paths(paths, listed.files.paths)
@@ -72,7 +72,7 @@ class SparkReader:
         try:
             return collect(order, encoded, self._relation.rows(listed.index_of(read)), aside)
         except DamagedFiles as error:
-            # Spark stops at the first one that it meets: what else can be told of at once costs fewer passes.
+            # Spark stops at the first damaged file: finding others by their footers saves passes.
             _require_sound(paths, damaged_by_footers(order, encoded, self._relation, aside), error.reasons)
             raise
 
@@ -83,14 +83,14 @@ class SparkReader:
     def _require_readable(
         self, order: CollectOrder, encoded: pa.Array, positions: npt.NDArray[np.int64]
     ) -> None:
-        """Have Spark open files of the listing of whose footers nothing is understood here."""
+        """Make Spark open files whose footers cannot be read here."""
         if not len(positions):
             return
         listed = self._last()
         chosen = np.zeros(len(listed.files.paths), np.bool_)
         chosen[positions] = True
         with reading_failures(order, encoded):
-            # Unlike count() it tells what an error was caused by.
+            # Unlike count(), it reports the cause of an error.
             self._relation.rows(listed.index_of(chosen)).agg(sql.count(sql.lit(1))).toArrow()
 
     def _last(self) -> ListedTable:

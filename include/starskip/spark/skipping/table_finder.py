@@ -1,4 +1,4 @@
-"""Which tables with metadata a relation's paths belong to, asked of a store about once a second."""
+"""Find the tables with metadata that a relation's paths belong to, with answers cached for a second."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from starskip.skipping.metadata.metadata_location import metadata_location
-from starskip.skipping.metadata.open_metadata import newest_version, open_metadata
-from starskip.skipping.metadata.table_metadata import TableMetadata
+from starskip.indexes.skipping.metadata.metadata_location import metadata_location
+from starskip.indexes.skipping.metadata.open_metadata import newest_version, open_metadata
+from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 
 _ANSWER_LASTS_S = 1.0
 ROOTS_ASKED_EACH = 8
-"""Of more roots, such as the partitions that Spark chose, only the tables that they are of are looked for."""
+"""With more roots, such as the partitions that Spark chose, only their tables are looked up."""
 _OPEN_LASTS_S = 60.0
-"""A table that was written anew, its metadata with it, has other metadata of the same version."""
+"""Seconds after which metadata is opened again: a rewritten table may have the same version."""
 _MOST_TABLES = 64
 _TABLES_KEPT = 256
 _changes = itertools.count()
@@ -23,7 +23,7 @@ _changed = next(_changes)
 
 
 def metadata_changed() -> None:
-    """Have all finders of this process ask anew, since it has written metadata itself."""
+    """Invalidate the caches of all finders in this process, after it has written metadata."""
     global _changed
     _changed = next(_changes)
 
@@ -38,10 +38,10 @@ class _Answer:
 
 
 class TableFinder:
-    """``clock``: seconds that never go back."""
+    """``clock`` returns monotonic seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        """Know nothing yet."""
+        """Start with an empty cache."""
         self._clock = clock
         self._answers: dict[str, _Answer] = {}
         self.given: dict[str, TableMetadata] = {}
@@ -51,7 +51,7 @@ class TableFinder:
     def find(self, roots: Iterable[str], metadata_root: str | None) -> list[TableMetadata]:
         """Return the metadata of the tables in, at or above ``roots``, paths as Hadoop writes them.
 
-        Raises StorageError if metadata that is there cannot be read.
+        Raises StorageError if existing metadata cannot be read.
         """
         given = dict.fromkeys(root.rstrip("/") for root in roots)
         found: dict[int, TableMetadata] = {}
@@ -69,7 +69,7 @@ class TableFinder:
         return list(found.values())
 
     def forget(self) -> None:
-        """Ask anew at the next query."""
+        """Clear the cache."""
         with self._lock:
             self._answers.clear()
 
@@ -104,7 +104,7 @@ class TableFinder:
 
 
 def _same(known: _Answer | None, opened: TableMetadata | None) -> TableMetadata | None:
-    """Return what was known, with what was told of it, if that is what was opened."""
+    """Return the cached metadata, with its cached columns, if the opened metadata is the same."""
     before = known.metadata if known else None
     if before is None or opened is None:
         return opened
@@ -117,7 +117,7 @@ def _parent(path: str) -> str:
 
 
 def _table_of_partition(path: str) -> str:
-    """Climb from ``t/year=2026/month=1`` to ``t``; the file of a partition is seen by its parent."""
+    """Return ``t`` for ``t/year=2026/month=1``; a partition's file is recognised by its parent."""
     path = path.rstrip("/")
     folder = path
     if "=" in _parent(path).rpartition("/")[2]:

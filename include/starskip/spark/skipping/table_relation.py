@@ -15,18 +15,18 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType, StructType
 
 from starskip.errors import SourceError
-from starskip.skipping.column_name import column_name, column_path
+from starskip.indexes.skipping.column_name import column_name, column_path
 from starskip.spark.skipping.failures import reason_of
-from starskip.spark.skipping.fingerprint import (
+from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
+from starskip.spark.skipping.plain_files import require_plain_files
+from starskip.spark.skipping.read_signature import (
     CATALOGS_PARTITIONS,
     OF_WHO_ASKS,
     OWN_OPTIONS,
     PARTIAL_RESULTS,
-    fingerprint,
+    read_signature,
 )
-from starskip.spark.skipping.fingerprint import options as all_options
-from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
-from starskip.spark.skipping.plain_files import require_plain_files
+from starskip.spark.skipping.read_signature import options as all_options
 from starskip.spark.skipping.relation_facts import folders_name_partitions, small_names
 
 _SURE_OF_ALL_ROWS = {
@@ -65,7 +65,7 @@ class TableRelation:
     file_format: str
     options: Mapping[str, str]
     schema: StructType
-    fingerprint: Mapping[str, str]
+    read_signature: Mapping[str, str]
     listed_ms: int | None
     """Before it was listed just now; None for a relation of unknown age."""
 
@@ -200,7 +200,7 @@ def table_relation(
         if name not in ("path", "basepath") and not name.startswith(OWN_OPTIONS)
     }
     # Of the session as it is for the user's queries, which is what they are compared with.
-    found = fingerprint(relation, session._jsparkSession.sessionState().conf())
+    found = read_signature(relation, session._jsparkSession.sessionState().conf())
     if PARTIAL_RESULTS in found:
         # Without them what a row holds depends on the columns that are read: such sessions trust no metadata.
         found[PARTIAL_RESULTS] = _SESSION[PARTIAL_RESULTS]

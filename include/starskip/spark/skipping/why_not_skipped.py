@@ -1,6 +1,6 @@
-"""Reasons why the predicates of a query leave no file out, in plain words: of each what no index understands.
+"""Explain why the predicates of a query skip no file: what no index understands of each.
 
-A predicate that an index understands, and that may match rows of every file, is told of last.
+A predicate that an index understands, and that may match rows of every file, comes last.
 """
 
 from __future__ import annotations
@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from starskip.skipping.clause_of import clause_of
-from starskip.skipping.column_name import column_name, column_path
-from starskip.skipping.expression import Call, Expression
-from starskip.skipping.skipping_index import SkippingIndex
+from starskip.indexes.skipping.build_clause import build_clause
+from starskip.indexes.skipping.column_name import column_name, column_path
+from starskip.indexes.skipping.expression import Call, Expression
+from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.leaf_predicates import Predicates, below, is_deterministic
 from starskip.spark.skipping.plan_tree import Node
 
 EVERY_FILE = "by the metadata every file may hold a matching row"
-_MOST_TOLD = 5
+_MOST_REASONS = 5
 _OPERATORS: Mapping[str, str] = {
     "EqualTo": "=",
     "EqualNullSafe": "<=>",
@@ -61,22 +61,22 @@ def why_not_skipped(
 ) -> list[str]:
     """Return the reasons, at least one.
 
-    ``read`` returns a predicate as ``indexes`` are asked it; ``unsure`` are columns of which the metadata may
-    not say what a query reads.
+    ``read`` converts a predicate for ``indexes``; ``unsure`` are columns whose values in the metadata may
+    differ from those that the query reads.
     """
-    # Of a column that is compared with anything, Spark adds itself that it is not null.
+    # Spark adds IS NOT NULL for each compared column.
     asked = [each for each in predicates if each.name != "IsNotNull"]
     if not predicates or (not asked and any(node.name == "Join" for node in _above(leaf))):
         return [_why_no_predicate(leaf)]
     asked = asked or list(predicates)
     reader = _Reasons(read, indexes, unsure)
     found = list(dict.fromkeys(reason for each in asked for reason in reader.of(each)))
-    told = found[:_MOST_TOLD]
-    if len(found) > _MOST_TOLD:
-        told.append(f"{len(found) - _MOST_TOLD} reasons more")
-    if any(map(reader.is_understood, asked)) or not told:
-        told.append(f"{EVERY_FILE} of what is understood" if told else EVERY_FILE)
-    return told
+    reasons = found[:_MOST_REASONS]
+    if len(found) > _MOST_REASONS:
+        reasons.append(f"{len(found) - _MOST_REASONS} reasons more")
+    if any(map(reader.is_understood, asked)) or not reasons:
+        reasons.append(f"{EVERY_FILE} of what is understood" if reasons else EVERY_FILE)
+    return reasons
 
 
 def _why_no_predicate(leaf: Node) -> str:
@@ -108,7 +108,7 @@ class _Reasons:
     def is_understood(self, predicate: Node, *, negated: bool = False) -> bool:
         expression = self.read(predicate)
         asked = Call("Not", (expression,)) if negated else expression
-        return clause_of(self.indexes, [asked], {}) is not None
+        return build_clause(self.indexes, [asked], {}) is not None
 
     def of(self, predicate: Node, *, negated: bool = False) -> Iterator[str]:
         """Yield what no index understands of a predicate, or of its NOT."""

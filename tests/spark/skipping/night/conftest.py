@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from skipping_tables import aged
 from starskip.lake.lake_table import LakeTable
 from starskip.spark import skipping
-from starskip.spark.skipping.night_skipping import SparkSkipping
+from starskip.spark.skipping.spark_skipping_engine import SparkSkipping
 from starskip.spark.spark_engine import SparkEngine
 
 

@@ -12,11 +12,11 @@ from night_tables import FILES, ID, below, call, indexes, literal
 from pyspark.sql import SparkSession
 from skipping_tables import aged
 from starskip.errors import ConfigError, SourceError, StarskipError
+from starskip.indexes.skipping.choice.workload_gap_list import WorkloadGapList
+from starskip.indexes.skipping.metadata.open_metadata import open_metadata
 from starskip.lake.lake_table import LakeTable
-from starskip.skipping.choice.workload_gap_list import WorkloadGapList
-from starskip.skipping.metadata.open_metadata import open_metadata
-from starskip.spark.skipping import night_skipping
-from starskip.spark.skipping.night_skipping import SparkSkipping
+from starskip.spark.skipping import spark_skipping_engine
+from starskip.spark.skipping.spark_skipping_engine import SparkSkipping
 
 pytestmark = pytest.mark.spark
 
@@ -82,7 +82,7 @@ def test_a_refresh_that_ends_between_its_commits_is_completed_by_the_next(
         raise StarskipError("the store is gone")
 
     with monkeypatch.context() as broken:
-        broken.setattr(night_skipping, "refresh_relation", dies)
+        broken.setattr(spark_skipping_engine, "refresh_relation", dies)
         with pytest.raises(StarskipError, match="gone"):
             engine.refresh(table, indexes("minmax:id", "nulls:s"), root)
     assert active(location) == ("minmax:id",)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from night_tables import FILES, ROWS
 from starskip.lake.lake_table import LakeTable
-from starskip.spark.skipping.night_skipping import SparkSkipping
+from starskip.spark.skipping.spark_skipping_engine import SparkSkipping
 
 pytestmark = pytest.mark.spark
 

@@ -1,1 +1,0 @@
-"""Publishing: manifests, put-if-absent commits, file identity, and the schemas of all artefacts."""

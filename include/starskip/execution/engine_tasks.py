@@ -1,0 +1,45 @@
+"""Tasks on an engine: a function of one item at a time, whose small results come back in the items' order."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+from starskip.execution.engine import Engine
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_RESULTS = pa.schema([("position", pa.int64()), ("result", pa.binary())])
+
+
+@dataclass(frozen=True, slots=True)
+class EngineTasks:
+    """Runs tasks where ``engine`` runs its maps: on executors, or in this process."""
+
+    engine: Engine
+
+    def run_tasks(
+        self, label: str, items: Sequence[Item], function: Callable[[Item], Result]
+    ) -> list[Result]:
+        """Return the result of ``function`` for each item; ``label`` names the work in errors.
+
+        ``function`` may run in another process and more than once; what it writes must not depend on that.
+        Raises what it raises; of an error on an executor what ``understood_failure`` keeps of it.
+        """
+
+        def results(numbered: Iterable[tuple[int, Any]]) -> Iterator[pa.RecordBatch]:
+            for position, item in numbered:
+                row = {"position": position, "result": pickle.dumps(function(item))}
+                yield pa.RecordBatch.from_pylist([row], schema=_RESULTS)
+
+        if not items:
+            return []
+        rows = self.engine.rows_of_items(list(enumerate(items)), results, _RESULTS)
+        gathered = rows.gather(label, len(items)).sort_by("position")
+        # The tasks have pickled them a moment ago, in processes of ours.
+        return [pickle.loads(value) for value in gathered["result"].to_pylist()]  # noqa: S301

@@ -1,0 +1,1 @@
+"""The index families, one folder each."""

@@ -1,0 +1,1 @@
+"""Range indexes: rows between two values of a column."""

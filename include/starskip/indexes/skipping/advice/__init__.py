@@ -1,0 +1,1 @@
+"""Advice on a lake table's skipping indexes: candidates, measured benefit, choice."""

@@ -1,0 +1,91 @@
+"""Select the candidate skipping indexes that are measured for a workload."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from starskip.errors import ConfigError
+from starskip.indexes.skipping.choice.candidate_indexes import candidate_indexes
+from starskip.indexes.skipping.choice.column_uses import column_uses
+from starskip.indexes.skipping.choice.workload_gap_list import WorkloadGapList
+from starskip.indexes.skipping.former_names import current_name
+from starskip.indexes.skipping.index_types.gap_list import GapList
+from starskip.indexes.skipping.registry import index_from_specification
+from starskip.indexes.skipping.skipping_engine import SkippingEngine
+from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.indexes.skipping.user_functions import implications
+from starskip.indexes.skipping.workload.lake_queries import LakeQuery
+from starskip.lake.lake_table import LakeTable
+
+MAX_CANDIDATES = 64
+"""The candidates of greatest weight are measured; each adds to the cost of the collecting pass."""
+_PROFILED_FILES = 8
+_MODULE_OF_FUNCTIONS = {
+    "formatted": "starskip.indexes.skipping.contrib.user_agents",
+    "metricdist": "starskip.indexes.skipping.contrib.metric_distances",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Indexes to measure; ``faults``: by specification, why others cannot be made."""
+
+    indexes: tuple[SkippingIndex, ...]
+    faults: dict[str, str]
+
+
+def skipping_candidates(
+    engine: SkippingEngine,
+    table: LakeTable,
+    queries: Sequence[LakeQuery],
+    fitted: Sequence[LakeQuery],
+    kept: Sequence[str],
+    file_bytes: float,
+    modules: Collection[str] = (),
+) -> Candidates:
+    """Return the candidates for ``queries``, and the indexes of the last choice, ``kept``.
+
+    ``file_bytes``: the mean size of a file. ``fitted``: the queries that gap lists are fitted to.
+    ``modules``: those that the night's config names. The log has only a function's name, which may be another
+    function's: indexes on functions of Starskip are tried only if the config names their module.
+    """
+    predicates = [query.predicate for query in queries]
+    weights = [query.weight for query in queries]
+    columns = sorted(column_uses(predicates, weights, implications()).columns)
+    facts = engine.column_facts(table, columns, _PROFILED_FILES)
+    found = candidate_indexes(predicates, weights, facts, file_bytes=file_bytes, implications=implications())
+    names = [*kept, *(each.specification for each in found[:MAX_CANDIDATES])]
+    indexes: list[SkippingIndex] = []
+    faults: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        try:
+            index = serving_index(name, fitted)
+            fault = _unnamed(index.kind, modules) or engine.fault(table, index)
+        except ConfigError as error:
+            fault = str(error)
+        if fault is None:
+            indexes.append(index)
+        else:
+            faults[name] = fault
+    return Candidates(tuple(indexes), faults)
+
+
+def _unnamed(kind: str, modules: Collection[str]) -> str | None:
+    module = _MODULE_OF_FUNCTIONS.get(kind)
+    if module is None or module in map(current_name, modules):
+        return None
+    return f"whether the queries' function is ours is not known: if it is, name {module} in skipping.modules"
+
+
+def serving_index(specification: str, queries: Sequence[LakeQuery]) -> SkippingIndex:
+    """Parse a specification; a gap list is returned as a WorkloadGapList for ``queries``."""
+    index = index_from_specification(specification)
+    if not isinstance(index, GapList):
+        return index
+    return WorkloadGapList(
+        index.columns,
+        index.arguments,
+        predicates=[query.predicate for query in queries],
+        weights=[query.weight for query in queries],
+    )

@@ -1,0 +1,114 @@
+"""Bloom filters, one for each file, sized by the file's distinct values (Bloom, 1970).
+
+A filter of v values has -v ln f / ln² 2 bits for a false positive ratio f, and log2(1 / f) hash functions
+that are derived from one 64-bit hash. The filter of a file without values is empty. See "Extensible Data
+Skipping", table I.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from starskip.indexes.skipping.file_metadata import Mask
+
+Hashes = npt.NDArray[np.uint64]
+MOST_PROBES = 10_000_000
+"""Pairs of a file and a value that are tested for one predicate; untested files pass."""
+_PROBES_AT_ONCE = 1_000_000
+_BITS_AT_ONCE = 10_000_000
+_MOST_BITS = 2**32 - 8
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def hash_functions(false_positive_ratio: float) -> int:
+    """Return the number of hash functions for a false positive ratio."""
+    return max(1, round(-math.log2(false_positive_ratio)))
+
+
+def bloom_filters(hashes: pa.ListArray, false_positive_ratio: float) -> pa.Array:
+    """Build the filters (large_binary) of lists of distinct hashes (int64); null for null."""
+    counts = pc.list_value_length(hashes).fill_null(0).to_numpy()
+    bits = np.ceil(counts * (-math.log(false_positive_ratio) / math.log(2) ** 2 / 8)) * 8
+    bits = np.minimum(bits, _MOST_BITS).astype(np.int64)
+    flat = hashes.flatten().to_numpy().view(np.uint64)
+    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+    functions = hash_functions(false_positive_ratio)
+    filters = [
+        _filters(flat[before[start] : before[end]], counts[start:end], bits[start:end], functions)
+        for start, end in _files_at_once(bits)
+    ]
+    data = pa.py_buffer(np.concatenate([np.zeros(0, np.uint8), *filters]))
+    offsets = pa.py_buffer(np.concatenate([np.zeros(1, np.int64), np.cumsum(bits // 8)]))
+    made = pa.Array.from_buffers(pa.large_binary(), len(hashes), [None, offsets, data])
+    return pc.if_else(hashes.is_valid(), made, pa.scalar(None, made.type))
+
+
+def may_hold(filters: pa.Array, hashes: Hashes, false_positive_ratio: float) -> Mask:
+    """Return for each filter whether it may contain one of ``hashes``; true for null."""
+    filters = filters.cast(pa.large_binary())
+    data = np.frombuffer(filters.buffers()[2] or b"", np.uint8)
+    offsets = np.frombuffer(filters.buffers()[1], np.int64)[filters.offset :][: len(filters) + 1]
+    starts, bits = offsets[:-1] * 8, np.diff(offsets).astype(np.uint64) * np.uint64(8)
+    mixed = [_mixed(hashes, number) for number in range(hash_functions(false_positive_ratio))]
+    found = np.zeros(len(filters), np.bool_)
+    if filters.null_count:
+        found |= np.asarray(filters.is_null().to_numpy(zero_copy_only=False))
+    open_files = np.flatnonzero(~found & (bits > 0))
+    tried = 0
+    for start, end in _chunks(len(hashes), max(1, _PROBES_AT_ONCE // max(1, len(filters)))):
+        tried += len(open_files) * (end - start)
+        if tried > MOST_PROBES:
+            found[open_files] = True
+            break
+        files, values = np.repeat(open_files, end - start), np.tile(np.arange(start, end), len(open_files))
+        for each in mixed:
+            at = starts[files] + _position(each[values], bits[files]).astype(np.int64)
+            hit = (data[at >> 3] >> (at & 7).astype(np.uint8)) & 1 == 1
+            files, values = files[hit], values[hit]
+        found[files] = True
+        open_files = open_files[~found[open_files]]
+    return found
+
+
+def _chunks(count: int, size: int) -> Iterable[tuple[int, int]]:
+    return ((start, min(start + size, count)) for start in range(0, count, size))
+
+
+def _files_at_once(bits: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Yield runs of at least one file whose filters are built together."""
+    part = np.cumsum(bits) // _BITS_AT_ONCE
+    starts = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), len(bits)]
+    return ((start, end) for start, end in pairwise(starts) if end > start)
+
+
+def _filters(
+    hashes: Hashes, counts: npt.NDArray[np.int64], bits: npt.NDArray[np.int64], functions: int
+) -> npt.NDArray[np.uint8]:
+    """Return the concatenated filters of some files."""
+    found = np.zeros(int(bits.sum()), np.bool_)
+    starts = np.repeat(np.cumsum(bits) - bits, counts)
+    sizes = np.repeat(bits.astype(np.uint64), counts)
+    for number in range(functions):
+        found[starts + _position(_mixed(hashes, number), sizes).astype(np.int64)] = True
+    return np.packbits(found, bitorder="little")
+
+
+def _mixed(hashes: Hashes, number: int) -> Hashes:
+    """Derive the hashes of one hash function (the finaliser of splitmix64)."""
+    with np.errstate(over="ignore"):
+        mixed = hashes + np.uint64(number + 1) * _GOLDEN
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return np.asarray(mixed ^ (mixed >> np.uint64(31)))
+
+
+def _position(mixed: Hashes, bits: Hashes | np.uint64) -> Hashes:
+    # The upper half of a 32-bit product: as even as a remainder, and sooner computed.
+    return np.asarray(((mixed >> np.uint64(32)) * bits) >> np.uint64(32))

@@ -1,0 +1,1 @@
+"""Choice of skipping indexes: candidates, budget, gaps, layout ("Extensible Data Skipping", IV)."""

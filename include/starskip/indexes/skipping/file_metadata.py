@@ -1,0 +1,25 @@
+"""The metadata of a table's files as columns: one row for each file."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Mask = npt.NDArray[np.bool_]
+
+
+class FileMetadata(Protocol):
+    """Metadata columns by index, aligned with one another, and read on demand."""
+
+    @property
+    def files(self) -> int:
+        """The number of files, that is, of rows in each column."""
+
+    def column(self, index: str, name: str) -> pa.Array:
+        """Return the metadata column ``name`` of an index, given by its specification such as ``minmax:ts``.
+
+        Null means that nothing is known of the file.
+        """

@@ -1,0 +1,1 @@
+"""The built-in index types, one a file ("Extensible Data Skipping", table I; Hyperspace)."""

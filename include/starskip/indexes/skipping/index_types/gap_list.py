@@ -1,0 +1,97 @@
+"""Index type ``gaplist:c:k``: the ranges of a file's values between their k widest gaps.
+
+See "Extensible Data Skipping", IV-C. WorkloadGapList stores the gaps that skip most of a workload instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from starskip.errors import ConfigError
+from starskip.indexes.skipping.clause import Clause
+from starskip.indexes.skipping.data_types import NUMBERS, TIMES
+from starskip.indexes.skipping.expression import Expression
+from starskip.indexes.skipping.index_types.column_index import ColumnIndex
+from starskip.indexes.skipping.value_ranges import Condition, RangesClause, conjuncts, is_possible_known
+
+GAPS = 10
+MOST_GAPS = 10_000
+
+
+class GapList(ColumnIndex):
+    """Metadata column ``ranges``: a list of least and greatest values, empty for a file without values."""
+
+    kind = "gaplist"
+    families = NUMBERS | TIMES
+
+    def __init__(self, columns: Sequence[str], arguments: Sequence[str] = ()) -> None:
+        """Take the number of gaps as an optional argument."""
+        super().__init__(columns)
+        self.arguments = tuple(arguments)
+        if len(arguments) > 1 or not all(
+            each.isdecimal() and 1 <= int(each) <= MOST_GAPS for each in arguments
+        ):
+            raise ConfigError(
+                f"{self.specification}: write gaplist:COLUMN or gaplist:COLUMN:GAPS, 1 to {MOST_GAPS}",
+                setting="index",
+            )
+        self.gaps = int(arguments[0]) if arguments else GAPS
+
+    def aggregates(self, columns: Sequence[str]) -> Mapping[str, str]:
+        """See SkippingIndex.aggregates."""
+        return {"values": f"sort_array(collect_set({columns[0]}))"}
+
+    def finish(self, collected: pa.Table) -> Mapping[str, pa.Array]:
+        """Cut each file's sorted values at the gaps of greatest worth."""
+        sets = collected["values"].combine_chunks()
+        offsets = sets.offsets.to_numpy()
+        distances = self.gap_worths(sets)
+        starts = np.zeros(len(sets.values), np.bool_)
+        for start, end in pairwise(offsets.tolist()):
+            starts[start : start + 1] = end > start
+            largest = np.argsort(distances[start + 1 : end], kind="stable")[-self.gaps :]
+            starts[start + 1 + largest] = True
+        return {"ranges": _ranges(sets, starts)}
+
+    def gap_worths(self, sets: pa.ListArray) -> npt.NDArray[np.float64]:
+        """Return for each of the flat values the worth of the gap before it: here, its width."""
+        return _distances(sets.values)
+
+    def label(self, node: Expression) -> Clause | None:
+        """Label comparisons and IN; those of one AND are judged together, since BETWEEN is two."""
+        conditions = tuple(
+            Condition(each, "least", "greatest")
+            for each in conjuncts(node)
+            if self.is_of(each.column) and is_possible_known(each)
+        )
+        return RangesClause(self.specification, "ranges", conditions) if conditions else None
+
+
+def _distances(values: pa.Array) -> npt.NDArray[np.float64]:
+    """Return the approximate distance of each sorted value from the one before it."""
+    if pa.types.is_decimal(values.type):
+        numbers = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    elif pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
+        numbers = values.to_numpy(zero_copy_only=False)
+    else:
+        numbers = values.view(pa.int32() if values.type.bit_width == 32 else pa.int64()).to_numpy()
+    with np.errstate(invalid="ignore", over="ignore"):
+        found = np.diff(numbers.astype(np.float64), prepend=0.0)
+    # The gap before an infinity or NaN is the widest.
+    return np.asarray(np.where(np.isnan(found), np.inf, found))
+
+
+def _ranges(sets: pa.ListArray, starts: npt.NDArray[np.bool_]) -> pa.ListArray:
+    first = np.flatnonzero(starts)
+    ends = np.append(first, len(starts))[1:] - 1
+    count = np.concatenate([np.zeros(1, np.int64), np.cumsum(starts)])[sets.offsets.to_numpy()]
+    least, greatest = (sets.values.take(pa.array(at)) for at in (first, ends))
+    ranges = pa.StructArray.from_arrays([least, greatest], ["least", "greatest"])
+    lists = pa.ListArray.from_arrays(pa.array(count, pa.int32()), ranges)
+    return pc.if_else(sets.is_valid(), lists, pa.scalar(None, lists.type))

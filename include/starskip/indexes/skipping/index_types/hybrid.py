@@ -1,0 +1,94 @@
+"""Index type ``hybrid:c[:threshold]``: a value list for files with few values, else a Bloom filter.
+
+See "Extensible Data Skipping", IV-E.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from starskip.errors import ConfigError
+from starskip.indexes.skipping.bloom_filters import bloom_filters
+from starskip.indexes.skipping.clause import Clause
+from starskip.indexes.skipping.data_types import ORDERED
+from starskip.indexes.skipping.expression import Expression
+from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
+from starskip.indexes.skipping.index_types.bloom_filter import FALSE_POSITIVE_RATIO, BloomClause, bloom_clause
+from starskip.indexes.skipping.index_types.column_index import ColumnIndex
+from starskip.indexes.skipping.value_sets import ValueSetClause, value_set_clause, with_valid_texts
+
+THRESHOLD = 10_000
+"""Distinct values of a file up to which a list is kept; the example of section IV-E gives 10,088."""
+
+
+def hybrid_threshold(
+    object_bytes: float,
+    value_bits: float,
+    false_positive_ratio: float = FALSE_POSITIVE_RATIO,
+    scanning_factor: float = 0.01,
+) -> float:
+    """Return the number of distinct values up to which a list costs less than a filter, in bytes read.
+
+    v (b + ln f / ln² 2) < f |o| (1 - E), section IV-E, for equality queries; ``scanning_factor`` is the
+    expected E. Infinite if a value is no larger than its share of a filter.
+    """
+    dearer_bits = value_bits + math.log(false_positive_ratio) / math.log(2) ** 2
+    saved_bits = false_positive_ratio * object_bytes * 8 * (1 - scanning_factor)
+    return saved_bits / dearer_bits if dearer_bits > 0 else math.inf
+
+
+class Hybrid(ColumnIndex):
+    """Metadata columns ``values`` (a list) and ``filter``: one of them is null, both if nothing is known."""
+
+    kind = "hybrid"
+    families = ORDERED
+
+    def __init__(self, columns: Sequence[str], arguments: Sequence[str] = ()) -> None:
+        """Take the threshold as an optional argument."""
+        super().__init__(columns)
+        self.arguments = tuple(arguments)
+        if len(arguments) > 1 or not all(each.isdecimal() and int(each) for each in arguments):
+            raise ConfigError(
+                f"{self.specification}: write hybrid:COLUMN or hybrid:COLUMN:VALUES", setting="index"
+            )
+        self.threshold = int(arguments[0]) if arguments else THRESHOLD
+
+    def aggregates(self, columns: Sequence[str]) -> Mapping[str, str]:
+        """Collect the set once: Spark evaluates collect_set for each expression that contains it."""
+        (column,) = columns
+        few = f"size(v) <= {self.threshold}"
+        parts = f"'values', if({few}, v, NULL), 'hashes', if({few}, NULL, transform(v, x -> xxhash64(x)))"
+        return {"found": f"transform(array(collect_set({column})), v -> named_struct({parts}))[0]"}
+
+    def finish(self, collected: pa.Table) -> Mapping[str, pa.Array]:
+        """See SkippingIndex.finish."""
+        values, hashes = collected["found"].combine_chunks().flatten()
+        return {
+            "values": with_valid_texts(values),
+            "filter": bloom_filters(hashes, FALSE_POSITIVE_RATIO),
+        }
+
+    def label(self, node: Expression) -> Clause | None:
+        """Label what ValueList labels; files with a filter are judged for equality and IN only."""
+        found = self.comparison(node)
+        listed = value_set_clause(self.specification, "values", found)
+        if found is None or listed is None:
+            return None
+        filtered = bloom_clause(self.specification, found, FALSE_POSITIVE_RATIO)
+        return listed if filtered is None else HybridClause(listed, filtered)
+
+
+@dataclass(frozen=True, slots=True)
+class HybridClause(Clause):
+    """Applies one clause to files with a list, the other to files with a filter; each passes null."""
+
+    listed: ValueSetClause
+    filtered: BloomClause
+
+    def may_match(self, metadata: FileMetadata) -> Mask:
+        """See Clause.may_match."""
+        return self.listed.may_match(metadata) & self.filtered.may_match(metadata)

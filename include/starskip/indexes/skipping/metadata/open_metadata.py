@@ -1,0 +1,71 @@
+"""Find and open a table's metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from starskip.errors import ConfigError, SourceError
+from starskip.indexes.skipping.failing_indexes import reason_of_failure
+from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.indexes.skipping.metadata.table_state import ARTEFACT, CURRENT, TableState
+from starskip.indexes.skipping.registry import index_from_specification
+from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.manifest_log import ManifestLog
+from starskip.storage.storage import Storage
+from starskip.storage.storage_for import storage_for
+
+
+def open_metadata(location: str) -> TableMetadata | None:
+    """Return the newest metadata at ``location`` (see metadata_location), None if there is none.
+
+    Raises StorageError if it cannot be read.
+    """
+    return read_metadata(storage_for(location))
+
+
+def newest_version(location: str) -> int | None:
+    """Return the newest version, None if there is none; this costs one listing."""
+    return max(metadata_chain(storage_for(location)).listed(), default=None)
+
+
+def metadata_chain(storage: Storage) -> ManifestLog:
+    """Return the manifest log of a store of one table's metadata."""
+    return ArtefactStore(storage).chain(ARTEFACT, CURRENT)
+
+
+def read_metadata(storage: Storage) -> TableMetadata | None:
+    """Return the newest metadata in the store; as ``open_metadata``."""
+    manifest = metadata_chain(storage).latest()
+    state = TableState.from_parts(manifest.parts) if manifest else None
+    if manifest is None or state is None:
+        return None
+    indexes, not_understood = understood_indexes(state.active)
+    return TableMetadata(storage, manifest.version, state, indexes, not_understood=not_understood)
+
+
+def existing_metadata(storage: Storage) -> TableMetadata:
+    """Return the newest metadata in the store; raise SourceError if there is none."""
+    metadata = read_metadata(storage)
+    if metadata is None:
+        raise SourceError(
+            f"{storage.place}: there is no metadata; create an index first, or name the metadata's root",
+            source=storage.place,
+        )
+    return metadata
+
+
+def understood_indexes(specifications: Iterable[str]) -> tuple[tuple[SkippingIndex, ...], dict[str, str]]:
+    """Parse specifications; return the indexes, and why others cannot be made in this process.
+
+    The module of a user's index type may not be loaded, or have a fault.
+    """
+    found, why_not = [], {}
+    for specification in specifications:
+        try:
+            found.append(index_from_specification(specification))
+        except ConfigError as error:
+            why_not[specification] = str(error)
+        except Exception as error:
+            why_not[specification] = reason_of_failure(error)
+    return tuple(found), why_not

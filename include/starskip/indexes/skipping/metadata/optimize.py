@@ -1,0 +1,150 @@
+"""Compact the metadata of a table into one segment without dead rows, sorted by path."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from starskip.errors import printable
+from starskip.indexes.skipping.metadata.commit_refresh import Commit, PlanOvertaken
+from starskip.indexes.skipping.metadata.metadata_files import (
+    FILES_SCHEMA,
+    joined,
+    read_columns,
+    read_schema,
+    write_files,
+    write_rows,
+)
+from starskip.indexes.skipping.metadata.open_metadata import existing_metadata, metadata_chain
+from starskip.indexes.skipping.metadata.removed_rows import Positions, live_rows, removed_table
+from starskip.indexes.skipping.metadata.segment import Segment
+from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.indexes.skipping.metadata.table_state import ARTEFACT, CURRENT, TableState
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.manifest import DataFile, Manifest, Part
+from starskip.storage.staged_write import StagedWrite
+from starskip.storage.storage import Storage
+
+_ATTEMPTS = 5
+log = logging.getLogger("starskip.skipping")
+
+
+def optimize_metadata(storage: Storage, commit: Commit) -> int | None:
+    """Publish one segment in place of all; return the version, None if there is nothing to compact.
+
+    One group of columns is in memory at a time. Rows that another writer removes meanwhile stay removed, and
+    segments that are added meanwhile stay. Raises SourceError if there is no metadata.
+    """
+    for attempt in range(_ATTEMPTS):
+        aside = ArtefactStore(storage).staged_write(ARTEFACT, CURRENT)
+        try:
+            manifest = _optimize(aside, existing_metadata(storage), commit)
+            return manifest.version if manifest else None
+        except PlanOvertaken:
+            if attempt == _ATTEMPTS - 1:
+                raise
+    raise AssertionError("unreachable")
+
+
+def _optimize(aside: StagedWrite, metadata: TableMetadata, commit: Commit) -> Manifest | None:
+    before = metadata.segments
+    if len(before) < 2 and not any(segment.removed for segment in before.values()):
+        return None
+    order = pc.sort_indices(metadata.paths)
+    files = pa.table(
+        [
+            metadata.paths,
+            metadata.sizes,
+            metadata.modified_ms,
+            metadata.rows,
+            pa.array(metadata.trusted),
+        ],
+        schema=FILES_SCHEMA,
+    )
+    groups = {
+        index: written
+        for index in sorted({name for segment in before.values() for name in segment.groups})
+        if (written := _written(aside, metadata, index, order)) is not None
+    }
+    merged = Segment(
+        metadata.files, metadata.source.generation, write_files(aside, files.take(order)), groups
+    )
+    places = _Places.of(metadata, order)
+
+    def change(parts: Mapping[str, Part]) -> Mapping[str, Part]:
+        newest = TableState.from_parts(parts)
+        if newest is None or any(
+            name not in newest.segments or newest.segments[name].groups != segment.groups
+            for name, segment in before.items()
+        ):
+            raise PlanOvertaken("the metadata was changed meanwhile; run this again")
+        others = {name: segment for name, segment in newest.current.items() if name not in before}
+        now = live_rows(metadata.storage, newest.current) if others else {}
+        dead = places.dead_since(now)
+        removed = write_rows(aside, "removed", removed_table({commit.name: dead})) if len(dead) else ()
+        return replace(newest, segments={**others, commit.name: replace(merged, removed=removed)}).to_parts()
+
+    return metadata_chain(metadata.storage).commit(
+        change, commit_id=commit.name, created_at=commit.created_at, created_by=commit.created_by
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """New positions of the rows that were live when they were read, by segment."""
+
+    live: Mapping[str, Positions]
+    places: Mapping[str, Positions]
+
+    @classmethod
+    def of(cls, metadata: TableMetadata, order: pa.Array) -> _Places:
+        place = np.empty(metadata.files, np.int64)
+        place[order.to_numpy()] = np.arange(metadata.files)
+        live = {
+            name: np.arange(metadata.row_counts[name]) if positions is None else positions
+            for name, positions in metadata.live.items()
+        }
+        return cls(live, {name: place[rows] for name, rows in metadata.row_slices.items()})
+
+    def dead_since(self, now: Mapping[str, Positions | None]) -> Positions:
+        dead = []
+        for name, before in self.live.items():
+            positions = now.get(name)
+            if positions is not None:
+                dead.append(self.places[name][~np.isin(before, positions)])
+        return np.concatenate(dead) if dead else np.empty(0, np.int64)
+
+
+def _written(
+    aside: StagedWrite, metadata: TableMetadata, index: str, order: pa.Array
+) -> tuple[DataFile, ...] | None:
+    """Write an index's rows of all segments as one file, None if they cannot be merged.
+
+    If a user's index type has changed its columns, that index alone is left out.
+    """
+    of = next((files for s in metadata.segments.values() if (files := s.groups.get(index))), ())
+    if not of:
+        return ()
+    schema = read_schema(metadata.storage, of[0])
+    parts = (files for segment in metadata.segments.values() for files in segment.groups.get(index, ()))
+    if any(not read_schema(metadata.storage, each).equals(schema) for each in parts):
+        log.warning(
+            "%s: left out, since its metadata has columns of several kinds; the next refresh makes it anew",
+            printable(index),
+        )
+        return None
+    tables = []
+    for name, segment in metadata.segments.items():
+        files, positions = segment.groups.get(index), metadata.live[name]
+        if files:
+            table = read_columns(metadata.storage, files, schema.names)
+            tables.append(table if positions is None else table.take(pa.array(positions)))
+        else:
+            tables.append(schema.empty_table().take(pa.nulls(metadata.row_counts[name], pa.int64())))
+    rows = pa.concat_tables(tables)
+    return write_rows(aside, index, pa.table({name: joined(rows, name).take(order) for name in schema.names}))

@@ -1,0 +1,32 @@
+"""Settings of skipping indexes: what their metadata may take, and how many files are read to choose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from starskip.settings import SettingsGroup, setting
+
+
+@dataclass(frozen=True, slots=True)
+class SkippingSettings(SettingsGroup):
+    """Settings of skipping indexes; each is beside those of all advice."""
+
+    group = "skipping"
+    heading = "Which skipping indexes are advised"
+    had_flat_names = True
+
+    max_skipping_size_ratio: float = setting(
+        0.05,
+        "Share of a lake table's bytes that the metadata of all its skipping indexes may take.",
+        title="Most that skipping indexes may take",
+        unit="share",
+        source="Extensible Data Skipping",
+        at_least=0,
+        at_most=1,
+    )
+    sampled_files: int = setting(
+        256,
+        "Files of a lake table whose rows are counted to judge its indexes; of fewer, all are.",
+        unit="files a table",
+        at_least=1,
+    )

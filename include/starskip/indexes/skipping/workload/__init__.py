@@ -1,0 +1,1 @@
+"""The workload of lake tables: the predicates of logged Spark queries, by shape."""

@@ -1,0 +1,1 @@
+"""Star-trees: configuration, recommendation with size estimates, and answers to queries."""

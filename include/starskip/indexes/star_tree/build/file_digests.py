@@ -1,0 +1,65 @@
+"""Digests of files' contents, by which a rewritten file is told where size and time are as before.
+
+They are of 128 bits and no secret: whoever may write the files may also write what they should not hold. They
+take hardly longer than reading does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import xxhash
+
+from starskip.errors import SourceError
+from starskip.indexes.star_tree.build.build_tree import RunTasks
+from starskip.storage.files.file_identity import FileIdentity
+from starskip.storage.files.open_file import open_file
+
+_PREFIX = "xxh3:"
+_READ_BYTES = 1 << 20
+_BYTES_PER_TASK = 256 << 20
+
+
+def file_digests(files: Sequence[FileIdentity]) -> list[str]:
+    """Return the digest of each file, which is read as a whole; SourceError for one that cannot be read."""
+    return [_digest(file.path) for file in files]
+
+
+def digests_by_tasks(run_tasks: RunTasks, files: Sequence[FileIdentity]) -> list[str]:
+    """Return what ``file_digests`` does, read by tasks of some hundred megabytes each."""
+    pieces: list[list[FileIdentity]] = []
+    held_bytes = _BYTES_PER_TASK
+    for file in files:
+        if held_bytes >= _BYTES_PER_TASK:
+            pieces.append([])
+            held_bytes = 0
+        pieces[-1].append(file)
+        held_bytes += file.size_bytes
+    found = run_tasks("comparing files", pieces, file_digests) if pieces else []
+    return [digest for of_piece in found for digest in of_piece]
+
+
+def is_former(digest: str) -> bool:
+    """Tell whether an earlier version of Starskip took a digest, which ``former_digest`` takes."""
+    return not digest.startswith(_PREFIX)
+
+
+def former_digest(path: str) -> str:
+    """Return the digest that earlier versions took of a file; SourceError if it cannot be read."""
+    return str(_read_into(hashlib.blake2b(digest_size=16), path).hexdigest())
+
+
+def _digest(path: str) -> str:
+    return f"{_PREFIX}{_read_into(xxhash.xxh3_128(), path).hexdigest()}"
+
+
+def _read_into(digest: Any, path: str) -> Any:
+    try:
+        with open_file(path) as opened:
+            while piece := opened.read(_READ_BYTES):
+                digest.update(piece)
+    except OSError as error:
+        raise SourceError(f"{path}: cannot be read ({error})", source=path) from error
+    return digest

@@ -1,0 +1,192 @@
+"""The list of a table's files as a tree keeps it, and what has become of them since."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from starskip.errors import MissingSource, SourceError
+from starskip.indexes.star_tree.build.file_digests import file_digests, former_digest, is_former
+from starskip.indexes.star_tree.build.source_table import SourceFile, SourceTable
+from starskip.lake.open_table import open_table
+from starskip.storage.files.file_identity import FileIdentity, is_racy
+
+Digests = Callable[[Sequence[FileIdentity]], Sequence[str]]
+"""Reads files and returns the digest of each one's content."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedFile:
+    """A file as it was when a tree was built of it.
+
+    ``digest`` is of its content, and ``changed_ns`` the change time at which the file was found to have it;
+    both are None of an object store, whose ETag tells more. ``is_young``: it was written at about the time of
+    the record, so that a later change might leave its size and times as they are
+    (files.file_identity.is_racy). ``row_group_rows`` and ``schema`` are those of ``SourceFile``.
+    """
+
+    identity: FileIdentity
+    partition: Mapping[str, str | None]
+    digest: str | None
+    changed_ns: int | None = None
+    is_young: bool = False
+    row_group_rows: tuple[int, ...] | None = None
+    schema: pa.Schema | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceChanges:
+    """Differences from the recorded files, by path, and the identities of those that do not; all sorted."""
+
+    added: tuple[str, ...]
+    changed: tuple[str, ...]
+    gone: tuple[str, ...]
+    unchanged: tuple[FileIdentity, ...] = ()
+
+    @property
+    def is_none(self) -> bool:
+        """Whether all is as it was."""
+        return not (self.added or self.changed or self.gone)
+
+    @property
+    def is_growth(self) -> bool:
+        """Whether there are new files and nothing else."""
+        return bool(self.added) and not self.changed and not self.gone
+
+
+def recorded_files(
+    source: SourceTable,
+    *,
+    observed_at_ns: int,
+    before: Sequence[RecordedFile] = (),
+    digests: Digests = file_digests,
+) -> tuple[RecordedFile, ...]:
+    """Return what is kept of the files, before they are read; ``observed_at_ns`` is when they were listed.
+
+    ``before``: former records; files that were found unchanged since are not read for their digest.
+    """
+    known = {
+        file.identity: file.digest
+        for file in before
+        if file.digest is not None and not is_former(file.digest)
+    }
+    unread = [
+        file.identity for file in source.files if file.identity.etag is None and file.identity not in known
+    ]
+    known.update(zip(unread, digests(unread), strict=True))
+    return tuple(
+        RecordedFile(
+            file.identity,
+            file.partition,
+            known.get(file.identity),
+            file.identity.changed_ns,
+            is_racy(file.identity, observed_at_ns=observed_at_ns),
+            file.row_group_rows,
+            file.schema,
+        )
+        for file in source.files
+    )
+
+
+def known_files(recorded: Sequence[RecordedFile]) -> dict[str, SourceFile]:
+    """Return what ``source_table`` need not look up again of files that are still the same, by path."""
+    return {
+        file.identity.path: SourceFile(
+            replace(file.identity, changed_ns=file.changed_ns),
+            file.partition,
+            file.row_group_rows,
+            file.schema,
+        )
+        for file in recorded
+        # What neither time nor ETag can tell has to be looked at.
+        if not file.is_young and (file.changed_ns is not None or file.identity.etag is not None)
+    }
+
+
+def require_unchanged(
+    source: SourceTable, recorded: tuple[RecordedFile, ...], digests: Digests = file_digests
+) -> SourceChanges:
+    """Raise SourceError naming a file that is not as it was recorded, after all of them were read.
+
+    The files of a version of a table format are never written again; reading one that was removed fails.
+    """
+    if source.is_versioned:
+        return SourceChanges((), (), (), tuple(file.identity for file in recorded))
+    changes = source_changes(source.path, recorded, digests, file_format=source.asked_format)
+    if not changes.is_none:
+        named = (*changes.changed, *changes.gone, *changes.added)[0]
+        raise SourceError(f"{named}: was changed while it was read; run the build again", source=named)
+    return changes
+
+
+def source_changes(
+    path: str,
+    recorded: Sequence[RecordedFile],
+    digests: Digests = file_digests,
+    *,
+    file_format: str | None = None,
+    version: int | None = None,
+) -> SourceChanges:
+    """Compare the files that are there now with the recorded ones; SourceError if they are no one table.
+
+    ``file_format`` and ``version`` are those of ``open_table``.
+    """
+    try:
+        listed = [*open_table(path, file_format, version, look_above=False).identities()]
+    except MissingSource:
+        listed = []
+    return changes_since(recorded, listed, digests)
+
+
+def changes_since(
+    recorded: Sequence[RecordedFile], listed: Sequence[FileIdentity], digests: Digests = file_digests
+) -> SourceChanges:
+    """Compare files that were listed with the recorded ones; only what times cannot tell is read."""
+    before = {file.identity.path: file for file in recorded}
+    now = {identity.path: identity for identity in listed}
+    same = [now[name] for name in before.keys() & now.keys() if before[name].identity == now[name]]
+    doubtful = [identity for identity in same if _is_doubtful(before[identity.path], identity)]
+    former = [identity for identity in doubtful if is_former(before[identity.path].digest or "")]
+    newer = [identity for identity in doubtful if identity not in former]
+    found = dict(zip(newer, digests(newer), strict=True))
+    found.update({identity: former_digest(identity.path) for identity in former})
+    rewritten = {
+        identity.path for identity, digest in found.items() if digest != before[identity.path].digest
+    }
+    unchanged = [identity for identity in same if identity.path not in rewritten]
+    changed = (before.keys() & now.keys()) - {identity.path for identity in unchanged}
+    return SourceChanges(
+        tuple(sorted(now.keys() - before.keys())),
+        tuple(sorted(changed)),
+        tuple(sorted(before.keys() - now.keys())),
+        tuple(sorted(unchanged, key=lambda identity: identity.path)),
+    )
+
+
+def settled_files(
+    recorded: tuple[RecordedFile, ...], unchanged: Sequence[FileIdentity], *, observed_at_ns: int
+) -> tuple[RecordedFile, ...]:
+    """Return what is needed from now on of files that were found unchanged at that time.
+
+    A file that was old enough then needs to be read no more: every later change moves one of its times.
+    """
+    now = {identity.path: identity for identity in unchanged}
+    return tuple(
+        replace(
+            file,
+            changed_ns=now[file.identity.path].changed_ns,
+            is_young=file.is_young and is_racy(file.identity, observed_at_ns=observed_at_ns),
+        )
+        if file.digest is not None and file.identity.path in now
+        else file
+        for file in recorded
+    )
+
+
+def _is_doubtful(before: RecordedFile, now: FileIdentity) -> bool:
+    """Tell whether size and time, which are as before, may hide another content that a digest shows."""
+    if before.digest is None:
+        return False
+    return before.is_young or before.changed_ns is None or before.changed_ns != now.changed_ns

@@ -1,0 +1,1 @@
+"""Intermediate results of aggregations for all documents of a star-tree, as arrays that merge by group."""

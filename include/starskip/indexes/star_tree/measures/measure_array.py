@@ -1,0 +1,48 @@
+"""The protocol of all arrays of intermediate results: reorder, merge by group, store, finish."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Positions = npt.NDArray[np.int64]
+
+
+class MeasureArray(Protocol):
+    """One intermediate result a document; values are merged in runs, so rows are brought together first."""
+
+    def __len__(self) -> int:
+        """Return the number of values."""
+        ...
+
+    def take(self, positions: Positions) -> Self:
+        """Return the values at those positions, in their order."""
+        ...
+
+    def merged(self, starts: Positions) -> Any:
+        """Return one value a run; ``starts`` are the runs' first positions, of which the first is 0.
+
+        It may be an array of another kind (rows become sketches), which merges further in turn.
+        """
+        ...
+
+    def appended(self, others: Sequence[Self]) -> Self:
+        """Return these values and, behind them, those of ``others``."""
+        ...
+
+    def to_arrow(self) -> pa.Array:
+        """Return the values as files keep them; ``stored_measure`` reads them back."""
+        ...
+
+    def results(self) -> pa.Array:
+        """Return what a query gets: null where a group has no value that is not null."""
+        ...
+
+
+def run_lengths(starts: Positions, length: int) -> Positions:
+    """Return how many values each run has, of ``length`` values in all."""
+    return np.diff(starts, append=length)

@@ -1,0 +1,76 @@
+"""The distinct combinations of some dimensions: all of them, or a sample by the hash of the combination.
+
+A sample keeps the combinations whose hash lies below ``kept_ratio`` of the hash space (KMV, as in a
+theta sketch), so that each distinct one is kept with the same probability however many rows have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Codes = npt.NDArray[np.int32]
+Keys = npt.NDArray[np.int64]
+Positions = npt.NDArray[np.int64]
+
+_MAX_KEY = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Combinations:
+    """Distinct combinations in codes: a column of equal length for each dimension.
+
+    ``rows``: how many rows of the table have each. ``kept_ratio``: the share of all combinations that
+    these are, in (0, 1].
+    """
+
+    codes: Mapping[str, Codes]
+    rows: Keys
+    kept_ratio: float = 1.0
+
+    @property
+    def kept(self) -> int:
+        """Return the number of kept combinations."""
+        return len(self.rows)
+
+    @property
+    def total(self) -> float:
+        """Return the distinct combinations of the table, estimated where this is a sample."""
+        return self.kept / self.kept_ratio
+
+
+def distinct_combinations(codes: Mapping[str, Codes], rows: Keys) -> Combinations:
+    """Return the distinct ones of combinations that stand for ``rows`` rows each, sorted in their order."""
+    if not codes:
+        return Combinations({}, rows.sum(keepdims=True) if len(rows) else rows)
+    keys = combination_keys(list(codes.values()))
+    _, firsts, groups = np.unique(keys, return_index=True, return_inverse=True)
+    sums = np.bincount(groups, rows, len(firsts)).astype(np.int64)
+    return Combinations({name: column[firsts] for name, column in codes.items()}, sums)
+
+
+def combination_keys(columns: Sequence[Codes]) -> Keys:
+    """Return a number a row, equal where the rows are equal and ordered as they are."""
+    keys: Keys = np.zeros(len(columns[0]), np.int64)
+    distinct = 1
+    for column in columns:
+        radix = int(column.max(initial=0)) + 1
+        if distinct * radix >= _MAX_KEY:
+            # Too many for one number: only the ranks of what is there count.
+            found, keys = np.unique(keys, return_inverse=True)
+            distinct = len(found)
+        keys = keys * radix + column
+        distinct *= radix
+    return keys
+
+
+def value_codes(column: pa.Array | pa.ChunkedArray, values: pa.Array) -> Codes:
+    """Return the position of each value in ``values``, their number for null."""
+    codes = pc.fill_null(pc.index_in(column, value_set=values), len(values))
+    found: Codes = codes.to_numpy().astype(np.int32)
+    return found

@@ -1,0 +1,1 @@
+"""The star-trees' section of the report."""

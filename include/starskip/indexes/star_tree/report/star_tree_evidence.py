@@ -1,0 +1,133 @@
+"""The star-trees of a table in its report: chosen, built, refused, and proved against a scan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+MAX_STAR_TREES = 20
+MAX_ANSWERED_SHAPES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredShape:
+    """A query shape that a tree was chosen for, and what its queries scanned, in filter and behind it."""
+
+    shape_id: str
+    masked_text: str
+    queries: int
+    entries_scanned: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenStarTree:
+    """One star-tree in Pinot's terms, with the reason of the choice and the outcome of its build.
+
+    ``saving_ratio``: share of all entries that its queries no longer scan, null where not known.
+    ``outcome``: a code, such as "built", "refreshed", "rebuilt", "unchanged", "failed" or "not_built", with
+    ``detail`` as the clause that explains it. ``documents`` and ``size_bytes`` are those of the tree that
+    there is, null without one. ``is_in_force``: the table's configuration holds it already, and
+    ``shapes`` are those that it answers today.
+    """
+
+    dimensions: tuple[str, ...]
+    skipped_star_nodes: tuple[str, ...]
+    pairs: tuple[str, ...]
+    max_leaf_records: int
+    outcome: str
+    detail: str | None = None
+    shapes: tuple[AnsweredShape, ...] = ()
+    saving_ratio: float | None = None
+    estimated_documents: int | None = None
+    estimated_bytes: int | None = None
+    documents: int | None = None
+    size_bytes: int | None = None
+    is_in_force: bool = False
+
+    @property
+    def most_documents(self) -> int:
+        """Return the bound: the documents that a query reads at most in one branch."""
+        most = self.max_leaf_records
+        return most if self.documents is None else min(most, self.documents)
+
+    def __post_init__(self) -> None:
+        if len(self.shapes) > MAX_ANSWERED_SHAPES:
+            raise ValueError(f"{len(self.shapes)} shapes of a star-tree, at most {MAX_ANSWERED_SHAPES}")
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedStarTree:
+    """A star-tree that was not chosen: ``reason`` is a code, ``detail`` a sentence with figures."""
+
+    dimensions: tuple[str, ...]
+    pairs: tuple[str, ...]
+    reason: str
+    detail: str
+    size_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeOfStarskipOnly:
+    """A shape that Starskip's tree answers on the lake, and Pinot of the version advised for does not.
+
+    ``reason`` is a code, ``detail`` the clause that says why. Its queries vote for indexes.
+    """
+
+    shape: AnsweredShape
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProvedShape:
+    """One shape answered both ways, from a tree and by a scan, with the literals of ``instances`` queries.
+
+    ``verdict``: "equal", "within_bound" (approximate, and no further apart than the answer states),
+    "not_comparable", "different", "not_answered" or "failed"; ``detail`` explains it where that needs words.
+    ``tree`` counts from 1 in ``StarTrees.chosen``, null where no tree answered. Rows and times are means over
+    the instances; an aggregated document is one row.
+    """
+
+    shape_id: str
+    masked_text: str
+    tree: int | None
+    instances: int
+    verdict: str
+    detail: str | None
+    rows_read_from_tree: float | None
+    rows_read_by_scan: float | None
+    tree_ms: float | None
+    scan_ms: float | None
+
+    @property
+    def is_agreed(self) -> bool:
+        """Return whether both ways gave the same answer, as far as the tree's states to be exact."""
+        return self.verdict in ("equal", "within_bound")
+
+
+@dataclass(frozen=True, slots=True)
+class StarTrees:
+    """The star-trees of one table; ``note`` says why none was looked for, null where some were.
+
+    ``unanswerable``: queries that Pinot answers from no star-tree, by reason code. ``by_starskip_only``:
+    those of them that a chosen tree answers on the lake. ``table_rows`` are those of the
+    lake table that trees are built from, null without one; ``table_bytes`` are its bytes, or the segments'.
+    """
+
+    chosen: tuple[ChosenStarTree, ...] = ()
+    refused: tuple[RefusedStarTree, ...] = ()
+    proved: tuple[ProvedShape, ...] = ()
+    note: str | None = None
+    unanswerable: Mapping[str, int] = field(default_factory=dict)
+    by_starskip_only: tuple[ShapeOfStarskipOnly, ...] = ()
+    table_rows: int | None = None
+    table_bytes: int | None = None
+
+    @property
+    def proposed(self) -> tuple[ChosenStarTree, ...]:
+        """Those of the chosen that the table's configuration does not hold yet."""
+        return tuple(tree for tree in self.chosen if not tree.is_in_force)
+
+    def __post_init__(self) -> None:
+        if len(self.chosen) > MAX_STAR_TREES:
+            raise ValueError(f"{len(self.chosen)} star-trees of a table, at most {MAX_STAR_TREES}")

@@ -1,0 +1,48 @@
+"""Settings of star-trees: how many, how large, and what weighs in their choice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from starskip.settings import SettingsGroup, setting
+
+
+@dataclass(frozen=True, slots=True)
+class StarTreeSettings(SettingsGroup):
+    """Settings of star-trees; each is beside those of all advice."""
+
+    group = "star_tree"
+    heading = "Which star-trees are advised"
+    had_flat_names = True
+
+    max_star_trees: int = setting(
+        2,
+        "Star-trees of a table, beside its indexes; leave star_tree out of the kinds of index for none.",
+        title="Largest number of star-trees",
+        unit="star-trees a table",
+        at_least=1,
+        # Every set of so many of the candidate trees is weighed.
+        at_most=6,
+    )
+    max_tree_size_ratio: float = setting(
+        0.5,
+        "Share of the table's rows, and of its bytes; a larger tree is refused.",
+        title="Most that a star-tree may take",
+        unit="share",
+        at_least=0,
+        at_most=1,
+    )
+    tree_gain_size_ratio: float = setting(
+        0.05,
+        "Share of the table's bytes for each of which a tree must save the least gain of an index.",
+        title="Size for which a star-tree must save the least gain",
+        unit="share",
+        at_least=0,
+        at_most=1,
+    )
+    post_filter_entry_weight: float = setting(
+        1.0,
+        "Entries scanned in filter that one entry scanned post filter counts, when trees are weighed.",
+        unit="entries",
+        at_least=0,
+    )

@@ -1,0 +1,47 @@
+"""Opens the table at a path as a snapshot: a folder of plain files, or a Delta table."""
+
+from __future__ import annotations
+
+from starskip.errors import SourceError
+from starskip.lake.delta_table import delta_table
+from starskip.lake.folder_table import folder_table, listed_folder
+from starskip.lake.table_format import TableFormat, format_above, refuse_format, table_format
+from starskip.lake.table_snapshot import TableSnapshot
+
+FILE_FORMATS = ("parquet", "orc", "avro", "json", "csv")
+FORMATS = (*FILE_FORMATS, "delta", "iceberg")
+
+
+def open_table(
+    path: str, file_format: str | None = None, version: int | None = None, *, look_above: bool = True
+) -> TableSnapshot:
+    """List the files of a table's newest version, or of ``version``.
+
+    ``file_format``: one of ``FORMATS``, in place of what is found at the path. ``look_above``: whether to see
+    if the path lies in a table of a format, which an object store is slow to tell. Raises SourceError naming
+    what is missing or cannot be listed, and NotPlainFiles for a table format that is not read, is asked for
+    as plain files, or is that of a folder above or below the path.
+    """
+    listing = listed_folder(path)
+    found = None if listing is None else table_format(path.rstrip("/"), listing.folders)
+    if file_format in (None, "delta") and found is not None and found.spark_name == "delta":
+        return delta_table(path, version)
+    if file_format in ("delta", "iceberg"):
+        _require_is(path, file_format, found)
+    refuse_format(path, found)
+    if look_above:
+        refuse_format(path, format_above(path))
+    if version is not None:
+        raise SourceError(
+            f"{path}: is no Delta table, and plain files have no version {version}; leave --version out",
+            source=path,
+        )
+    return folder_table(path, listing, file_format)
+
+
+def _require_is(path: str, file_format: str, found: TableFormat | None) -> None:
+    if found is None or found.spark_name != file_format:
+        name, sign = {"delta": ("Delta", "_delta_log"), "iceberg": ("Iceberg", "metadata/*.metadata.json")}[
+            file_format
+        ]
+        raise SourceError(f"{path}: holds no {name} table: there is no {sign} in it", source=path)

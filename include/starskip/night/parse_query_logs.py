@@ -1,0 +1,210 @@
+"""Stage parse_query_logs: broker logs to ``queries``, event logs to ``lake_queries``; ``rejected_records``.
+
+Automated Inverted Index Recommendation, III.1.
+
+Which records belong to a night is decided by their own time, in the log's time zone, not by the name of their
+file. A record without a time belongs to the day that its file's path names; where that names none, to each
+night that reads it, unless the file was last changed before that day began.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from datetime import date
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from starskip.errors import printable
+from starskip.execution.engine import Engine
+from starskip.night.lake_logs import NO_TABLE, publish_lake_queries
+from starskip.night.look_for_log import is_of_day, no_log
+from starskip.night.table_sizes import table_sizes
+from starskip.pinot.logs.file_day import may_be_of_day
+from starskip.pinot.logs.log_files import LogSplit, log_splits
+from starskip.pinot.logs.log_summary import LogSummary, log_summary
+from starskip.pinot.logs.parse_records import parse_split
+from starskip.pinot.logs.sampling_weights import SamplingSummary, sampling_summary
+from starskip.run.lake_only import LAKE_ONLY, lake_only_tables
+from starskip.run.night import Night, StageResult
+from starskip.run.night_logs import night_logs
+from starskip.storage.commit_messages import (
+    COMMIT_MESSAGES,
+    MAX_COMMIT_MESSAGES,
+    TableWriter,
+    note_message,
+    notes_of,
+    parts_of,
+)
+from starskip.storage.manifest import Part
+from starskip.storage.schemas import QUERIES, REJECTED_RECORDS
+from starskip.storage.staged_write import StagedWrite
+from starskip.workload.leaf_records import LeafRecords, TableSize, leaves_by_table
+
+_QUERIES = "queries"
+_REJECTED = "rejected_records"
+
+_NAMED_STRANGERS = 5
+
+
+def parse_query_logs(engine: Engine, night: Night) -> StageResult:
+    """Publish ``queries``, ``lake_queries`` and ``rejected_records`` of the night's tables.
+
+    Queries of tables that have no segments are counted and left out: a log may name any number of tables.
+    Raises SourceError, and publishes nothing, if the log holds no record at all of that night; where all
+    tables lie in the lake alone, it is not read.
+    """
+    expected, lake_only = _expected_tables(night), lake_only_tables(night)
+    in_pinot = None if expected is None else expected - lake_only
+    # Where all tables lie in the lake alone, no broker's log is looked for.
+    paths = () if in_pinot == frozenset() else night.log_paths
+    logs = night_logs(paths, night.run_date, neighbours=night.settings.log.read_neighbouring_days)
+    splits = log_splits(logs.files, night.settings.log.split_bytes)
+    asides = (
+        night.store.staged_write(_QUERIES, night.date_text),
+        night.store.staged_write(_REJECTED, night.date_text),
+    )
+    wanted = night.tables if in_pinot is None else in_pinot
+    sizes = table_sizes(engine, night) if splits else {}
+    map_splits = partial(_write_records, asides, night.run_date, night.settings.log.time_zone, wanted, sizes)
+    messages = engine.rows_of_items(splits, map_splits, COMMIT_MESSAGES).gather(
+        "messages of log", MAX_COMMIT_MESSAGES
+    )
+    summary, sampling, strangers = LogSummary(), SamplingSummary(), set[str]()
+    outside = untimed = left_out = 0
+    leaves: Counter[str] = Counter()
+    shares = 0
+    for note in map(json.loads, notes_of(messages, _QUERIES)):
+        left_out += note.pop("left_out")
+        shares += note.pop("shares")
+        leaves.update(note.pop("leaves"))
+        outside += note.pop("outside_run_date")
+        untimed += note.pop("untimed_queries")
+        strangers.update(note.pop("strangers"))
+        sampling += SamplingSummary(**note.pop("sampling"))
+        summary += LogSummary(**note)
+    if not summary.records and in_pinot != frozenset():
+        # Published, it would be advice from nothing; so what an earlier run of this night published stays.
+        raise no_log(night, logs.files, outside)
+    # A table that nobody asked that night has an empty part, which the stages behind can tell from no run.
+    parts = {table: Part(()) for table in expected or ()} | parts_of(messages, _QUERIES)
+    if night.tables is None and left_out:
+        summary += LogSummary(queries=-left_out, other={"table_without_segments": left_out})
+    log: dict[str, Any] = {**summary.to_json(), "outside_run_date": outside}
+    if shares:
+        # Records beyond the first that queries of several tables are shared out to.
+        log["multi_stage_shares"] = shares
+    if sampling.dropped_lines:
+        log["sampling"] = asdict(sampling)
+    lake = publish_lake_queries(engine, night, asides[1])
+    rejected = _together(parts_of(messages, _REJECTED), lake.rejected)
+    night.publish(_REJECTED, _rejected_parts(night, rejected))
+    told = {
+        table: {LAKE_ONLY: True} if table in lake_only else {"log": {**log, "leaves": leaves[table]}}
+        for table in parts
+    }
+    night.publish(_QUERIES, {table: Part(part.files, told[table]) for table, part in parts.items()})
+    counts = {name: value for name, value in log.items() if isinstance(value, int)}
+    warnings = [*logs.warnings, *([sampling.words] if sampling.dropped_lines else [])]
+    if untimed:
+        warnings.append(
+            f"{untimed} queries tell no time: they count to this night, which their files may hold"
+        )
+    warnings += [f"{n} log records rejected: {reason}" for reason, n in summary.rejected.items()]
+    if night.tables is None and left_out:
+        named = ", ".join(sorted(strangers)[:_NAMED_STRANGERS])
+        warnings.append(f"{left_out} queries of tables without segments are left out, such as {named}")
+    return StageResult({**counts, **lake.counts}, (*warnings, *lake.warnings))
+
+
+def _together(first: Mapping[str, Part], second: Mapping[str, Part]) -> dict[str, Part]:
+    """Return the parts of both by table."""
+    both = [(table, part) for parts in (first, second) for table, part in parts.items()]
+    return {
+        table: Part(tuple(f for name, part in both if name == table for f in part.files)) for table, _ in both
+    }
+
+
+def _rejected_parts(night: Night, rejected: Mapping[str, Part]) -> dict[str, Part]:
+    """Return what to publish: a run of some tables leaves alone what others, or no table, have there."""
+    former = night.store.snapshot(_REJECTED, night.date_text) if night.tables is not None else None
+    parts = {table: Part(()) for table in (NO_TABLE, *(night.tables or ()))} | dict(rejected)
+    others = {table for table in former.tables if not night.wants(table)} if former else set()
+    return {table: part for table, part in parts.items() if table not in others}
+
+
+def _expected_tables(night: Night) -> frozenset[str] | None:
+    """Return the tables that the night has facts of; None before it has any."""
+    snapshot = night.store.snapshot("table_facts", night.date_text)
+    return frozenset(table for table in snapshot.tables if night.wants(table)) if snapshot else None
+
+
+def _write_records(
+    asides: tuple[StagedWrite, StagedWrite],
+    run_date: date,
+    log_time_zone: str,
+    tables: frozenset[str] | None,
+    sizes: Mapping[str, TableSize],
+    splits: Iterable[LogSplit],
+) -> Iterator[pa.RecordBatch]:
+    queries, rejected = TableWriter(asides[0]), TableWriter(asides[1])
+    leaf_records = LeafRecords(sizes.get)
+    for split in splits:
+        summary, sampling, strangers = LogSummary(), SamplingSummary(), set[str]()
+        outside = untimed = left_out = shares = 0
+        leaves: Counter[str] = Counter()
+        may_be_tonight = may_be_of_day(split.path, run_date, log_time_zone)
+        for batch in parse_split(split, log_time_zone):
+            tonight = batch.filter(is_of_day(batch, run_date, untimed=may_be_tonight))
+            outside += batch.num_rows - tonight.num_rows
+            summary += log_summary(tonight)
+            sampling += sampling_summary(tonight)
+            is_query = pc.equal(tonight.column("kind"), "query")
+            asked = tonight.filter(is_query)
+            untimed += asked.column("logged_at").null_count
+            records = asked.num_rows
+            asked = leaf_records.shared(asked)
+            is_wanted = _is_wanted(asked, tables)
+            kept = asked.filter(is_wanted)
+            yield from queries.add(kept.select(QUERIES.names))
+            # A multi-stage query is kept where one of its tables is, and once for each of those.
+            kept_records = len(pc.unique(kept.column("source_position")))
+            left_out += records - kept_records
+            shares += kept.num_rows - kept_records
+            leaves.update(leaves_by_table(kept))
+            others = pc.unique(asked.filter(pc.invert(is_wanted)).column("table")).to_pylist()
+            strangers = set(
+                sorted({*strangers, *(printable(name, 100) for name in others)})[:_NAMED_STRANGERS]
+            )
+            kept_aside = tonight.filter(pc.invert(is_query)).select(REJECTED_RECORDS.names)
+            yield from rejected.add(_named(kept_aside))
+        note = {
+            **asdict(summary),
+            "outside_run_date": outside,
+            "untimed_queries": untimed,
+            "left_out": left_out,
+            "shares": shares,
+            "leaves": leaves,
+            "strangers": sorted(strangers),
+            "sampling": asdict(sampling),
+        }
+        yield note_message(_QUERIES, NO_TABLE, json.dumps(note))
+    yield from queries.finish()
+    yield from rejected.finish()
+
+
+def _is_wanted(batch: pa.RecordBatch, tables: frozenset[str] | None) -> pa.Array:
+    if tables is None:
+        return pa.repeat(pa.scalar(True), batch.num_rows)
+    return pc.is_in(batch.column("table"), value_set=pa.array(sorted(tables), pa.string()))
+
+
+def _named(batch: pa.RecordBatch) -> pa.RecordBatch:
+    position = batch.schema.get_field_index("table")
+    names = pc.fill_null(batch.column("table"), NO_TABLE)
+    return batch.set_column(position, batch.schema.field(position), names)

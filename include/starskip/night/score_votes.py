@@ -1,0 +1,188 @@
+"""Stage score_votes: ``queries`` and ``table_facts`` to ``workload`` and ``votes``.
+
+Source: Automated Inverted Index Recommendation, II.2-3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from starskip.cost.index_sizes import merge_index_sizes, metadata_sizes
+from starskip.cost.planned_votes import TablePlan, planned_votes, table_plans
+from starskip.cost.sampled_index_sizes import sampled_index_sizes
+from starskip.execution.engine import Engine, Rows
+from starskip.indexes.families import configured_indexes, families_of_night, segment_indexes
+from starskip.indexes.family import Family
+from starskip.indexes.inverted.family import INVERTED
+from starskip.pinot.index_sizes.index_format import IndexFormat, index_format
+from starskip.run.gate_verdicts import usable_tables
+from starskip.run.night import Night, StageResult
+from starskip.run.table_by_table import failed_parts, failure_warnings, table_by_table
+from starskip.storage.commit_messages import COMMIT_MESSAGES, MAX_COMMIT_MESSAGES, parts_of, write_tables
+from starskip.storage.manifest import Part
+from starskip.storage.schemas import COLUMN_SUMS, INDEX_SIZES, WORKLOAD
+from starskip.storage.snapshot import Snapshot
+from starskip.tables.table_overview import TableOverview, column_sums, merge_column_sums, table_overviews
+from starskip.tables.untracked_indexes import with_untracked_indexes
+from starskip.workload.busy_keys import busy_keys, left_out_words
+from starskip.workload.count_shapes import QUERY_COLUMNS, count_shapes, merge_shapes
+from starskip.workload.fold_shapes import fold_shapes
+from starskip.workload.key_sums import KEYED_BY, BusyKeys
+from starskip.workload.query_weights import query_weights, weighted_shapes
+from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
+
+_MAX_COLUMNS = 2_000_000
+
+
+def score_votes(engine: Engine, night: Night) -> StageResult:
+    """Publish ``workload``, ``index_sizes`` and ``votes`` of the night's tables.
+
+    Both stay with the executors: they write the workload, read back the shapes of the table whose
+    segments they simulate, and write the votes. A table on which that fails costs the others nothing.
+    """
+    facts = set(usable_tables(night, "table_facts", "score_votes"))
+    tables = [table for table in usable_tables(night, "queries", "score_votes") if table in facts]
+    busy: dict[str, BusyKeys] = {}
+    counted = table_by_table(tables, partial(_workload_parts, engine, night, busy))
+    night.publish("workload", _together(counted.results))
+    workload = night.store.snapshot("workload", night.date_text)
+    assert workload is not None
+    left = counted.left_of(tables)
+    scored = table_by_table(left, partial(_scored, engine, night, workload))
+    sizes, votes = (_together([both[number] for both in scored.results]) for number in (0, 1))
+    failures = counted.failures | scored.failures
+    night.publish("index_sizes", sizes)
+    night.publish("votes", {**votes, **failed_parts(failures)})
+    counts = {
+        "tables": len(tables),
+        "shapes": _row_count(_together(counted.results)),
+        "votes": _row_count(votes),
+    }
+    return StageResult(counts, (*left_out_words(busy), *failure_warnings("score_votes", failures)))
+
+
+def _scored(
+    engine: Engine, night: Night, workload: Snapshot, tables: Sequence[str]
+) -> tuple[Mapping[str, Part], Mapping[str, Part]]:
+    """Return the parts of ``index_sizes`` and of ``votes``."""
+    overviews = read_overviews(engine, night, tables)
+    plans = table_plans(
+        overviews, partial(published_shapes, workload), families_of_night(night), night.settings
+    )
+    sizes = _written(night, "index_sizes", _index_sizes(engine, night, plans, tables), tables)
+    votes = planned_votes(engine, plans, night.segments_root, night.settings)
+    return sizes, _written(night, "votes", votes, tables)
+
+
+def published_shapes(workload: Snapshot, table: str) -> tuple[ShapeWorkload, ...]:
+    """Return the shapes of ``table`` from the published workload."""
+    return tuple(workload_shapes(workload.read_table([table])))
+
+
+def read_overviews(engine: Engine, night: Night, tables: Sequence[str]) -> dict[str, TableOverview]:
+    """Return the overview of each table from ``table_facts`` and the table configs of the night."""
+    snapshot = night.store.snapshot("table_facts", night.date_text)
+    assert snapshot is not None
+    rows = engine.rows_of_snapshot(snapshot, tables).map(_column_sums, COLUMN_SUMS)
+    sums = rows.merge(["table", "column"], _merge_column_sums, COLUMN_SUMS).gather("columns", _MAX_COLUMNS)
+    families = families_of_night(night).known
+    configured = configured_indexes(night.table_configs(), families)
+    overviews = table_overviews(sums, segment_indexes(families), configured)
+    return with_untracked_indexes(overviews, night.settings.scoring.untracked_inverted_index, INVERTED.name)
+
+
+def _busy_keys(engine: Engine, night: Night, tables: Sequence[str]) -> dict[str, BusyKeys]:
+    """Return the keys of tables with too many of them; a table with few queries has few."""
+    snapshot = night.store.snapshot("queries", night.date_text)
+    assert snapshot is not None
+    most = night.settings.workload.max_shapes_per_table
+    queries = {
+        table: sum(file.rows or 0 for file in part.files) for table, part in snapshot.parts(tables).items()
+    }
+    large = [table for table, rows in queries.items() if rows > most]
+    if not large:
+        return {}
+    return busy_keys(engine.rows_of_snapshot(snapshot, large, KEYED_BY), most)
+
+
+def _workload_parts(
+    engine: Engine, night: Night, all_busy: dict[str, BusyKeys], tables: Sequence[str]
+) -> Mapping[str, Part]:
+    """Return the parts of ``workload``, and add to ``all_busy`` the busy keys of the tables."""
+    snapshot = night.store.snapshot("queries", night.date_text)
+    assert snapshot is not None
+    settings = night.settings
+    busy = _busy_keys(engine, night, tables)
+    all_busy.update(busy)
+    count = partial(count_shapes, instances_per_shape=settings.workload.instances_per_shape, busy=busy)
+    merge = partial(
+        _merge_and_fold, settings.workload.instances_per_shape, settings.workload.max_shapes_per_table
+    )
+    fold = partial(fold_shapes, max_shapes=settings.workload.max_shapes_per_table)
+    counted = engine.rows_of_snapshot(snapshot, tables, QUERY_COLUMNS).map(count, WORKLOAD)
+    merged = counted.merge(["table", "shape_id"], merge, WORKLOAD).merge(["table"], fold, WORKLOAD)
+    if settings.workload.query_weights:
+        weights = query_weights(settings.workload.query_weights)
+        merged = merged.map(partial(weighted_shapes, weights=weights), WORKLOAD)
+    return _written(night, "workload", merged, tables)
+
+
+def _index_sizes(engine: Engine, night: Night, plans: Mapping[str, TablePlan], tables: Sequence[str]) -> Rows:
+    snapshot = night.store.snapshot("table_facts", night.date_text)
+    assert snapshot is not None
+    sampled = sampled_index_sizes(engine, plans, night.segments_root, night.settings)
+    of_metadata = partial(
+        _metadata_sizes, index_format(night.settings.scoring.pinot_version), families_of_night(night).known
+    )
+    rows = engine.rows_of_snapshot(snapshot, tables).map(of_metadata, INDEX_SIZES)
+    return rows.merge(["table"], partial(_with_samples, sampled), INDEX_SIZES)
+
+
+def _metadata_sizes(
+    index_format: IndexFormat, families: Sequence[Family], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    yield from merge_index_sizes(metadata_sizes(batch, index_format, families) for batch in batches)
+
+
+def _with_samples(sampled: pa.Table, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    rows = pa.Table.from_batches(batches, INDEX_SIZES)
+    here = sampled.filter(pc.is_in(sampled["table"], value_set=rows["table"].unique()))
+    yield from merge_index_sizes([*rows.to_batches(), *here.to_batches()])
+
+
+def _merge_and_fold(
+    instances_per_shape: int, max_shapes: int, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    yield from fold_shapes(
+        merge_shapes(batches, instances_per_shape=instances_per_shape), max_shapes=max_shapes
+    )
+
+
+def _column_sums(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield from column_sums(batches).to_batches()
+
+
+def _merge_column_sums(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield from merge_column_sums(batches).to_batches()
+
+
+def _written(night: Night, artefact: str, rows: Rows, tables: Sequence[str]) -> Mapping[str, Part]:
+    """Write rows where they are and return a part for each table."""
+    aside = night.store.staged_write(artefact, night.date_text)
+    messages = rows.map(partial(write_tables, aside), COMMIT_MESSAGES).gather(
+        f"messages of {artefact}", MAX_COMMIT_MESSAGES
+    )
+    written = parts_of(messages, artefact)
+    return {table: written.get(table, Part(())) for table in tables}
+
+
+def _together(parts: Iterable[Mapping[str, Part]]) -> dict[str, Part]:
+    return {table: part for each in parts for table, part in each.items()}
+
+
+def _row_count(parts: Mapping[str, Part]) -> int:
+    return sum(file.rows or 0 for part in parts.values() for file in part.files)

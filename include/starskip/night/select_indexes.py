@@ -1,0 +1,224 @@
+"""Stage select_indexes: ``votes`` and ``workload`` to ``recommendations``.
+
+Source: Automated Inverted Index Recommendation, II.3 C.
+
+And ``lake_queries`` to ``skipping_advice`` (skipping_advice; Extensible Data Skipping, IV-B).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache, partial
+from typing import Any
+
+import pyarrow as pa
+
+from starskip.cost.index_sizes import sizes_of
+from starskip.execution.engine import Engine
+from starskip.execution.engine_tasks import EngineTasks
+from starskip.indexes.answer import RowSource
+from starskip.indexes.families import families_of_night
+from starskip.indexes.index import Index
+from starskip.indexes.skipping.advice.publish_advice import publish_skipping_advice
+from starskip.indexes.star_tree.family import STAR_TREE
+from starskip.night.score_votes import read_overviews
+from starskip.pinot.table_config import TableConfig
+from starskip.run.gate_verdicts import usable_tables
+from starskip.run.night import Night, StageResult
+from starskip.run.table_by_table import failed_parts, failure_warnings, table_by_table
+from starskip.selection.advise_table import TableQuestion, advise_table
+from starskip.selection.past_nights import past_nights
+from starskip.selection.table_advice import TableAdvice
+from starskip.selection.tree_properties import star_tree_properties
+from starskip.storage.manifest import Part
+from starskip.storage.schemas import RECOMMENDATIONS
+from starskip.storage.snapshot import SnapshotSource
+from starskip.storage.staged_write import StagedWrite
+from starskip.tables.table_overview import TableOverview
+from starskip.workload.shape_workload import workload_shapes
+
+
+def select_indexes(engine: Engine, night: Night) -> StageResult:
+    """Publish ``recommendations``, ``skipping_advice`` and ``skipping_shapes`` of the night's tables.
+
+    A table whose programme fails costs the others nothing; its part says why.
+    """
+    tables = usable_tables(night, "votes", "select_indexes")
+    snapshot_of = cache(night.store.snapshot)
+    found = table_by_table(tables, partial(_advised_tables, engine, night, snapshot_of))
+    advised = {table: each for result in found.results for table, each in result.items()}
+    parts = {table: each.part for table, each in advised.items()}
+    night.publish("recommendations", {**parts, **failed_parts(found.failures)})
+    skipping = publish_skipping_advice(engine, night, found.left_of(tables))
+    counts = {
+        "tables": len(tables),
+        "chosen_indexes": sum(len(each.advice.recommendation.chosen) for each in advised.values()),
+        "chosen_star_trees": sum(len(each.advice.answers.answers) for each in advised.values()),
+        "chosen_skipping_indexes": skipping.chosen,
+    }
+    warnings = [warning for each in advised.values() for warning in each.warnings]
+    failed = failure_warnings("select_indexes", found.failures)
+    return StageResult(counts, (*warnings, *failed, *skipping.warnings))
+
+
+@dataclass(frozen=True, slots=True)
+class _AdvisedTable:
+    """The advice on one table, written aside."""
+
+    advice: TableAdvice
+    part: Part
+    warnings: Sequence[str]
+
+
+def _advised_tables(
+    engine: Engine, night: Night, snapshot_of: SnapshotSource, tables: Sequence[str]
+) -> dict[str, _AdvisedTable]:
+    overviews = read_overviews(engine, night, tables)
+    aside = night.store.staged_write("recommendations", night.date_text)
+    configs = night.table_configs()
+    advised = partial(_advised, engine, night, snapshot_of, aside)
+    return {table: advised(table, overviews.get(table), configs.get(table, ())) for table in tables}
+
+
+def _advised(
+    engine: Engine,
+    night: Night,
+    snapshot_of: SnapshotSource,
+    aside: StagedWrite,
+    table: str,
+    overview: TableOverview | None,
+    configs: Sequence[TableConfig],
+) -> _AdvisedTable:
+    past = past_nights(night, table, snapshot_of)
+    sizes = sizes_of(_rows(night, "index_sizes", table))
+    advice = advise_table(
+        TableQuestion(
+            table,
+            list(workload_shapes(_rows(night, "workload", table))),
+            _rows(night, "votes", table),
+            overview,
+            night.settings,
+            families_of_night(night),
+            past=past,
+            size_bytes=sizes,
+            configs=configs,
+            rows=RowSource(
+                EngineTasks(engine).run_tasks,
+                night.segments_root,
+                night.lake_tables.get(table),
+                # Not the folder of what is published: this one is emptied.
+                night.store.staged_write("recommendations", night.date_text),
+                night.store,
+            ),
+            leaves=_leaves(night, table),
+        )
+    )
+    properties = {**_properties(advice), "table_bytes": overview.stored_bytes if overview else None}
+    part = Part(aside.write(table, _recommendation_rows(advice, sizes)), properties)
+    return _AdvisedTable(advice, part, past.warnings)
+
+
+def _rows(night: Night, artefact: str, table: str) -> pa.Table:
+    snapshot = night.store.snapshot(artefact, night.date_text)
+    assert snapshot is not None
+    return snapshot.read_table([table])
+
+
+def _recommendation_rows(advice: TableAdvice, sizes: Mapping[Index, int]) -> pa.Table:
+    rows: list[dict[str, Any]] = []
+    for rank, item in enumerate(advice.recommendation.chosen, start=1):
+        rows.append(
+            {
+                "verdict": "chosen",
+                "kind": item.index.family,
+                "column": item.index.column,
+                "rank": rank,
+                "individual_saving_ratio": item.individual_saving_ratio,
+                "progressive_saving_ratio": item.progressive_saving_ratio,
+                "shapes_helped": item.shapes_helped,
+                "size_bytes": sizes.get(item.index),
+            }
+        )
+    rows.extend(
+        {
+            "verdict": "refused",
+            "kind": refusal.index.family,
+            "column": refusal.index.column,
+            "individual_saving_ratio": refusal.individual_saving_ratio,
+            "reason": refusal.reason.value,
+            "detail": refusal.detail,
+            "size_bytes": sizes.get(refusal.index),
+        }
+        for refusal in advice.refused
+    )
+    rows.extend(
+        {
+            "verdict": "drop",
+            "kind": drop.index.family,
+            "column": drop.index.column,
+            "reason": "unused",
+            "detail": drop.detail,
+            "size_bytes": sizes.get(drop.index),
+        }
+        for drop in advice.drops
+    )
+    return pa.Table.from_pylist([{"table": advice.table, **row} for row in rows], schema=RECOMMENDATIONS)
+
+
+def _leaves(night: Night, table: str) -> int:
+    """Return how many of the table's queries were leaves of multi-stage queries."""
+    snapshot = night.store.snapshot("queries", night.date_text)
+    part = snapshot.parts([table]).get(table) if snapshot else None
+    return part.properties.get("log", {}).get("leaves", 0) if part else 0
+
+
+def _properties(advice: TableAdvice) -> Mapping[str, Any]:
+    recommendation = advice.recommendation
+    return {
+        "saving": asdict(recommendation.saving),
+        "stop": recommendation.stop.value,
+        "curve": [
+            {"k": p.k, "structures": [str(s) for s in p.indexes], "saving": asdict(p.saving)}
+            for p in recommendation.curve
+        ],
+        "typical_entries": asdict(advice.typical) if advice.typical else None,
+        "sort_order": _order_properties(advice),
+        "in_force": sorted(map(str, advice.in_force)),
+        "sorted_columns": sorted(advice.sorted_columns),
+        "asked": sorted(map(str, advice.asked)),
+        "drops_withheld": advice.drops_withheld,
+        **{
+            name: getattr(advice, name)
+            for name in ("queries", "failed", "unparsed", "shapes", "entries", "nights")
+        },
+        **{name: getattr(advice, name) for name in ("unlogged_queries", "unlogged_entries", "leaves")},
+        "unlogged_texts": advice.unlogged_texts.to_json(),
+        "answers": [
+            {**each.to_document(), "index": answer.index.column, "shapes": list(each.shapes)}
+            for each, answer in zip(advice.chosen_answers(), advice.answers.answers, strict=True)
+        ],
+        "gap_ratio": max(advice.answers.gap_ratio, recommendation.gap_ratio),
+        **_star_tree_properties(advice),
+    }
+
+
+def _star_tree_properties(advice: TableAdvice) -> Mapping[str, Any]:
+    offer = advice.offers.get(STAR_TREE.name)
+    if offer is None or offer.detail is None:
+        return star_tree_properties(advice.answers)
+    return star_tree_properties(advice.answers, offer.detail.candidates, offer.detail.in_force)
+
+
+def _order_properties(advice: TableAdvice) -> Mapping[str, Any] | None:
+    order = advice.sort_order
+    if order is None:
+        return None
+    chosen = order.chosen[0].index.column if order.chosen else None
+    return {"column": chosen, "saving": asdict(order.saving)}
+
+
+def chosen_columns(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the chosen columns of RECOMMENDATIONS rows, best first."""
+    chosen = sorted((row for row in rows if row["verdict"] == "chosen"), key=lambda row: row["rank"])
+    return tuple(row["column"] for row in chosen)

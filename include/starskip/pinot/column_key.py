@@ -1,0 +1,171 @@
+"""Keys of a table config that hold the indexes of a family: what is in force, and how changes are written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from starskip.pinot.table_config import TableConfig
+
+INDEX_CONFIG = "tableIndexConfig"
+
+
+class ConfigKey(Protocol):
+    """A part of the table config that holds the indexes of one family."""
+
+    @property
+    def key(self) -> str:
+        """The key as the report names it."""
+        ...
+
+    def in_force(self, config: TableConfig, /) -> Sequence[Any]:
+        """Return what the config holds: columns, or entries of the key."""
+        ...
+
+    def write(
+        self, document: dict[str, Any], config: TableConfig, added: Sequence[Any], dropped: Sequence[Any], /
+    ) -> None:
+        """Put what is added into ``document``, a copy of the config's, and take out what is dropped."""
+        ...
+
+    def fragment(self, item: Any, /) -> Mapping[str, Any]:
+        """Return the keys that one index sets, as a config with nothing else in it."""
+        ...
+
+    def entry_of(self, fragment: Mapping[str, Any], /) -> Any:
+        """Return the index that ``fragment`` sets."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnsKey:
+    """A list of columns below tableIndexConfig, which fieldConfigList can hold too.
+
+    ``field_index``: the index's name there, in capitals. ``columns``: reads those of a config.
+    """
+
+    key: str
+    field_index: str
+    columns: Callable[[TableConfig], tuple[str, ...]]
+
+    def in_force(self, config: TableConfig) -> tuple[str, ...]:
+        """See ConfigKey."""
+        return self.columns(config)
+
+    def write(
+        self, document: dict[str, Any], config: TableConfig, added: Sequence[str], dropped: Sequence[str]
+    ) -> None:
+        """See ConfigKey; a column that fieldConfigList has switched off is switched on there."""
+        fields = document.get("fieldConfigList") or []
+        index_config = document[INDEX_CONFIG]
+        listed = index_config.get(self.key) or []
+        listed = [listed] if isinstance(listed, str) else listed
+        new = [name for name in dict.fromkeys(added) if name not in self.columns(config)]
+        new = [name for name in new if not self._switched_on(fields, name)]
+        proposed = [name for name in listed if name not in dropped] + new
+        if proposed != listed:
+            index_config[self.key] = proposed
+        for entry in fields:
+            if entry.get("name") in dropped:
+                self._drop_from(entry)
+
+    def fragment(self, item: str) -> Mapping[str, Any]:
+        """See ConfigKey."""
+        return {INDEX_CONFIG: {self.key: [item]}}
+
+    def entry_of(self, fragment: Mapping[str, Any]) -> Any:
+        """See ConfigKey."""
+        return fragment[INDEX_CONFIG][self.key][0]
+
+    def _switched_on(self, fields: Sequence[dict[str, Any]], column: str) -> bool:
+        """Switch on the index where the column's entry of fieldConfigList has switched it off."""
+        for entry in fields:
+            indexes = (entry.get("indexes") or {}) if entry.get("name") == column else {}
+            options = indexes.get(self.field_index.lower())
+            if isinstance(options, dict) and options.get("disabled") is True:
+                del options["disabled"]
+                return True
+        return False
+
+    def _drop_from(self, entry: dict[str, Any]) -> None:
+        if str(entry.get("indexType", "")).upper() == self.field_index:
+            del entry["indexType"]
+        if entry.get("indexTypes"):
+            entry["indexTypes"] = [
+                name for name in entry["indexTypes"] if str(name).upper() != self.field_index
+            ]
+        if isinstance(entry.get("indexes"), dict):
+            entry["indexes"].pop(self.field_index.lower(), None)
+
+
+@dataclass(frozen=True, slots=True)
+class SortedColumnKey:
+    """The one column that segments are sorted by; the config of today keeps it until one is added."""
+
+    key: str = "sortedColumn"
+
+    def in_force(self, config: TableConfig) -> tuple[str, ...]:
+        """See ConfigKey."""
+        return (config.sorted_column,) if config.sorted_column else ()
+
+    def write(
+        self, document: dict[str, Any], config: TableConfig, added: Sequence[str], _dropped: Sequence[str]
+    ) -> None:
+        """See ConfigKey; the first column added takes the place of the present one."""
+        if added and added[0] != config.sorted_column:
+            document[INDEX_CONFIG][self.key] = [added[0]]
+
+    def fragment(self, item: str) -> Mapping[str, Any]:
+        """See ConfigKey."""
+        return {INDEX_CONFIG: {self.key: [item]}}
+
+    def entry_of(self, fragment: Mapping[str, Any]) -> Any:
+        """See ConfigKey."""
+        return fragment[INDEX_CONFIG][self.key][0]
+
+
+@dataclass(frozen=True, slots=True)
+class LaidOver:
+    """Keys of any kind, given as documents that are laid over the config: objects merge, lists are joined."""
+
+    key: str
+
+    def in_force(self, _config: TableConfig) -> tuple[str, ...]:
+        """See ConfigKey; what such keys hold is not known."""
+        return ()
+
+    def write(
+        self,
+        document: dict[str, Any],
+        _config: TableConfig,
+        added: Sequence[Mapping[str, Any]],
+        _dropped: Sequence[Any],
+    ) -> None:
+        """See ConfigKey."""
+        for each in added:
+            lay_over(document, each)
+
+    def fragment(self, item: Mapping[str, Any]) -> Mapping[str, Any]:
+        """See ConfigKey."""
+        return item
+
+    def entry_of(self, fragment: Mapping[str, Any]) -> Any:
+        """See ConfigKey."""
+        return fragment
+
+
+def lay_over(document: dict[str, Any], change: Mapping[str, Any]) -> None:
+    """Put the keys of ``change`` into ``document``: objects merge, lists are joined, others are replaced."""
+    for key, value in change.items():
+        held = document.get(key)
+        if isinstance(held, dict) and isinstance(value, Mapping):
+            document[key] = dict(held)
+            lay_over(document[key], value)
+        elif isinstance(held, list) and isinstance(value, list):
+            document[key] = held + [item for item in value if item not in held]
+        elif isinstance(value, Mapping):
+            document[key] = {}
+            lay_over(document[key], value)
+        else:
+            document[key] = value

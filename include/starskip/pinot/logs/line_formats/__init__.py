@@ -1,1 +1,0 @@
-"""The shapes of broker log lines, one a module; ``registry`` lists them."""

@@ -1,0 +1,71 @@
+"""Recognise where a record of a broker log begins, and the prefix that stands before its message.
+
+Pinot ships the layout ``%d{yyyy/MM/dd HH:mm:ss.SSS} %p [%c{1}] [%t] %m%n``. Met in the wild besides: the
+time in brackets, ISO times with ``T``, a comma before the milliseconds or a zone, a container's name and
+``|`` before everything, dotted logger names, a level alone, and no prefix at all.
+"""
+
+from __future__ import annotations
+
+import re
+
+from starskip.pinot.logs.line_formats import FORMATS
+
+CONTAINER = rb"[\w.-]{1,80}+ {0,40}+\| ?"
+"""The name that Docker Compose puts before every physical line, continuation lines too."""
+
+_LEVEL = rb"(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b"
+_TIME = rb"\[?\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9}+)?+(?:Z|[+-]\d\d:?\d\d)?+\]?"
+_CAPTURED_TIME = (
+    rb"\[?(?P<logged_at>\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,3}+)?+)"
+    rb"\d{0,6}+(?P<utc_offset>Z|[+-]\d\d:?\d\d)?+\]?"
+)
+_TOKEN = rb"\[[^\]\n]{0,300}+\]|" + _LEVEL + rb"|[\w$]++(?:\.[\w$]++)++(?::\d++)?+|-(?= )"
+
+START_OF_LINE = rb"(?:\xef\xbb\xbf)?+(?:" + CONTAINER + rb")?+"
+"""A byte order mark and a container's name, both optional."""
+
+TIMED_START = START_OF_LINE + _TIME
+"""Begins a record whatever follows it. A line of SQL that begins with a time is taken for one, too."""
+
+BARE_START = START_OF_LINE + rb"(?:" + _LEVEL + rb" )?+"
+"""Begins a record when the opening of a known message follows it (people paste lines without a prefix)."""
+
+MAX_START_BYTES = 512
+"""No start, with the opening of its message, is longer than this."""
+
+PREFIX = re.compile(
+    START_OF_LINE + rb"(?:" + _CAPTURED_TIME + rb")?+(?P<logger>(?: *+(?:" + _TOKEN + rb"))*+):?+ *+"
+)
+"""Everything up to the message: ``logged_at``, ``utc_offset``, and in ``logger`` level, class and thread.
+
+It matches any record, if only with nothing. What it takes it keeps: no message is searched for in the text.
+"""
+
+_OPENINGS = b"|".join(dict.fromkeys(form.opening for form in FORMATS))
+_EVENT = rb'(?:\xef\xbb\xbf)?+[ \t]{0,40}+(?:[\[,]\s{0,40}+)?+\{\s{0,40}+"[^"\\\n]{1,100}+"\s{0,8}+:'
+_START = TIMED_START + b"|" + BARE_START + b"(?:" + _OPENINGS + b")|" + _EVENT
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+
+EVENT_START = re.compile(_EVENT)
+"""Matches the first bytes of a JSON object, also as an element of an array.
+
+A line of SQL that looks so, inside a text literal, looks like an event and is taken for one.
+"""
+
+RECORD_START = re.compile(_START)
+"""Matches the first bytes of a record: a time, the opening of a known message, or a JSON object."""
+
+RECORD_BOUNDARY = re.compile(rb"\n(?=" + _START + rb")")
+"""Matches the line end before a record."""
+
+SNIFFED_BYTES = 1 << 10
+
+
+def is_binary(head: bytes) -> bool:
+    """Return whether a file that begins with ``head`` is no text: an archive, Parquet, UTF-16.
+
+    Control characters may stand in a query, so a head in which a record begins is text.
+    """
+    head = head[:SNIFFED_BYTES]
+    return bool(_CONTROL.search(head)) and not RECORD_START.match(head) and not RECORD_BOUNDARY.search(head)

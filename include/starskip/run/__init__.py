@@ -1,0 +1,1 @@
+"""A run of the night: what its stages are given, what they publish, which tables failed."""

@@ -1,0 +1,78 @@
+"""One night: which date, which tables, where its sources and its artefacts lie."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+
+from starskip.lake.lake_table import LakeTable
+from starskip.pinot.table_config import TableConfig, read_table_configs
+from starskip.settings import Settings
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.manifest import Manifest, Part
+
+ADVICE_NIGHTS = 8
+"""How far back the newest advice is looked for, where the window of votes is shorter: a week."""
+
+
+@dataclass(frozen=True, slots=True)
+class Night:
+    """What all stages of a run are given.
+
+    ``tables``: those to work on; None means all that are found. ``log_paths`` may hold
+    ``{run_date}``, and so may ``event_log_paths``, of Spark's event logs. ``started_at`` and ``run_id`` go
+    into the manifests. ``lake_tables``: those of the tables whose rows lie in the lake, too or alone, where
+    what is chosen can be built. ``segments_root`` is empty where all do alone. ``skipping_root``: where their
+    skipping metadata lies, None for beside their files. ``skipping_modules``: Python modules of index types
+    and functions of the users' own; ``family_modules``: those of their index families. ``warnings``: lines
+    about the configuration that a person should read.
+    """
+
+    run_date: date
+    store: ArtefactStore
+    settings: Settings
+    started_at: datetime
+    run_id: str
+    tables: frozenset[str] | None = None
+    log_paths: Sequence[str] = ()
+    segments_root: str = ""
+    table_config_paths: Sequence[str] = ()
+    lake_tables: Mapping[str, LakeTable] = field(default_factory=dict)
+    event_log_paths: Sequence[str] = ()
+    skipping_root: str | None = None
+    skipping_modules: Sequence[str] = ()
+    family_modules: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+
+    @property
+    def date_text(self) -> str:
+        """The night's date as artefacts name it, 2026-11-18."""
+        return self.run_date.isoformat()
+
+    def publish(self, artefact: str, parts: Mapping[str, Part]) -> Manifest:
+        """Publish the parts of this night's tables; a night of all tables replaces the whole night."""
+        return self.store.publish(
+            artefact,
+            self.date_text,
+            parts,
+            replace="all" if self.tables is None else "tables",
+            created_at=self.started_at,
+            created_by=self.run_id,
+        )
+
+    def wants(self, table: str) -> bool:
+        """Tell whether the night works on ``table``."""
+        return self.tables is None or table in self.tables
+
+    def table_configs(self) -> dict[str, tuple[TableConfig, ...]]:
+        """Return the current configs of the tables that have one."""
+        return read_table_configs(self.table_config_paths)
+
+
+@dataclass(frozen=True, slots=True)
+class StageResult:
+    """What a stage did, for its log: counts by name, and warnings that a person should read."""
+
+    counts: Mapping[str, int]
+    warnings: Sequence[str] = field(default_factory=tuple)

@@ -1,0 +1,196 @@
+"""The one choice as a mixed integer linear programme, solved by HiGHS.
+
+As in Dash, Polyzotis and Ailamaki, "CoPhy: A Scalable, Portable, and Interactive Index Advisor" (2011): a 0/1
+variable y an index or answer, x an alternative of a vote list, z an exclusive answer of a group of shapes, w
+another answer of a shape. Maximise the savings of x, z and w less the upkeep of y, subject to
+
+    for each list and index: sum of x whose set needs the index <= y;   for each list: sum of x <= 1
+    lists of shapes that an exclusive answer serves: sum of x + y of the answer <= 1
+    z <= y;  z <= 1 - y of an answer that is tried before it;  z >= y - sum of y tried before it
+    w <= y;  sum of x + sum of w <= 1 for each list of the shape;  and the limits over y.
+
+A list in which some set saves less than a subset of it is tied to the exact set that is chosen, since the
+engine uses an index whether it helps or not; where not all sets are listed, to the best listed one built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import highspy
+import numpy as np
+
+from starskip.errors import StarskipError
+from starskip.indexes.index import Index
+from starskip.selection.choice_items import Flags, ItemList
+from starskip.selection.greedy_set import LinearLimits
+from starskip.selection.set_values import SetValues
+from starskip.selection.vote_list import NOTHING, IndexSet, Saving, VoteList
+
+_GAP_RATIO = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solved:
+    """The best set that was found, None if none was, and a bound that no set is worth more than."""
+
+    chosen: Flags | None
+    bound: float
+    is_proven: bool
+
+
+def solve(values: SetValues, limits: LinearLimits, start: Flags, time_s: float) -> Solved:
+    """Return the best set, or the best found in ``time_s``; ``start``: a set within the limits."""
+    rows = _Rows(values.variables)
+    others = _add_answers(rows, values)
+    number = {index: position for position, index in enumerate(values.items.indexes)}
+    for item in values.items.lists:
+        _add_list(rows, number, item, len(number), others.get(item.shape, ()))
+    for amounts, most in zip(limits.amounts, limits.at_most, strict=True):
+        scale = max(float(most), 1.0)
+        columns = np.flatnonzero(amounts).tolist()
+        rows.at_most({each: float(amounts[each]) / scale for each in columns}, float(most) / scale)
+    return rows.solved(values, start, time_s)
+
+
+@dataclass(slots=True)
+class _Rows:
+    """Variables and constraints; the first variables are indexes and answers, which alone are integral."""
+
+    variables: int
+    gains: list[float] = field(default_factory=list)
+    _rows: list[dict[int, float]] = field(default_factory=list)
+    _upper: list[float] = field(default_factory=list)
+
+    def variable(self, gain: float) -> int:
+        self.gains.append(gain)
+        return self.variables + len(self.gains) - 1
+
+    def at_most(self, coefficients: dict[int, float], upper: float) -> None:
+        self._rows.append(coefficients)
+        self._upper.append(upper)
+
+    def solved(self, values: SetValues, start: Flags, time_s: float) -> Solved:
+        scale = max(map(abs, (*self.gains, *values.costs, 1.0)))
+        costs = np.concatenate([-values.costs, np.array(self.gains, dtype=float)]) / scale
+        pointers = np.cumsum([0, *map(len, self._rows)])
+        lp = highspy.HighsLp()
+        lp.num_col_, lp.num_row_ = len(costs), len(self._rows)
+        lp.col_cost_ = -costs
+        lp.col_lower_ = np.zeros(len(costs))
+        lp.col_upper_ = np.ones(len(costs))
+        lp.row_lower_ = np.full(len(self._rows), -highspy.kHighsInf)
+        lp.row_upper_ = np.array(self._upper, dtype=float)
+        lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        lp.a_matrix_.start_ = pointers.astype(np.int32)
+        lp.a_matrix_.index_ = np.array([key for row in self._rows for key in row], np.int32)
+        lp.a_matrix_.value_ = np.array([value for row in self._rows for value in row.values()], float)
+        # Given indexes and answers, the best of the rest is a vertex: only the first have to be integral.
+        kinds = [highspy.HighsVarType.kInteger] * self.variables
+        lp.integrality_ = kinds + [highspy.HighsVarType.kContinuous] * len(self.gains)
+        solver = highspy.Highs()  # type: ignore[no-untyped-call]
+        solver.silent()
+        solver.setOptionValue("mip_rel_gap", _GAP_RATIO)
+        solver.setOptionValue("time_limit", time_s)
+        solver.setOptionValue("threads", 1)
+        # There is a good set to start with; what is left is to prove how good it is.
+        solver.setOptionValue("mip_heuristic_effort", 0.0)
+        solver.setOptionValue("mip_allow_restart", False)
+        solver.passModel(lp)
+        known = np.arange(self.variables, dtype=np.int32)
+        solver.setSolution(self.variables, known, start.astype(float))
+        solver.run()
+        status, info = solver.getModelStatus(), solver.getInfo()
+        is_optimal = status == highspy.HighsModelStatus.kOptimal
+        if not is_optimal and status != highspy.HighsModelStatus.kTimeLimit:
+            words = solver.modelStatusToString(status)
+            raise StarskipError(f"the choice of indexes could not be solved: {words}")
+        found = np.array(solver.getSolution().col_value[: self.variables])
+        has_set = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+        return Solved(found > 0.5 if has_set else None, -float(info.mip_dual_bound) * scale, is_optimal)
+
+
+def _add_answers(rows: _Rows, values: SetValues) -> dict[int, list[int]]:
+    """Add the variables z and w; return those of w by their shape."""
+    first = len(values.items.indexes)
+    for gains in values.items.exclusive_gains:
+        before: list[int] = []
+        for position in np.flatnonzero(~np.isnan(gains)).tolist():
+            answer = first + position
+            taken = rows.variable(float(gains[position]))
+            rows.at_most({taken: 1.0, answer: -1.0}, 0.0)
+            for earlier in before:
+                rows.at_most({taken: 1.0, earlier: 1.0}, 1.0)
+            if gains[position] < 0:
+                rows.at_most({answer: 1.0, taken: -1.0, **dict.fromkeys(before, -1.0)}, 0.0)
+            before.append(answer)
+    of_shape: dict[int, list[int]] = {}
+    for shape, gains in enumerate(values.items.other_gains):
+        for position in np.flatnonzero(np.nan_to_num(gains) > 0).tolist():
+            taken = rows.variable(float(gains[position]))
+            rows.at_most({taken: 1.0, first + position: -1.0}, 0.0)
+            for silencing in np.flatnonzero(values.items.silenced_shapes[shape]).tolist():
+                rows.at_most({taken: 1.0, first + silencing: 1.0}, 1.0)
+            of_shape.setdefault(shape, []).append(taken)
+        if len(of_shape.get(shape, ())) > 1:
+            rows.at_most(dict.fromkeys(of_shape[shape], 1.0), 1.0)
+    return of_shape
+
+
+def _add_list(
+    rows: _Rows, number: Mapping[Index, int], item: ItemList, first_answer: int, others: Sequence[int]
+) -> None:
+    """Add a list whose shape competes with the variables ``others`` of w."""
+    votes = item.votes
+    harmed = _is_harmed(votes)
+    exact = votes.is_complete and harmed
+    alternatives: dict[IndexSet, Saving] = dict(votes.alternatives)
+    if exact:
+        alternatives[frozenset()] = NOTHING
+    taken = {
+        needed: rows.variable(saving.entries)
+        for needed, saving in alternatives.items()
+        if harmed or not _is_idle(votes, needed)
+    }
+    if not taken:
+        return
+    silencing = [first_answer + position for position in sorted(item.silenced_by)]
+    one_of = dict.fromkeys([*taken.values(), *others], 1.0)
+    if not silencing:
+        rows.at_most(one_of, 1.0)
+    for answer in silencing:
+        rows.at_most({**one_of, answer: 1.0}, 1.0)
+    # Where the list is tied to what is built, either it counts or an answer does.
+    instead = dict.fromkeys([*silencing, *others], -1.0)
+    if exact:
+        rows.at_most({**dict.fromkeys(taken.values(), -1.0), **instead}, -1.0)
+    # One row an index and not one a set: at most one set is taken, so their sum needs no more of y than each
+    # alone, and the relaxation is tighter.
+    for index in sorted(frozenset().union(*taken)):
+        with_index = dict.fromkeys((x for needed, x in taken.items() if index in needed), 1.0)
+        rows.at_most({**with_index, number[index]: -1.0}, 0.0)
+        if exact:
+            rows.at_most({**dict.fromkeys(with_index, -1.0), **instead, number[index]: 1.0}, 0.0)
+    if harmed and not exact:
+        for needed in taken:
+            # Once this set is built, nothing is no alternative any more.
+            built = dict.fromkeys((number[index] for index in needed), 1.0)
+            rows.at_most({**built, **dict.fromkeys(taken.values(), -1.0), **instead}, len(needed) - 1.0)
+
+
+def _is_idle(votes: VoteList, needed: IndexSet) -> bool:
+    """Return whether a smaller set saves as much, in a list that no set harms."""
+    saving = votes.alternatives[needed].entries
+    return saving <= 0 or any(
+        saving <= votes.alternatives.get(needed - {item}, NOTHING).entries for item in needed
+    )
+
+
+def _is_harmed(votes: VoteList) -> bool:
+    """Return whether some set saves less than a subset of it, nothing included."""
+    return any(
+        saving.entries < votes.alternatives.get(needed - {item}, NOTHING).entries
+        for needed, saving in votes.alternatives.items()
+        for item in needed
+    )

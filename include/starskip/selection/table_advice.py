@@ -1,0 +1,112 @@
+"""The advice for one table: what to build, what is refused and why, what to drop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from starskip.indexes.answer import AnswerOffer
+from starskip.indexes.family import Family
+from starskip.pinot.column_key import ConfigKey, LaidOver
+from starskip.selection.chosen_answers import ChosenAnswers
+from starskip.selection.recommendation import Recommendation, Refused
+from starskip.selection.unneeded_indexes import Drop
+from starskip.selection.vote_list import IndexSet
+from starskip.workload.unlogged_texts import NOTHING_REDACTED, UnloggedTexts
+
+
+@dataclass(frozen=True, slots=True)
+class TypicalEntries:
+    """Entries in filter that a share of the queries stays within, today and with the chosen indexes."""
+
+    query_ratio: float
+    today: float
+    advised: float
+
+
+@dataclass(frozen=True, slots=True)
+class AdvisedAnswer:
+    """A chosen answer as reports and command lines show it; ``saving_ratio``: share of all entries."""
+
+    family: str
+    columns: tuple[str, ...]
+    saving_ratio: float
+    size_bytes: int | None
+    config: Mapping[str, Any]
+    shapes: tuple[str, ...] = ()
+
+    def to_document(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        return {
+            "family": self.family,
+            "columns": list(self.columns),
+            "saving_ratio": self.saving_ratio,
+            "size_bytes": self.size_bytes,
+            "config": self.config or None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class TableAdvice:
+    """The advice for one table.
+
+    ``sort_order``: the one column to sort by, beside the indexes of today; None where that was not asked.
+    ``drops_withheld``: why drops were not judged, empty if they were. ``asked``: the indexes in force that
+    answer a query. ``nights``: how many nights voted. ``unlogged_``: what the broker dropped from its
+    log, as estimated. ``answers``: those chosen beside the indexes, for which the queries of their shapes
+    voted; ``offers``: what they were chosen from, by family; ``total_entries``: all entries that answers
+    save shares of, by family. ``unlogged_texts``: what the broker redacted; ``leaves``: queries that were
+    leaves of multi-stage queries.
+    """
+
+    table: str
+    recommendation: Recommendation
+    refused: tuple[Refused, ...]
+    drops: tuple[Drop, ...]
+    queries: int
+    failed: int
+    unparsed: int
+    shapes: int
+    entries: int
+    typical: TypicalEntries | None = None
+    sort_order: Recommendation | None = None
+    nights: int = 1
+    in_force: IndexSet = frozenset()
+    sorted_columns: frozenset[str] = frozenset()
+    asked: IndexSet = frozenset()
+    drops_withheld: str = ""
+    unlogged_queries: float = 0.0
+    unlogged_entries: float = 0.0
+    answers: ChosenAnswers = field(default_factory=ChosenAnswers)
+    offers: Mapping[str, AnswerOffer] = field(default_factory=dict)
+    total_entries: Mapping[str, float] = field(default_factory=dict)
+    unlogged_texts: UnloggedTexts = NOTHING_REDACTED
+    leaves: int = 0
+
+    def chosen_answers(self) -> list[AdvisedAnswer]:
+        """Return the chosen answers of all families, in the order in which queries try them."""
+        return [
+            AdvisedAnswer(
+                answer.index.family,
+                answer.columns,
+                self.answers.saving_entries(position)
+                / max(self.total_entries.get(answer.index.family, 0.0), 1.0),
+                None if answer.size_bytes is None else round(answer.size_bytes),
+                answer.config,
+                self.answers.shapes_of(position),
+            )
+            for position, answer in enumerate(self.answers.answers)
+        ]
+
+    def answer_entries(self, families: Sequence[Family]) -> list[tuple[ConfigKey, Any]]:
+        """Return the key and the entry by which a table config holds each chosen answer of ``families``."""
+        keys = {family.name: family.config for family in families}
+        found: list[tuple[ConfigKey, Any]] = []
+        for answer in self.answers.answers:
+            name = answer.index.family
+            if name in keys and answer.config:
+                key = keys[name]
+                entry = answer.config if key is None else key.entry_of(answer.config)
+                found.append((key or LaidOver(name), entry))
+        return found

@@ -1,0 +1,126 @@
+"""Declaration of a setting: a field of a dataclass, whose metadata holds unit, help, source and bounds."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+if TYPE_CHECKING:
+    from starskip.settings.group import SettingsGroup
+
+_FACTS = "setting"
+_KINDS = (bool, int, float, str)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class SettingFacts:
+    """Facts of a setting beside its name, type and default; ``setting`` says what each is."""
+
+    help: str
+    title: str
+    unit: str
+    source: str
+    at_least: float | None
+    at_most: float | None
+    choices: tuple[str, ...]
+    is_list: bool
+    aliases: Mapping[str, str]
+    pattern: str
+    allowed: str
+    is_valid: Callable[[Any], bool] | None
+    json_values: Mapping[str, Any]
+    formerly: str
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """One setting of a group; ``kind`` is bool, int, float or str."""
+
+    group: str
+    name: str
+    kind: type
+    is_optional: bool
+    default: Any
+    facts: SettingFacts
+
+    @property
+    def place(self) -> str:
+        """Name under which files, arguments and reports know it, such as ``advice.max_indexes``."""
+        return f"{self.group}.{self.name}"
+
+    @property
+    def flat_name(self) -> str:
+        """Name that it had before settings were grouped."""
+        return self.facts.formerly or self.name
+
+
+def setting(
+    default: T,
+    help: str,
+    *,
+    title: str = "",
+    unit: str = "",
+    source: str = "",
+    at_least: float | None = None,
+    at_most: float | None = None,
+    choices: tuple[str, ...] = (),
+    is_list: bool = False,
+    aliases: Mapping[str, str] | None = None,
+    pattern: str = "",
+    allowed: str = "",
+    is_valid: Callable[[Any], bool] | None = None,
+    json_values: Mapping[str, Any] | None = None,
+    formerly: str = "",
+) -> T:
+    """Return a field of a group of settings; its type is bool, int, float or str, or one of these or None.
+
+    ``title``: its label in Airflow's trigger form; without one it is the same for every run, and not in the
+    form. ``source``: the paper, by its title, or the benchmark that the default comes from. ``at_least`` and
+    ``at_most`` bound a number. ``choices``: the texts that there are; ``aliases``: other names of these.
+    ``is_list``: the text holds names separated by commas, and may be given as a list. ``pattern`` is one that
+    a whole text matches, ``is_valid`` judges what no pattern can, and ``allowed`` says both in words.
+    ``json_values``: for a text that is a JSON object, the JSON schema of its values. ``formerly``: its name
+    while settings were flat, if that differs.
+    """
+    facts = SettingFacts(
+        help,
+        title,
+        unit,
+        source,
+        at_least,
+        at_most,
+        choices,
+        is_list,
+        aliases or {},
+        pattern,
+        allowed,
+        is_valid,
+        json_values or {},
+        formerly,
+    )
+    return field(default=default, metadata={_FACTS: facts})
+
+
+def declared_settings(group: type[SettingsGroup]) -> tuple[Declared, ...]:
+    """Return the settings of ``group`` in their order.
+
+    Raises TypeError for a field that ``setting`` did not make, or whose type no text can be read as.
+    """
+    types_of = get_type_hints(group)
+    of_class: Any = group  # a dataclass, which its base cannot say
+    return tuple(_declared(group, item, types_of[item.name]) for item in fields(of_class))
+
+
+def _declared(group: type[SettingsGroup], item: Any, annotated: Any) -> Declared:
+    facts = item.metadata.get(_FACTS)
+    is_union = get_origin(annotated) in (Union, types.UnionType)
+    kinds = [each for each in get_args(annotated) if each is not type(None)] if is_union else [annotated]
+    if facts is None or len(kinds) != 1 or kinds[0] not in _KINDS:
+        raise TypeError(
+            f"{group.__name__}.{item.name}: a setting is bool, int, float or str, made by starskip.settings"
+        )
+    return Declared(group.group, item.name, kinds[0], is_union, item.default, facts)

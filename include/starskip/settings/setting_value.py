@@ -1,0 +1,134 @@
+"""Values of settings: what files, environments and arguments hold, as a setting's type takes it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any
+
+from starskip.errors import ConfigError, printable
+from starskip.settings.declared import Declared
+
+_BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+_NOTHING = "none"
+
+
+def setting_value(declared: Declared, raw: Any) -> Any:
+    """Return ``raw`` as a value of the setting; ConfigError names setting, value and what is allowed."""
+    try:
+        value = _converted(declared, raw)
+    except (ValueError, KeyError, TypeError, OverflowError):
+        raise _refused(declared, raw) from None
+    check_value(declared, value, raw)
+    return value
+
+
+def check_value(declared: Declared, value: Any, shown: Any = None) -> None:
+    """Raise ConfigError for a value that the declaration does not allow; ``shown`` is what was written."""
+    if not _is_allowed(declared, value):
+        raise _refused(declared, value if shown is None else shown)
+
+
+def value_text(value: Any) -> str:
+    """Return the text that ``setting_value`` reads as ``value``."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    return str(value)
+
+
+def allowed_values(declared: Declared) -> str:
+    """Return what the setting takes, in words that follow "use"."""
+    facts = declared.facts
+    if declared.kind is bool:
+        words = "true or false"
+    elif facts.choices:
+        words = f"one of {', '.join(facts.choices)}"
+    elif facts.allowed:
+        words = facts.allowed
+    elif declared.kind is str:
+        words = "a text"
+    elif facts.unit == "share":
+        words = f"a share from {facts.at_least} to {facts.at_most}"
+    else:
+        words = "a whole number" if declared.kind is int else "a number"
+        least, most = facts.at_least, facts.at_most
+        if least is not None and most is not None:
+            words += f" from {least:,} to {most:,}"
+        elif least is not None:
+            words += f" of at least {least:,}"
+        elif most is not None:
+            words += f" of at most {most:,}"
+    return f"{words}, or {_NOTHING}" if declared.is_optional else words
+
+
+def _converted(declared: Declared, raw: Any) -> Any:
+    if declared.is_optional and str(raw).lower() == _NOTHING:
+        return None
+    if declared.kind is bool:
+        return raw if isinstance(raw, bool) else _BOOLEANS[str(raw).lower()]
+    if declared.kind is str:
+        return _text(declared, raw)
+    if isinstance(raw, bool):
+        raise TypeError(raw)
+    return float(raw) if declared.kind is float else _whole(raw)
+
+
+def _text(declared: Declared, raw: Any) -> str:
+    facts = declared.facts
+    if facts.json_values and isinstance(raw, Mapping):
+        return json.dumps(raw)
+    if isinstance(raw, Mapping | list | tuple):
+        if isinstance(raw, Mapping) or not facts.is_list:
+            raise TypeError(raw)
+        return ",".join(str(each) for each in raw)
+    return facts.aliases.get(str(raw), str(raw))
+
+
+def _whole(raw: Any) -> int:
+    try:
+        return int(raw, 10) if isinstance(raw, str) else _same(raw)
+    except ValueError:
+        return _same(float(raw))
+
+
+def _same(number: Any) -> int:
+    if int(number) != number:
+        raise ValueError(number)
+    return int(number)
+
+
+def _is_allowed(declared: Declared, value: Any) -> bool:
+    facts = declared.facts
+    if value is None:
+        return declared.is_optional
+    if isinstance(value, bool) != (declared.kind is bool):
+        return False
+    if declared.kind in (int, float):
+        return isinstance(value, int | declared.kind) and _is_within(value, facts.at_least, facts.at_most)
+    if declared.kind is bool or not isinstance(value, str):
+        return declared.kind is bool
+    if facts.choices:
+        return value in facts.choices
+    if facts.pattern and not re.fullmatch(facts.pattern, value):
+        return False
+    return facts.is_valid is None or facts.is_valid(value)
+
+
+def _is_within(value: float, least: float | None, most: float | None) -> bool:
+    # An integer may be larger than any float, which isfinite does not take.
+    is_number = isinstance(value, int) or isfinite(value)
+    return is_number and (least is None or value >= least) and (most is None or value <= most)
+
+
+def _refused(declared: Declared, raw: Any) -> ConfigError:
+    # Values of JSON objects may be queries, with what they look for.
+    shown = (
+        "its value"
+        if declared.facts.json_values
+        else printable(raw if isinstance(raw, str) else repr(raw), 80)
+    )
+    return ConfigError(
+        f"{declared.place}: {shown} is not allowed: use {allowed_values(declared)}", setting=declared.place
+    )

@@ -1,1 +1,0 @@
-"""Which skipping indexes to have: candidates, choice under a budget, gaps, layout (seed 003, IV)."""

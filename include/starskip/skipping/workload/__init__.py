@@ -1,1 +1,0 @@
-"""A lake table's workload: the predicates of logged Spark queries, by shape (design.md, "The night")."""

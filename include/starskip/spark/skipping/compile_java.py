@@ -1,0 +1,34 @@
+"""Compile the Java classes of this package at run time with Janino, which Spark ships."""
+
+from __future__ import annotations
+
+import threading
+from importlib.resources import files
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from py4j.java_gateway import JavaGateway
+
+_lock = threading.Lock()
+_classes: WeakKeyDictionary[JavaGateway, dict[str, Any]] = WeakKeyDictionary()
+
+
+def new_java(gateway: JavaGateway, name: str, *arguments: Any) -> Any:
+    """Return an instance of the class in ``name``.java, compiled once for each JVM."""
+    given = gateway.new_array(gateway.jvm.java.lang.Object, len(arguments))
+    for at, argument in enumerate(arguments):
+        given[at] = argument
+    return _constructor(gateway, name).newInstance(given)
+
+
+def _constructor(gateway: JavaGateway, name: str) -> Any:
+    with _lock:
+        known = _classes.setdefault(gateway, {})
+        if name not in known:
+            jvm: Any = gateway.jvm
+            compiler = jvm.org.codehaus.janino.SimpleCompiler()
+            compiler.setParentClassLoader(jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader())
+            compiler.cook(files(__package__).joinpath(f"{name}.java").read_text("utf-8"))
+            made = compiler.getClassLoader().loadClass(f"starskip.{name}")
+            known[name] = made.getConstructors()[0]
+        return known[name]

@@ -1,0 +1,124 @@
+"""Find the metadata that says which files of a plan's relation hold matching rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from starskip.indexes.skipping.column_name import column_name
+from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.spark.skipping.compatible_indexes import CompatibleIndexes, compatible_indexes
+from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
+from starskip.spark.skipping.read_signature import read_signature
+from starskip.spark.skipping.relation_facts import ENABLED, FileRelation
+from starskip.spark.skipping.relation_report import RelationReport
+from starskip.spark.skipping.rule_warnings import RuleWarnings
+from starskip.spark.skipping.signature_comparison import (
+    dependent_rows,
+    partitions_differ,
+    unsure_partitions,
+)
+from starskip.spark.skipping.table_finder import TableFinder
+
+_IN_MEMORY_INDEX = f"{DATASOURCES}.InMemoryFileIndex"
+_CATALOG_INDEX = f"{DATASOURCES}.CatalogFileIndex"
+
+
+@dataclass(slots=True)
+class IndexedRelation:
+    """A relation of files in a plan, with the indexes that are compatible with the way it is read.
+
+    ``logical`` is its LogicalRelation of the JVM. ``unknown``: columns whose values in the metadata may
+    differ from the values that the query reads, such as partition columns of a catalog.
+    """
+
+    facts: FileRelation
+    logical: Any
+    relation: Any
+    report: RelationReport
+    tables: list[tuple[TableMetadata, CompatibleIndexes]] = field(default_factory=list)
+    unknown: frozenset[str] = frozenset()
+
+    @property
+    def partition_columns(self) -> frozenset[str]:
+        """The partition columns."""
+        return frozenset(self.relation.partitionSchema().fieldNames())
+
+    @property
+    def partitions_are_indexed(self) -> bool:
+        """Whether one of the indexes is of a partition column."""
+        named = {column_name((name,)).lower() for name in self.partition_columns}
+        indexes = (index for _, compatible in self.tables for index in compatible.indexes)
+        return any(name.lower() in named for index in indexes for name in index.columns)
+
+    def file_index(self, toolbox: JvmToolbox) -> Any:
+        """Return the InMemoryFileIndex of all files that the relation has now."""
+        location = self.relation.location()
+        return toolbox.all_partitions(location) if self.facts.kind == _CATALOG_INDEX else location
+
+
+def indexed_relation(facts: FileRelation, logical: Any) -> IndexedRelation:
+    """Return the relation of files at a LogicalRelation of the JVM, without indexes yet."""
+    relation = logical.relation()
+    return IndexedRelation(facts, logical, relation, RelationReport(facts.roots, relation.location()))
+
+
+def find_indexes(
+    relation: IndexedRelation, tables: TableFinder, metadata_root: str | None, warnings: RuleWarnings
+) -> bool:
+    """Find the tables of the relation whose indexes are compatible; return whether there are any.
+
+    The reasons why there are none, and why single indexes are not used, go into the relation's report.
+    """
+    reasons = relation.report.not_skipped_because
+    try:
+        why_not = _why_not_at_all(relation.facts)
+        if why_not is not None:
+            reasons.append(why_not)
+            return False
+        found = tables.find(relation.facts.folders, metadata_root or relation.facts.metadata_root)
+        reasons += _missing_indexes(relation.report.path, found, warnings)
+        if found:
+            _take_compatible(relation, found)
+    except Exception as error:
+        reasons.append(warnings.read_whole(error, relation.report.path))
+        return False
+    return bool(relation.tables)
+
+
+def _why_not_at_all(facts: FileRelation) -> str | None:
+    if facts.kind not in (_IN_MEMORY_INDEX, _CATALOG_INDEX):
+        lister = facts.kind.rpartition(".")[2]
+        return f"its files are listed by {lister}, which is not Spark's own listing of a folder"
+    return None if facts.is_enabled else f"{ENABLED} is false"
+
+
+def _missing_indexes(path: str, found: Sequence[TableMetadata], warnings: RuleWarnings) -> list[str]:
+    if not found:
+        return [f"there is no metadata for {path}: create an index"]
+    reasons = []
+    for table in found:
+        reasons += [warnings.left_out(each, why) for each, why in sorted(table.not_understood.items())]
+        if not (table.indexes or table.not_understood):
+            reasons.append(f"all indexes of {table.source.path} are deleted: restore them, or create others")
+    return reasons
+
+
+def _take_compatible(relation: IndexedRelation, found: Sequence[TableMetadata]) -> None:
+    """Keep the indexes that were collected of files read as the relation is about to read them."""
+    reasons = relation.report.not_skipped_because
+    now = read_signature(relation.relation)
+    why_not = dependent_rows(now)
+    if why_not is not None:
+        reasons.append(why_not)
+        return
+    relation.unknown = unsure_partitions(now)
+    for table in found:
+        compatible = compatible_indexes(table, now)
+        if compatible.why_not is not None:
+            reasons.append(compatible.why_not)
+        if compatible.indexes:
+            relation.tables.append((table, compatible))
+        if partitions_differ(table.source.read_signature, now):
+            relation.unknown = relation.partition_columns

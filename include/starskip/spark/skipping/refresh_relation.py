@@ -1,0 +1,113 @@
+"""Collect the metadata of a table's new and changed files, and publish it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any
+from uuid import uuid4
+
+from pyspark.sql import SparkSession
+
+from starskip.errors import SourceError, StarskipError, TransientError, printable
+from starskip.indexes.skipping.metadata.commit_refresh import Commit
+from starskip.indexes.skipping.metadata.metadata_location import metadata_location
+from starskip.indexes.skipping.metadata.open_metadata import read_metadata
+from starskip.indexes.skipping.metadata.refresh_metadata import Clock, Refreshed, refresh_metadata
+from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.spark.skipping.checked_indexes import checked_indexes
+from starskip.spark.skipping.failing_types import failing_types
+from starskip.spark.skipping.relation_facts import metadata_root as configured_root
+from starskip.spark.skipping.signature_comparison import dependent_rows, without_users_types
+from starskip.spark.skipping.spark_reader import SparkReader
+from starskip.spark.skipping.table_finder import metadata_changed
+from starskip.spark.skipping.table_relation import TableRelation
+from starskip.spark.skipping.user_index_types import is_user_type, send_modules
+from starskip.storage.storage_for import storage_for
+
+CREATED_BY = "starskip skipping"
+CLOCK = Clock(lambda: datetime.now(UTC), time.sleep)
+log = logging.getLogger("starskip.skipping")
+
+
+def refresh_relation(
+    spark: SparkSession,
+    relation: TableRelation,
+    created: Sequence[SkippingIndex],
+    metadata_root: str | None,
+    *,
+    in_full: bool = False,
+    failed: Mapping[str, str] = MappingProxyType({}),
+) -> Refreshed:
+    """Bring metadata up to date, and add the indexes ``created`` to the existing ones.
+
+    An index whose type fails is left out alone, like those in ``failed``, with a warning that names it.
+    Raises ConfigError for an index that the table cannot have any more, and StarskipError if every index that
+    was to be made failed.
+    """
+    if (why := dependent_rows(relation.read_signature)) is not None:
+        raise SourceError(f"{relation.path}: {why}", source=relation.path)
+    storage = storage_for(location_of(spark, relation.path, metadata_root))
+    existing = read_metadata(storage)
+    # A column may have been dropped, or given a collation, since then.
+    known, faults = checked_indexes(existing.indexes if existing else (), relation)
+    failed = {**(existing.not_understood if existing else {}), **faults, **failed}
+    indexes = [*created, *known]
+    send_modules(spark.sparkContext, indexes)
+    # An index of an unavailable type is a user's.
+    if not any(map(is_user_type, indexes)) and not failed:
+        relation = replace(relation, read_signature=without_users_types(relation.read_signature))
+
+    def refreshed() -> Refreshed:
+        require_one((each.specification for each in created or indexes), failed)
+        made = [each for each in created if each.specification not in failed]
+        reader = SparkReader(relation)
+        return refresh_metadata(
+            storage, reader, made, CLOCK, created_by=CREATED_BY, in_full=in_full, failed=failed
+        )
+
+    try:
+        done = refreshed()
+    except (TransientError, SourceError):
+        raise
+    except Exception:
+        suspects = [each for each in indexes if is_user_type(each) and each.specification not in failed]
+        found = failing_types(suspects, relation)
+        if not found:
+            raise
+        failed |= found
+        done = refreshed()
+    for specification, why in sorted(done.failed_indexes.items()):
+        log.warning("%s: left out, the other indexes are made: %s", printable(specification), why)
+    metadata_changed()
+    return done
+
+
+def require_one(specifications: Iterable[str], failed: Mapping[str, str]) -> None:
+    """Raise StarskipError if every index that was to be made failed."""
+    if failed and all(each in failed for each in specifications):
+        specification, why = next(iter(failed.items()))
+        raise StarskipError(f"{specification}: cannot be made: {why}")
+
+
+def location_of(spark: SparkSession, table_path: str, metadata_root: str | None) -> str:
+    """Return the location of a table's metadata; the default root is that of the session."""
+    return metadata_location(qualified(spark, table_path), metadata_root or configured_root(spark.conf))
+
+
+def qualified(spark: SparkSession, path: str) -> str:
+    """Return a path fully qualified by Hadoop."""
+    jvm: Any = spark.sparkContext._jvm
+    found = jvm.org.apache.hadoop.fs.Path(path)
+    configuration = spark._jsparkSession.sessionState().newHadoopConf()
+    text: str = found.getFileSystem(configuration).makeQualified(found).toString()
+    return text
+
+
+def new_commit() -> Commit:
+    """Return a commit of the present time."""
+    return Commit(uuid4().hex, datetime.now(UTC), CREATED_BY)

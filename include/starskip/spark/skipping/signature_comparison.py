@@ -1,0 +1,76 @@
+"""Compare read signatures: which settings differ, and what a signature rules out by itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from starskip.spark.skipping.read_signature import (
+    CSV_PRUNING,
+    NULL_STRUCTS,
+    OF_USERS_TYPES,
+    PARTITION,
+    USERS,
+)
+
+_UNESCAPED = "option unescapedquotehandling"
+
+
+def difference(then: Mapping[str, str], now: Mapping[str, str]) -> str | None:
+    """Return the names of entries on the files that differ, None if none does."""
+    keys = {key for key in then.keys() | now.keys() if not key.startswith((PARTITION, USERS))}
+    return ", ".join(sorted(key for key in keys if then.get(key) != now.get(key))) or None
+
+
+def partitions_differ(then: Mapping[str, str], now: Mapping[str, str]) -> bool:
+    """Return whether the values of partition columns in paths are read differently now."""
+    keys = {key for key in then.keys() | now.keys() if key.startswith(PARTITION)}
+    return any(then.get(key) != now.get(key) for key in keys)
+
+
+def users_types_differ(then: Mapping[str, str], now: Mapping[str, str]) -> str | None:
+    """Return the names of the session settings that differ for users' index types, None if none does."""
+    keys = [f"{USERS}{key}" for key in OF_USERS_TYPES]
+    differing = [key.removeprefix(USERS) for key in keys if then.get(key) != now.get(key)]
+    return ", ".join(differing) or None
+
+
+def without_users_types(found: Mapping[str, str]) -> dict[str, str]:
+    """Return a signature without the entries that matter for users' index types only."""
+    return {key: value for key, value in found.items() if not key.startswith(USERS)}
+
+
+def same_columns(then: Mapping[str, str], now: Mapping[str, str]) -> frozenset[str]:
+    """Return the columns that are equal in two schemas, for formats that resolve columns by name."""
+    if now["format"] != "ParquetFileFormat":
+        return frozenset()
+    before, after = (
+        {field["name"]: field for field in json.loads(each["schema"])["fields"]} for each in (then, now)
+    )
+    return frozenset(name for name, field in before.items() if after.get(name) == field)
+
+
+def unsure_partitions(found: Mapping[str, str]) -> frozenset[str]:
+    """Return partition columns that Spark may read otherwise than it prunes by: decimals."""
+    fields = json.loads(found.get(f"{PARTITION} schema", '{"fields": []}'))["fields"]
+    return frozenset(each["name"] for each in fields if str(each["type"]).startswith("decimal"))
+
+
+def dependent_rows(found: Mapping[str, str]) -> str | None:
+    """Return why the rows depend on the columns that are read, None if they do not.
+
+    Metadata that was collected with some columns is then not valid for queries of others.
+    """
+    if found.get(NULL_STRUCTS) == "true":
+        return f"with {NULL_STRUCTS} what is null depends on the columns that are read"
+    if "option avroschemaurl" in found:
+        return "avroSchemaUrl names a schema that may change"
+    is_pruned = found.get("option columnpruning", found.get(CSV_PRUNING)) != "false"
+    if found["format"] == "CSVFileFormat" and is_pruned:
+        quote = found.get("option quote", '"')
+        if found.get("option escape") == quote or found.get(_UNESCAPED, "").upper() == "BACK_TO_DELIMITER":
+            return (
+                "with this escape what a line holds depends on the columns that are read: set the option "
+                "columnPruning to false"
+            )
+    return None

@@ -1,0 +1,120 @@
+"""The SkippingEngine of the night on Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from starskip.errors import ConfigError
+from starskip.indexes.skipping.choice.candidate_indexes import ColumnFacts
+from starskip.indexes.skipping.expression import Expression
+from starskip.indexes.skipping.metadata.change_indexes import change_indexes
+from starskip.indexes.skipping.metadata.open_metadata import read_metadata
+from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
+from starskip.indexes.skipping.skipping_engine import MatchingRows, Replay
+from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.lake.lake_table import LakeTable
+from starskip.spark.skipping.checked_indexes import checked_indexes, resolved_index
+from starskip.spark.skipping.count_matching import count_matching
+from starskip.spark.skipping.failures import spark_failures
+from starskip.spark.skipping.list_files import list_files
+from starskip.spark.skipping.refresh_relation import location_of, new_commit, refresh_relation, require_one
+from starskip.spark.skipping.replay_query import replay_query
+from starskip.spark.skipping.sample_columns import column_facts, sample_values
+from starskip.spark.skipping.table_finder import metadata_changed
+from starskip.spark.skipping.table_relation import TableRelation, table_relation
+from starskip.storage.storage_for import storage_for
+
+
+@dataclass(frozen=True, slots=True)
+class SparkSkipping:
+    """Implements SkippingEngine in ``session``, whose settings and functions are not changed.
+
+    The root None stands for the session's ``starskip.metadata.root``, if it has one.
+    """
+
+    session: SparkSession
+
+    def location(self, table: LakeTable, root: str | None) -> str:
+        """See SkippingEngine.location."""
+        with spark_failures(table.path):
+            return location_of(self.session, table.path, root)
+
+    def file_bytes(self, table: LakeTable) -> float:
+        """See SkippingEngine.file_bytes."""
+        with spark_failures(table.path):
+            sizes = list_files(self._relation(table), anew=False).files.sizes
+            return float(sizes.mean()) if len(sizes) else 0.0
+
+    def column_facts(self, table: LakeTable, columns: Sequence[str], files: int) -> Mapping[str, ColumnFacts]:
+        """See SkippingEngine.column_facts."""
+        with spark_failures(table.path):
+            return column_facts(self._relation(table), columns, files)
+
+    def refresh(self, table: LakeTable, wanted: Sequence[SkippingIndex], root: str | None) -> Refreshed:
+        """See SkippingEngine.refresh; unwanted indexes are deleted first, by a commit of their own.
+
+        If no index is wanted, no file is read, and nothing is created.
+        """
+        with spark_failures(table.path):
+            relation = self._relation(table)
+            indexes, failed = checked_indexes(wanted, relation)
+            require_one((index.specification for index in indexes), failed)
+            if indexes and _is_one_file(relation):
+                raise ConfigError(_ONE_FILE.format(path=relation.path), setting="path")
+            names = {*failed, *(index.specification for index in indexes)}
+            location = location_of(self.session, relation.path, root)
+            storage = storage_for(location)
+            metadata = None if _is_one_file(relation) else read_metadata(storage)
+            version = 0 if metadata is None else metadata.version
+            unwanted = (
+                [] if metadata is None else [each for each in metadata.state.active if each not in names]
+            )
+            if unwanted:
+                version = change_indexes(storage, unwanted, new_commit(), active=False).version
+                metadata_changed()
+            if indexes:
+                return refresh_relation(self.session, relation, indexes, root, failed=failed)
+            files = len(list_files(relation, anew=False).files.paths)
+            return Refreshed(storage.place, version, files, 0, 0, 0, 0, in_full=False, indexes=())
+
+    def fault(self, table: LakeTable, index: SkippingIndex) -> str | None:
+        """See SkippingEngine.fault."""
+        with spark_failures(table.path):
+            relation = self._relation(table)
+            try:
+                resolved_index(index, relation)
+            except ConfigError as error:
+                return str(error)
+            return _ONE_FILE.format(path=relation.path) if _is_one_file(relation) else None
+
+    def matching_rows(
+        self, table: LakeTable, predicates: Sequence[Expression], paths: pa.Array | None
+    ) -> MatchingRows:
+        """See SkippingEngine.matching_rows."""
+        with spark_failures(table.path):
+            return count_matching(self._relation(table), predicates, paths)
+
+    def sample_values(self, table: LakeTable, columns: Sequence[str], rows: int) -> Mapping[str, pa.Array]:
+        """See SkippingEngine.sample_values."""
+        with spark_failures(table.path):
+            return sample_values(self._relation(table), columns, rows)
+
+    def replay(self, table: LakeTable, predicate: Expression, root: str | None) -> Replay:
+        """See SkippingEngine.replay."""
+        with spark_failures(table.path):
+            return replay_query(self.session, table, predicate, root)
+
+    def _relation(self, table: LakeTable) -> TableRelation:
+        return table_relation(self.session, table.path, table.file_format, table.options)
+
+
+_ONE_FILE = "{path} is one file, of which nothing can be left out: indexes are of a folder of files"
+
+
+def _is_one_file(relation: TableRelation) -> bool:
+    statuses = relation.relation.location().allFiles()
+    return statuses.size() == 1 and str(statuses.apply(0).getPath().toString()) == relation.path

@@ -1,1 +1,0 @@
-"""Star-trees (seed 001): configured, estimated, recommended, built, and answering queries."""

@@ -1,0 +1,135 @@
+"""Publish and read artefacts by name and night, each a log of manifests over data files.
+
+A stage writes its files aside, then publishes them in one commit that replaces exactly what it means
+to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+from uuid import uuid4
+
+import pyarrow as pa
+
+from starskip.errors import StorageError
+from starskip.storage import lake_schemas, schemas
+from starskip.storage.manifest import Manifest, Part
+from starskip.storage.manifest_log import ManifestLog
+from starskip.storage.snapshot import Snapshot
+from starskip.storage.staged_write import StagedWrite
+from starskip.storage.storage import Storage, StoredObject
+
+SCHEMAS: Mapping[str, pa.Schema] = {
+    name.lower(): schema
+    for module in (schemas, lake_schemas)
+    for name, schema in vars(module).items()
+    if isinstance(schema, pa.Schema)
+}
+"""The schema of each artefact by the artefact's name, which is that of its schema in small letters."""
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
+_KINDS = ("manifests", "data")
+
+
+@dataclass(frozen=True, slots=True)
+class ArtefactStore:
+    """All artefacts of one store; ``run_date`` is the night as ``2026-11-18``."""
+
+    storage: Storage
+    schemas: Mapping[str, pa.Schema] = field(default_factory=lambda: SCHEMAS)
+
+    def chain(self, artefact: str, run_date: str) -> ManifestLog:
+        """Return the manifest log of one artefact and night."""
+        for name in (artefact, run_date):
+            if not _NAME.fullmatch(name):
+                raise StorageError(
+                    f"{name}: not the name of an artefact or a night (2026-11-18)", location=name
+                )
+        return ManifestLog(self.storage, f"{artefact}/{run_date}")
+
+    def staged_write(self, artefact: str, run_date: str, *, write_id: str | None = None) -> StagedWrite:
+        """Return a fresh folder for the files of one run; ``write_id`` must never have been used before."""
+        folder = f"{self.chain(artefact, run_date).key}/data/{write_id or uuid4().hex}"
+        return StagedWrite(self.storage, artefact, folder, self.schemas.get(artefact))
+
+    def publish(
+        self,
+        artefact: str,
+        run_date: str,
+        parts: Mapping[str, Part],
+        *,
+        replace: Literal["tables", "all"],
+        remove: Collection[str] = (),
+        created_at: datetime,
+        created_by: str,
+        commit_id: str | None = None,
+    ) -> Manifest:
+        """Publish ``parts``, which were staged before, as the newest version of that night.
+
+        ``replace="tables"`` replaces exactly the tables that ``parts`` names and leaves the others, ``"all"``
+        replaces the whole night; the tables ``remove`` go in the same commit. Publishing the same again
+        changes nothing for readers. Raises ``StorageError`` if a file is not in the store with the size that
+        is reported, and what ``ManifestLog.commit`` raises.
+        """
+        chain = self.chain(artefact, run_date)
+        self._require_files(chain, parts)
+
+        def change(published: Mapping[str, Part]) -> Mapping[str, Part]:
+            kept = {} if replace == "all" else published
+            return {table: part for table, part in kept.items() if table not in remove} | dict(parts)
+
+        return chain.commit(
+            change, commit_id=commit_id or uuid4().hex, created_at=created_at, created_by=created_by
+        )
+
+    def snapshot(self, artefact: str, run_date: str) -> Snapshot | None:
+        """Return the newest version of that night, to be read to the end; None if there is none yet.
+
+        Raises ``StorageError`` as ``ManifestLog.latest`` does.
+        """
+        manifest = self.chain(artefact, run_date).latest()
+        if manifest is None:
+            return None
+        return Snapshot(self.storage, artefact, manifest, self.schemas.get(artefact))
+
+    def run_dates(self, artefact: str) -> tuple[str, ...]:
+        """Return the nights of which something was published, oldest first."""
+        return tuple(sorted(self.manifests(artefact)))
+
+    def manifests(self, artefact: str) -> Mapping[str, Mapping[int, StoredObject]]:
+        """Return the listed manifests of an artefact, by night and version."""
+        found = {
+            night: self.chain(artefact, night).manifests(of) for night, of in self.objects(artefact).items()
+        }
+        return {night: manifests for night, manifests in found.items() if manifests}
+
+    def objects(self, artefact: str) -> Mapping[str, Sequence[StoredObject]]:
+        """Return the listed manifests and data files of an artefact, by night."""
+        by_night: dict[str, list[StoredObject]] = {}
+        # One listing, a thousand objects a request, and not one of each of its nights.
+        for stored in self.storage.objects_below(artefact):
+            _, night, kind = [*stored.name.split("/"), "", ""][:3]
+            # What lies beside these, such as reports that somebody copied here, is not ours.
+            if kind in _KINDS and _NAME.fullmatch(night):
+                by_night.setdefault(night, []).append(stored)
+        return by_night
+
+    def artefacts(self) -> tuple[str, ...]:
+        """Return the names of the artefacts of which something was ever written, sorted."""
+        return tuple(name for name in self.storage.folders_in("") if _NAME.fullmatch(name))
+
+    def _require_files(self, chain: ManifestLog, parts: Mapping[str, Part]) -> None:
+        # An executor on another machine may have written to a disk of its own, and a step that ran
+        # for longer than the vacuum's grace may have lost its files: better to know it before readers do.
+        known = {file.name: file.size_bytes for part in parts.values() for file in part.files}
+        stored = {found.name: found.size_bytes for found in self.storage.objects_below(f"{chain.key}/data")}
+        for name, size_bytes in known.items():
+            if stored.get(name) != size_bytes:
+                raise StorageError(
+                    f"{name}: is not in the store as it was written ({size_bytes} bytes); let all executors "
+                    "write to the same store and run this step again",
+                    location=name,
+                )

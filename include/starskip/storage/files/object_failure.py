@@ -1,0 +1,93 @@
+"""Classify failures of an object store, with one sentence that holds no secret.
+
+The library's own messages are never passed on: they quote the store's answer, and that of S3 to a wrong
+signature repeats the key id and the text that was signed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from obstore import exceptions
+
+_STATUS = re.compile(r"status code: (\d{3})")
+_CODE = re.compile(r"<Code>([A-Za-z0-9]{1,60})</Code>")
+_HOST = re.compile(r"https?://(?:[^/@\s]*@)?([A-Za-z0-9.:\[\]-]{1,100})")
+_METADATA_SERVICES = ("169.254.169.254", "169.254.170.2", "metadata.google.internal")
+_KEY_REFUSED = frozenset(
+    {"SignatureDoesNotMatch", "InvalidAccessKeyId", "ExpiredToken", "InvalidToken", "TokenRefreshRequired"}
+)
+_OTHER_REGION = frozenset(
+    {"PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException"}
+)
+_BUSY = ("408", "429")
+NO_CREDENTIALS = (
+    "no credentials are found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
+    "AWS_SHARED_CREDENTIALS_FILE (docs/object-stores.md)"
+)
+
+
+STORE_ERRORS = (exceptions.BaseError, OSError, ValueError)
+"""Exceptions of obstore: for a missing object FileNotFoundError, for a key it cannot send ValueError."""
+
+
+class FailureKind(Enum):
+    """MISSING, DENIED and CHANGED concern one object; the others the whole store: no other call will do.
+
+    Only OUTAGE may pass by itself.
+    """
+
+    MISSING = "missing"
+    DENIED = "denied"
+    CHANGED = "changed"
+    UNSUPPORTED = "unsupported"
+    STORE = "store"
+    OUTAGE = "outage"
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectFailure:
+    """A failure without the name of the object, which the caller knows."""
+
+    kind: FailureKind
+    sentence: str
+
+
+def object_failure(error: Exception) -> ObjectFailure:
+    """Return what an exception of obstore means."""
+    text = str(error)
+    status, code = _first(_STATUS, text), _first(_CODE, text)
+    answer = " ".join(part for part in (status, code) if part)
+    if code == "NoSuchBucket":
+        return ObjectFailure(FailureKind.STORE, "there is no such bucket")
+    if any(host in text for host in _METADATA_SERVICES):
+        return ObjectFailure(FailureKind.STORE, NO_CREDENTIALS)
+    if code in _OTHER_REGION or "incorrectly configured region" in text:
+        return ObjectFailure(FailureKind.STORE, "the bucket is in another region: set AWS_REGION")
+    if code in _KEY_REFUSED or isinstance(error, exceptions.UnauthenticatedError) or status == "401":
+        return ObjectFailure(FailureKind.STORE, f"the store refuses the credentials ({answer})")
+    if isinstance(error, exceptions.PermissionDeniedError) or status == "403":
+        return ObjectFailure(FailureKind.DENIED, f"access is denied ({answer})")
+    if isinstance(error, exceptions.NotFoundError | FileNotFoundError):
+        return ObjectFailure(FailureKind.MISSING, "there is no such object")
+    if isinstance(error, exceptions.PreconditionError):
+        return ObjectFailure(FailureKind.CHANGED, "it was written again while it was read")
+    if isinstance(error, exceptions.NotSupportedError) or status == "501":
+        return ObjectFailure(FailureKind.UNSUPPORTED, "the store does not know this operation")
+    if status:
+        kind = FailureKind.OUTAGE if status in _BUSY or status.startswith("5") else FailureKind.STORE
+        return ObjectFailure(kind, f"the store answers {answer}, after repeated attempts")
+    if "HTTP error" in text:
+        host = _first(_HOST, text)
+        reason = " in time" if "timed out" in text else ""
+        return ObjectFailure(
+            FailureKind.OUTAGE, f"the store{' at ' + host if host else ''} does not answer{reason}"
+        )
+    return ObjectFailure(FailureKind.STORE, f"the store cannot be used ({type(error).__name__})")
+
+
+def _first(pattern: re.Pattern[str], text: str) -> str:
+    found = pattern.search(text)
+    return found[1] if found else ""

@@ -1,0 +1,109 @@
+"""Read one version of an object as a file, in bounded ranges.
+
+Each range is a request with a time-out and retries of its own, so that a slow reader, or a broken connection
+after gigabytes, costs nothing but the range.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from obstore import get, head
+from obstore.store import ObjectStore
+
+from starskip.errors import SourceError, SourceOutage
+from starskip.storage.files.object_failure import STORE_ERRORS, FailureKind, object_failure
+from starskip.storage.files.object_url import ObjectUrl
+from starskip.storage.files.open_store import open_store
+
+_FIRST_RANGE_BYTES = 256 << 10
+_LARGEST_RANGE_BYTES = 4 << 20
+_ERRNO = {FailureKind.MISSING: errno.ENOENT, FailureKind.DENIED: errno.EACCES, FailureKind.CHANGED: errno.EIO}
+
+
+class ObjectReader(io.RawIOBase):
+    """An open object. ``read`` returns as much as was asked for, unless the object ends.
+
+    With ``read_ahead`` ranges grow from 256 KiB to 4 MiB, for readers that go forward; without, a read is one
+    range of exactly its size, for readers that know where they want to go.
+    """
+
+    def __init__(self, url: ObjectUrl, *, read_ahead: bool = True) -> None:
+        """Look at the object; OSError as of a local file, SourceError if the store cannot be asked."""
+        super().__init__()
+        self._url = url
+        self._store: ObjectStore = open_store(url.scheme, url.bucket)
+        with read_failures(url):
+            meta = head(self._store, url.key)
+        self.size_bytes = meta["size"]
+        self._etag = meta["e_tag"]
+        self._read_ahead = read_ahead
+        self._range_bytes = _FIRST_RANGE_BYTES
+        self._position = 0
+        self._held_from = 0
+        self._held = b""
+
+    def readable(self) -> bool:
+        """It can be read, and nothing else."""
+        return True
+
+    def seekable(self) -> bool:
+        """Any position can be gone to, at the cost of one request."""
+        return True
+
+    def tell(self) -> int:
+        """Return the position of the next byte."""
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a position, counted as a local file counts."""
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self.size_bytes}[whence]
+        self._position = max(start + offset, 0)
+        return self._position
+
+    def size(self) -> int:
+        """Return the bytes of the whole object; Arrow asks for it."""
+        return self.size_bytes
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Return the next ``size`` bytes, all that are left for None or -1."""
+        left = max(self.size_bytes - self._position, 0)
+        wanted = left if size is None or size < 0 else min(size, left)
+        parts = []
+        while wanted:
+            offset = self._position - self._held_from
+            part = self._held[offset : offset + wanted] if 0 <= offset < len(self._held) else b""
+            if not part:
+                self._fetch(wanted)
+                continue
+            parts.append(part)
+            wanted -= len(part)
+            self._position += len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _fetch(self, wanted: int) -> None:
+        length = max(wanted, self._range_bytes) if self._read_ahead else wanted
+        start, end = self._position, min(self._position + length, self.size_bytes)
+        with read_failures(self._url):
+            options = {"range": (start, end), **({"if_match": self._etag} if self._etag else {})}
+            held = bytes(get(self._store, self._url.key, options=options).bytes())  # type: ignore[arg-type]
+        if len(held) != end - start:
+            raise OSError(errno.EIO, "the store sent another range than was asked for")
+        self._held, self._held_from = held, start
+        self._range_bytes = min(2 * self._range_bytes, _LARGEST_RANGE_BYTES)
+
+
+@contextmanager
+def read_failures(url: ObjectUrl) -> Iterator[None]:
+    """Raise failures of one object as OSError, as a disk does, those of the whole store as SourceError."""
+    try:
+        yield
+    except STORE_ERRORS as error:
+        failure = object_failure(error)
+        if failure.kind in _ERRNO:
+            raise OSError(_ERRNO[failure.kind], failure.sentence) from None
+        kind = SourceOutage if failure.kind is FailureKind.OUTAGE else SourceError
+        raise kind(f"{url}: {failure.sentence}", source=str(url)) from None

@@ -1,0 +1,126 @@
+"""Open a bucket: credentials from the environment, time-outs, bounded retries.
+
+The environment is read here and not handed down, since an executor on another machine has its own:
+credentials never travel with the work, and never stand in a plan, a log or an artefact.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from functools import lru_cache
+from typing import Any
+
+from obstore import exceptions, store
+from obstore.store import ObjectStore
+
+from starskip.errors import SourceError
+from starskip.storage.files.aws_key_file import aws_key_file
+from starskip.storage.files.object_failure import NO_CREDENTIALS
+
+_CLIENT = {"connect_timeout": "5s", "timeout": "120s"}
+"""For one request; the largest object that is written is about 64 MiB, the largest range read 4 MiB."""
+_RETRIES = {
+    "max_retries": 5,
+    "backoff": {
+        "init_backoff": timedelta(milliseconds=100),
+        "max_backoff": timedelta(seconds=5),
+        "base": 3,
+    },
+    "retry_timeout": timedelta(seconds=180),
+}
+_PREFIXES = ("AWS_", "GOOGLE_", "AZURE_", "HOME")
+_OTHER_CREDENTIALS = (
+    "AWS_ACCESS_KEY_ID",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+)
+_ENDPOINT = re.compile(
+    r"https?://[A-Za-z0-9.-]+(:\d{1,5})?(/[A-Za-z0-9._~/-]*)?|https?://\[[0-9A-Fa-f:]+\](:\d{1,5})?/?"
+)
+_processes: set[int] = set()
+
+Environment = tuple[tuple[str, str], ...]
+
+
+def open_store(scheme: str, bucket: str) -> ObjectStore:
+    """Return the client of a bucket, made once a process; nothing is asked of the store yet.
+
+    Raises SourceError where the environment holds no credentials or unusable ones, and in a process that was
+    forked from one with open stores: their threads are gone there, and every call would wait for ever.
+    """
+    if _processes and os.getpid() not in _processes:
+        raise SourceError(
+            f"{scheme}://{bucket}: this process was forked from one that had used an object store; "
+            "start it as a process of its own",
+            source=bucket,
+        )
+    _processes.add(os.getpid())
+    return _opened(scheme, bucket, store_environment())
+
+
+def client_options(scheme: str) -> dict[str, str]:
+    """Return what a library with a client of its own needs to reach a store as ``open_store`` does.
+
+    It holds keys: give it to the library, and keep it nowhere. Raises SourceError as ``open_store`` does.
+    """
+    options = {"connect_timeout": _CLIENT["connect_timeout"], "timeout": _CLIENT["timeout"]}
+    if scheme == "s3":
+        options |= _s3_options(dict(store_environment()))
+        if options.get("endpoint", "").startswith("http://"):
+            options["allow_http"] = "true"
+    return options
+
+
+def store_environment() -> Environment:
+    """Return the variables on which clients depend, so that one is made anew when they change."""
+    return tuple(sorted(item for item in os.environ.items() if item[0].startswith(_PREFIXES)))
+
+
+@lru_cache(maxsize=64)
+def _opened(scheme: str, bucket: str, environment: Environment) -> ObjectStore:
+    variables = dict(environment)
+    kind: Any = {"s3": store.S3Store, "gs": store.GCSStore, "az": store.AzureStore}[scheme]
+    options = _s3_options(variables) if scheme == "s3" else {}
+    client = {**_CLIENT, "allow_http": str(options.get("endpoint", "")).startswith("http://")}
+    try:
+        opened: ObjectStore = kind(bucket, client_options=client, retry_config=_RETRIES, **options)
+    except (exceptions.BaseError, ValueError, TypeError) as error:
+        # Its message may quote what it could not read, which may be a key.
+        raise SourceError(
+            f"{scheme}://{bucket}: the settings of the store in the environment cannot be used "
+            f"({type(error).__name__}); see docs/object-stores.md",
+            source=bucket,
+        ) from None
+    return opened
+
+
+def _s3_options(variables: Mapping[str, str]) -> dict[str, str]:
+    options = {}
+    endpoint = variables.get("AWS_ENDPOINT_URL_S3") or variables.get("AWS_ENDPOINT_URL")
+    if endpoint:
+        if "@" in endpoint:
+            raise SourceError(
+                "AWS_ENDPOINT_URL holds a user or password: take it out, AWS_ACCESS_KEY_ID is for that",
+                source="AWS_ENDPOINT_URL",
+            )
+        if not _ENDPOINT.fullmatch(endpoint):  # the library aborts its thread on one
+            raise SourceError(
+                "AWS_ENDPOINT_URL is no URL of a server: write http://host:port or https://host",
+                source="AWS_ENDPOINT_URL",
+            )
+        options["endpoint"] = endpoint
+    if variables.get("AWS_SKIP_SIGNATURE", "").lower() in ("1", "true"):
+        return options
+    if not variables.get("AWS_ACCESS_KEY_ID"):
+        options |= aws_key_file(variables)
+    if (
+        "access_key_id" not in options
+        and not any(variables.get(name) for name in _OTHER_CREDENTIALS)
+        and variables.get("AWS_EC2_METADATA_DISABLED", "").lower() == "true"
+    ):
+        raise SourceError(NO_CREDENTIALS, source="AWS_ACCESS_KEY_ID")
+    return options

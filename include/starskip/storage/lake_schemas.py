@@ -1,0 +1,126 @@
+"""The Arrow schemas of artefacts about lake tables: logged Spark queries, and skipping indexes."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+_LAKE_INSTANCE = pa.struct(
+    [
+        ("predicate", pa.string()),
+        ("description", pa.string()),
+        ("queries", pa.int64()),
+        ("duration_ms", pa.int64()),
+        ("files_read", pa.int64()),
+        ("bytes_read", pa.int64()),
+        ("rows_read", pa.int64()),
+    ]
+)
+
+LAKE_QUERIES = pa.schema(
+    [
+        ("table", pa.string()),
+        ("shape_id", pa.string()),
+        ("skeleton", pa.string()),
+        ("queries", pa.int64()),
+        ("failed", pa.int64()),
+        ("duration_ms", pa.int64()),
+        ("files_read", pa.int64()),
+        ("bytes_read", pa.int64()),
+        ("rows_read", pa.int64()),
+        ("first_started_ms", pa.int64()),
+        ("last_started_ms", pa.int64()),
+        ("instances", pa.list_(_LAKE_INSTANCE)),
+    ]
+)
+"""One row a table of the lake and shape of predicates that Spark scanned it with.
+
+A query that scans a table twice counts twice, each time with its whole duration. Sums are over ``queries``,
+which ``failed`` ones are not among. ``instances``: the distinct predicates, or of many an even sample
+(skipping.workload.expression_json); ``description`` is that of one query which asked so.
+"""
+
+SKIPPING_ADVICE = pa.schema(
+    [
+        ("table", pa.string()),
+        ("verdict", pa.string()),
+        ("rank", pa.int32()),
+        ("index", pa.string()),
+        ("reason", pa.string()),
+        ("detail", pa.string()),
+        ("individual_saving_ratio", pa.float64()),
+        ("progressive_saving_ratio", pa.float64()),
+        ("size_bytes", pa.int64()),
+    ]
+)
+"""One row a skipping index of a table of the lake that was "chosen" or "refused" (skipping.choice).
+
+``index`` is its specification; ``reason`` a code and ``detail`` a sentence, null of chosen ones, which have a
+``rank`` from 1. Ratios are shares of all bytes that the workload reads; sizes are of metadata as collected.
+"""
+
+SKIPPING_SHAPES = pa.schema(
+    [
+        ("table", pa.string()),
+        ("shape_id", pa.string()),
+        ("skeleton", pa.string()),
+        ("queries", pa.float64()),
+        ("bytes_read", pa.int64()),
+        ("verdict", pa.string()),
+        ("detail", pa.string()),
+        ("instances", pa.int32()),
+        ("selectivity", pa.float64()),
+        ("layout_factor", pa.float64()),
+        ("metadata_factor", pa.float64()),
+        ("scanning_factor", pa.float64()),
+        ("saving_ratio", pa.float64()),
+    ]
+)
+"""One row a shape of LAKE_QUERIES, with what the chosen indexes do for it (skipping.indicators).
+
+``queries`` are weighed by age; ``bytes_read`` are the log's. ``verdict``: "defined", "no_matching_rows",
+"rows_lost", or "not_evaluated" where rows cannot be counted, which ``detail`` explains. The four factors are
+geometric means over ``instances``, null unless defined; ``saving_ratio`` is the share of the table's bytes
+that is skipped, a mean over the instances.
+"""
+
+SKIPPING_BUILDS = pa.schema(
+    [
+        ("table", pa.string()),
+        ("index", pa.string()),
+        ("outcome", pa.string()),
+        ("detail", pa.string()),
+        ("files", pa.int64()),
+        ("files_known", pa.int64()),
+        ("size_bytes", pa.int64()),
+        ("estimated_bytes", pa.int64()),
+    ]
+)
+"""One row a skipping index that a night had to keep or to take away, and what became of it.
+
+``outcome``: "created", "refreshed", "unchanged", "by_hand" (somebody's own, refreshed too), "deleted",
+"failed" or "not_built". ``files`` are the live files of the table, ``files_known`` those of which the index
+has metadata.
+"""
+
+SKIPPING_VERDICTS = pa.schema(
+    [
+        ("table", pa.string()),
+        ("shape_id", pa.string()),
+        ("instance", pa.int32()),
+        ("verdict", pa.string()),
+        ("detail", pa.string()),
+        ("answer_rows", pa.int64()),
+        ("files_total", pa.int64()),
+        ("plain_files_read", pa.int64()),
+        ("skipping_files_read", pa.int64()),
+        ("plain_bytes_read", pa.int64()),
+        ("skipping_bytes_read", pa.int64()),
+        ("plain_ms", pa.float64()),
+        ("skipping_ms", pa.float64()),
+    ]
+)
+"""One row a query that Spark answered with skipping and without.
+
+``verdict``: "equal", "different", "failed", or "not_comparable" for a predicate that cannot be asked again,
+as ``detail`` explains. Files and bytes are Spark's own numbers; the others are null unless both ran.
+"""

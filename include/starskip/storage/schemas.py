@@ -1,0 +1,283 @@
+"""The Arrow schemas of the artefacts that travel between stages, in the order of the night."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+TABLE_FACTS = pa.schema(
+    [
+        ("table", pa.string()),
+        ("segment", pa.string()),
+        ("version", pa.string()),
+        ("rows", pa.int64()),
+        ("source_file", pa.string()),
+        ("source_identity", pa.string()),
+        ("column", pa.string()),
+        ("data_type", pa.string()),
+        ("column_type", pa.string()),
+        ("cardinality", pa.int64()),
+        ("entries", pa.int64()),
+        ("is_sorted", pa.bool_()),
+        ("has_dictionary", pa.bool_()),
+        ("is_single_value", pa.bool_()),
+        ("max_values_per_row", pa.int64()),
+        ("min_value", pa.string()),
+        ("max_value", pa.string()),
+        ("index_bytes", pa.map_(pa.string(), pa.int64())),
+    ]
+)
+"""One row a segment and column; ``source_identity`` differs between versions of a file."""
+
+DAMAGED_SEGMENTS = pa.schema(
+    [("table", pa.string()), ("source_file", pa.string()), ("reason", pa.string()), ("detail", pa.string())]
+)
+
+LOG_RECORDS = pa.schema(
+    [
+        ("kind", pa.string()),
+        ("reason", pa.string()),
+        ("table", pa.string()),
+        ("logged_at", pa.timestamp("ms")),
+        ("request_id", pa.int64()),
+        ("latency_ms", pa.int64()),
+        ("rows_scanned", pa.int64()),
+        ("rows_total", pa.int64()),
+        ("entries_scanned_in_filter", pa.int64()),
+        ("entries_scanned_post_filter", pa.int64()),
+        ("segments_queried", pa.int64()),
+        ("segments_processed", pa.int64()),
+        ("segments_matched", pa.int64()),
+        ("exceptions", pa.int64()),
+        ("group_limit_reached", pa.bool_()),
+        ("weight", pa.float64()),
+        ("query_text", pa.string()),
+        ("line_format", pa.string()),
+        ("source_file", pa.string()),
+        ("source_position", pa.int64()),
+        ("source_lines", pa.int64()),
+    ]
+)
+"""One row a record of a broker log.
+
+``kind`` is "query", "other" (known to carry no counters) or "rejected"; ``reason`` is null for
+queries. ``table`` has no type suffix; a multi-stage query has the names of its tables, ", " between them,
+until its counters are shared out in QUERIES (workload.leaf_records). ``logged_at`` is wall-clock time in the
+log's time zone. A counter that the record's format does not carry is null. ``weight``: how many queries the
+record stands for, 1 unless the broker dropped log lines around it (pinot.logs.sampling_weights).
+``query_text`` of a rejected record holds the record's first 2,000 characters. ``source_position`` is the byte
+in the decompressed file where the record starts, ``source_lines`` the physical lines that it spans.
+"""
+
+QUERIES = pa.schema([f for f in LOG_RECORDS if f.name not in ("kind", "reason")])
+REJECTED_RECORDS = pa.schema(
+    [
+        LOG_RECORDS.field(name)
+        for name in ("kind", "reason", "table", "logged_at", "query_text", "line_format")
+    ]
+    + [LOG_RECORDS.field(name) for name in ("source_file", "source_position", "source_lines")]
+)
+
+_INSTANCE = pa.struct(
+    [
+        ("literals", pa.list_(pa.list_(pa.string()))),
+        ("queries", pa.int64()),
+        ("entries_scanned_in_filter", pa.int64()),
+        ("entries_scanned_in_filter_squared", pa.float64()),
+        ("rows_scanned", pa.int64()),
+        ("segments_matched", pa.int64()),
+        ("unlogged_queries", pa.float64()),
+        ("unlogged_entries_scanned_in_filter", pa.float64()),
+        ("unlogged_entries_scanned_in_filter_squared", pa.float64()),
+    ]
+)
+
+WORKLOAD = pa.schema(
+    [
+        ("table", pa.string()),
+        ("shape_id", pa.string()),
+        ("text", pa.string()),
+        ("skeleton", pa.string()),
+        ("queries", pa.int64()),
+        ("failed", pa.int64()),
+        ("entries_scanned_in_filter", pa.int64()),
+        ("entries_scanned_in_filter_squared", pa.float64()),
+        ("entries_scanned_post_filter", pa.int64()),
+        ("failed_entries_scanned_in_filter", pa.int64()),
+        ("latency_ms_sum", pa.int64()),
+        ("unlogged_queries", pa.float64()),
+        ("unlogged_entries_scanned_in_filter", pa.float64()),
+        ("unlogged_entries_scanned_in_filter_squared", pa.float64()),
+        ("unlogged_latency_ms_sum", pa.float64()),
+        ("weight", pa.float64()),
+        ("kept_below", pa.int64()),
+        ("instances", pa.list_(_INSTANCE)),
+    ]
+)
+"""One row a table and shape; ``instances``: its literals, or a sample (workload.shape_workload).
+
+Counts and sums are those of the log's records. ``unlogged_…`` is what queries that the broker dropped from
+its log are estimated to add, 0 where it dropped none. ``weight``: what each query counts in votes.
+"""
+
+ESTIMATES = pa.schema(
+    [
+        ("table", pa.string()),
+        ("shape_id", pa.string()),
+        ("leg", pa.int32()),
+        ("instance", pa.int32()),
+        ("entries", pa.list_(pa.float64())),
+        ("simulated_ratio", pa.float64()),
+    ]
+)
+"""Entries scanned by one instance, a number an alternative (scoring.segment_estimates); never published.
+
+``simulated_ratio``: share of the table's rows that lie in the segments simulated.
+"""
+
+VOTES = pa.schema(
+    [
+        ("table", pa.string()),
+        ("shape_id", pa.string()),
+        ("leg", pa.int32()),
+        ("structures", pa.list_(pa.string())),
+        ("saving_entries", pa.float64()),
+        ("saving_entries_squared", pa.float64()),
+        ("saving_entries_cross", pa.float64()),
+        ("is_complete", pa.bool_()),
+    ]
+)
+"""One row a shape, leg and set of structures; legs add up, the sets of one leg exclude each other.
+
+``saving_entries``: entries scanned in filter that the night's queries would have saved.
+``saving_entries_squared`` and ``_cross``: sums over queries of saving² and saving times entries,
+for the interval. ``is_complete``: every subset of the leg's columns has a row.
+"""
+
+LATENCY_BINS = pa.schema(
+    [
+        ("table", pa.string()),
+        ("bin_in_filter", pa.int64()),
+        ("bin_post_filter", pa.int64()),
+        ("entries_scanned_in_filter", pa.float64()),
+        ("entries_scanned_post_filter", pa.float64()),
+        ("latency_ms", pa.float64()),
+        ("queries", pa.int64()),
+    ]
+)
+"""One row a table and bin: the quickest query of the bin, and how many fell into it."""
+
+COLUMN_SUMS = pa.schema(
+    [
+        ("table", pa.string()),
+        ("column", pa.string()),
+        ("index", pa.string()),
+        ("data_type", pa.string()),
+        ("segments", pa.int64()),
+        ("rows", pa.int64()),
+        ("entries", pa.int64()),
+        ("rows_of_known_cardinality", pa.int64()),
+        ("cardinality_times_rows", pa.float64()),
+        ("sorted_segments", pa.int64()),
+        ("dictionary_segments", pa.int64()),
+        ("multi_value_segments", pa.int64()),
+        ("index_bytes", pa.int64()),
+    ]
+)
+"""TABLE_FACTS summed over segments: a row a column (``index`` empty), and one an index with its bytes."""
+
+INDEX_SIZES = pa.schema(
+    [
+        ("table", pa.string()),
+        ("kind", pa.string()),
+        ("column", pa.string()),
+        ("segments", pa.int64()),
+        ("known_bytes", pa.float64()),
+        ("uniform_bytes", pa.float64()),
+        ("sampled_segments", pa.int64()),
+        ("sampled_uniform_bytes", pa.float64()),
+        ("sampled_bytes", pa.float64()),
+    ]
+)
+"""One row a structure: what it takes in the segments of its table (scoring.index_sizes).
+
+``known_bytes``: in segments that have it already. ``uniform_bytes``: in the others, from their
+metadata alone; the last three are sums over segments whose rows were read as well.
+"""
+
+QUANTILE_SKETCHES = pa.schema([("table", pa.string()), ("measure", pa.string()), ("sketch", pa.binary())])
+"""One KLL sketch a table and measure (latency.quantiles); never published."""
+
+QUANTILES = pa.schema(
+    [
+        ("table", pa.string()),
+        ("measure", pa.string()),
+        ("values", pa.list_(pa.float64())),
+        ("n", pa.int64()),
+    ]
+)
+"""A row a table and measure: the values at latency.quantiles.RANKS (none of no queries), and how many."""
+
+RECOMMENDATIONS = pa.schema(
+    [
+        ("table", pa.string()),
+        ("verdict", pa.string()),
+        ("kind", pa.string()),
+        ("column", pa.string()),
+        ("rank", pa.int32()),
+        ("individual_saving_ratio", pa.float64()),
+        ("progressive_saving_ratio", pa.float64()),
+        ("shapes_helped", pa.int64()),
+        ("size_bytes", pa.int64()),
+        ("reason", pa.string()),
+        ("detail", pa.string()),
+    ]
+)
+"""One row a structure that was looked at; ``verdict`` is "chosen", "refused" or "drop".
+
+Ratios are shares of all entries the table's queries scanned in filter; ``rank`` is 1 for the best
+chosen structure and null otherwise. The curve over K and the interval are properties of the part.
+"""
+
+STAR_TREE_BUILDS = pa.schema(
+    [
+        ("table", pa.string()),
+        ("tree", pa.int32()),
+        ("config", pa.string()),
+        ("outcome", pa.string()),
+        ("detail", pa.string()),
+        ("rows", pa.int64()),
+        ("documents", pa.int64()),
+        ("size_bytes", pa.int64()),
+        ("estimated_documents", pa.int64()),
+        ("estimated_bytes", pa.int64()),
+    ]
+)
+"""One row a star-tree that a night had to build, what became of it, and what there is of it now.
+
+``tree`` counts from 1, in the order of the recommendation; ``config`` is an entry of Pinot's
+``starTreeIndexConfigs`` as JSON. ``outcome``: "unchanged", "refreshed", "built", "failed" or "not_built".
+``rows`` are those of the lake table that the tree holds; they, ``documents`` and ``size_bytes`` are null
+without
+a tree.
+"""
+
+VERDICTS = pa.schema(
+    [
+        ("table", pa.string()),
+        ("shape_id", pa.string()),
+        ("instance", pa.int32()),
+        ("tree", pa.int32()),
+        ("verdict", pa.string()),
+        ("detail", pa.string()),
+        ("answer_rows", pa.int64()),
+        ("tree_rows_read", pa.int64()),
+        ("scan_rows_read", pa.int64()),
+        ("tree_ms", pa.float64()),
+        ("scan_ms", pa.float64()),
+    ]
+)
+"""One row a query that was answered both ways, from a star-tree and by a scan (verification.prove_query).
+
+``instance`` counts a shape's queries from 1, those that scanned most first. ``tree`` is that of
+STAR_TREE_BUILDS, null where none answered. An aggregated document is one row.
+"""

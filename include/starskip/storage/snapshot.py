@@ -1,0 +1,121 @@
+"""Read one version of an artefact, isolated from later commits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.dataset as pads
+
+from starskip.errors import StorageError, printable
+from starskip.storage.column_check import require_columns
+from starskip.storage.manifest import DataFile, Manifest, Part
+from starskip.storage.storage import Storage
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The parts that ``manifest`` names; a newer manifest does not change them.
+
+    They stay readable for the vacuum's grace period after a newer one was published.
+    """
+
+    storage: Storage
+    artefact: str
+    manifest: Manifest
+    schema: pa.Schema | None
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Return the sorted names of the tables that have a part, be it empty."""
+        return tuple(sorted(self.manifest.parts))
+
+    def parts(self, tables: Collection[str] | None = None) -> Mapping[str, Part]:
+        """Return the parts of those tables, of all by default; a table without a part is left out."""
+        wanted = self.tables if tables is None else sorted(tables)
+        return {table: self.manifest.parts[table] for table in wanted if table in self.manifest.parts}
+
+    def by_file(self, tables: Collection[str] | None = None) -> tuple[Snapshot, ...]:
+        """Return one snapshot a file of those tables, of all by default, to be read in different places."""
+        return tuple(
+            replace(self, manifest=replace(self.manifest, parts={table: Part((file,))}))
+            for table, part in self.parts(tables).items()
+            for file in part.files
+        )
+
+    def dataset(self, tables: Collection[str] | None = None) -> pads.Dataset:
+        """Return the rows of those tables, of all by default, in the artefact's schema, unread yet.
+
+        Raises ``StorageError`` naming artefact and column for a file that lacks a column.
+        """
+        if self.schema is None:
+            raise StorageError(
+                f"{self.artefact}: holds plain files and no rows; read its files", location=self.artefact
+            )
+        names = [file.name for part in self.parts(tables).values() for file in part.files]
+        checked = pads.ParquetFragmentScanOptions(page_checksum_verification=True)
+        parquet = pads.ParquetFileFormat(default_fragment_scan_options=checked)
+        filesystem = self.storage.arrow_filesystem()
+        fragments = [parquet.make_fragment(name, filesystem) for name in names]
+        for fragment, name in zip(fragments, names, strict=True):
+            # Arrow would fill a missing column with nulls and say nothing. The footer that this
+            # reads stays with the fragment and is not read a second time.
+            columns = _physical_columns(fragment, name)
+            require_columns(columns, self.schema, artefact=self.artefact, location=name)
+        return pads.FileSystemDataset(fragments, self.schema, parquet, filesystem)
+
+    def read_table(self, tables: Collection[str] | None = None, columns: list[str] | None = None) -> pa.Table:
+        """Return the rows of those tables, of all by default, in memory; for artefacts that are bounded."""
+        dataset = self.dataset(tables)
+        names = dataset.schema.names if columns is None else columns
+        schema = pa.schema([dataset.schema.field(name) for name in names])
+        return pa.Table.from_batches(_batches(dataset, names), schema)
+
+    def batches(
+        self, tables: Collection[str] | None = None, columns: Sequence[str] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of those tables, of all by default, file by file.
+
+        Raises ``StorageError`` naming the file that is damaged.
+        """
+        dataset = self.dataset(tables)
+        yield from _batches(dataset, list(columns) if columns is not None else dataset.schema.names)
+
+    def read_file(self, file: DataFile) -> bytes:
+        """Return the content of one of its plain files."""
+        content = self.storage.read(file.name)
+        if content is None:
+            raise _missing(file.name)
+        return content
+
+
+def _batches(dataset: pads.Dataset, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    for fragment in dataset.get_fragments():
+        try:
+            yield from fragment.to_batches(schema=dataset.schema, columns=columns)
+        except (pa.ArrowException, OSError) as error:
+            raise StorageError(
+                f"{fragment.path}: is damaged; run the step that wrote it again "
+                f"({printable(' '.join(str(error).split()), 200)})",
+                location=fragment.path,
+            ) from error
+
+
+def _physical_columns(fragment: pads.Fragment, name: str) -> list[str]:
+    try:
+        return list(fragment.physical_schema.names)
+    except FileNotFoundError as error:
+        raise _missing(name) from error
+    except (pa.ArrowException, OSError) as error:
+        raise StorageError(f"{name}: is damaged; run the step that wrote it again", location=name) from error
+
+
+def _missing(name: str) -> StorageError:
+    return StorageError(
+        f"{name}: is named by the manifest but gone; run the step that wrote it again", location=name
+    )
+
+
+SnapshotSource = Callable[[str, str], Snapshot | None]
+"""Gives the snapshot of an artefact and night."""

@@ -1,0 +1,121 @@
+"""Stage data files in a fresh folder that no manifest names yet."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from uuid import uuid4
+
+import pyarrow as pa
+
+from starskip.errors import StorageError
+from starskip.storage.checked_parquet import checked_parquet
+from starskip.storage.column_check import fitted
+from starskip.storage.manifest import DataFile
+from starskip.storage.storage import PutVerdict, Storage
+
+BYTES_PER_FILE = 64 * 1024 * 1024
+"""Arrow bytes that are encoded into one file, which bounds the memory of a writer."""
+_ROWS_PER_BATCH = 65_536
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,90}")
+_UNSAFE = re.compile(r"[^A-Za-z0-9.-]")
+_READABLE_CHARACTERS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class StagedWrite:
+    """A folder of the store for one run of a writer, whose tasks may each write files into it.
+
+    It can be sent to executors. Nothing in it belongs to the artefact until it is published; what
+    never is, a vacuum removes. A task that is run twice leaves two files, of which only the one
+    that it reported is published.
+    """
+
+    storage: Storage
+    artefact: str
+    folder: str
+    schema: pa.Schema | None
+
+    def write(
+        self,
+        table: str,
+        rows: pa.Table | Iterable[pa.RecordBatch],
+        *,
+        bytes_per_file: int = BYTES_PER_FILE,
+        encode: Callable[[pa.Table], pa.Buffer] = checked_parquet,
+    ) -> tuple[DataFile, ...]:
+        """Write the rows of one table as Parquet and return the files, none if there are no rows.
+
+        ``rows`` is a table or a stream of batches, of which about ``bytes_per_file`` are held at a time;
+        ``encode`` makes the bytes of a file of them.
+        Raises ``StorageError`` naming artefact and column if they do not fit the artefact's schema.
+        """
+        if isinstance(rows, pa.Table):
+            self._fitted(rows.slice(0, 0), table)  # a table without rows has columns all the same
+            rows = rows.to_batches(max_chunksize=_ROWS_PER_BATCH)
+        return tuple(self._write_parquet(table, chunk, encode) for chunk in _chunks(rows, bytes_per_file))
+
+    def write_file(self, table: str, file_name: str, content: bytes) -> DataFile:
+        """Write one file that is not a table, such as a report page, and return it.
+
+        ``file_name`` is ours, never text from a log; ``DataFile.file_name`` gives it back.
+        """
+        return self._put(f"{self._table_folder(table)}/{uuid4().hex}-{file_name}", content, None)
+
+    def _write_parquet(self, table: str, rows: pa.Table, encode: Callable[[pa.Table], pa.Buffer]) -> DataFile:
+        content = encode(self._fitted(rows, table)).to_pybytes()
+        return self._put(f"{self._table_folder(table)}/{uuid4().hex}.parquet", content, rows.num_rows)
+
+    def _fitted(self, rows: pa.Table, table: str) -> pa.Table:
+        return fitted(rows, self._required_schema(), artefact=self.artefact, location=f"table {table}")
+
+    def _required_schema(self) -> pa.Schema:
+        if self.schema is None:
+            raise StorageError(
+                f"{self.artefact}: has no schema, so it holds plain files and no rows", location=self.artefact
+            )
+        return self.schema
+
+    def _table_folder(self, table: str) -> str:
+        return f"{self.folder}/{file_safe(table)}"
+
+    def _put(self, name: str, content: bytes, rows: int | None) -> DataFile:
+        # A lost answer is not read again here, since nothing depends on it: the run fails and the next
+        # one writes aside anew, under other names.
+        verdict = self.storage.put_if_absent(name, content)
+        # A client that repeats a request whose answer was lost meets the object that it has itself stored.
+        if verdict is PutVerdict.ALREADY_EXISTS and self.storage.read(name) != content:
+            raise StorageError(f"{name}: a file that must be new is already there", location=name)
+        return DataFile(name, len(content), rows)
+
+
+def file_safe(text: str) -> str:
+    """Return a file name of at most 93 characters for any text, another one for any other text.
+
+    Table names come from logs, where anyone can write them: the readable front is for people,
+    the hash keeps names apart, on file systems that fold case too.
+    """
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return f"t-{_UNSAFE.sub('-', text[: _READABLE_CHARACTERS - 2])}-{digest}"
+
+
+def is_plain_name(text: str) -> bool:
+    """Return whether a text can stand as it is as the name of a file and in an address."""
+    return _PLAIN.fullmatch(text) is not None
+
+
+def _chunks(batches: Iterable[pa.RecordBatch], bytes_per_chunk: int) -> Iterator[pa.Table]:
+    held: list[pa.RecordBatch] = []
+    held_bytes = 0
+    for batch in batches:
+        if batch.num_rows == 0:
+            continue
+        held.append(batch)
+        held_bytes += batch.nbytes
+        if held_bytes >= bytes_per_chunk:
+            yield pa.Table.from_batches(held)
+            held, held_bytes = [], 0
+    if held:
+        yield pa.Table.from_batches(held)

@@ -1,0 +1,28 @@
+"""Read the clock of a store, by which alone the age of its objects can be judged."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from uuid import uuid4
+
+from starskip.errors import StorageError
+from starskip.storage.storage import Storage
+
+PROBES = "_clock"
+"""No name of an artefact, so that neither a reader nor a vacuum ever looks there."""
+
+
+def store_clock(storage: Storage) -> datetime:
+    """Return the time that the store gives to an object written now, which is taken away again.
+
+    Raises StorageError if the store cannot be written to.
+    """
+    name = f"{PROBES}/{uuid4().hex}"
+    storage.put_if_absent(name, b"")
+    try:
+        stamps = [found.modified_ns for found in storage.objects_below(PROBES) if found.name == name]
+    finally:
+        storage.delete(name)
+    if not stamps:
+        raise StorageError(f"{storage.place}: does not list what was just written", location=storage.place)
+    return datetime.fromtimestamp(stamps[0] / 1e9, UTC)

@@ -1,0 +1,145 @@
+"""A family of indexes from a user's own module, written as docs/add-an-index-family.md says."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from starskip.indexes.families import BUILT_IN
+from starskip.indexes.family_settings import family_defaults
+
+PAGE = Path(__file__).parents[2] / "docs" / "add-an-index-family.md"
+LOG = Path(__file__).parents[2] / "include" / "sample" / "logs" / "broker-2026-11-18.log.gz"
+NIGHT_LOG = Path(__file__).parents[2] / "include" / "sample" / "logs" / "broker-2026-11-20.log.gz"
+ROUTED = """
+from starskip.indexes.family import AccessPath, Family
+from starskip.sql.predicate import Operator
+
+def serves(leaf, target):
+    return leaf.operator is Operator.EQUAL
+
+FAMILIES = [Family("bitmap", "a bitmap", "bitmaps", path=AccessPath(serves, lambda column: None))]
+"""
+
+
+@pytest.fixture
+def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The current folder, with the page's module in it; what is imported from there is forgotten."""
+    code = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert len(code) == 1 and len(code[0].splitlines()) <= 80
+    (tmp_path / "partitions.py").write_text(code[0])
+    (tmp_path / "bitmaps.py").write_text(ROUTED)
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    for name in ("partitions", "bitmaps", "broken"):
+        sys.modules.pop(name, None)
+
+
+def tuned(call: Callable[..., Result], deep_store: Path, *arguments: str | Path) -> dict[str, Any]:
+    common = ("--log", LOG, "--segments", deep_store, "--tables", "airlineStats", "--format", "json")
+    result = call("tune", *common, *arguments)
+    assert result.exit_code == 0, result.stderr
+    advice: dict[str, Any] = json.loads(result.stdout)["tables"]["airlineStats"]
+    return advice
+
+
+def test_the_family_of_the_page_is_advised_by_tune(
+    modules: Path, call: Callable[..., Result], deep_store: Path
+) -> None:
+    advice = tuned(call, deep_store, "--families", "partitions", "--index", "partition")
+    (chosen,) = advice["indexes"]
+    assert chosen["family"] == "partition"
+    assert 0 < chosen["saving_ratio"] <= 1
+    (column,) = chosen["columns"]
+    keys = chosen["config"]["tableIndexConfig"]["segmentPartitionConfig"]["columnPartitionMap"]
+    assert list(keys) == [column]
+
+
+def test_it_is_weighed_against_indexes_on_columns_and_written_into_the_config(
+    modules: Path, call: Callable[..., Result], deep_store: Path
+) -> None:
+    config = {"tableName": "airlineStats_OFFLINE", "tableIndexConfig": {"of": "later"}, "routing": {"a": 1}}
+    Path("old.json").write_text(json.dumps(config))
+    given = ("--families", "partitions", "--index", "inverted,partition", "--table-config", "old.json")
+    advice = tuned(call, deep_store, *given, "--config-out", "new.json", "--max-indexes", "1")
+    families = [each["family"] for each in advice["indexes"]]
+    assert set(families) == {"inverted", "partition"}
+    new = json.loads(Path("new.json").read_text())
+    assert new["tableIndexConfig"]["of"] == "later"
+    assert new["tableIndexConfig"]["invertedIndexColumns"] == advice["inverted_index_columns"]
+    assert "segmentPartitionConfig" in new["tableIndexConfig"]
+    assert new["routing"] == {"a": 1, "segmentPrunerTypes": ["partition"]}
+
+
+def test_a_family_with_an_access_path_is_simulated(
+    modules: Path, call: Callable[..., Result], deep_store: Path
+) -> None:
+    advice = tuned(call, deep_store, "--families", "bitmaps", "--index", "bitmap")
+    assert {each["family"] for each in advice["indexes"]} == {"bitmap"}
+    assert 0 < advice["predicted_saving_ratio"] <= 1
+    assert advice["indexes"][0]["size_bytes"] is None
+
+
+def test_a_night_advises_it_and_its_report_says_so(
+    modules: Path, call: Callable[..., Result], deep_store: Path
+) -> None:
+    night = {
+        "artefacts": str(modules / "artefacts"),
+        "log_paths": [str(NIGHT_LOG)],
+        "segments_root": str(deep_store),
+        "families": "partitions",
+    }
+    Path("night.yaml").write_text(json.dumps(night))
+    for stage in (
+        "collect_segment_metadata",
+        "parse_query_logs",
+        "fit_latency_model",
+        "score_votes",
+        "select_indexes",
+        "build_star_trees",
+        "refresh_skipping_indexes",
+        "verify_indexes",
+        "write_report",
+    ):
+        result = call("stage", stage, "--config", "night.yaml", "--run-date", "2026-11-20")
+        assert result.exit_code == 0, result.stderr
+    pages = [path.read_text() for path in (modules / "artefacts").rglob("*.html")]
+    assert any("partitioning of segments" in page and "segmentPartitionConfig" in page for page in pages)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (None, "there is no such file in the current folder"),
+        ("x = 1", "has no tuple FAMILIES"),
+        ("1 / 0", "ZeroDivisionError"),
+        ("from starskip.indexes.families import BUILT_IN as FAMILIES", "is called"),
+    ],
+)
+def test_a_module_that_is_none_is_one_line(
+    text: str | None, words: str, modules: Path, call: Callable[..., Result], deep_store: Path
+) -> None:
+    if text is not None:
+        Path("broken.py").write_text(text)
+    result = call("tune", "--log", LOG, "--segments", deep_store, "--families", "broken", "--index", "all")
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_family_that_is_not_known_is_named(call: Callable[..., Result], deep_store: Path) -> None:
+    result = call("tune", "--log", LOG, "--segments", deep_store, "--index", "inverted,bloom")
+    assert result.exit_code == 2
+    assert "'bloom' is no family of indexes" in result.stderr
+
+
+def test_the_settings_of_the_built_in_families_are_those_of_their_values() -> None:
+    plain = family_defaults()
+    assert plain.kinds == tuple(family.name for family in BUILT_IN)
+    assert [type(group) for group in plain.families] == [f.settings for f in BUILT_IN if f.settings]

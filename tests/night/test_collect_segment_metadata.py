@@ -1,0 +1,89 @@
+"""Facts that are taken over from a former night, and those that must not be."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starskip.errors import SourceOutage, StorageOutage
+from starskip.pinot.segments import segment_files as listing
+
+START = datetime(2026, 11, 21, 2, tzinfo=UTC)
+
+
+def read(lab: Any, hours: int, **changes: Any) -> int:
+    """Run the stage that many hours later and return how many segments it read."""
+    night = lab.night(started_at=START + timedelta(hours=hours), **changes)
+    lab.run(night, stages=("collect_segment_metadata",))
+    counts = lab.results["collect_segment_metadata"].counts
+    assert counts["segments_read"] + counts["segments_taken_over"] == counts["segment_files"]
+    return int(counts["segments_read"])
+
+
+@pytest.fixture
+def aged(lab: Any) -> Any:
+    """Segments that are a day older than the first night."""
+    for path in lab.segments.rglob("*.tar.gz"):
+        os.utime(path, (START.timestamp() - 86_400,) * 2)
+    return lab
+
+
+def test_file_written_as_it_was_read_is_read_again_whatever_ran_in_between(aged: Any) -> None:
+    path = aged.segments / "lineitem" / "lineitem_0.tar.gz"
+    os.utime(path, (START.timestamp() - 0.5,) * 2)
+    assert read(aged, 0) == 4
+    assert read(aged, 1, tables=frozenset({"airlineStats"})) == 0
+    assert read(aged, 2) == 1
+    assert read(aged, 3) == 0
+
+
+def test_former_facts_with_a_damaged_page_are_passed_over(aged: Any) -> None:
+    assert read(aged, 0) == 4
+    before = aged.published("damaged_segments"), rows_of(aged)
+    for path in (aged.root / "artefacts" / "table_facts").rglob("*.parquet"):
+        content = path.read_bytes()
+        path.write_bytes(content[:4] + b"\xff" * 40 + content[44:])
+    assert read(aged, 1) == 4
+    assert "all segments were read anew: table_facts/2026-11-20/" in aged.warnings
+    assert ": is damaged; " in aged.warnings
+    assert (aged.published("damaged_segments"), rows_of(aged)) == before
+    assert read(aged, 2) == 0
+
+
+def rows_of(lab: Any) -> list[str]:
+    rows = lab.night().store.snapshot("table_facts", "2026-11-20").read_table().to_pylist()
+    return sorted(map(str, rows))
+
+
+def test_store_that_does_not_answer_is_neither_an_empty_table_nor_a_night_without_facts(
+    aged: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert read(aged, 0) == 4
+    listed = listing.list_segments
+
+    def silent(root: str, tables: Any) -> Any:
+        if "lineitem" in tables:
+            raise SourceOutage("s3://night/lineitem: the store does not answer", source="lineitem")
+        return listed(root, tables)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(listing, "list_segments", silent)
+        with pytest.raises(SourceOutage):
+            read(aged, 1)
+
+    def gone(*_: Any) -> Any:
+        raise StorageOutage("s3://night/artefacts: the store does not answer", location="artefacts")
+
+    monkeypatch.setattr("starskip.storage.artefact_store.ArtefactStore.snapshot", gone)
+    with pytest.raises(StorageOutage):
+        read(aged, 2)
+
+
+def test_facts_are_no_part_of_a_folder_that_somebody_copied_there(aged: Any) -> None:
+    assert read(aged, 0) == 4
+    Path(aged.root / "artefacts" / "table_facts" / "2027-01-01" / "copies").mkdir(parents=True)
+    (aged.root / "artefacts" / "table_facts" / "2027-01-01" / "copies" / "x.json").write_text("{}")
+    assert aged.night().store.run_dates("table_facts") == ("2026-11-20",)

@@ -1,0 +1,201 @@
+"""Spark's queries of a night, out of event logs: which count, to which table, and what is put aside."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from settings_with import settings_with
+from starskip.errors import MissingSource
+from starskip.execution.local_engine import LocalEngine
+from starskip.indexes.skipping.advice.lake_workload import lake_workload
+from starskip.indexes.skipping.workload.lake_queries import MAX_INSTANCES, weighted_queries
+from starskip.lake.lake_table import LakeTable
+from starskip.night.lake_logs import NO_TABLE, LakeLogs, publish_lake_queries
+from starskip.run.night import Night
+from starskip.settings import Settings
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.storage_for import storage_for
+
+DAY = date(2026, 11, 20)
+NOON = int(datetime(2026, 11, 20, 12, tzinfo=UTC).timestamp() * 1000)
+HOUR = 3_600_000
+SALES, VISITS = "file:/lake/sales", "file:/lake/visits"
+
+
+def equal_to(value: int, column: str = "id") -> Mapping[str, Any]:
+    return {
+        "call": "EqualTo",
+        "arguments": [{"column": [column], "type": "bigint"}, {"literal": value, "type": "bigint"}],
+    }
+
+
+def event(value: int, *, started_ms: int = NOON, path: str = SALES) -> str:
+    scan = {"path": path, "format": "parquet", "predicate": equal_to(value), "bytes_read": 100}
+    return json.dumps(
+        {"event": "starskip.query", "version": 1, "started_ms": started_ms, "duration_ms": 5, "scans": [scan]}
+    )
+
+
+def night_of(folder: Path, **changes: Any) -> Night:
+    night = Night(
+        run_date=DAY,
+        store=ArtefactStore(storage_for(str(folder / "artefacts"))),
+        settings=Settings(),
+        started_at=datetime(2026, 11, 21, 2, tzinfo=UTC),
+        run_id="test",
+        lake_tables={
+            "sales": LakeTable("/lake/sales"),
+            "visits": LakeTable("/new/visits", logged_as=(VISITS,)),
+        },
+        event_log_paths=[str(folder / "events")],
+    )
+    return replace(night, **changes)
+
+
+def write_log(folder: Path, lines: Sequence[str], name: str = "app-1") -> Path:
+    path = folder / "events" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def read(night: Night) -> tuple[LakeLogs, dict[str, float]]:
+    """Return what the stage says, and the queries that it published by table."""
+    made = publish_lake_queries(LocalEngine(), night, night.store.staged_write("rejected_records", "x"))
+    snapshot = night.store.snapshot("lake_queries", night.date_text)
+    assert snapshot is not None
+    found = {
+        table: sum(
+            query.weight
+            for row in snapshot.read_table([table]).to_pylist()
+            for query in weighted_queries(row, MAX_INSTANCES)
+        )
+        for table in snapshot.tables
+    }
+    return made, found
+
+
+def test_queries_of_each_table_by_all_the_places_it_is_known_by(tmp_path: Path) -> None:
+    write_log(tmp_path, [event(1), event(2), event(3, path=f"{VISITS}/day=1"), event(4, path="file:/other")])
+    made, found = read(night_of(tmp_path))
+    assert found == {"sales": 2, "visits": 1}
+    assert made.counts == {"event_logs": 1, "spark_queries": 4, "lake_queries": 3}
+    assert made.warnings == ()
+
+
+def test_only_queries_that_began_in_the_nights_day_count(tmp_path: Path) -> None:
+    times = [NOON - 12 * HOUR - 1, NOON - 12 * HOUR, NOON + 12 * HOUR - 1, NOON + 12 * HOUR]
+    write_log(tmp_path, [event(n, started_ms=at) for n, at in enumerate(times)])
+    assert read(night_of(tmp_path))[1]["sales"] == 2
+
+
+def test_the_day_is_that_of_the_logs_time_zone(tmp_path: Path) -> None:
+    write_log(tmp_path, [event(1, started_ms=NOON - 13 * HOUR), event(2, started_ms=NOON + 11 * HOUR + 1)])
+    berlin = night_of(tmp_path, settings=settings_with(time_zone="Europe/Berlin"))
+    assert read(berlin)[1]["sales"] == 1
+
+
+def test_logs_of_several_applications_count_together(tmp_path: Path) -> None:
+    write_log(tmp_path, [event(1), event(1)], "app-1")
+    write_log(tmp_path, [event(1), event(2)], "app-2")
+    night = night_of(tmp_path)
+    assert read(night)[1]["sales"] == 4
+    workload = lake_workload(night, "sales", night.store.snapshot)
+    assert sorted(query.times for query in workload.queries) == [1, 3]
+    assert [shape.queries for shape in workload.shapes.values()] == [4]
+
+
+def test_a_bad_line_is_put_aside_with_its_place_and_its_reason(tmp_path: Path) -> None:
+    path = write_log(tmp_path, [event(1), "{no json", event(2)])
+    made, found = read(night_of(tmp_path))
+    assert found["sales"] == 2
+    assert made.warnings == ("1 lines of event logs rejected: not_json",)
+    (file,) = made.rejected[NO_TABLE].files
+    assert file.rows == 1
+    import pyarrow.parquet as pq
+
+    (row,) = pq.read_table(tmp_path / "artefacts" / file.name).to_pylist()
+    told = (row["source_file"], row["source_position"], row["reason"], row["query_text"])
+    assert told == (str(path), 2, "not_json", "{no json")
+
+
+def test_a_log_last_changed_before_the_day_is_not_opened(tmp_path: Path) -> None:
+    old = write_log(tmp_path, ["{damaged"], "old")
+    write_log(tmp_path, [event(1)], "new")
+    os.utime(old, (0, NOON / 1000 - 36 * 3600))
+    made, found = read(night_of(tmp_path))
+    assert made.counts["event_logs"] == 1
+    assert made.warnings == ()
+    assert found["sales"] == 1
+
+
+def test_a_day_without_a_query_is_told_of(tmp_path: Path) -> None:
+    write_log(tmp_path, [event(1, started_ms=NOON - 48 * HOUR)])
+    made, found = read(night_of(tmp_path))
+    assert found == {"sales": 0, "visits": 0}
+    assert made.warnings == (
+        "no query of 2026-11-20 on sales, visits in 1 event logs: their skipping indexes stay as they are",
+    )
+
+
+def test_a_path_that_names_nothing_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(MissingSource, match="events"):
+        read(night_of(tmp_path))
+
+
+def test_a_run_of_one_table_publishes_that_one(tmp_path: Path) -> None:
+    write_log(tmp_path, [event(1), event(2, path=VISITS)])
+    assert read(night_of(tmp_path, tables=frozenset(["visits"])))[1] == {"visits": 1}
+
+
+def test_nothing_is_published_without_event_logs(tmp_path: Path) -> None:
+    night = night_of(tmp_path, event_log_paths=[])
+    assert (
+        publish_lake_queries(LocalEngine(), night, night.store.staged_write("rejected_records", "x"))
+        == LakeLogs()
+    )
+    assert night.store.snapshot("lake_queries", night.date_text) is None
+
+
+def test_a_former_night_counts_less(tmp_path: Path) -> None:
+    write_log(
+        tmp_path, [event(1), event(1, started_ms=NOON - 24 * HOUR), event(2, started_ms=NOON - 24 * HOUR)]
+    )
+    night = night_of(tmp_path)
+    for day in (date(2026, 11, 19), DAY):
+        read(replace(night, run_date=day))
+    decay = night.settings.workload.look_back_decay_ratio
+    workload = lake_workload(night, "sales", night.store.snapshot)
+    assert sorted(query.weight for query in workload.queries) == pytest.approx(sorted([1 + decay, decay]))
+
+
+def test_no_query_judges_what_was_fitted_to_it_unless_it_is_asked_again(tmp_path: Path) -> None:
+    write_log(tmp_path, [event(7), event(7), *(event(100 + n) for n in range(40))])
+    night = night_of(tmp_path)
+    read(night)
+    workload = lake_workload(night, "sales", night.store.snapshot)
+    fitted, judged = workload.fitted_and_judged()
+
+    def asked(of: Any) -> set[Any]:
+        return {query.predicate.right.python for query in of.queries}
+
+    assert asked(fitted) & asked(judged) == {7}
+    assert asked(fitted) | asked(judged) == asked(workload)
+    assert min(len(fitted.queries), len(judged.queries)) > 10
+    # The judging half stands for both.
+    assert sum(query.weight for query in judged.queries) == pytest.approx(42)
+
+
+def test_a_shape_that_was_asked_once_is_judged(tmp_path: Path) -> None:
+    write_log(tmp_path, [event(7)])
+    night = night_of(tmp_path)
+    read(night)
+    fitted, judged = lake_workload(night, "sales", night.store.snapshot).fitted_and_judged()
+    assert (len(fitted.queries), len(judged.queries)) == (0, 1)

@@ -1,0 +1,170 @@
+"""Whole nights whose logs, segments, configurations and artefacts all lie in an object store."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import obstore
+import pytest
+from click.testing import CliRunner
+from starskip.cli.main import main
+from starskip.errors import SourceError, StarskipError
+from starskip.run.gate_verdicts import STAGES
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.storage_for import storage_for
+
+CONFIG = """
+store:
+  artefacts: {place}/artefacts
+sources:
+  log_paths: ["{place}/logs"]
+  segments_root: {place}/segments
+  table_configs: ["{place}/configs/lineitem.json"]
+settings:
+  scoring: {{window_rows_per_table: 2048, max_simulations_per_table: 300, max_sampled_segments: 2}}
+"""
+TABLE_CONFIG = {
+    "tableName": "lineitem_OFFLINE",
+    "tableType": "OFFLINE",
+    "tableIndexConfig": {"invertedIndexColumns": ["l_shipmode"]},
+}
+
+
+@pytest.fixture
+def sources(small_store: Path, tmp_path: Path) -> Path:
+    shutil.copytree(small_store, tmp_path / "sources")
+    (tmp_path / "sources" / "configs").mkdir()
+    (tmp_path / "sources" / "configs" / "lineitem.json").write_text(json.dumps(TABLE_CONFIG))
+    return tmp_path / "sources"
+
+
+def night_by_cli(config: Path | str) -> str:
+    done = CliRunner().invoke(
+        main, ["stage", "all", "--config", str(config), "--run-date", "2026-11-20"], catch_exceptions=False
+    )
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def reports_of(place: str) -> dict[tuple[str, str], str]:
+    """Return the files of the reports, without the place of their sources and the time of their writing."""
+    snapshot = ArtefactStore(storage_for(f"{place}/artefacts")).snapshot("reports", "2026-11-20")
+    assert snapshot is not None
+    texts = {
+        (table, file.name.rpartition("-")[2]): snapshot.read_file(file).decode()
+        for table, part in snapshot.parts().items()
+        for file in part.files
+    }
+    written_at = re.compile(re.escape(str(snapshot.manifest.created_at.date())) + r"[T ][0-9:.]+")
+    return {name: written_at.sub("NOW", text.replace(place, "PLACE")) for name, text in texts.items()}
+
+
+def test_the_night_on_the_bucket_is_the_local_night(s3: Any, sources: Path, tmp_path: Path) -> None:
+    place = s3.upload(sources, s3.fresh_url())
+    obstore.put(s3.store(), f"{place.removeprefix(s3.url())}/night.yaml", CONFIG.format(place=place).encode())
+    (tmp_path / "night.yaml").write_text(CONFIG.format(place=sources))
+    assert night_by_cli(f"{place}/night.yaml") == night_by_cli(tmp_path / "night.yaml")
+    local, remote = reports_of(str(sources)), reports_of(place)
+    assert {table for table, _ in local} == {"lineitem", "airlineStats"}
+    assert remote == local
+    everything = b"".join(
+        bytes(obstore.get(s3.store(), meta["path"]).bytes())
+        for page in s3.store().list(place.removeprefix(s3.url()))
+        for meta in page
+    )
+    assert b"SECRET" not in everything
+    assert b"writer-key" not in everything
+
+
+def test_only_changed_segments_are_read_again(s3: Any, lab: Any) -> None:
+    place = s3.upload(lab.root, s3.fresh_url())
+    night = lab.night(
+        store=ArtefactStore(storage_for(f"{place}/artefacts")), segments_root=f"{place}/segments"
+    )
+    first = STAGES[:1]
+    lab.run(night, first)
+    assert lab.results[first[0]].counts["segments_read"] == 4
+    later = replace(night, started_at=datetime(2026, 11, 22, 2, tzinfo=UTC))
+    lab.run(later, first)
+    assert lab.results[first[0]].counts["segments_taken_over"] == 4
+    folder = place.removeprefix(s3.url()) + "/segments/airlineStats"
+    segments = sorted(path for path in (lab.segments / "airlineStats").iterdir())
+    obstore.put(s3.store(), f"{folder}/{segments[0].name}", segments[0].read_bytes())  # the same bytes
+    obstore.put(
+        s3.store(),
+        f"{folder}/{segments[1].name}",
+        gzip.compress(gzip.decompress(segments[1].read_bytes()), 1),
+    )
+    lab.run(later, first)
+    assert lab.results[first[0]].counts["segments_read"] == 1
+    assert lab.results[first[0]].counts["segments_taken_over"] == 3
+
+
+def test_log_of_a_bucket_counts_as_its_local_copy(s3: Any, lab: Any) -> None:
+    place = s3.upload(lab.logs, s3.fresh_url())
+
+    def parsed(*paths: str) -> str:
+        done = CliRunner().invoke(main, ["parse-log", *paths, "--format", "json"], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    local = parsed(str(lab.logs))
+    for paths in (
+        [place],
+        [f"{place}/"],
+        [f"{place}/*.log.gz"],
+        [f"{place}/broker-2026-11-20.log.gz", place],
+    ):
+        assert parsed(*paths) == local
+
+
+def test_tune_reads_all_its_sources_from_a_bucket(s3: Any, sources: Path) -> None:
+    place = s3.upload(sources, s3.fresh_url())
+
+    def advice(root: str) -> Any:
+        arguments = ["--log", f"{root}/logs", "--segments", f"{root}/segments", "--tables", "airlineStats"]
+        arguments += ["--table-config", f"{root}/configs/lineitem.json", "--index", "inverted"]
+        done = CliRunner().invoke(main, ["tune", *arguments, "--format", "json"], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        return json.loads(done.stdout)
+
+    assert advice(place) == advice(str(sources))
+
+
+@pytest.mark.parametrize(
+    ("missing", "message"),
+    [
+        ("segments_root", "no table folders|does not exist"),
+        ("log_paths", "no log file at s3://"),
+    ],
+)
+def test_source_that_is_not_there(s3: Any, lab: Any, missing: str, message: str) -> None:
+    nowhere: Any = f"{s3.fresh_url()}/nothing"
+    night = lab.night(**{missing: [nowhere] if missing == "log_paths" else nowhere})
+    with pytest.raises(SourceError, match=message):
+        lab.run(night, STAGES[:2])
+
+
+def test_store_that_goes_away_ends_the_step_and_keeps_what_was(
+    s3: Any, lab: Any, monkeypatch: pytest.MonkeyPatch, quick_retries: Callable[[], None]
+) -> None:
+    place = s3.upload(lab.root, s3.fresh_url())
+    night = lab.night(
+        store=ArtefactStore(storage_for(f"{place}/artefacts")), segments_root=f"{place}/segments"
+    )
+    lab.run(night, STAGES[:1])
+    before = lab.published("table_facts", night)
+    quick_retries()
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    with pytest.raises(StarskipError, match="does not answer"):
+        lab.run(night, STAGES[:1])
+    monkeypatch.setenv("AWS_ENDPOINT_URL", s3.endpoint)
+    assert lab.published("table_facts", night) == before

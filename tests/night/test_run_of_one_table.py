@@ -1,0 +1,63 @@
+"""A night for one table after a night for all: every other table's parts are the very same, files and all."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from settings_with import settings_with
+from starskip.night.expire_snapshots import expire_snapshots
+from starskip.storage.manifest import Part
+
+
+def parts_of(night: Any) -> dict[str, Any]:
+    snapshots = {a: night.store.snapshot(a, night.date_text) for a in night.store.artefacts()}
+    return {artefact: snapshot.parts() for artefact, snapshot in snapshots.items()}
+
+
+def others_of(parts: dict[str, Any]) -> dict[str, Any]:
+    return {
+        artefact: {table: part for table, part in of_artefact.items() if table != "lineitem"}
+        for artefact, of_artefact in parts.items()
+    }
+
+
+def test_only_the_parts_of_that_table_change(lab: Any, log_line: Any) -> None:
+    broken = log_line("lineitem", "SELECT 1 FROM lineitem").replace("docs=10/299814", "docs=ten")
+    lab.log(broken)
+    before = parts_of(lab.run())
+    assert before["rejected_records"]["-"].files
+    after = parts_of(lab.run(lab.night(tables=frozenset({"lineitem"}), run_id="one table")))
+    assert others_of(after) == others_of(before)
+    changed = {artefact for artefact in before if after[artefact] != before[artefact]}
+    assert {"table_facts", "queries", "votes", "recommendations", "reports"} <= changed
+
+
+def test_the_first_run_of_a_night_may_be_one_for_one_table(lab: Any) -> None:
+    parts = parts_of(lab.run(lab.night(tables=frozenset({"lineitem"}))))
+    assert set(parts["reports"]) == set(parts["queries"]) == {"lineitem"}
+
+
+def test_its_old_nights_go_and_those_of_other_tables_stay(lab: Any) -> None:
+    night = lab.night(
+        tables=frozenset({"lineitem"}),
+        started_at=datetime.now(UTC),
+        settings=settings_with(lab.settings, nights=1),
+    )
+    for day in ("2026-11-01", "2026-11-02"):
+        aside = night.store.staged_write("reports", day)
+        parts = {table: Part((aside.write_file(table, "f", b"x"),)) for table in ("lineitem", "airlineStats")}
+        night.store.publish(
+            "reports", day, parts, replace="all", created_at=night.started_at, created_by="test"
+        )
+    for path in Path(night.store.storage.root).rglob("*"):
+        os.utime(path, (0, 0))
+    assert expire_snapshots(night).retired.nights == ("2026-11-01",)
+    assert night.store.snapshot("reports", "2026-11-01").tables == ("airlineStats",)
+    assert night.store.snapshot("reports", "2026-11-02").tables == ("airlineStats", "lineitem")
+    for path in Path(night.store.storage.root).rglob("*"):
+        os.utime(path, (0, 0))
+    assert expire_snapshots(replace(night, tables=None), dry_run=True).retired.nights == ("2026-11-01",)

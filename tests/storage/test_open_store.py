@@ -1,0 +1,87 @@
+"""Where keys come from, and that no message holds one."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starskip.errors import SourceError
+from starskip.storage.files.aws_key_file import aws_key_file
+from starskip.storage.files.open_file import open_file
+
+FILE = """
+[default]
+aws_access_key_id = default-key
+aws_secret_access_key = default-%SECRET
+
+[night]
+aws_access_key_id = writer-key
+aws_secret_access_key = writer-SECRET
+"""
+
+
+@pytest.fixture
+def key_file(tmp_path: Path) -> Path:
+    path = tmp_path / "credentials"
+    path.write_text(FILE)
+    return path
+
+
+def test_keys_of_a_file(s3: Any, key_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.log").write_text("x")
+    place = s3.upload(tmp_path, s3.fresh_url())
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(key_file))
+    monkeypatch.setenv("AWS_PROFILE", "night")
+    assert open_file(f"{place}/a.log").read() == b"x"
+    monkeypatch.delenv("AWS_PROFILE")
+    with pytest.raises(PermissionError, match="access is denied"):
+        open_file(f"{place}/a.log")
+
+
+def test_file_of_the_home_folder_is_used_if_it_is_there(key_file: Path, tmp_path: Path) -> None:
+    assert aws_key_file({"HOME": str(tmp_path)}) == {}
+    (tmp_path / ".aws").mkdir()
+    key_file.rename(tmp_path / ".aws" / "credentials")
+    found = aws_key_file({"HOME": str(tmp_path)})
+    assert found == {"access_key_id": "default-key", "secret_access_key": "default-%SECRET"}
+    assert aws_key_file({"HOME": str(tmp_path), "AWS_PROFILE": "other"}) == {}
+    assert aws_key_file({}) == {}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "No such file"),
+        (b"[other]\naws_secret_access_key = SECRET\n", r"has no profile \[default\]"),
+        (b"SECRET without a section", "is no file of AWS credentials"),
+        (b"\xff\xfeSECRET", "is no file of AWS credentials"),
+    ],
+)
+def test_named_file_that_cannot_be_used(content: bytes | None, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "keys"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(SourceError, match=message) as caught:
+        aws_key_file({"AWS_SHARED_CREDENTIALS_FILE": str(path)})
+    assert "SECRET" not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("AWS_ENDPOINT_URL", "http://id:SECRET@127.0.0.1:1", "AWS_ENDPOINT_URL holds a user or password"),
+        ("AWS_ENDPOINT_URL", "SECRET is no URL", "is no URL of a server"),
+        ("AWS_CONDITIONAL_PUT", "SECRET", "settings of the store in the environment cannot be used"),
+    ],
+)
+def test_settings_that_cannot_be_used(
+    name: str, value: str, message: str, s3: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SourceError, match=message) as caught:
+        open_file(s3.url("a.log"))
+    assert "SECRET" not in "".join(traceback.format_exception(caught.value))
