@@ -67,8 +67,11 @@ def register(index_type: Registered) -> Registered:
     return index_type
 
 
-def index_from_specification(specification: str) -> SkippingIndex:
-    """Parse ``KIND:COLUMN[,COLUMN…][:ARGUMENT…]`` into an index; raise ConfigError if it is invalid."""
+def specification_parts(specification: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """Parse ``KIND:COLUMN[,COLUMN…][:ARGUMENT…]`` into kind, column names and arguments.
+
+    Raises ConfigError if it is invalid.
+    """
     found = _SPECIFICATION.fullmatch(specification)
     if found is None:
         raise ConfigError(
@@ -77,6 +80,13 @@ def index_from_specification(specification: str) -> SkippingIndex:
             setting="index",
         )
     kind, columns, arguments = found.groups()
+    names = tuple(column_name(column_path(each)) for each in re.findall(_COLUMN, columns))
+    return kind, names, tuple(arguments.split(":")[1:])
+
+
+def index_from_specification(specification: str) -> SkippingIndex:
+    """Parse ``KIND:COLUMN[,COLUMN…][:ARGUMENT…]`` into an index; raise ConfigError if it is invalid."""
+    kind, names, arguments = specification_parts(specification)
     index_type = _types.get(kind)
     if index_type is None:
         raise ConfigError(
@@ -84,8 +94,7 @@ def index_from_specification(specification: str) -> SkippingIndex:
             "; for one of your own name its module with --module",
             setting="index",
         )
-    names = [column_name(column_path(each)) for each in re.findall(_COLUMN, columns)]
-    return index_type.parsed(names, arguments.split(":")[1:])
+    return index_type.parsed(names, arguments)
 
 
 def load_modules(names: Iterable[str]) -> None:

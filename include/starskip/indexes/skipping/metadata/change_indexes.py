@@ -8,13 +8,18 @@ from dataclasses import replace
 from starskip.errors import ConfigError, SourceError
 from starskip.indexes.skipping.metadata.commit_refresh import Commit
 from starskip.indexes.skipping.metadata.open_metadata import metadata_chain
-from starskip.indexes.skipping.metadata.table_state import TableState
+from starskip.indexes.skipping.metadata.table_state import ARTEFACT, TableState
 from starskip.storage.manifest import Manifest, Part
 from starskip.storage.storage import Storage
 
 
 def change_indexes(
-    storage: Storage, indexes: Sequence[str] | None, commit: Commit, *, active: bool
+    storage: Storage,
+    indexes: Sequence[str] | None,
+    commit: Commit,
+    *,
+    active: bool,
+    artefact: str = ARTEFACT,
 ) -> Manifest:
     """Publish that indexes, by default all, are active or deleted.
 
@@ -35,6 +40,6 @@ def change_indexes(
                 )
         return replace(state, indexes={**state.indexes, **dict.fromkeys(chosen, active)}).to_parts()
 
-    return metadata_chain(storage).commit(
+    return metadata_chain(storage, artefact).commit(
         change, commit_id=commit.name, created_at=commit.created_at, created_by=commit.created_by
     )

@@ -91,7 +91,7 @@ def commit_refresh(
         active = {**newest.indexes, **dict.fromkeys(plan.creates, True)}
         return TableState(plan.source, active, stays).to_parts()
 
-    return metadata_chain(storage).commit(
+    return metadata_chain(storage, aside.artefact).commit(
         change, commit_id=commit.name, created_at=commit.created_at, created_by=commit.created_by
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from starskip.errors import ConfigError, SourceError
 from starskip.indexes.skipping.failing_indexes import reason_of_failure
@@ -29,24 +29,32 @@ def newest_version(location: str) -> int | None:
     return max(metadata_chain(storage_for(location)).listed(), default=None)
 
 
-def metadata_chain(storage: Storage) -> ManifestLog:
-    """Return the manifest log of a store of one table's metadata."""
-    return ArtefactStore(storage).chain(ARTEFACT, CURRENT)
+def metadata_chain(storage: Storage, artefact: str = ARTEFACT) -> ManifestLog:
+    """Return the manifest log of a store of one table's metadata; ``artefact``: of which family."""
+    return ArtefactStore(storage).chain(artefact, CURRENT)
 
 
-def read_metadata(storage: Storage) -> TableMetadata | None:
+ParseIndex = Callable[[str], SkippingIndex]
+"""Returns the index of a specification; raises ConfigError."""
+
+
+def read_metadata(
+    storage: Storage, artefact: str = ARTEFACT, parse: ParseIndex = index_from_specification
+) -> TableMetadata | None:
     """Return the newest metadata in the store; as ``open_metadata``."""
-    manifest = metadata_chain(storage).latest()
+    manifest = metadata_chain(storage, artefact).latest()
     state = TableState.from_parts(manifest.parts) if manifest else None
     if manifest is None or state is None:
         return None
-    indexes, not_understood = understood_indexes(state.active)
+    indexes, not_understood = understood_indexes(state.active, parse)
     return TableMetadata(storage, manifest.version, state, indexes, not_understood=not_understood)
 
 
-def existing_metadata(storage: Storage) -> TableMetadata:
+def existing_metadata(
+    storage: Storage, artefact: str = ARTEFACT, parse: ParseIndex = index_from_specification
+) -> TableMetadata:
     """Return the newest metadata in the store; raise SourceError if there is none."""
-    metadata = read_metadata(storage)
+    metadata = read_metadata(storage, artefact, parse)
     if metadata is None:
         raise SourceError(
             f"{storage.place}: there is no metadata; create an index first, or name the metadata's root",
@@ -55,7 +63,9 @@ def existing_metadata(storage: Storage) -> TableMetadata:
     return metadata
 
 
-def understood_indexes(specifications: Iterable[str]) -> tuple[tuple[SkippingIndex, ...], dict[str, str]]:
+def understood_indexes(
+    specifications: Iterable[str], parse: ParseIndex = index_from_specification
+) -> tuple[tuple[SkippingIndex, ...], dict[str, str]]:
     """Parse specifications; return the indexes, and why others cannot be made in this process.
 
     The module of a user's index type may not be loaded, or have a fault.
@@ -63,7 +73,7 @@ def understood_indexes(specifications: Iterable[str]) -> tuple[tuple[SkippingInd
     found, why_not = [], {}
     for specification in specifications:
         try:
-            found.append(index_from_specification(specification))
+            found.append(parse(specification))
         except ConfigError as error:
             why_not[specification] = str(error)
         except Exception as error:

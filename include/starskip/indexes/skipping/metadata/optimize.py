@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,30 +20,43 @@ from starskip.indexes.skipping.metadata.metadata_files import (
     write_files,
     write_rows,
 )
-from starskip.indexes.skipping.metadata.open_metadata import existing_metadata, metadata_chain
+from starskip.indexes.skipping.metadata.open_metadata import ParseIndex, existing_metadata, metadata_chain
 from starskip.indexes.skipping.metadata.removed_rows import Positions, live_rows, removed_table
 from starskip.indexes.skipping.metadata.segment import Segment
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.metadata.table_state import ARTEFACT, CURRENT, TableState
+from starskip.indexes.skipping.registry import index_from_specification
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import DataFile, Manifest, Part
 from starskip.storage.staged_write import StagedWrite
 from starskip.storage.storage import Storage
 
+WriteGroup = Callable[[StagedWrite, TableMetadata, str, pa.Array], tuple[DataFile, ...] | None]
+"""Writes an index's rows of all live files, in the order that is given last; None leaves it out."""
 _ATTEMPTS = 5
 log = logging.getLogger("starskip.skipping")
 
 
-def optimize_metadata(storage: Storage, commit: Commit) -> int | None:
+def optimize_metadata(
+    storage: Storage,
+    commit: Commit,
+    *,
+    artefact: str = ARTEFACT,
+    parse: ParseIndex = index_from_specification,
+    write_group: WriteGroup | None = None,
+) -> int | None:
     """Publish one segment in place of all; return the version, None if there is nothing to compact.
 
     One group of columns is in memory at a time. Rows that another writer removes meanwhile stay removed, and
-    segments that are added meanwhile stay. Raises SourceError if there is no metadata.
+    segments that are added meanwhile stay. ``write_group`` writes the rows of one index, if they are
+    not one for each file. Raises SourceError if there is no metadata.
     """
     for attempt in range(_ATTEMPTS):
-        aside = ArtefactStore(storage).staged_write(ARTEFACT, CURRENT)
+        aside = ArtefactStore(storage).staged_write(artefact, CURRENT)
         try:
-            manifest = _optimize(aside, existing_metadata(storage), commit)
+            manifest = _optimize(
+                aside, existing_metadata(storage, artefact, parse), commit, write_group or _written
+            )
             return manifest.version if manifest else None
         except PlanOvertaken:
             if attempt == _ATTEMPTS - 1:
@@ -51,7 +64,9 @@ def optimize_metadata(storage: Storage, commit: Commit) -> int | None:
     raise AssertionError("unreachable")
 
 
-def _optimize(aside: StagedWrite, metadata: TableMetadata, commit: Commit) -> Manifest | None:
+def _optimize(
+    aside: StagedWrite, metadata: TableMetadata, commit: Commit, write_group: WriteGroup
+) -> Manifest | None:
     before = metadata.segments
     if len(before) < 2 and not any(segment.removed for segment in before.values()):
         return None
@@ -69,7 +84,7 @@ def _optimize(aside: StagedWrite, metadata: TableMetadata, commit: Commit) -> Ma
     groups = {
         index: written
         for index in sorted({name for segment in before.values() for name in segment.groups})
-        if (written := _written(aside, metadata, index, order)) is not None
+        if (written := write_group(aside, metadata, index, order)) is not None
     }
     merged = Segment(
         metadata.files, metadata.source.generation, write_files(aside, files.take(order)), groups
@@ -89,7 +104,7 @@ def _optimize(aside: StagedWrite, metadata: TableMetadata, commit: Commit) -> Ma
         removed = write_rows(aside, "removed", removed_table({commit.name: dead})) if len(dead) else ()
         return replace(newest, segments={**others, commit.name: replace(merged, removed=removed)}).to_parts()
 
-    return metadata_chain(metadata.storage).commit(
+    return metadata_chain(metadata.storage, aside.artefact).commit(
         change, commit_id=commit.name, created_at=commit.created_at, created_by=commit.created_by
     )
 

@@ -19,12 +19,13 @@ from starskip.indexes.skipping.metadata.collect_order import Collection, Collect
 from starskip.indexes.skipping.metadata.commit_refresh import Commit, PlanOvertaken, commit_refresh
 from starskip.indexes.skipping.metadata.match_paths import match_paths
 from starskip.indexes.skipping.metadata.metadata_files import joined
-from starskip.indexes.skipping.metadata.open_metadata import read_metadata
+from starskip.indexes.skipping.metadata.open_metadata import ParseIndex, read_metadata
 from starskip.indexes.skipping.metadata.refresh_plan import RefreshPlan, plan_refresh
 from starskip.indexes.skipping.metadata.table_files import RACY_MS, DamagedFiles, TableFiles
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.metadata.table_source import TableSource
 from starskip.indexes.skipping.metadata.table_state import ARTEFACT, CURRENT
+from starskip.indexes.skipping.registry import index_from_specification
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.staged_write import StagedWrite
@@ -106,6 +107,8 @@ def refresh_metadata(
     created_by: str,
     in_full: bool = False,
     failed: Mapping[str, str] = MappingProxyType({}),
+    artefact: str = ARTEFACT,
+    parse: ParseIndex = index_from_specification,
 ) -> Refreshed:
     """Bring metadata up to date, and add the indexes ``created`` to the existing ones.
 
@@ -116,15 +119,39 @@ def refresh_metadata(
     """
     for attempt in range(ATTEMPTS):
         try:
-            return _attempt(storage, reader, created, clock, created_by, in_full, failed, anew=attempt > 0)
+            return _attempt(
+                _Metadata(storage, artefact, parse),
+                reader,
+                created,
+                clock,
+                created_by,
+                in_full,
+                failed,
+                anew=attempt > 0,
+            )
         except PlanOvertaken:
             if attempt == ATTEMPTS - 1:
                 raise
     raise AssertionError("unreachable")
 
 
+@dataclass(frozen=True, slots=True)
+class _Metadata:
+    """Where the metadata is, of which family of indexes, and how these are parsed."""
+
+    storage: Storage
+    artefact: str
+    parse: ParseIndex
+
+    def read(self) -> TableMetadata | None:
+        return read_metadata(self.storage, self.artefact, self.parse)
+
+    def staged_write(self) -> StagedWrite:
+        return ArtefactStore(self.storage).staged_write(self.artefact, CURRENT)
+
+
 def _attempt(
-    storage: Storage,
+    place: _Metadata,
     reader: TableReader,
     created: Sequence[SkippingIndex],
     clock: Clock,
@@ -134,7 +161,7 @@ def _attempt(
     *,
     anew: bool,
 ) -> Refreshed:
-    metadata = read_metadata(storage)
+    storage, metadata = place.storage, place.read()
     failed = {**(metadata.not_understood if metadata else {}), **failed}
     indexes = _all_indexes(metadata, created, failed)
     behind_ms = max(0, int((clock.now() - store_clock(storage)).total_seconds() * 1000))
@@ -148,7 +175,7 @@ def _attempt(
     def plan_of(readable: TableFiles) -> RefreshPlan:
         return plan_refresh(readable, metadata, reader.source, indexes, creates=names, in_full=in_full)
 
-    found = _collect_readable(storage, reader, listing, plan_of, is_first=metadata is None)
+    found = _collect_readable(place, reader, listing, plan_of, is_first=metadata is None)
     plan, damaged = found.plan, found.damaged
     version, chosen, changed = 0, np.zeros(len(listing.paths), np.bool_), pa.array([], pa.string())
     if metadata is not None and plan.is_nothing:
@@ -190,7 +217,7 @@ class _Collected:
 
 
 def _collect_readable(
-    storage: Storage,
+    place: _Metadata,
     reader: TableReader,
     listing: TableFiles,
     plan_of: Callable[[TableFiles], RefreshPlan],
@@ -205,7 +232,7 @@ def _collect_readable(
     passes = 0
     while True:
         plan = plan_of(listing.without(damaged))
-        aside = ArtefactStore(storage).staged_write(ARTEFACT, CURRENT)
+        aside = place.staged_write()
         if plan.is_nothing and not is_first:
             return _Collected(plan, aside, (), damaged)
         try:

@@ -9,25 +9,27 @@ from datetime import datetime, timedelta
 from starskip.indexes.skipping.metadata.commit_refresh import Commit
 from starskip.indexes.skipping.metadata.open_metadata import metadata_chain
 from starskip.indexes.skipping.metadata.segment import Segment
-from starskip.indexes.skipping.metadata.table_state import ARTEFACT, CURRENT, TableState
+from starskip.indexes.skipping.metadata.table_state import ARTEFACT, TableState
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part
 from starskip.storage.storage import Storage
 from starskip.storage.vacuum import VacuumReport, vacuum
 
 
-def vacuum_metadata(storage: Storage, commit: Commit, *, now: datetime, grace: timedelta) -> VacuumReport:
+def vacuum_metadata(
+    storage: Storage, commit: Commit, *, now: datetime, grace: timedelta, artefact: str = ARTEFACT
+) -> VacuumReport:
     """Drop deleted indexes from the metadata, then remove unneeded files.
 
     Readers and writers are safe for ``grace`` (see storage.vacuum); ``now`` is the store's time.
     """
-    chain = metadata_chain(storage)
+    chain = metadata_chain(storage, artefact)
     newest = chain.latest()
     if newest is not None and _kept(newest.parts) != newest.parts:
         chain.commit(_kept, commit_id=commit.name, created_at=commit.created_at, created_by=commit.created_by)
     store = ArtefactStore(storage)
-    settled = (store.chain(ARTEFACT, CURRENT).key,) if newest is not None and not newest.parts else ()
-    return vacuum(store, now=now, grace=grace, keep_manifests=1, settled=settled)
+    settled = (chain.key,) if newest is not None and not newest.parts else ()
+    return vacuum(store, now=now, grace=grace, keep_manifests=1, settled=settled, artefacts=(artefact,))
 
 
 def _kept(parts: Mapping[str, Part]) -> Mapping[str, Part]:

@@ -1,0 +1,162 @@
+"""Build the sorted rows of an index from batches of its columns, and merge such runs: pure functions.
+
+``merge_runs`` is associative: rows may be cut into runs, and runs merged, in any way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyroaring import BitMap64
+
+from starskip.indexes.secondary.entries import Addresses, bitmap_of, bitmaps_of, run_rows, serialised
+from starskip.indexes.secondary.grams import gram_entries
+from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
+from starskip.indexes.skipping.metadata.metadata_files import joined
+from starskip.indexes.skipping.ordered_values import equal, order_keys, valid_mask
+
+BLOCK_ROWS = 8_192
+"""Rows of a run that are read together; a row group of its file."""
+STOP_LEAST_ROWS = 1_024
+"""Rows below which no gram is stopped."""
+_POSTINGS = ("entries", "address", "postings")
+
+
+def build_run(
+    index: SecondaryIndex, columns: Sequence[pa.Array], addresses: Addresses, *, stop_share: float
+) -> pa.Table:
+    """Return the run of an index for rows with rising ``addresses``; ``columns`` are those of the index.
+
+    ``stop_share``: the share of the rows from which a gram is stopped. A b-tree keeps nulls, as one key at
+    the end; rows without a value of both coordinates are in no r-tree, those shorter than a gram in no n-gram
+    index.
+    """
+    if index.kind_of_index is Kind.RTREE:
+        return _rtree_run(columns, addresses)
+    if index.kind_of_index is Kind.NGRAM:
+        grams = gram_entries(columns[0], index.gram_length)
+        # Few rows share too much by chance.
+        stop_at = stop_share * len(addresses) if len(addresses) >= STOP_LEAST_ROWS else np.inf
+        found = run_rows([grams.keys], ["key"], addresses[grams.rows], stop_at=stop_at)
+        return found.set_column(0, "key", grams.key_bytes(joined(found, "key")))
+    return _btree_run(columns[0], addresses)
+
+
+def merge_runs(index: SecondaryIndex, runs: Sequence[pa.Table]) -> pa.Table:
+    """Return one run with the entries of several; their keys have one type. A stopped key stays stopped."""
+    together = pa.concat_tables(runs).combine_chunks()
+    if index.kind_of_index is Kind.RTREE:
+        x, y = (joined(together, name) for name in ("x", "y"))
+        return together.take(pa.array(_packed_order(_numbers(x), _numbers(y))))
+    keys = joined(together, "key")
+    valid = valid_mask(keys)
+    nulls = together.filter(pa.array(~valid))
+    together = together.filter(pa.array(valid))
+    ordered = order_keys(joined(together, "key"))
+    together = together.take(pa.array(_stable_order(ordered)))
+    if not together.num_rows:
+        return _with_nulls(together, nulls)
+    ordered = order_keys(joined(together, "key"))
+    starts = np.flatnonzero(np.concatenate([[True], ~equal(ordered[1:], ordered[:-1])]))
+    ends = np.append(starts[1:], together.num_rows)
+    # Keys whose rows are all single entries stay as they are, few or many: the next build decides.
+    has_list = ~valid_mask(joined(together, "address"))
+    lists = np.add.reduceat(has_list, starts) > 0
+    several = np.flatnonzero(lists & (ends - starts > 1))
+    keep = np.ones(together.num_rows, np.bool_)
+    merged: dict[int, tuple[int, bytes | None]] = {}
+    for each in several.tolist():
+        start, end = int(starts[each]), int(ends[each])
+        keep[start + 1 : end] = False
+        merged[start] = _one_list(together.slice(start, end - start))
+    return _with_nulls(_replaced(together, merged).filter(pa.array(keep)), nulls)
+
+
+def _one_list(rows: pa.Table) -> tuple[int, bytes | None]:
+    entries = int(rows["entries"].to_numpy().sum())
+    stopped = valid_mask(joined(rows, "address")) | valid_mask(joined(rows, "postings"))
+    if not stopped.all():
+        return entries, None
+    return entries, serialised(BitMap64.union(*bitmaps_of(rows)))
+
+
+def _replaced(rows: pa.Table, merged: dict[int, tuple[int, bytes | None]]) -> pa.Table:
+    if not merged:
+        return rows
+    entries: Any = rows["entries"].to_numpy().copy()
+    postings = rows["postings"].to_pylist()
+    single = valid_mask(joined(rows, "address")).copy()
+    for position, (count, content) in merged.items():
+        entries[position], postings[position], single[position] = count, content, False
+    address = rows["address"].fill_null(0).to_numpy()
+    return pa.table(
+        [
+            *(rows[name] for name in rows.column_names if name not in _POSTINGS),
+            pa.array(entries),
+            pa.array(address, mask=~single),
+            pa.array(postings, pa.binary()),
+        ],
+        names=rows.column_names,
+    )
+
+
+def _with_nulls(rows: pa.Table, nulls: pa.Table) -> pa.Table:
+    if nulls.num_rows < 2:
+        return pa.concat_tables([rows, nulls]).combine_chunks()
+    count, content = _one_list(nulls)
+    return pa.concat_tables([rows, _replaced(nulls, {0: (count, content)}).slice(0, 1)]).combine_chunks()
+
+
+def _btree_run(column: pa.Array, addresses: Addresses) -> pa.Table:
+    valid = valid_mask(column)
+    values, of = column.filter(pa.array(valid)), addresses[valid]
+    order = _stable_order(order_keys(values))
+    found = run_rows([values.take(pa.array(order))], ["key"], of[order])
+    nulls = addresses[~valid]
+    if not len(nulls):
+        return found
+    row = pa.table(
+        [
+            pa.nulls(1, column.type),
+            pa.array([len(nulls)], pa.int64()),
+            pa.nulls(1, pa.int64()),
+            pa.array([serialised(bitmap_of(nulls))], pa.binary()),
+        ],
+        schema=found.schema,
+    )
+    return pa.concat_tables([found, row])
+
+
+def _rtree_run(columns: Sequence[pa.Array], addresses: Addresses) -> pa.Table:
+    x, y = (_numbers(column.cast(pa.float64()).fill_null(np.nan)) for column in columns)
+    inside = np.flatnonzero(~(np.isnan(x) | np.isnan(y)))
+    order = inside[_packed_order(x[inside], y[inside])]
+    return run_rows([pa.array(x[order]), pa.array(y[order])], ["x", "y"], addresses[order])
+
+
+def _packed_order(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Return the order of sort-tile-recursive packing (Leutenegger and others, 1997): slices by x, then y."""
+    by_x = np.argsort(x, kind="stable")
+    blocks = max(1, -(-len(x) // BLOCK_ROWS))
+    rows = BLOCK_ROWS * int(np.ceil(np.sqrt(blocks)))
+    pieces = [by_x[start : start + rows] for start in range(0, len(x), rows)]
+    return np.concatenate([each[np.argsort(y[each], kind="stable")] for each in pieces] or [by_x])
+
+
+def _stable_order(keys: Any) -> npt.NDArray[np.int64]:
+    if isinstance(keys, np.ndarray):
+        return np.argsort(keys, kind="stable")
+    # Arrow sorts texts but not stably: their ranks are sorted instead.
+    codes = keys.dictionary_encode()
+    ranks = np.empty(len(codes.dictionary), np.int64)
+    ranks[pc.sort_indices(codes.dictionary).to_numpy()] = np.arange(len(codes.dictionary))
+    return np.argsort(ranks[codes.indices.to_numpy()], kind="stable")
+
+
+def _numbers(column: pa.Array) -> npt.NDArray[np.float64]:
+    return np.asarray(column.to_numpy(zero_copy_only=False), np.float64)

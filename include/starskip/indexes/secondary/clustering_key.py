@@ -1,0 +1,47 @@
+"""Find the clustering key of a table that declares none: a column that all files are sorted by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starskip.indexes.secondary.table_schema import TableSchema
+from starskip.indexes.secondary.zones import are_disjoint
+from starskip.indexes.skipping.column_name import column_name
+from starskip.lake.parquet_footers import open_footer
+from starskip.lake.table_snapshot import TableSnapshot
+
+_MOST_FILES = 1_024
+"""Files whose footers are looked at; a table of more is declared its key."""
+
+
+def found_clustering_key(snapshot: TableSnapshot, schema: TableSchema) -> list[str]:
+    """Return the columns whose ranges in the row groups, in the files' order, are disjoint and rising.
+
+    A table with partition columns is clustered by these, and no other is looked for.
+    """
+    if snapshot.partition_columns:
+        return []
+    sizes, paths = snapshot.files["size_bytes"].to_pylist(), snapshot.files["path"].to_pylist()
+    paths = [path for path, size in zip(paths, sizes, strict=True) if size]
+    if not paths or len(paths) > _MOST_FILES:
+        return []
+    ranges: dict[str, list[tuple[Any, Any]]] = {}
+    groups = 0
+    for path in paths:
+        footer = open_footer(path)
+        for number in range(footer.num_row_groups):
+            group = footer.row_group(number)
+            groups += 1
+            for at in range(group.num_columns):
+                column = group.column(at)
+                statistics = column.statistics
+                if statistics is not None and statistics.has_min_max:
+                    found = ranges.setdefault(column.path_in_schema, [])
+                    found.append((statistics.min, statistics.max))
+    names = {column_name((field.name,)): field.name for field in schema.columns}
+    return [
+        name
+        for name, stored in names.items()
+        if len(ranges.get(stored, ())) == groups
+        and are_disjoint([low for low, _ in ranges[stored]], [high for _, high in ranges[stored]])
+    ][:1]

@@ -1,0 +1,114 @@
+"""Read index columns of a table's files and write their runs: the task that is mapped over files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from starskip.indexes.secondary.build_run import build_run, merge_runs
+from starskip.indexes.secondary.entries import addresses_of
+from starskip.indexes.secondary.read_rows import DataFileOfTable, read_row_groups
+from starskip.indexes.secondary.run_files import write_run
+from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
+from starskip.indexes.secondary.table_schema import TableSchema, field_values
+from starskip.indexes.secondary.zones import zone_rows
+from starskip.indexes.skipping.metadata.metadata_files import write_rows
+from starskip.storage.manifest import DataFile
+from starskip.storage.staged_write import StagedWrite
+
+RUN_BYTES = 256 << 20
+"""Bytes of a run in memory from which it is written; a task holds about twice as many."""
+_ROWS_AT_ONCE = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class FileToIndex:
+    """A file and its position in its segment."""
+
+    position: int
+    file: DataFileOfTable
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFiles:
+    """What a task has written: files by index, and the number of rows of each file that it has read."""
+
+    groups: Mapping[str, tuple[DataFile, ...]]
+    rows: Mapping[int, int]
+
+
+@dataclass
+class _Runs:
+    """The runs of one index until they are written."""
+
+    index: SecondaryIndex
+    held: list[pa.Table] = field(default_factory=list)
+    written: list[DataFile] = field(default_factory=list)
+
+    def add(self, run: pa.Table, aside: StagedWrite) -> None:
+        if run.num_rows:
+            self.held.append(run)
+        if sum(each.nbytes for each in self.held) >= RUN_BYTES:
+            self.write(aside)
+
+    def write(self, aside: StagedWrite) -> None:
+        if not self.held:
+            return
+        if self.index.kind_of_index is Kind.PRIMARY:
+            self.written.extend(write_rows(aside, self.index.specification, pa.concat_tables(self.held)))
+        else:
+            self.written.extend(write_run(aside, self.index, merge_runs(self.index, self.held)))
+        self.held = []
+
+
+def collect_entries(
+    files: Iterable[FileToIndex],
+    indexes: Sequence[SecondaryIndex],
+    schema: TableSchema,
+    aside: StagedWrite,
+    *,
+    stop_share: float,
+) -> TaskFiles:
+    """Write the runs of some files of one segment, their columns read once for all indexes.
+
+    Raises SourceError naming a file that cannot be read.
+    """
+    runs = [_Runs(index) for index in indexes]
+    rows: dict[int, int] = {}
+    for each in files:
+        row_counts = each.file.row_group_rows()
+        rows[each.position] = int(row_counts.sum())
+        for start, table in _batches(each.file, row_counts, indexes, schema):
+            addresses = addresses_of(each.position, np.arange(start, start + table.num_rows))
+            for of in runs:
+                columns = [field_values(table, path) for path in of.index.paths]
+                if of.index.kind_of_index is Kind.PRIMARY:
+                    of.add(zone_rows(each.position, start, columns[0]), aside)
+                else:
+                    of.add(build_run(of.index, columns, addresses, stop_share=stop_share), aside)
+    for of in runs:
+        of.write(aside)
+    return TaskFiles({of.index.specification: tuple(of.written) for of in runs}, rows)
+
+
+def _batches(
+    file: DataFileOfTable,
+    row_counts: npt.NDArray[np.int64],
+    indexes: Sequence[SecondaryIndex],
+    schema: TableSchema,
+) -> Iterator[tuple[int, pa.Table]]:
+    """Yield the rows of each row group, in pieces, with the position of the first one.
+
+    A piece never reaches over the end of a row group: zones of a clustering key are of one.
+    """
+    names = sorted({path[0] for index in indexes for path in index.paths})
+    start = 0
+    for group, rows in enumerate(row_counts.tolist()):
+        table, _ = read_row_groups(file, [group], schema, names)
+        for at in range(0, int(rows), _ROWS_AT_ONCE):
+            yield start + at, table.slice(at, _ROWS_AT_ONCE)
+        start += int(rows)

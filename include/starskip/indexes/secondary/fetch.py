@@ -1,0 +1,104 @@
+"""Fetch rows at addresses: only the row groups that hold some, only the columns asked for, until a limit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from starskip.indexes.secondary.read_rows import DataFileOfTable, read_row_groups
+from starskip.indexes.secondary.row_filter import columns_in, row_filter
+from starskip.indexes.secondary.table_schema import TableSchema
+from starskip.indexes.skipping.expression import Call, Expression
+
+_ROWS_AT_ONCE = 1 << 20
+"""Rows of neighbouring row groups that are read in one request."""
+
+
+@dataclass
+class FetchCounts:
+    """What a fetch has read of the table."""
+
+    row_groups: int = 0
+    bytes: int = 0
+    rows: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The columns of the answer, and the predicates that its rows must still satisfy."""
+
+    schema: TableSchema
+    columns: tuple[str, ...]
+    predicates: tuple[Expression, ...]
+
+    @property
+    def read_columns(self) -> tuple[str, ...]:
+        """The columns to read, those of the predicates too."""
+        of_predicates = [name for each in self.predicates for name in columns_in(each)]
+        return tuple(dict.fromkeys([*self.columns, *of_predicates]))
+
+    def kept(self, rows: pa.Table) -> pa.Table:
+        """Return the rows that satisfy the predicates, with the columns of the answer."""
+        if self.predicates:
+            condition = reduce(lambda one, two: Call("And", (one, two)), self.predicates)
+            rows = rows.filter(row_filter(condition, rows))
+        return rows.select(list(self.columns))
+
+
+def fetch_rows(
+    file: DataFileOfTable, positions: npt.NDArray[np.int64] | None, wanted: Wanted, counts: FetchCounts
+) -> Iterator[pa.Table]:
+    """Yield the rows of a file at rising positions, of all rows for None, that satisfy the predicates.
+
+    Raises SourceError naming a file that cannot be read.
+    """
+    row_counts = file.row_group_rows()
+    starts = np.cumsum(row_counts) - row_counts
+    if positions is None:
+        groups = np.arange(len(row_counts))
+    else:
+        groups = np.unique(np.searchsorted(starts, positions, side="right") - 1)
+    for together in _together(groups.tolist(), row_counts):
+        counts.row_groups += len(together)
+        rows, size = read_row_groups(file, together, wanted.schema, wanted.read_columns)
+        counts.bytes += size
+        if positions is not None:
+            rows = rows.take(pa.array(_places(positions, together, starts, row_counts)))
+        kept = wanted.kept(rows)
+        counts.rows += kept.num_rows
+        if kept.num_rows:
+            yield kept
+
+
+def _together(groups: Sequence[int], row_counts: npt.NDArray[np.int64]) -> Iterator[list[int]]:
+    """Cut groups into pieces that are read at once."""
+    held: list[int] = []
+    rows = 0
+    for group in groups:
+        if held and rows + row_counts[group] > _ROWS_AT_ONCE:
+            yield held
+            held, rows = [], 0
+        held.append(group)
+        rows += int(row_counts[group])
+    if held:
+        yield held
+
+
+def _places(
+    positions: npt.NDArray[np.int64], groups: Sequence[int], starts: Any, row_counts: Any
+) -> npt.NDArray[np.int64]:
+    """Return where the positions of some row groups lie in the rows of these groups, one after the other."""
+    found = []
+    before = 0
+    for group in groups:
+        start, count = int(starts[group]), int(row_counts[group])
+        first, last = np.searchsorted(positions, [start, start + count])
+        found.append(positions[first:last] - start + before)
+        before += count
+    return np.concatenate(found)

@@ -1,0 +1,231 @@
+"""Create, refresh, optimize, delete, vacuum and describe the secondary indexes of a table.
+
+The lifecycle is that of skipping's metadata, manifests and all, for another artefact: what is kept of a
+segment of files are sorted runs of entries instead of a row for each file.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+from pyroaring import BitMap64
+
+from starskip.errors import ConfigError
+from starskip.indexes.secondary.build_run import merge_runs
+from starskip.indexes.secondary.clustering_key import found_clustering_key
+from starskip.indexes.secondary.entries import addresses_in, bitmap_of, file_of, serialised
+from starskip.indexes.secondary.parquet_table import FORMAT, PRIMARY, ParquetTable
+from starskip.indexes.secondary.run_files import paired, write_run
+from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex, secondary_index
+from starskip.indexes.secondary.settings import SecondarySettings
+from starskip.indexes.secondary.table_files import full_path, hadoop_path
+from starskip.indexes.skipping.metadata.change_indexes import change_indexes
+from starskip.indexes.skipping.metadata.commit_refresh import Commit
+from starskip.indexes.skipping.metadata.describe_metadata import describe_metadata
+from starskip.indexes.skipping.metadata.metadata_files import read_columns, read_schema, write_rows
+from starskip.indexes.skipping.metadata.metadata_location import metadata_location
+from starskip.indexes.skipping.metadata.open_metadata import existing_metadata
+from starskip.indexes.skipping.metadata.optimize import optimize_metadata
+from starskip.indexes.skipping.metadata.refresh_metadata import Clock, Refreshed, refresh_metadata
+from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.indexes.skipping.metadata.vacuum_metadata import vacuum_metadata
+from starskip.storage.manifest import DataFile, Manifest
+from starskip.storage.staged_write import StagedWrite
+from starskip.storage.storage import Storage
+from starskip.storage.storage_for import storage_for
+from starskip.storage.store_clock import store_clock
+from starskip.storage.vacuum import VacuumReport
+
+ARTEFACT = "secondary"
+CREATED_BY = "starskip secondary"
+_CLOCK = Clock(lambda: datetime.now(UTC), time.sleep)
+
+
+def index_storage(path: str, root: str | None = None) -> Storage:
+    """Return the store of a table's metadata, where skipping's is, too."""
+    return storage_for(metadata_location(hadoop_path(full_path(path)), root))
+
+
+def create_indexes(
+    path: str,
+    specifications: Sequence[str],
+    *,
+    root: str | None = None,
+    file_format: str | None = None,
+    primary: str | None = None,
+    settings: SecondarySettings | None = None,
+    clock: Clock = _CLOCK,
+) -> Refreshed:
+    """Create indexes beside those that there are, and read the files once for all of them.
+
+    ``primary``: the clustering key; without it one is looked for. Raises ConfigError for an invalid index,
+    and SourceError for a table that cannot be read.
+    """
+    indexes = [secondary_index(each) for each in specifications]
+    if any(index.kind_of_index is Kind.PRIMARY for index in indexes):
+        raise ConfigError("a clustering key is declared by --primary c", setting="index")
+    table = _table(path, file_format, primary, settings)
+    types = table.schema.types_by_name()
+    for index in indexes:
+        index.check(types)
+    keys = [primary] if primary else found_clustering_key(table.snapshot, table.schema)
+    for key in keys:
+        if key not in table.snapshot.partition_columns:
+            indexes.append(secondary_index(f"primary:{key}"))
+            indexes[-1].check(types)
+    return _refreshed(path, root, table, indexes, clock, in_full=False)
+
+
+def refresh_indexes(
+    path: str,
+    *,
+    root: str | None = None,
+    in_full: bool = False,
+    settings: SecondarySettings | None = None,
+    clock: Clock = _CLOCK,
+) -> Refreshed:
+    """Bring all indexes up to date; only files that are new or changed are read."""
+    options = existing_indexes(path, root).source.options
+    table = _table(path, options.get(FORMAT), options.get(PRIMARY), settings)
+    return _refreshed(path, root, table, (), clock, in_full=in_full)
+
+
+def optimize_indexes(path: str, *, root: str | None = None) -> int | None:
+    """Merge all runs into one for each index, without dead entries; None if there is nothing to do."""
+    return optimize_metadata(
+        index_storage(path, root),
+        new_commit(),
+        artefact=ARTEFACT,
+        parse=secondary_index,
+        write_group=_merged_group,
+    )
+
+
+def delete_indexes(path: str, specifications: Sequence[str] | None, *, root: str | None = None) -> Manifest:
+    """Have indexes, by default all, be used no more; a vacuum removes them."""
+    storage = existing_indexes(path, root).storage
+    named = (
+        None if specifications is None else [secondary_index(each).specification for each in specifications]
+    )
+    return change_indexes(storage, named, new_commit(), active=False, artefact=ARTEFACT)
+
+
+def vacuum_indexes(path: str, *, grace: timedelta, root: str | None = None) -> VacuumReport:
+    """Remove deleted indexes for good, and files that no version needs."""
+    storage = index_storage(path, root)
+    return vacuum_metadata(storage, new_commit(), now=store_clock(storage), grace=grace, artefact=ARTEFACT)
+
+
+def describe_indexes(path: str, *, root: str | None = None) -> dict[str, Any]:
+    """Return files, rows, version and bytes of the indexes, and the runs of each."""
+    metadata = existing_indexes(path, root)
+    document = describe_metadata(metadata, metadata.storage.place)
+    for each in document["indexes"]:
+        groups = [segment.groups.get(each["index"], ()) for segment in metadata.segments.values()]
+        each["runs"] = sum(max(1, len(files) // 2) for files in groups if files)
+    return document
+
+
+def existing_indexes(path: str, root: str | None = None) -> TableMetadata:
+    """Return the newest metadata; raise SourceError if there is none."""
+    return existing_metadata(index_storage(path, root), ARTEFACT, secondary_index)
+
+
+def new_commit() -> Commit:
+    """Return a commit of this command."""
+    return Commit(uuid4().hex, datetime.now(UTC), CREATED_BY)
+
+
+def _table(
+    path: str, file_format: str | None, primary: str | None, settings: SecondarySettings | None
+) -> ParquetTable:
+    return ParquetTable(
+        full_path(path), file_format, primary=primary, settings=settings or SecondarySettings()
+    )
+
+
+def _refreshed(
+    path: str,
+    root: str | None,
+    table: ParquetTable,
+    created: Sequence[SecondaryIndex],
+    clock: Clock,
+    *,
+    in_full: bool,
+) -> Refreshed:
+    return refresh_metadata(
+        index_storage(path, root),
+        table,
+        created,
+        clock,
+        created_by=CREATED_BY,
+        in_full=in_full,
+        artefact=ARTEFACT,
+        parse=secondary_index,
+    )
+
+
+def _merged_group(
+    aside: StagedWrite, metadata: TableMetadata, specification: str, order: pa.Array
+) -> tuple[DataFile, ...] | None:
+    """Write one run of all live entries, whose files are numbered by their place in ``order``."""
+    index = secondary_index(specification)
+    place = np.empty(metadata.files, np.int64)
+    place[order.to_numpy()] = np.arange(metadata.files)
+    runs = []
+    for name, segment in metadata.segments.items():
+        live = metadata.live[name]
+        places = np.full(segment.rows, -1, np.int64)
+        places[np.arange(segment.rows) if live is None else live] = place[metadata.row_slices[name]]
+        files = segment.groups.get(specification, ())
+        if not files and metadata.row_counts[name]:
+            # A segment without the index: the next refresh adds it, as it would to the old segment.
+            return None
+        of = files if index.kind_of_index is Kind.PRIMARY else [rows for rows, _ in paired(files)]
+        for file in of:
+            rows = read_columns(metadata.storage, [file], read_schema(metadata.storage, file).names)
+            runs.append(_renumbered(rows.combine_chunks(), places))
+    if not runs:
+        return ()
+    if index.kind_of_index is Kind.PRIMARY:
+        return write_rows(aside, specification, pa.concat_tables(runs))
+    kinds = {run.schema.field(0).type for run in runs}
+    if len(kinds) > 1:
+        # Files of older segments had a narrower type.
+        together = pa.unify_schemas([run.schema for run in runs], promote_options="permissive")
+        runs = [run.cast(together) for run in runs]
+    return write_run(aside, index, merge_runs(index, runs))
+
+
+def _renumbered(rows: pa.Table, places: Any) -> pa.Table:
+    """Move entries to the new numbers of their files and drop those of dead files."""
+    if "file" in rows.column_names:
+        moved = places[rows["file"].to_numpy()]
+        at = rows.column_names.index("file")
+        return rows.set_column(at, "file", pa.array(moved)).filter(pa.array(moved >= 0))
+    valid = np.asarray(rows["address"].is_valid())
+    addresses = rows["address"].fill_null(0).to_numpy().view(np.uint64)
+    moved = places[file_of(addresses)]
+    addresses = (moved.astype(np.uint64) << np.uint64(32)) | (addresses & np.uint64(0xFFFFFFFF))
+    keep = ~valid | (moved >= 0)
+    entries = rows["entries"].to_numpy().copy()
+    postings = rows["postings"].to_pylist()
+    for position, content in enumerate(postings):
+        if content is not None:
+            of = addresses_in(BitMap64.deserialize(content))
+            to = places[file_of(of)]
+            of = ((to.astype(np.uint64) << np.uint64(32)) | (of & np.uint64(0xFFFFFFFF)))[to >= 0]
+            entries[position], keep[position] = len(of), len(of) > 0
+            postings[position] = serialised(bitmap_of(of))
+    columns = [rows[name] for name in rows.column_names if name not in ("entries", "address", "postings")]
+    address = pa.array(addresses.view(np.int64), mask=~valid)
+    made = pa.table(
+        [*columns, pa.array(entries), address, pa.array(postings, pa.binary())], names=rows.column_names
+    )
+    return made.filter(pa.array(keep))

@@ -1,0 +1,193 @@
+"""A table of Parquet files as the lifecycle of metadata reads it, without Spark: list, collect, compare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from starskip.errors import SourceError, SourceOutage
+from starskip.execution.engine import Engine
+from starskip.execution.engine_tasks import EngineTasks
+from starskip.execution.local_engine import LocalEngine
+from starskip.indexes.secondary.collect_entries import FileToIndex, TaskFiles, collect_entries
+from starskip.indexes.secondary.read_rows import DataFileOfTable
+from starskip.indexes.secondary.secondary_index import SecondaryIndex
+from starskip.indexes.secondary.settings import SecondarySettings
+from starskip.indexes.secondary.table_files import hadoop_path, listed_table, table_files
+from starskip.indexes.secondary.table_schema import TableSchema, table_schema
+from starskip.indexes.skipping.file_metadata import Mask
+from starskip.indexes.skipping.metadata.collect_order import FILES, Collection, CollectOrder
+from starskip.indexes.skipping.metadata.commit_refresh import PlanOvertaken
+from starskip.indexes.skipping.metadata.match_paths import match_paths, same_files
+from starskip.indexes.skipping.metadata.metadata_files import joined, write_files
+from starskip.indexes.skipping.metadata.table_files import DamagedFiles, TableFiles
+from starskip.indexes.skipping.metadata.table_source import TableSource
+from starskip.lake.table_snapshot import TableSnapshot
+from starskip.storage.manifest import DataFile
+from starskip.storage.staged_write import StagedWrite
+
+SCHEMA, FORMAT, PRIMARY = "schema", "format", "primary"
+"""Options of a table source: the files' schema, the format asked for, the declared clustering key."""
+_TASK_BYTES = 128 << 20
+"""Stored bytes of files that one task indexes together."""
+
+
+@dataclass
+class ParquetTable:
+    """Implements TableReader; ``known_schema``: what the metadata has, None if all footers are to be read."""
+
+    path: str
+    file_format: str | None = None
+    known_schema: str | None = None
+    primary: str | None = None
+    engine: Engine = field(default_factory=LocalEngine)
+    settings: SecondarySettings = field(default_factory=SecondarySettings)
+    _snapshot: TableSnapshot | None = None
+    _schema: TableSchema | None = None
+
+    @property
+    def snapshot(self) -> TableSnapshot:
+        """The last listing."""
+        if self._snapshot is None:
+            self._snapshot = listed_table(self.path, self.file_format)
+        return self._snapshot
+
+    @property
+    def schema(self) -> TableSchema:
+        """The columns of all files of the last listing."""
+        if self._schema is None:
+            paths = self.snapshot.files.filter(_not_empty(self.snapshot))["path"].to_pylist()
+            self._schema = table_schema(self.snapshot, None, paths)
+        return self._schema
+
+    @property
+    def source(self) -> TableSource:
+        """See TableReader."""
+        options = {SCHEMA: self.schema.to_text()}
+        options |= {} if self.file_format is None else {FORMAT: self.file_format}
+        options |= {} if self.primary is None else {PRIMARY: self.primary}
+        return TableSource(hadoop_path(self.snapshot.path), "parquet", {}, options)
+
+    def list_files(self, *, anew: bool, clock_behind_ms: int) -> TableFiles:
+        """See TableReader."""
+        if anew:
+            self._snapshot = self._schema = None
+        found = table_files(self.snapshot)
+        return TableFiles(found.paths, found.sizes, found.modified_ms, found.observed_ms - clock_behind_ms)
+
+    def collect(self, order: CollectOrder, aside: StagedWrite) -> Collection:
+        """See TableReader; tasks of some files each run on the engine."""
+        indexes = tuple(each for each in order.indexes if isinstance(each, SecondaryIndex))
+        files = files_of_snapshot(self.snapshot)
+        schema = self.schema
+        for index in indexes:
+            index.check(schema.types_by_name())
+        tasks = list(_tasks(order, files))
+        run = EngineTasks(self.engine).run_tasks(
+            "indexing", tasks, _Collect(indexes, schema, aside, self.settings.stop_share)
+        )
+        collected: list[Mapping[str, tuple[DataFile, ...]]] = []
+        start = 0
+        for segment, count in enumerate(order.row_counts):
+            mine = [done for task, done in zip(tasks, run, strict=True) if task.segment == segment]
+            groups = {
+                index.specification: tuple(file for done in mine for file in done.groups[index.specification])
+                for index in indexes
+            }
+            if order.with_files:
+                groups[FILES] = write_files(aside, _with_rows(order.files.slice(start, count), mine))
+            collected.append(groups)
+            start += count
+        return collected
+
+    def changed_files(self, chosen: Mask) -> pa.Array:
+        """See TableReader."""
+        before = table_files(self.snapshot)
+        now = table_files(listed_table(self.path, self.file_format))
+        same = same_files(match_paths(before.paths, now.paths), before, now) >= 0
+        return before.paths.filter(pa.array(chosen & ~same))
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    segment: int
+    files: tuple[FileToIndex, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Collect:
+    """The function of a task; it may run in another process."""
+
+    indexes: tuple[SecondaryIndex, ...]
+    schema: TableSchema
+    aside: StagedWrite
+    stop_share: float
+
+    def __call__(self, task: _Task) -> TaskFiles:
+        try:
+            return collect_entries(
+                task.files, self.indexes, self.schema, self.aside, stop_share=self.stop_share
+            )
+        except SourceOutage:
+            raise
+        except SourceError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                raise PlanOvertaken(f"{error.source}: is gone since it was listed") from error
+            raise DamagedFiles({hadoop_path(error.source): str(error)}) from error
+
+
+def files_of_snapshot(snapshot: TableSnapshot) -> Mapping[str, DataFileOfTable]:
+    """Return the files of a snapshot by Hadoop's paths."""
+    listed = table_files(snapshot)
+    names = snapshot.files["path"].to_pylist()
+    partitions = snapshot.files["partition"].to_pylist()
+    return {
+        hadoop: DataFileOfTable(name, int(size), int(modified), tuple(partition or ()))
+        for hadoop, name, size, modified, partition in zip(
+            listed.paths.to_pylist(), names, listed.sizes, listed.modified_ms, partitions, strict=True
+        )
+    }
+
+
+def _tasks(order: CollectOrder, files: Mapping[str, DataFileOfTable]) -> Iterator[_Task]:
+    paths = order.files["path"].to_pylist()
+    start = 0
+    for segment, count in enumerate(order.row_counts):
+        held: list[FileToIndex] = []
+        size = 0
+        for position, path in enumerate(paths[start : start + count]):
+            if path is None:
+                continue
+            if path not in files:
+                raise PlanOvertaken(f"{path}: is gone since it was listed")
+            held.append(FileToIndex(position, files[path]))
+            size += files[path].size_bytes
+            if size >= _TASK_BYTES:
+                yield _Task(segment, tuple(held))
+                held, size = [], 0
+        if held:
+            yield _Task(segment, tuple(held))
+        start += count
+
+
+def _with_rows(files: pa.Table, done: Iterable[TaskFiles]) -> pa.Table:
+    counted: dict[int, int] = {}
+    for each in done:
+        counted.update(each.rows)
+    rows = pa.array([counted.get(position) for position in range(files.num_rows)], pa.int64())
+    columns: Sequence[Any] = [
+        joined(files, "path"),
+        files["size_bytes"],
+        files["modified_ms"],
+        rows,
+        files["trusted"],
+    ]
+    return pa.table(columns, names=["path", "size_bytes", "modified_ms", "rows", "trusted"])
+
+
+def _not_empty(snapshot: TableSnapshot) -> pa.Array:
+    return pa.array(np.asarray(snapshot.files["size_bytes"].to_numpy()) > 0)

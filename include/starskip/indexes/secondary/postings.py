@@ -1,0 +1,292 @@
+"""Read the row addresses of access paths from the runs of all segments, and count them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyroaring import BitMap64
+
+from starskip.indexes.secondary.access_paths import (
+    AllOfPath,
+    GramPath,
+    Path,
+    PointPath,
+    RangePath,
+    UnionPath,
+    WithoutPath,
+)
+from starskip.indexes.secondary.entries import addresses_in, bitmaps_of
+from starskip.indexes.secondary.grams import gram_key, length_partition
+from starskip.indexes.secondary.run_reader import KeyRange, ReadCounts, RunReader
+from starskip.indexes.secondary.zones import zones_within
+
+Rows = Mapping[str, BitMap64]
+"""Bitmaps of addresses by segment; a segment that is left out has none."""
+_LONGEST = 2**31
+
+
+@dataclass(frozen=True)
+class IndexedSegment:
+    """A segment of indexed files: ``file_rows`` by position, ``live`` ones, and runs by index."""
+
+    name: str
+    file_rows: npt.NDArray[np.int64]
+    live: npt.NDArray[np.bool_]
+    runs: Mapping[str, tuple[RunReader, ...]]
+    zones: Mapping[str, pa.Table] = field(default_factory=dict)
+
+    @cached_property
+    def all_rows(self) -> BitMap64:
+        """The addresses of all rows of live files."""
+        found = BitMap64()
+        for file in np.flatnonzero(self.live).tolist():
+            found.add_range(file << 32, (file << 32) + int(self.file_rows[file]))
+        return found
+
+
+@dataclass
+class PostingReader:
+    """Reads paths of one query; ``read`` counts, by index, what was read."""
+
+    segments: tuple[IndexedSegment, ...]
+    read: dict[str, ReadCounts] = field(default_factory=dict)
+
+    def counts(self, name: str) -> ReadCounts:
+        """Return the counts of an index."""
+        return self.read.setdefault(name, ReadCounts())
+
+    def count(self, path: Path) -> int:
+        """Return how many entries a path gives: exact for ranges of keys, else at most so many.
+
+        Entries of files that are gone or changed count too, until they are optimized away.
+        """
+        return sum(self._count(path, segment) for segment in self.segments)
+
+    def _count(self, path: Path, segment: IndexedSegment) -> int:
+        match path:
+            case RangePath(index=index) if index.specification in segment.zones:
+                return len(_zoned(path, segment))
+            case RangePath():
+                return sum(run.count(each) for run in _runs(path, segment) for each in path.ranges.ranges)
+            case PointPath():
+                return sum(_points_counted(path, run) for run in _runs(path, segment))
+            case GramPath():
+                found = sum(_grams_counted(path, run) for run in _runs(path, segment))
+                return int(min(found, len(segment.all_rows)))
+            case UnionPath(paths=paths):
+                return sum(self._count(each, segment) for each in paths)
+            case AllOfPath(paths=paths):
+                return min(self._count(each, segment) for each in paths)
+            case WithoutPath(path=inner):
+                return max(0, len(segment.all_rows) - self._count(inner, segment))
+
+    def read_bytes(self, path: Path) -> int:
+        """Return about how many bytes of its indexes a path reads."""
+        match path:
+            case UnionPath(paths=paths) | AllOfPath(paths=paths):
+                return sum(map(self.read_bytes, paths))
+            case WithoutPath(path=inner):
+                return self.read_bytes(inner)
+        runs = [run for segment in self.segments for run in _runs(path, segment)]
+        match path:
+            case RangePath(ranges=ranges):
+                return sum(run.read_bytes(each) for run in runs for each in ranges.ranges)
+            case PointPath():
+                return sum(len(run.point_blocks(_box(path))[0]) * run.block_bytes for run in runs)
+            case GramPath():
+                return sum(run.read_bytes(each) for run in runs for each in _gram_ranges(path))
+
+    def rows(self, path: Path) -> dict[str, BitMap64]:
+        """Return all addresses of a path by segment."""
+        return {segment.name: _union(self._parts(path, segment)) for segment in self.segments}
+
+    def within(self, path: Path, rows: Rows) -> dict[str, BitMap64]:
+        """Return those of ``rows`` that a path has; an AND distributes over the bitmaps that it reads."""
+        found = {}
+        for segment in self.segments:
+            mine = rows.get(segment.name)
+            if mine is None or not mine:
+                continue
+            if isinstance(path, WithoutPath):
+                kept = mine - _union([mine & part for part in self._parts(path.path, segment)])
+            else:
+                kept = _union([mine & part for part in self._parts(path, segment)])
+            if kept:
+                found[segment.name] = kept
+        return found
+
+    def sampled_share(self, path: Path, rows: Rows, blocks: int) -> float | None:
+        """Return about what share of a range's entries is in ``rows``, by a few of its blocks.
+
+        None if that would be all it reads, or for a path that is no range.
+        """
+        if not isinstance(path, RangePath):
+            return None
+        candidates: list[tuple[str, RunReader, int]] = []
+        for segment in self.segments:
+            for run in _runs(path, segment):
+                for each in path.ranges.ranges:
+                    _, within = run.overlapping(each)
+                    candidates.extend((segment.name, run, block) for block in within)
+        if len(candidates) <= 2 * blocks:
+            return None
+        chosen = np.linspace(0, len(candidates) - 1, blocks).astype(np.int64).tolist()
+        entries = common = 0
+        counts = self.counts(path.index.specification)
+        for name, run, block in (candidates[at] for at in chosen):
+            of = rows.get(name, BitMap64())
+            for part in run.block_parts(block, counts):
+                entries += len(part)
+                common += of.intersection_cardinality(part)
+        return common / entries if entries else 0.0
+
+    def _parts(self, path: Path, segment: IndexedSegment) -> list[BitMap64]:
+        match path:
+            case RangePath(index=index) if index.specification in segment.zones:
+                return [_zoned(path, segment)]
+            case RangePath(ranges=ranges, index=index):
+                counts = self.counts(index.specification)
+                runs = _runs(path, segment)
+                return [part for run in runs for each in ranges.ranges for part in run.parts(each, counts)]
+            case PointPath():
+                return [part for run in _runs(path, segment) for part in self._points(path, run)]
+            case GramPath():
+                return [self._grams(path, run, segment) for run in _runs(path, segment)]
+            case UnionPath(paths=paths):
+                return [part for each in paths for part in self._parts(each, segment)]
+            case AllOfPath(paths=paths):
+                return [reduce(lambda one, two: one & two, self._each(paths, segment))]
+            case WithoutPath(path=inner):
+                return [segment.all_rows - _union(self._parts(inner, segment))]
+
+    def _each(self, paths: Iterable[Path], segment: IndexedSegment) -> Iterable[BitMap64]:
+        for path in paths:
+            yield _union(self._parts(path, segment))
+
+    def _points(self, path: PointPath, run: RunReader) -> Iterable[BitMap64]:
+        counts = self.counts(path.index.specification)
+        blocks, inside = run.point_blocks(_box(path))
+        for block, whole in zip(blocks, inside.tolist(), strict=True):
+            if whole and path.shape is None:
+                yield from run.block_parts(block, counts)
+                continue
+            rows = run.points(block, lambda x, y: _holds(path, x, y), counts)
+            counts.entries += rows.num_rows
+            yield from bitmaps_of(rows)
+
+    def _grams(self, path: GramPath, run: RunReader, segment: IndexedSegment) -> BitMap64:
+        counts = self.counts(path.index.specification)
+        lists, stopped = [], 0
+        for wanted in sorted(_gram_ranges(path), key=run.count):
+            rows = _gram_rows(run, wanted, counts)
+            if _has_stopped(rows):
+                stopped += 1
+                continue
+            found = _union(bitmaps_of(rows))
+            counts.entries += len(found)
+            if not found and path.shared == len(path.grams):
+                # No text has all grams, whatever the lists behind hold.
+                return found
+            lists.append(found)
+        needed = path.shared - stopped
+        if needed <= 0 or not lists:
+            return segment.all_rows
+        if needed >= len(lists):
+            return reduce(lambda one, two: one & two, sorted(lists, key=len))
+        addresses, times = np.unique(
+            np.concatenate([addresses_in(each) for each in lists]), return_counts=True
+        )
+        return BitMap64(addresses[times >= needed])
+
+
+def _zoned(path: RangePath, segment: IndexedSegment) -> BitMap64:
+    zones = segment.zones[path.index.specification]
+    chosen = zones.filter(pa.array(zones_within(zones, path.ranges, zones["low"].type)))
+    found = BitMap64()
+    for file, first, rows in zip(
+        *(chosen[name].to_pylist() for name in ("file", "first_row", "rows")), strict=True
+    ):
+        if segment.live[file]:
+            found.add_range((file << 32) + first, (file << 32) + first + rows)
+    return found
+
+
+def _runs(path: RangePath | PointPath | GramPath, segment: IndexedSegment) -> tuple[RunReader, ...]:
+    return segment.runs.get(path.index.specification, ())
+
+
+def _box(path: PointPath) -> tuple[tuple[float, float], tuple[float, float]]:
+    least_x, least_y, most_x, most_y = path.box
+    return (least_x, most_x), (least_y, most_y)
+
+
+def _holds(path: PointPath, x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    least_x, least_y, most_x, most_y = path.box
+    found = (x >= least_x) & (x <= most_x) & (y >= least_y) & (y <= most_y)
+    if path.shape is None or not found.any():
+        return np.asarray(found)
+    at = np.flatnonzero(found)
+    if path.distance is None:
+        found[at] = path.shape.contains(x[at], y[at])
+    else:
+        distances = path.shape.distances(x[at], y[at])
+        found[at] = distances < path.distance if path.below else distances <= path.distance
+    return np.asarray(found)
+
+
+def _points_counted(path: PointPath, run: RunReader) -> int:
+    """Count entries of the blocks in a box, and of those at its border the share that the box covers."""
+    blocks, inside = run.point_blocks(_box(path))
+    bounds: Any = run.bounds
+    found = 0.0
+    for block, whole in zip(blocks, inside.tolist(), strict=True):
+        share = 1.0
+        if not whole:
+            for name, (least, most) in zip(("x", "y"), _box(path), strict=True):
+                low, high = bounds[f"low_{name}"][block].as_py(), bounds[f"high_{name}"][block].as_py()
+                if high > low and np.isfinite(high - low):
+                    share *= (min(high, most) - max(low, least)) / (high - low)
+        found += share * run.entries_of_blocks([block])
+    return int(np.ceil(found))
+
+
+def _grams_counted(path: GramPath, run: RunReader) -> int:
+    counted = sorted(run.count(each) for each in _gram_ranges(path))
+    # Texts with ``shared`` of the grams have one that is not among the ``shared - 1`` most frequent.
+    return sum(counted[: len(counted) - path.shared + 1])
+
+
+def _gram_ranges(path: GramPath) -> list[KeyRange]:
+    edges = np.array([path.least, _LONGEST if path.most is None else path.most])
+    low, high = (int(each) for each in length_partition(edges))
+    found = []
+    for gram in path.grams:
+        bounds = (pa.array([gram_key(gram, each)], pa.binary()) for each in (low, high))
+        found.append(KeyRange(*bounds))
+    return found
+
+
+def _gram_rows(run: RunReader, wanted: KeyRange, counts: ReadCounts) -> pa.Table:
+    overlapping, _ = run.overlapping(wanted)
+    pieces = [run.slice_of(run.block(block, counts), wanted) for block in overlapping]
+    return pa.concat_tables(pieces) if pieces else run.empty
+
+
+def _has_stopped(rows: pa.Table) -> bool:
+    if not rows.num_rows:
+        return False
+    known = np.asarray(rows["address"].is_valid()) | np.asarray(rows["postings"].is_valid())
+    return not bool(known.all())
+
+
+def _union(parts: Iterable[BitMap64]) -> BitMap64:
+    found = list(parts)
+    if not found:
+        return BitMap64()
+    return found[0] if len(found) == 1 else BitMap64.union(*found)

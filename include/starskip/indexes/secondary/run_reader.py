@@ -1,0 +1,264 @@
+"""Read a run: count and gather the entries of key ranges, points of boxes and grams, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyroaring import BitMap64
+
+from starskip.errors import StorageError
+from starskip.indexes.secondary.entries import bitmaps_of
+from starskip.indexes.secondary.run_files import BITMAPS_TOGETHER
+from starskip.indexes.skipping.metadata.column_cache import ColumnCache
+from starskip.indexes.skipping.metadata.metadata_files import joined
+from starskip.indexes.skipping.ordered_values import Keys, order_keys, positions
+from starskip.storage.manifest import DataFile
+from starskip.storage.storage import Storage
+
+BLOCKS = ColumnCache(1 << 30)
+"""What this process has read of indexes."""
+_DAMAGE = (OSError, ValueError, LookupError, pa.ArrowException)
+_LISTS = ("entries", "address", "postings")
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(slots=True)
+class ReadCounts:
+    """What one query has read of an index."""
+
+    entries: int = 0
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRange:
+    """Keys from ``low`` to ``high``, arrays of one value, None if unbounded; or ``of_null``, null alone."""
+
+    low: pa.Array | None = None
+    high: pa.Array | None = None
+    low_included: bool = True
+    high_included: bool = True
+    of_null: bool = False
+
+    @property
+    def is_point(self) -> bool:
+        """Whether it is one key."""
+        return self.low is not None and self.high is not None and self.low.equals(self.high)
+
+
+@dataclass(frozen=True)
+class RunReader:
+    """One run; ``key_type``: the type that keys are compared as, to which narrower ones are cast."""
+
+    storage: Storage
+    rows: DataFile
+    blocks: DataFile
+    key_type: pa.DataType | None = None
+    cache: ColumnCache = field(default=BLOCKS, repr=False)
+
+    @cached_property
+    def _opened(self) -> Any:
+        return self._parquet(self.rows)
+
+    @cached_property
+    def _opened_blocks(self) -> Any:
+        return self._parquet(self.blocks)
+
+    def _parquet(self, file: DataFile) -> Any:
+        try:
+            opened = self.storage.arrow_filesystem().open_input_file(file.name)
+            parquet = pq.ParquetFile(opened, page_checksum_verification=True)
+        except _DAMAGE as error:
+            raise _damaged(file) from error
+        if parquet.metadata.num_rows != file.rows:
+            raise _damaged(file)
+        return parquet
+
+    @cached_property
+    def bounds(self) -> pa.Table:
+        """The bounds and entries of all blocks, without their bitmaps."""
+        parquet = self._opened_blocks
+        names = [name for name in parquet.schema_arrow.names if name != "bitmap"]
+        try:
+            return parquet.read(columns=names).combine_chunks()
+        except _DAMAGE as error:
+            raise _damaged(self.blocks) from error
+
+    @property
+    def empty(self) -> pa.Table:
+        """A table without rows, of the run's columns."""
+        return self._opened.schema_arrow.empty_table()
+
+    @property
+    def entries(self) -> int:
+        """The number of entries of the run."""
+        return int(self._entries.sum())
+
+    @cached_property
+    def _entries(self) -> npt.NDArray[np.int64]:
+        return np.asarray(self.bounds["entries"].to_numpy(), np.int64)
+
+    @cached_property
+    def keyed_blocks(self) -> int:
+        """The number of blocks with keys; a further one is of null."""
+        return int(self.bounds.num_rows - self.bounds.column(0).null_count)
+
+    @cached_property
+    def _lows(self) -> Keys:
+        return self._keys(joined(self.bounds, "low").slice(0, self.keyed_blocks))
+
+    @cached_property
+    def _highs(self) -> Keys:
+        return self._keys(joined(self.bounds, "high").slice(0, self.keyed_blocks))
+
+    def _keys(self, values: pa.Array) -> Keys:
+        # Bounds of a prefix are bytes, and need not be a text.
+        as_they_are = self.key_type is None or pa.types.is_binary(values.type)
+        return order_keys(values if as_they_are else values.cast(self.key_type))
+
+    def block(self, number: int, read: ReadCounts | None = None) -> pa.Table:
+        """Return the rows of one block, of the cache if it is there."""
+
+        def load() -> pa.Table:
+            try:
+                return self._opened.read_row_group(number).combine_chunks()
+            except _DAMAGE as error:
+                raise _damaged(self.rows) from error
+
+        found: pa.Table = self.cache.get((self.storage.place, self.rows.name, number), load)
+        if read is not None:
+            group = self._opened.metadata.row_group(number)
+            read.bytes += sum(group.column(at).total_compressed_size for at in range(group.num_columns))
+        return found
+
+    def bitmap(self, number: int, read: ReadCounts | None = None) -> BitMap64 | None:
+        """Return the bitmap of all entries of a block, None if it has none."""
+        group = number // BITMAPS_TOGETHER
+
+        def load() -> pa.Array:
+            try:
+                return joined(self._opened_blocks.read_row_group(group, columns=["bitmap"]), "bitmap")
+            except _DAMAGE as error:
+                raise _damaged(self.blocks) from error
+
+        contents = self.cache.get((self.storage.place, self.blocks.name, group), load)
+        content: bytes | None = contents[number % BITMAPS_TOGETHER].as_py()
+        if content is None:
+            return None
+        if read is not None:
+            read.bytes += len(content)
+        return BitMap64.deserialize(content)
+
+    def overlapping(self, wanted: KeyRange) -> tuple[range, range]:
+        """Return the blocks that overlap a range of keys, and those of them that lie within it."""
+        if wanted.of_null:
+            null = range(self.keyed_blocks, self.bounds.num_rows)
+            return null, null
+        blocks = self.keyed_blocks
+        first = first_within = 0
+        end = end_within = blocks
+        if wanted.low is not None:
+            low = self._keys(wanted.low)
+            first = int(positions(self._highs, low, "left" if wanted.low_included else "right")[0])
+            first_within = int(positions(self._lows, low, "left" if wanted.low_included else "right")[0])
+        if wanted.high is not None:
+            high = self._keys(wanted.high)
+            end = int(positions(self._lows, high, "right" if wanted.high_included else "left")[0])
+            end_within = int(positions(self._highs, high, "right" if wanted.high_included else "left")[0])
+        return range(first, max(first, end)), range(first_within, max(first_within, end_within))
+
+    def slice_of(self, rows: pa.Table, wanted: KeyRange) -> pa.Table:
+        """Return the rows of a block whose keys lie in a range."""
+        keys = joined(rows, "key")
+        valid = len(keys) - keys.null_count
+        if wanted.of_null:
+            return rows.slice(valid)
+        ordered = self._keys(keys.slice(0, valid))
+        start, end = 0, valid
+        if wanted.low is not None:
+            low = self._keys(wanted.low)
+            start = int(positions(ordered, low, "left" if wanted.low_included else "right")[0])
+        if wanted.high is not None:
+            high = self._keys(wanted.high)
+            end = int(positions(ordered, high, "right" if wanted.high_included else "left")[0])
+        return rows.slice(start, max(end - start, 0))
+
+    def count(self, wanted: KeyRange) -> int:
+        """Return the exact number of entries in a range; only blocks at its ends are read."""
+        overlapping, within = self.overlapping(wanted)
+        inner = [block for block in overlapping if block in within]
+        found = int(self._entries[inner].sum()) if inner else 0
+        for block in overlapping:
+            if block not in within:
+                found += int(self.slice_of(self.block(block), wanted)["entries"].to_numpy().sum())
+        return found
+
+    def parts(self, wanted: KeyRange, read: ReadCounts) -> list[BitMap64]:
+        """Return bitmaps whose union holds the entries in a range of keys without stopped ones."""
+        overlapping, within = self.overlapping(wanted)
+        found: list[BitMap64] = []
+        for block in overlapping:
+            found.extend(self.block_parts(block, read) if block in within else [])
+            if block not in within:
+                rows = self.slice_of(self.block(block, read), wanted)
+                read.entries += int(rows["entries"].to_numpy().sum())
+                found.extend(bitmaps_of(rows))
+        return found
+
+    def block_parts(self, block: int, read: ReadCounts) -> list[BitMap64]:
+        """Return bitmaps of all entries of a block."""
+        read.entries += int(self._entries[block])
+        bitmap = self.bitmap(block, read)
+        if bitmap is not None:
+            return [bitmap]
+        return bitmaps_of(self.block(block, read))
+
+    def read_bytes(self, wanted: KeyRange) -> int:
+        """Return about how many bytes ``parts`` reads."""
+        overlapping, _ = self.overlapping(wanted)
+        return len(overlapping) * self.block_bytes
+
+    @cached_property
+    def block_bytes(self) -> int:
+        """The average size of a block."""
+        return -(-self.rows.size_bytes // max(int(self.bounds.num_rows), 1))
+
+    def point_blocks(self, box: Sequence[tuple[float, float]]) -> tuple[list[int], Mask]:
+        """Return the blocks of an r-tree that overlap a box of (least x, most x), (least y, most y).
+
+        The mask tells which of them lie within it.
+        """
+        overlap = np.ones(self.bounds.num_rows, np.bool_)
+        inside = np.ones(self.bounds.num_rows, np.bool_)
+        for name, (least, most) in zip(("x", "y"), box, strict=True):
+            low: Any = self.bounds[f"low_{name}"].to_numpy()
+            high: Any = self.bounds[f"high_{name}"].to_numpy()
+            overlap &= (high >= least) & (low <= most)
+            inside &= (low >= least) & (high <= most)
+        numbers = np.flatnonzero(overlap)
+        return numbers.tolist(), inside[numbers]
+
+    def points(
+        self,
+        block: int,
+        holds: Callable[[npt.NDArray[np.float64], npt.NDArray[np.float64]], Mask],
+        read: ReadCounts | None = None,
+    ) -> pa.Table:
+        """Return the rows of a block of an r-tree whose points a function tells to hold."""
+        rows = self.block(block, read)
+        return rows.filter(pa.array(holds(rows["x"].to_numpy(), rows["y"].to_numpy())))
+
+    def entries_of_blocks(self, blocks: Sequence[int]) -> int:
+        """Return the number of entries of some blocks."""
+        return int(self._entries[list(blocks)].sum()) if len(blocks) else 0
+
+
+def _damaged(file: DataFile) -> StorageError:
+    return StorageError(f"{file.name}: is gone or damaged; refresh the metadata in full", location=file.name)

@@ -1,0 +1,82 @@
+"""Settings of secondary indexes: what reading costs by an index and by a scan, and when a path is taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from starskip.settings import SettingsGroup, setting
+
+
+@dataclass(frozen=True, slots=True)
+class SecondarySettings(SettingsGroup):
+    """Settings of secondary indexes.
+
+    The costs are estimates for two cores and a local disk; what they decide depends on their ratios.
+    """
+
+    group = "secondary"
+    heading = "How secondary indexes are used"
+
+    primary_share: float = setting(
+        0.001,
+        "Share of the rows up to which the clustering key is taken and no other path weighed.",
+        title="Largest share for which the primary path is taken unasked",
+        unit="share",
+        at_least=0,
+        at_most=1,
+    )
+    primary_always: bool = setting(
+        False,
+        "Take the clustering key wherever it applies, as AsterixDB does.",
+        title="Always take the primary path",
+    )
+    stop_share: float = setting(
+        0.3,
+        "Share of the rows of a run from which the list of an n-gram is not kept.",
+        title="Share of rows that stops an n-gram",
+        unit="share",
+        at_least=0.001,
+        at_most=1,
+    )
+    sampled_blocks: int = setting(
+        4,
+        "Blocks of an index by which an intersection is estimated before all of it is read.",
+        unit="blocks",
+        at_least=1,
+    )
+    request_ms: float = setting(
+        0.15,
+        "Time to open a row group for reading; some 30 in an object store.",
+        unit="ms",
+        at_least=0,
+    )
+    column_mib_ms: float = setting(
+        4.0,
+        "Time to read and decode a MiB of stored columns.",
+        unit="ms a MiB",
+        at_least=0,
+    )
+    value_ns: float = setting(
+        10.0,
+        "Time to filter one value of a column that is read.",
+        unit="ns",
+        at_least=0,
+    )
+    function_ns: float = setting(
+        600.0,
+        "Time to evaluate levenshtein, ST_Contains or ST_Distance on one row.",
+        unit="ns",
+        at_least=0,
+    )
+    block_ms: float = setting(
+        0.3,
+        "Time to read one block of an index.",
+        unit="ms",
+        at_least=0,
+    )
+    entry_ns: float = setting(
+        8.0,
+        "Time to gather one entry of an index into a bitmap.",
+        unit="ns",
+        at_least=0,
+    )

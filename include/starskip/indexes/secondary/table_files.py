@@ -1,0 +1,75 @@
+"""List a table's files as the lifecycle of metadata knows them: Hadoop's paths, sizes, modification times."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import xxhash
+
+from starskip.errors import SourceError
+from starskip.indexes.skipping.metadata.table_files import TableFiles
+from starskip.lake.open_table import open_table
+from starskip.lake.table_snapshot import TableSnapshot
+from starskip.storage.files.object_url import object_url
+
+_NS_PER_MS = 1_000_000
+_DELTA_TIME = "delta:"
+
+
+def listed_table(
+    path: str, file_format: str | None = None, version: int | None = None, *, look_above: bool = True
+) -> TableSnapshot:
+    """Return the newest snapshot of a table of Parquet files.
+
+    Raises SourceError for other files, and for deleted rows within files.
+    """
+    snapshot = open_table(full_path(path), file_format, version, look_above=look_above)
+    if snapshot.file_format != "parquet":
+        raise SourceError(
+            f"{path}: has {snapshot.file_format} files; secondary indexes are of Parquet files", source=path
+        )
+    snapshot.require_no_deletes()
+    return snapshot
+
+
+def full_path(path: str) -> str:
+    """Return a path or URL that does not depend on the current folder."""
+    if object_url(path) is not None:
+        return path.rstrip("/")
+    return (
+        str(Path(path.removeprefix("file:")).absolute())
+        if path.startswith("file:")
+        else str(Path(path).absolute())
+    )
+
+
+def hadoop_path(path: str) -> str:
+    """Return a path as Hadoop's Path writes it."""
+    return f"file:{path}" if path.startswith("/") else path
+
+
+def table_files(snapshot: TableSnapshot) -> TableFiles:
+    """Return the files of a snapshot by Hadoop's paths, in the order of the snapshot.
+
+    Of an object its ETag stands in for its time, and of a versioned table's file the time that its log has.
+    """
+    files = snapshot.files
+    modified = [
+        ns // _NS_PER_MS if ns is not None else _stand_in(etag)
+        for ns, etag in zip(files["modified_ns"].to_pylist(), files["etag"].to_pylist(), strict=True)
+    ]
+    paths = pa.array([hadoop_path(each) for each in files["path"].to_pylist()], pa.string())
+    sizes = np.asarray(files["size_bytes"].to_numpy(), np.int64)
+    return TableFiles(paths, sizes, np.asarray(modified, np.int64), time.time_ns() // _NS_PER_MS)
+
+
+def _stand_in(etag: str | None) -> int:
+    if etag is None:
+        return 0
+    if etag.startswith(_DELTA_TIME):
+        return int(etag.removeprefix(_DELTA_TIME) or 0)
+    # Below 2**40 ms, a time of 2004: it never counts as young.
+    return xxhash.xxh3_64_intdigest(etag.encode()) >> 24

@@ -1,0 +1,190 @@
+"""The columns of a table of Parquet files, as Spark reads them: one type a column, whatever each file has.
+
+A column that a file lacks is null in it; narrower numbers of older files are widened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from starskip.errors import SourceError, first_line
+from starskip.indexes.skipping.column_name import column_name
+from starskip.lake.parquet_footers import parquet_footers
+from starskip.lake.table_snapshot import TableSnapshot
+
+_LONGEST_INT = 2**31
+_SPARK_NAMES = {
+    pa.int8(): "tinyint",
+    pa.int16(): "smallint",
+    pa.int32(): "int",
+    pa.int64(): "bigint",
+    pa.float32(): "float",
+    pa.float64(): "double",
+    pa.string(): "string",
+    pa.binary(): "binary",
+    pa.bool_(): "boolean",
+    pa.date32(): "date",
+    pa.timestamp("us", "UTC"): "timestamp",
+    pa.timestamp("us"): "timestamp_ntz",
+}
+_UNSIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}
+
+
+@dataclass(frozen=True, slots=True)
+class TableSchema:
+    """``columns``: of the files and of the partition, in their order; ``partition``: names of the latter."""
+
+    columns: pa.Schema
+    partition: tuple[str, ...]
+
+    def types(self) -> Mapping[tuple[str, ...], pa.DataType]:
+        """Return the Arrow types of columns and of fields of structs, by path."""
+        return dict(_paths((), self.columns))
+
+    def types_by_name(self) -> Mapping[str, pa.DataType]:
+        """Return the same by dotted name."""
+        return {column_name(path): kind for path, kind in self.types().items()}
+
+    def to_text(self) -> str:
+        """Return the schema of the files as text, for ``options`` of a table source."""
+        fields = [each for each in self.columns if each.name not in self.partition]
+        return bytes(pa.schema(fields).serialize().to_pybytes()).hex()
+
+
+def table_schema(snapshot: TableSnapshot, known: str | None, paths: Sequence[str]) -> TableSchema:
+    """Return the schema of a table: that of its log, else ``known`` with those of the files at ``paths``.
+
+    ``known``: what ``to_text`` gave when the indexes were made; None means that ``paths`` are all files.
+    Raises SourceError for files whose columns have no common type.
+    """
+    if snapshot.schema is not None:
+        found = [snapshot.schema]
+    else:
+        found = [] if known is None else [pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(known)))]
+        found += [footer.schema for footer in parquet_footers(list(paths))]
+    fields = [pa.schema([normal_field(each) for each in schema]) for schema in dict.fromkeys(found)]
+    try:
+        together = pa.unify_schemas(fields, promote_options="permissive") if fields else pa.schema([])
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise SourceError(
+            f"{snapshot.path}: its files have other types for the same column ({first_line(error)})",
+            source=snapshot.path,
+        ) from error
+    for name in snapshot.partition_columns:
+        at = together.get_field_index(name)
+        kind = together.field(at).type if snapshot.schema is not None and at >= 0 else None
+        field = pa.field(name, kind or _partition_type(partition_values(snapshot, name)))
+        together = together.append(field) if at < 0 else together.set(at, field)
+    return TableSchema(together, snapshot.partition_columns)
+
+
+def partition_values(snapshot: TableSnapshot, name: str) -> list[str | None]:
+    """Return the text that each file's folder, or the log, tells of a partition column."""
+    return [dict(each).get(name) for each in snapshot.files["partition"].to_pylist()]
+
+
+def normal_field(field: pa.Field) -> pa.Field:
+    """Return a field with the Arrow type of the type that Spark reads it as."""
+    return pa.field(field.name, normal_type(field.type))
+
+
+def normal_type(kind: pa.DataType) -> pa.DataType:
+    """Return the Arrow type of the Spark type that a Parquet column is read as."""
+    if pa.types.is_dictionary(kind):
+        return normal_type(kind.value_type)
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return pa.string()
+    if pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind) or pa.types.is_fixed_size_binary(kind):
+        return pa.binary()
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", "UTC" if kind.tz is not None else None)
+    if pa.types.is_uint64(kind):
+        return pa.decimal128(20, 0)
+    if pa.types.is_struct(kind):
+        return pa.struct([normal_field(each) for each in kind])
+    return _UNSIGNED.get(kind, kind)
+
+
+def spark_type(kind: pa.DataType) -> str:
+    """Return the name of Spark's type; the Arrow type's own where values of it are never compared."""
+    if pa.types.is_decimal(kind):
+        return f"decimal({kind.precision},{kind.scale})"
+    return _SPARK_NAMES.get(kind, str(kind))
+
+
+def conformed(table: pa.Table, schema: TableSchema, names: Sequence[str], rows: int) -> pa.Table:
+    """Return columns of a file as the table has them; null for those that the file lacks.
+
+    Raises pa.ArrowException for values that their column's type cannot hold.
+    """
+    columns = []
+    for name in names:
+        kind = schema.columns.field(name).type
+        if name in table.column_names:
+            columns.append(cast_column(table[name], kind))
+        else:
+            columns.append(pa.chunked_array([pa.nulls(rows, kind)]))
+    return pa.table(columns, schema=pa.schema([schema.columns.field(name) for name in names]))
+
+
+def cast_column(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """Cast a column; nanoseconds are cut to microseconds, as Spark cuts them."""
+    if column.type.equals(kind):
+        return column
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_timestamp(column.type) and column.type.unit == "ns":
+        zone = column.type.tz
+        column = pc.floor_temporal(column, unit="microsecond").cast(pa.timestamp("us", zone), safe=False)
+    return column.cast(kind)
+
+
+def partition_scalar(text: str | None, kind: pa.DataType) -> pa.Scalar:
+    """Return a partition's value."""
+    return pa.scalar(text, pa.string()).cast(kind)
+
+
+def field_values(table: pa.Table, path: tuple[str, ...]) -> pa.Array:
+    """Return the values of a column or of a field of structs; null where a struct is."""
+    column = table[path[0]]
+    for name in path[1:]:
+        column = pc.struct_field(column, name)
+    found = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return pa.concat_arrays(found.chunks) if isinstance(found, pa.ChunkedArray) else found
+
+
+def _paths(
+    above: tuple[str, ...], fields: Iterable[pa.Field]
+) -> Iterable[tuple[tuple[str, ...], pa.DataType]]:
+    for field in fields:
+        path = (*above, field.name)
+        yield path, field.type
+        if pa.types.is_struct(field.type):
+            yield from _paths(path, field.type)
+
+
+def _partition_type(values: Sequence[str | None]) -> pa.DataType:
+    """Return the first of int, bigint, double, date and string that all are of ("Partition Discovery")."""
+    known = [each for each in values if each is not None]
+    if not known:
+        return pa.string()
+    if all(_is(int, each) for each in known):
+        short = all(-_LONGEST_INT <= int(each) < _LONGEST_INT for each in known)
+        return pa.int32() if short else pa.int64()
+    if all(_is(float, each) for each in known):
+        return pa.float64()
+    return pa.date32() if all(_is(date.fromisoformat, each) for each in known) else pa.string()
+
+
+def _is(parse: Any, text: str) -> bool:
+    try:
+        parse(text)
+    except ValueError:
+        return False
+    return "_" not in text and text.strip() == text

@@ -1,0 +1,203 @@
+"""A table and its indexes at one moment: which files are indexed, which are scanned beside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from starskip.indexes.secondary.cost import TableLayout
+from starskip.indexes.secondary.lifecycle import ARTEFACT, existing_indexes
+from starskip.indexes.secondary.parquet_table import FORMAT, SCHEMA, files_of_snapshot
+from starskip.indexes.secondary.postings import IndexedSegment
+from starskip.indexes.secondary.read_rows import DataFileOfTable, column_bytes
+from starskip.indexes.secondary.run_files import paired
+from starskip.indexes.secondary.run_reader import RunReader
+from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
+from starskip.indexes.secondary.table_files import listed_table, table_files
+from starskip.indexes.secondary.table_schema import TableSchema, partition_scalar, table_schema
+from starskip.indexes.skipping.column_name import column_name
+from starskip.indexes.skipping.metadata.match_paths import match_paths, same_files
+from starskip.indexes.skipping.metadata.metadata_files import read_columns
+from starskip.indexes.skipping.metadata.open_metadata import metadata_chain
+from starskip.indexes.skipping.metadata.segment import Segment
+from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.lake.table_snapshot import TableSnapshot
+
+_ZONE_COLUMNS = ("low", "high", "file", "first_row", "rows", "nulls")
+
+
+@dataclass(frozen=True)
+class TableState:
+    """A listing of the table against its newest metadata.
+
+    ``files``: by segment and position, the files that an index answers for. ``beside``: all others.
+    """
+
+    schema: TableSchema
+    indexes: tuple[SecondaryIndex, ...]
+    segments: tuple[IndexedSegment, ...]
+    files: Mapping[tuple[str, int], DataFileOfTable]
+    beside: tuple[DataFileOfTable, ...]
+
+    def file(self, segment: str, position: int) -> DataFileOfTable | None:
+        """Return a file that an index answers for; None for one that is gone or changed."""
+        return self.files.get((segment, position))
+
+    def indexed_files(self) -> Iterator[DataFileOfTable]:
+        """Yield the files that an index answers for."""
+        yield from self.files.values()
+
+    @cached_property
+    def bytes_total(self) -> int:
+        """The sizes of all live files."""
+        return sum(file.size_bytes for file in (*self.files.values(), *self.beside))
+
+    @property
+    def row_groups(self) -> int:
+        """The row groups of all live files, by their footers."""
+        return sum(len(file.row_group_rows()) for file in (*self.files.values(), *self.beside))
+
+    def layout(self, columns: Sequence[str]) -> TableLayout:
+        """Return the layout of the indexed rows; rows of a group and bytes of a row are those of one file."""
+        rows = sum(int(segment.file_rows[segment.live].sum()) for segment in self.segments)
+        largest = max(self.files.values(), key=lambda file: file.size_bytes, default=None)
+        footer = None if largest is None else largest.footer()
+        if footer is None or not footer.num_rows:
+            return TableLayout(rows, 1.0, 1.0, len(columns))
+        stored = column_bytes(footer, range(footer.num_row_groups), columns)
+        group_rows = footer.num_rows / footer.num_row_groups
+        return TableLayout(rows, group_rows, stored / footer.num_rows, len(columns))
+
+
+@dataclass
+class OpenedTable:
+    """Finds the present state; what did not change since the last query is not read again."""
+
+    path: str
+    metadata_root: str | None = None
+    _metadata: TableMetadata | None = field(default=None, repr=False)
+    _state: TableState | None = field(default=None, repr=False)
+    _seen: tuple[int, str] | None = field(default=None, repr=False)
+
+    def now(self) -> TableState:
+        """Return the state of the table's newest files and the newest metadata."""
+        metadata = self._newest_metadata()
+        options = metadata.source.options
+        snapshot = listed_table(self.path, options.get(FORMAT), look_above=self._state is None)
+        seen = metadata.version, snapshot.snapshot_id
+        if self._state is None or seen != self._seen:
+            self._state, self._seen = table_state(metadata, snapshot), seen
+        return self._state
+
+    def _newest_metadata(self) -> TableMetadata:
+        if self._metadata is not None:
+            chain = metadata_chain(self._metadata.storage, ARTEFACT)
+            if max(chain.listed(), default=None) == self._metadata.version:
+                return self._metadata
+        self._metadata = existing_indexes(self.path, self.metadata_root)
+        return self._metadata
+
+
+def table_state(metadata: TableMetadata, snapshot: TableSnapshot) -> TableState:
+    """Compare a listing with the metadata; an index counts if all segments with live files have it."""
+    listing = table_files(snapshot)
+    by_path = files_of_snapshot(snapshot)
+    paths = listing.paths.to_pylist()
+    at = same_files(match_paths(listing.paths, metadata.paths), listing, metadata)
+    known = (at >= 0) & metadata.trusted[at] if metadata.files else at >= 0
+    beside = tuple(by_path[paths[number]] for number in np.flatnonzero(~known).tolist())
+    unknown = [file.path for file in beside if file.size_bytes]
+    schema = table_schema(snapshot, metadata.source.options[SCHEMA], unknown)
+    listed_at = np.full(metadata.files, -1, np.int64)
+    listed_at[at[known]] = np.flatnonzero(known)
+    segments: dict[str, Segment] = dict(metadata.segments)
+    live_files: dict[str, dict[int, DataFileOfTable]] = {}
+    for name in segments:
+        rows, live = metadata.row_slices[name], metadata.live[name]
+        positions = np.arange(segments[name].rows) if live is None else live
+        listed = listed_at[rows]
+        live_files[name] = {
+            int(position): by_path[paths[place]]
+            for position, place in zip(positions[listed >= 0], listed[listed >= 0], strict=True)
+        }
+    used = {name: segment for name, segment in segments.items() if live_files[name]}
+    indexes = tuple(
+        index
+        for index in metadata.indexes
+        if isinstance(index, SecondaryIndex)
+        and all(index.specification in segment.groups for segment in used.values())
+        and all(name in schema.types_by_name() for name in index.columns)
+    )
+    partitioned = tuple(
+        SecondaryIndex(Kind.PRIMARY, (column_name((name,)),)) for name in snapshot.partition_columns
+    )
+    state = [
+        _indexed_segment(metadata, name, segment, live_files[name], indexes, schema)
+        for name, segment in used.items()
+    ]
+    files = {(name, position): file for name in used for position, file in live_files[name].items()}
+    return TableState(schema, (*indexes, *partitioned), tuple(state), files, beside)
+
+
+def _indexed_segment(
+    metadata: TableMetadata,
+    name: str,
+    segment: Segment,
+    files: Mapping[int, DataFileOfTable],
+    indexes: Sequence[SecondaryIndex],
+    schema: TableSchema,
+) -> IndexedSegment:
+    file_rows = np.zeros(segment.rows, np.int64)
+    positions = metadata.live[name]
+    of = metadata.rows.slice(metadata.row_slices[name].start, metadata.row_counts[name])
+    file_rows[np.arange(segment.rows) if positions is None else positions] = of.fill_null(0).to_numpy()
+    live = np.zeros(segment.rows, np.bool_)
+    live[list(files)] = True
+    types = schema.types_by_name()
+    runs, zones = {}, {}
+    for index in indexes:
+        groups = segment.groups[index.specification]
+        if index.kind_of_index is Kind.PRIMARY:
+            found = read_columns(metadata.storage, groups, _ZONE_COLUMNS) if groups else None
+            zones[index.specification] = _typed(found, types[index.columns[0]])
+        else:
+            kind = types[index.columns[0]] if index.kind_of_index is Kind.BTREE else None
+            runs[index.specification] = tuple(
+                RunReader(metadata.storage, rows, blocks, kind) for rows, blocks in paired(groups)
+            )
+    for column in schema.partition:
+        zones[f"primary:{column_name((column,))}"] = _partition_zones(column, files, file_rows, schema)
+    return IndexedSegment(name, file_rows, live, runs, zones)
+
+
+def _typed(zones: pa.Table | None, kind: pa.DataType) -> pa.Table:
+    names = [pa.field("low", kind), pa.field("high", kind)]
+    schema = pa.schema([*names, *(pa.field(name, pa.int64()) for name in _ZONE_COLUMNS[2:])])
+    return schema.empty_table() if zones is None else zones.cast(schema).combine_chunks()
+
+
+def _partition_zones(
+    column: str, files: Mapping[int, DataFileOfTable], file_rows: np.ndarray, schema: TableSchema
+) -> pa.Table:
+    """Return the zones of a partition column: one a file, from the least to the greatest of one value."""
+    kind = schema.columns.field(column).type
+    values = [partition_scalar(dict(file.partition).get(column), kind) for file in files.values()]
+    key = pa.array([value.as_py() for value in values], kind)
+    positions = list(files)
+    rows = file_rows[positions]
+    nulls = np.where(np.asarray(key.is_null()), rows, 0) if positions else rows
+    return pa.table(
+        [
+            key,
+            key,
+            pa.array(positions, pa.int64()),
+            pa.array(np.zeros(len(rows), np.int64)),
+            pa.array(rows),
+            pa.array(nulls),
+        ],
+        names=list(_ZONE_COLUMNS),
+    )
