@@ -23,6 +23,7 @@ _COMMANDS = {
     "star-tree": ("starskip.cli.star_tree", "star_tree"),
     "sql": ("starskip.cli.sql", "sql"),
     "skipping": ("starskip.cli.skipping", "skipping"),
+    "secondary": ("starskip.cli.secondary", "secondary"),
     "stage": ("starskip.cli.stage", "stage"),
     "retain": ("starskip.cli.retain", "retain"),
     "settings": ("starskip.cli.settings", "settings"),
@@ -108,6 +109,8 @@ def main() -> None:
                                                    its answers
     starskip skipping create /lake/events --index minmax:ts
                                                    an index by which Spark leaves files alone
+    starskip secondary create /lake/events --index btree:ts --index ngram:message
+                                                   indexes that lead to rows, and their intersection
     starskip stage select_indexes --config night.yaml --run-date 2026-11-18
                                                    one stage of the night by hand
     starskip retain --config night.yaml --dry-run  which old nights would go

@@ -40,9 +40,12 @@ def build_run(
         return _rtree_run(columns, addresses)
     if index.kind_of_index is Kind.NGRAM:
         grams = gram_entries(columns[0], index.gram_length)
+        stopped = None
         # Few rows share too much by chance.
-        stop_at = stop_share * len(addresses) if len(addresses) >= STOP_LEAST_ROWS else np.inf
-        found = run_rows([grams.keys], ["key"], addresses[grams.rows], stop_at=stop_at)
+        if len(addresses) >= STOP_LEAST_ROWS:
+            rows = np.bincount(grams.keys.to_numpy() // 256, minlength=len(grams.grams))
+            stopped = (rows >= stop_share * len(addresses))[grams.keys.to_numpy() // 256]
+        found = run_rows([grams.keys], ["key"], addresses[grams.rows], stopped)
         return found.set_column(0, "key", grams.key_bytes(joined(found, "key")))
     return _btree_run(columns[0], addresses)
 

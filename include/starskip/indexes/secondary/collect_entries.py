@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from starskip.indexes.secondary.build_run import build_run, merge_runs
 from starskip.indexes.secondary.entries import addresses_of
-from starskip.indexes.secondary.read_rows import DataFileOfTable, read_row_groups
+from starskip.indexes.secondary.read_rows import DataFileOfTable, read_row_groups, together
 from starskip.indexes.secondary.run_files import write_run
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
 from starskip.indexes.secondary.table_schema import TableSchema, field_values
@@ -82,12 +82,14 @@ def collect_entries(
     for each in files:
         row_counts = each.file.row_group_rows()
         rows[each.position] = int(row_counts.sum())
-        for start, table in _batches(each.file, row_counts, indexes, schema):
+        for start, table, groups in _batches(each.file, row_counts, indexes, schema):
             addresses = addresses_of(each.position, np.arange(start, start + table.num_rows))
             for of in runs:
                 columns = [field_values(table, path) for path in of.index.paths]
                 if of.index.kind_of_index is Kind.PRIMARY:
-                    of.add(zone_rows(each.position, start, columns[0]), aside)
+                    for first, count in groups:
+                        values = columns[0].slice(first - start, count)
+                        of.add(zone_rows(each.position, first, values), aside)
                 else:
                     of.add(build_run(of.index, columns, addresses, stop_share=stop_share), aside)
     for of in runs:
@@ -100,15 +102,19 @@ def _batches(
     row_counts: npt.NDArray[np.int64],
     indexes: Sequence[SecondaryIndex],
     schema: TableSchema,
-) -> Iterator[tuple[int, pa.Table]]:
-    """Yield the rows of each row group, in pieces, with the position of the first one.
+) -> Iterator[tuple[int, pa.Table, list[tuple[int, int]]]]:
+    """Yield rows of neighbouring row groups, or of a piece of a large one.
 
-    A piece never reaches over the end of a row group: zones of a clustering key are of one.
+    With them come the position of the first one, and the first position and rows of each group or piece.
     """
     names = sorted({path[0] for index in indexes for path in index.paths})
-    start = 0
-    for group, rows in enumerate(row_counts.tolist()):
-        table, _ = read_row_groups(file, [group], schema, names)
-        for at in range(0, int(rows), _ROWS_AT_ONCE):
-            yield start + at, table.slice(at, _ROWS_AT_ONCE)
-        start += int(rows)
+    starts = (np.cumsum(row_counts) - row_counts).tolist()
+    for groups in together(list(range(len(row_counts))), row_counts, _ROWS_AT_ONCE):
+        table, _ = read_row_groups(file, groups, schema, names)
+        start = starts[groups[0]]
+        if table.num_rows <= _ROWS_AT_ONCE:
+            yield start, table, [(starts[group], int(row_counts[group])) for group in groups]
+            continue
+        for at in range(0, table.num_rows, _ROWS_AT_ONCE):
+            piece = table.slice(at, _ROWS_AT_ONCE)
+            yield start + at, piece, [(start + at, piece.num_rows)]

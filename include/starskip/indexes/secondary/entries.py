@@ -56,11 +56,14 @@ def serialised(bitmap: BitMap64) -> bytes:
 
 
 def run_rows(
-    keys: Sequence[pa.Array], names: Sequence[str], addresses: Addresses, *, stop_at: float = np.inf
+    keys: Sequence[pa.Array],
+    names: Sequence[str],
+    addresses: Addresses,
+    stopped: npt.NDArray[np.bool_] | None = None,
 ) -> pa.Table:
     """Return the rows of a run: ``keys`` sorted, the entries of each key with rising addresses.
 
-    Keys of several columns are not grouped. ``stop_at``: entries from which a key is stopped.
+    Keys of several columns are not grouped. ``stopped``: the entries whose key is stopped.
     """
     count = len(addresses)
     if len(keys) > 1 or not count:
@@ -68,7 +71,8 @@ def run_rows(
     ordered = order_keys(keys[0])
     starts = np.flatnonzero(np.concatenate([[True], ~equal(ordered[1:], ordered[:-1])]))
     lengths = np.diff(np.append(starts, count))
-    long = np.flatnonzero((lengths > LONG_LIST_ENTRIES) | (lengths >= stop_at))
+    is_stopped = np.zeros(len(starts), np.bool_) if stopped is None else stopped[starts]
+    long = np.flatnonzero((lengths > LONG_LIST_ENTRIES) | is_stopped)
     keep = np.ones(count, np.bool_)
     entries = np.ones(count, np.int64)
     lists: dict[int, bytes | None] = {}
@@ -76,7 +80,8 @@ def run_rows(
         start, length = int(starts[each]), int(lengths[each])
         keep[start + 1 : start + length] = False
         entries[start] = length
-        lists[start] = None if length >= stop_at else serialised(BitMap64(addresses[start : start + length]))
+        of = None if is_stopped[each] else BitMap64(addresses[start : start + length])
+        lists[start] = None if of is None else serialised(of)
     kept = np.flatnonzero(keep)
     at = np.cumsum(keep) - 1
     return _rows(

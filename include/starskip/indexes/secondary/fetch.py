@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from starskip.indexes.secondary.read_rows import DataFileOfTable, read_row_groups
+from starskip.indexes.secondary.read_rows import DataFileOfTable, read_row_groups, together
 from starskip.indexes.secondary.row_filter import columns_in, row_filter
 from starskip.indexes.secondary.table_schema import TableSchema
 from starskip.indexes.skipping.expression import Call, Expression
@@ -64,30 +64,16 @@ def fetch_rows(
         groups = np.arange(len(row_counts))
     else:
         groups = np.unique(np.searchsorted(starts, positions, side="right") - 1)
-    for together in _together(groups.tolist(), row_counts):
-        counts.row_groups += len(together)
-        rows, size = read_row_groups(file, together, wanted.schema, wanted.read_columns)
+    for piece in together(groups.tolist(), row_counts, _ROWS_AT_ONCE):
+        counts.row_groups += len(piece)
+        rows, size = read_row_groups(file, piece, wanted.schema, wanted.read_columns)
         counts.bytes += size
         if positions is not None:
-            rows = rows.take(pa.array(_places(positions, together, starts, row_counts)))
+            rows = rows.take(pa.array(_places(positions, piece, starts, row_counts)))
         kept = wanted.kept(rows)
         counts.rows += kept.num_rows
         if kept.num_rows:
             yield kept
-
-
-def _together(groups: Sequence[int], row_counts: npt.NDArray[np.int64]) -> Iterator[list[int]]:
-    """Cut groups into pieces that are read at once."""
-    held: list[int] = []
-    rows = 0
-    for group in groups:
-        if held and rows + row_counts[group] > _ROWS_AT_ONCE:
-            yield held
-            held, rows = [], 0
-        held.append(group)
-        rows += int(row_counts[group])
-    if held:
-        yield held
 
 
 def _places(

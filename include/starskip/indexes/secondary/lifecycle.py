@@ -17,6 +17,8 @@ import pyarrow as pa
 from pyroaring import BitMap64
 
 from starskip.errors import ConfigError
+from starskip.execution.engine import Engine
+from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.secondary.build_run import merge_runs
 from starskip.indexes.secondary.clustering_key import found_clustering_key
 from starskip.indexes.secondary.entries import addresses_in, bitmap_of, file_of, serialised
@@ -44,6 +46,7 @@ from starskip.storage.vacuum import VacuumReport
 
 ARTEFACT = "secondary"
 CREATED_BY = "starskip secondary"
+_ENGINE = LocalEngine()
 _CLOCK = Clock(lambda: datetime.now(UTC), time.sleep)
 
 
@@ -61,6 +64,7 @@ def create_indexes(
     primary: str | None = None,
     settings: SecondarySettings | None = None,
     clock: Clock = _CLOCK,
+    engine: Engine = _ENGINE,
 ) -> Refreshed:
     """Create indexes beside those that there are, and read the files once for all of them.
 
@@ -70,7 +74,7 @@ def create_indexes(
     indexes = [secondary_index(each) for each in specifications]
     if any(index.kind_of_index is Kind.PRIMARY for index in indexes):
         raise ConfigError("a clustering key is declared by --primary c", setting="index")
-    table = _table(path, file_format, primary, settings)
+    table = _table(path, file_format, primary, settings, engine)
     types = table.schema.types_by_name()
     for index in indexes:
         index.check(types)
@@ -89,10 +93,11 @@ def refresh_indexes(
     in_full: bool = False,
     settings: SecondarySettings | None = None,
     clock: Clock = _CLOCK,
+    engine: Engine = _ENGINE,
 ) -> Refreshed:
     """Bring all indexes up to date; only files that are new or changed are read."""
     options = existing_indexes(path, root).source.options
-    table = _table(path, options.get(FORMAT), options.get(PRIMARY), settings)
+    table = _table(path, options.get(FORMAT), options.get(PRIMARY), settings, engine)
     return _refreshed(path, root, table, (), clock, in_full=in_full)
 
 
@@ -143,10 +148,14 @@ def new_commit() -> Commit:
 
 
 def _table(
-    path: str, file_format: str | None, primary: str | None, settings: SecondarySettings | None
+    path: str,
+    file_format: str | None,
+    primary: str | None,
+    settings: SecondarySettings | None,
+    engine: Engine,
 ) -> ParquetTable:
     return ParquetTable(
-        full_path(path), file_format, primary=primary, settings=settings or SecondarySettings()
+        full_path(path), file_format, primary=primary, engine=engine, settings=settings or SecondarySettings()
     )
 
 

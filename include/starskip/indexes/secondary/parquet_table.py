@@ -38,11 +38,10 @@ _TASK_BYTES = 128 << 20
 
 @dataclass
 class ParquetTable:
-    """Implements TableReader; ``known_schema``: what the metadata has, None if all footers are to be read."""
+    """Implements TableReader; ``primary``: the declared clustering key."""
 
     path: str
     file_format: str | None = None
-    known_schema: str | None = None
     primary: str | None = None
     engine: Engine = field(default_factory=LocalEngine)
     settings: SecondarySettings = field(default_factory=SecondarySettings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -85,6 +85,20 @@ def read_row_groups(
         return pa.table(columns, schema=pa.schema(fields)), size
     except _DAMAGE as error:
         raise SourceError(f"{file.path}: cannot be read ({first_line(error)})", source=file.path) from error
+
+
+def together(groups: Sequence[int], row_counts: npt.NDArray[np.int64], most_rows: int) -> Iterator[list[int]]:
+    """Cut row groups into pieces of at most so many rows, or of one group, that are read at once."""
+    held: list[int] = []
+    rows = 0
+    for group in groups:
+        if held and rows + row_counts[group] > most_rows:
+            yield held
+            held, rows = [], 0
+        held.append(group)
+        rows += int(row_counts[group])
+    if held:
+        yield held
 
 
 @lru_cache(maxsize=_FOOTERS)

@@ -218,7 +218,9 @@ class RunReader:
         bitmap = self.bitmap(block, read)
         if bitmap is not None:
             return [bitmap]
-        return bitmaps_of(self.block(block, read))
+        rows = self.block(block, read)
+        # The row of null, which comes last, may lie in the same row group.
+        return bitmaps_of(rows.slice(0, rows.num_rows - rows.column(0).null_count))
 
     def read_bytes(self, wanted: KeyRange) -> int:
         """Return about how many bytes ``parts`` reads."""

@@ -126,7 +126,7 @@ class _Binder:
             found = function(name, mirrored, left, right)
             if found is not None:
                 return Call("Not", (found,)) if negated else found
-        if _path(left) is None:
+        if _path(left) is None and _path(right) is not None:
             left, right, name = right, left, mirrored
         column = self.column(left)
         found = typed_comparison(name, column, self.type_of(column), literal_value(right))

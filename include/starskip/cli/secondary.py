@@ -1,0 +1,344 @@
+"""``starskip secondary``: indexes that lead to rows: make them, keep them, ask them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import click
+
+from starskip.cli.progress import progress
+from starskip.cli.spark_defaults import default_metadata_root
+from starskip.errors import ConfigError, SourceError, StorageError, printable
+from starskip.execution.local_engine import LocalEngine
+from starskip.indexes.secondary import open_table
+from starskip.indexes.secondary.indexed_table import Answer
+from starskip.indexes.secondary.json_rows import json_rows
+from starskip.indexes.secondary.lifecycle import (
+    create_indexes,
+    delete_indexes,
+    describe_indexes,
+    existing_indexes,
+    index_storage,
+    optimize_indexes,
+    refresh_indexes,
+    vacuum_indexes,
+)
+from starskip.indexes.secondary.secondary_index import secondary_index
+from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
+from starskip.lake.open_table import FORMATS
+from starskip.settings import Settings
+
+_path = click.argument("path", metavar="PATH")
+_condition = click.argument("condition", metavar='"WHERE …"')
+_metadata = click.option(
+    "--metadata",
+    "root",
+    metavar="URL",
+    help="Root of the metadata of all tables, if it lies not in PATH/_starskip.",
+)
+_output = click.option(
+    "--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True
+)
+
+
+@click.group(name="secondary")
+def secondary() -> None:
+    """Index the rows of a table, so that a query reads only the row groups that hold its rows.
+
+    \b
+    Examples:
+      starskip secondary create /lake/events --index btree:ts --index ngram:message --index rtree:lat,lng
+      starskip secondary query /lake/events "ts >= '2026-11-01' AND message LIKE '%timeout%'" --limit 10
+      starskip secondary explain /lake/events "ts >= '2026-11-01' AND contains(message, 'timeout')"
+      starskip secondary refresh /lake/events
+
+    PATH is the folder of a table of Parquet files, plain ones or Delta's, or its URL.
+    """  # noqa: D301 - click reads the character \b as "keep these lines"
+
+
+@secondary.command(name="create")
+@_path
+@click.option(
+    "--index",
+    "indexes",
+    multiple=True,
+    required=True,
+    metavar="KIND:COLUMN[:ARG]",
+    help="btree:c, rtree:lat,lng, ngram:c[:n]; repeatable.",
+)
+@click.option("--primary", metavar="COLUMN", help="The clustering key; looked for, if left out.")
+@click.option(
+    "--format",
+    "file_format",
+    type=click.Choice(FORMATS),
+    help="What the table is kept as, in place of what is found.",
+)
+@_metadata
+def create(
+    path: str, indexes: Sequence[str], primary: str | None, file_format: str | None, root: str | None
+) -> None:
+    """Create indexes beside those that are there; the files are read once for all of them.
+
+    \b
+    Examples:
+      starskip secondary create /lake/events --index btree:ts --index btree:user.id
+      starskip secondary create /lake/points --index rtree:lat,lng --primary ts
+    """  # noqa: D301
+    for each in indexes:
+        try:
+            secondary_index(each)
+        except ConfigError as error:
+            raise click.BadParameter(str(error), param_hint="--index") from error
+    done = create_indexes(
+        path, indexes, root=_root(root), file_format=file_format, primary=primary, engine=_engine()
+    )
+    _say(done)
+
+
+@secondary.command(name="refresh")
+@_path
+@click.option("--full", is_flag=True, help="Read all files again.")
+@_metadata
+def refresh(path: str, full: bool, root: str | None) -> None:
+    """Bring the indexes up to date; only files that are new or changed are read.
+
+    \b
+    Example:
+      starskip secondary refresh /lake/events
+    """  # noqa: D301
+    _require_metadata(path, root)
+    _say(refresh_indexes(path, root=_root(root), in_full=full, engine=_engine()))
+
+
+@secondary.command(name="optimize")
+@_path
+@_metadata
+def optimize(path: str, root: str | None) -> None:
+    """Merge what many refreshes have written into one run an index, without entries of files that are gone.
+
+    \b
+    Example:
+      starskip secondary optimize /lake/events
+    """  # noqa: D301
+    _require_metadata(path, root)
+    version = optimize_indexes(path, root=_root(root))
+    click.echo("nothing to optimize: it is one piece already" if version is None else f"version {version}")
+
+
+@secondary.command(name="delete")
+@_path
+@click.option(
+    "--index", "indexes", multiple=True, metavar="KIND:COLUMN", help="Repeatable; all indexes by default."
+)
+@_metadata
+def delete(path: str, indexes: Sequence[str], root: str | None) -> None:
+    """Have indexes be used no more; creating them again undoes it until a `vacuum`.
+
+    \b
+    Example:
+      starskip secondary delete /lake/events --index btree:ts
+    """  # noqa: D301
+    _require_metadata(path, root)
+    manifest = delete_indexes(path, indexes or None, root=_root(root))
+    click.echo(f"version {manifest.version}: {', '.join(indexes) or 'all indexes'} deleted")
+
+
+@secondary.command(name="vacuum")
+@_path
+@click.option(
+    "--grace-hours",
+    type=click.FloatRange(min=0),
+    default=float(Settings().retention.vacuum_grace_hours),
+    show_default=True,
+    help="Leave what queries and writers of the last hours may use.",
+)
+@_metadata
+def vacuum(path: str, grace_hours: float, root: str | None) -> None:
+    """Remove deleted indexes for good, and files that nobody needs any more.
+
+    \b
+    Example:
+      starskip secondary vacuum /lake/events --grace-hours 48
+    """  # noqa: D301
+    if not any(index_storage(path, _root(root)).objects_below("")):
+        _require_metadata(path, root)
+    report = vacuum_indexes(path, grace=timedelta(hours=grace_hours), root=_root(root))
+    for place, reason in report.left_alone:
+        raise StorageError(f"left alone: {reason}", location=place)
+    click.echo(f"removed {len(report.removed):,} files, {report.removed_bytes:,} bytes")
+
+
+@secondary.command(name="describe")
+@_path
+@_output
+@_metadata
+def describe(path: str, output: str, root: str | None) -> None:
+    """Tell what there is of indexes: files, rows, bytes, and the runs of each.
+
+    \b
+    Example:
+      starskip secondary describe /lake/events --format json
+    """  # noqa: D301
+    document = _description(path, root)
+    if output == "json":
+        click.echo(json.dumps(document))
+        return
+    rows = "unknown" if document["rows"] is None else f"{document['rows']:,}"
+    click.echo(f"{printable(document['path'])}: {document['files']:,} files, {rows} rows")
+    click.echo(f"version {document['version']} in {printable(document['location'])}")
+    _echo_indexes(document["indexes"])
+
+
+@secondary.command(name="list")
+@_path
+@_output
+@_metadata
+def list_indexes(path: str, output: str, root: str | None) -> None:
+    """List the indexes, deleted ones too until a vacuum.
+
+    \b
+    Example:
+      starskip secondary list /lake/events
+    """  # noqa: D301
+    indexes = _description(path, root)["indexes"]
+    if output == "json":
+        click.echo(json.dumps(indexes))
+    else:
+        _echo_indexes(indexes)
+
+
+@secondary.command(name="explain")
+@_path
+@_condition
+@_output
+@_metadata
+def explain(path: str, condition: str, output: str, root: str | None) -> None:
+    """Tell every way to answer a condition, what each is estimated to cost, and which is chosen and why.
+
+    \b
+    Example:
+      starskip secondary explain /lake/events "ts >= '2026-11-01' AND country = 'fr'" --format json
+    """  # noqa: D301
+    _require_metadata(path, root)
+    document = open_table(path, metadata_root=_root(root)).explain(condition).to_document()
+    if output == "json":
+        click.echo(json.dumps(document))
+        return
+    for each in document["candidates"]:
+        click.echo(
+            f"{each['estimated_ms']:12,.3f} ms {each['estimated_rows']:14,} rows  {_names(each['path'])}"
+        )
+    click.echo(f"chosen: {_names(document['chosen'])}: {document['reason']}")
+
+
+@secondary.command(name="query")
+@_path
+@_condition
+@click.option("--columns", metavar="A,B", help="Columns of the answer, comma separated; all by default.")
+@click.option("--limit", type=click.IntRange(0), metavar="N", help="Stop after so many rows.")
+@click.option("--count", "is_count", is_flag=True, help="Tell how many rows there are, and none of them.")
+@click.option(
+    "--path",
+    "forced",
+    multiple=True,
+    metavar="INDEX",
+    help="Intersect these indexes in place of what would be chosen, or scan; repeatable.",
+)
+@click.option("--format", "output", type=click.Choice(["json", "csv"]), default="json", show_default=True)
+@_metadata
+def query(
+    path: str,
+    condition: str,
+    columns: str | None,
+    limit: int | None,
+    is_count: bool,
+    forced: Sequence[str],
+    output: str,
+    root: str | None,
+) -> None:
+    """Print the rows that satisfy a condition, exactly those of a scan, in any order.
+
+    \b
+    Examples:
+      starskip secondary query /lake/events "user_id = 17" --columns ts,message --format csv
+      starskip secondary query /lake/events "ts < '2026-01-01' AND message LIKE '%x%'" --count
+      starskip secondary query /lake/events "user_id = 17 AND ts > '2026-11-01'" --path btree:user_id
+    """  # noqa: D301
+    _require_metadata(path, root)
+    named = None if columns is None else [name.strip() for name in columns.split(",") if name.strip()]
+    answer = open_table(path, metadata_root=_root(root)).answer(
+        condition, named, limit=limit, path=forced, is_count=is_count
+    )
+    if output == "csv":
+        _echo_csv(answer, is_count=is_count)
+    elif is_count:
+        click.echo(json.dumps({"count": answer.count, "stats": answer.stats}))
+    else:
+        rows = json_rows(answer.rows)
+        click.echo(
+            json.dumps(
+                {"columns": answer.rows.column_names, "rows": rows, "stats": answer.stats}, allow_nan=False
+            )
+        )
+
+
+def _echo_csv(answer: Answer, *, is_count: bool) -> None:
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    if is_count:
+        writer.writerows([["count"], [answer.count]])
+        return
+    writer.writerow(answer.rows.column_names)
+    for row in json_rows(answer.rows):
+        writer.writerow([json.dumps(each) if isinstance(each, (dict, list)) else each for each in row])
+
+
+def _echo_indexes(indexes: Sequence[dict[str, Any]]) -> None:
+    for each in indexes:
+        click.echo(
+            f"{each['index']}  {each['state']}, {each['size_bytes']:,} bytes in {each['runs']:,} runs, "
+            f"{each['files_known']:,} files"
+        )
+
+
+def _names(path: Sequence[str]) -> str:
+    return " ∩ ".join(path)
+
+
+def _say(done: Refreshed) -> None:
+    told = [f"{done.collected_files:,} files read", f"{done.unchanged_files:,} unchanged"]
+    if done.gone_files:
+        told.append(f"{done.gone_files:,} gone")
+    if done.changed_meanwhile:
+        told.append(f"{done.changed_meanwhile:,} changed meanwhile: refresh again for them")
+    if done.damaged_files:
+        told.append(f"{len(done.damaged_files):,} damaged files left out")
+    click.echo(f"version {done.version}: {', '.join(told)}; {', '.join(done.indexes)}")
+
+
+def _engine() -> LocalEngine:
+    return LocalEngine(lambda items: progress("indexing", items))
+
+
+def _description(path: str, root: str | None) -> dict[str, Any]:
+    _require_metadata(path, root)
+    return describe_indexes(path, root=_root(root))
+
+
+def _require_metadata(path: str, root: str | None) -> None:
+    """Raise SourceError for a table that is not there, or has no indexes."""
+    try:
+        existing_indexes(path, _root(root))
+    except SourceError:
+        if "://" not in path and not os.path.exists(path.removeprefix("file:")):  # noqa: PTH110
+            raise SourceError(f"{path}: there is no such folder", source=path) from None
+        raise
+
+
+def _root(root: str | None) -> str | None:
+    return root or default_metadata_root(os.environ)

@@ -1,0 +1,125 @@
+"""Any subset and order of paths, and any tree of predicates, gives the rows of DuckDB's scan.
+
+Environment: STARSKIP_SECONDARY_CASES (200 conditions over random tables), each with several plans.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+from hypothesis import given, note, settings
+from hypothesis import strategies as st
+from secondary_tables import Random, Truth, random_condition, random_table, small_blocks
+from starskip.indexes.secondary import access_paths, build_run, collect_entries, open_table, run_reader
+from starskip.indexes.secondary.access_paths import WithoutPath, path_indexes
+from starskip.indexes.secondary.indexed_table import IndexedTable
+from starskip.indexes.secondary.lifecycle import optimize_indexes
+from starskip.indexes.secondary.settings import SecondarySettings
+from starskip.indexes.secondary.where_clause import where_expression
+
+CASES = int(os.environ.get("STARSKIP_SECONDARY_CASES", "200"))
+CONDITIONS_A_TABLE = 10
+_FREE = SecondarySettings(
+    request_ms=1.0, column_mib_ms=1000.0, value_ns=1e6, function_ns=1e6, block_ms=0.0, entry_ns=0.0
+)
+"""Reading an index costs nothing, so that the planner takes all paths that leave less."""
+
+
+def check(folder: Path, seed: int, conditions: int) -> None:
+    """Compare conditions over a table with the scan, by every plan that is drawn."""
+    draw = Random(seed)
+    with small_blocks(draw):
+        random_table(folder, seed)
+        if draw.random() < 0.3:
+            optimize_indexes(str(folder))
+        truth = Truth(folder)
+        tables = [open_table(str(folder)), open_table(str(folder), settings=_FREE)]
+        try:
+            for _ in range(conditions):
+                condition = random_condition(draw)
+                note(f"seed {seed}: {condition.spark}")
+                expected = truth.ids(condition)
+                for table in tables:
+                    answer = table.answer(condition.spark, ["id"])
+                    assert sorted(answer.rows["id"].to_pylist()) == expected, answer.plan.to_document()
+                    assert table.answer(condition.spark, is_count=True).count == len(expected)
+                for forced in drawn_paths(tables[0], condition.spark, draw):
+                    answer = tables[0].answer(condition.spark, ["id"], path=forced)
+                    assert sorted(answer.rows["id"].to_pylist()) == expected, forced
+                few = tables[1].query(condition.spark, ["id"], limit=3)["id"].to_pylist()
+                assert len(few) == min(3, len(expected)) and set(few) <= set(expected)
+        finally:
+            truth.close()
+
+
+def drawn_paths(table: IndexedTable, where: str, draw: Random) -> list[list[str]]:
+    """The scan, and a subset of the paths of single indexes in some order."""
+    state = table.opened.now()
+    paths = access_paths.access_paths(where_expression(where, state.schema), state.indexes).paths
+    alone = sorted(
+        {
+            path_indexes(path)[0]
+            for path in paths
+            if len(path_indexes(path)) == 1 and not isinstance(path, WithoutPath)
+        }
+    )
+    if not alone:
+        return [["scan"]]
+    return [["scan"], draw.sample(alone, draw.randrange(1, len(alone) + 1)), alone]
+
+
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=max(1, CASES // CONDITIONS_A_TABLE))
+def test_every_plan_gives_the_rows_of_a_scan(seed: int) -> None:
+    print(f"seed {seed}")
+    with TemporaryDirectory() as folder:
+        check(Path(folder), seed, CONDITIONS_A_TABLE)
+
+
+def _list_not_sorted(patch: pytest.MonkeyPatch) -> None:
+    sound = build_run._stable_order
+
+    def swapped(keys: object) -> np.ndarray:
+        order = sound(keys)
+        if len(order) > 2:
+            order[[0, len(order) - 1]] = order[[len(order) - 1, 0]]
+        return order
+
+    patch.setattr(build_run, "_stable_order", swapped)
+
+
+def _end_too_early(patch: pytest.MonkeyPatch) -> None:
+    sound = run_reader.RunReader.overlapping
+
+    def shorter(self: run_reader.RunReader, wanted: run_reader.KeyRange) -> tuple[range, range]:
+        overlapping, within = sound(self, wanted)
+        return (overlapping[:-1] if len(overlapping) > 1 else overlapping), within
+
+    patch.setattr(run_reader.RunReader, "overlapping", shorter)
+
+
+def _positions_shifted(patch: pytest.MonkeyPatch) -> None:
+    sound = collect_entries.addresses_of
+
+    def shifted(file: int, rows: np.ndarray) -> np.ndarray:
+        return sound(file, rows + (file == 1))
+
+    patch.setattr(collect_entries, "addresses_of", shifted)
+
+
+@pytest.mark.parametrize("plant", [_list_not_sorted, _end_too_early, _positions_shifted])
+def test_the_law_finds_a_planted_fault(plant: Callable[[pytest.MonkeyPatch], None]) -> None:
+    found = 0
+    for seed in range(6):
+        with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+            plant(patch)
+            try:
+                check(Path(folder), seed, 8)
+            except (AssertionError, IndexError):
+                found += 1
+    assert found > 0
