@@ -47,12 +47,14 @@ class _Runs:
 
     index: SecondaryIndex
     held: list[pa.Table] = field(default_factory=list)
+    held_bytes: int = 0
     written: list[DataFile] = field(default_factory=list)
 
     def add(self, run: pa.Table, aside: StagedWrite) -> None:
         if run.num_rows:
             self.held.append(run)
-        if sum(each.nbytes for each in self.held) >= RUN_BYTES:
+            self.held_bytes += run.nbytes
+        if self.held_bytes >= RUN_BYTES:
             self.write(aside)
 
     def write(self, aside: StagedWrite) -> None:
@@ -62,7 +64,7 @@ class _Runs:
             self.written.extend(write_rows(aside, self.index.specification, pa.concat_tables(self.held)))
         else:
             self.written.extend(write_run(aside, self.index, merge_runs(self.index, self.held)))
-        self.held = []
+        self.held, self.held_bytes = [], 0
 
 
 def collect_entries(
