@@ -1,0 +1,94 @@
+"""``starskip secondary``: its documents, exit codes and messages."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner, Result
+from starskip.cli.main import main
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["secondary", *arguments])
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> str:
+    folder = tmp_path / "events"
+    folder.mkdir()
+    rows = pa.table(
+        {"id": range(1000), "user": [i * 7 % 1000 for i in range(1000)], "x": [0.5, float("nan")] * 500}
+    )
+    pq.write_table(rows, folder / "a.parquet", row_group_size=50)
+    os.utime(folder / "a.parquet", (1_700_000_000, 1_700_000_000))
+    assert run("create", str(folder), "--index", "btree:user").exit_code == 0
+    return str(folder)
+
+
+def test_query_prints_columns_rows_and_stats(table: str) -> None:
+    done = run("query", table, "WHERE user = 7", "--columns", "id,x", "--path", "btree:user")
+    document = json.loads(done.stdout)
+    assert document["columns"] == ["id", "x"]
+    assert document["rows"] == [[1, "NaN"]]
+    stats = document["stats"]
+    assert stats["path"] == ["btree:user"] and stats["rows"] == 1
+    assert stats["candidates_read"] == {"btree:user": 1}
+    assert (stats["row_groups_read"], stats["row_groups_total"]) == (1, 20)
+    assert stats["bytes_total"] == (Path(table) / "a.parquet").stat().st_size
+    assert stats["bytes_read"] > 0 and stats["ms"] > 0
+    counted = json.loads(run("query", table, "user < 10", "--count").stdout)
+    assert counted["count"] == 10 and counted["stats"]["rows"] == 10
+    scanned = json.loads(run("query", table, "user < 10", "--path", "scan", "--limit", "3").stdout)
+    assert len(scanned["rows"]) == 3 and scanned["stats"]["path"] == ["scan"]
+    assert (
+        run("query", table, "user = 7", "--columns", "id,user", "--format", "csv").stdout == "id,user\n1,7\n"
+    )
+
+
+def test_explain_prints_all_candidates_with_the_scan(table: str) -> None:
+    document = json.loads(run("explain", table, "user = 7", "--format", "json").stdout)
+    assert document.keys() == {"candidates", "chosen", "reason"}
+    assert ["scan"] in [each["path"] for each in document["candidates"]]
+    assert all(each.keys() == {"path", "estimated_rows", "estimated_ms"} for each in document["candidates"])
+    assert "chosen: " in run("explain", table, "user = 7").stdout
+
+
+def test_the_lifecycle(table: str) -> None:
+    assert "1 unchanged" in run("refresh", table).stdout
+    assert [each["index"] for each in json.loads(run("list", table, "--format", "json").stdout)] == [
+        "btree:user",
+        "primary:id",
+    ]
+    assert json.loads(run("describe", table, "--format", "json").stdout)["rows"] == 1000
+    assert "btree:user" in run("describe", table).stdout
+    assert "nothing to optimize" in run("optimize", table).stdout
+    assert run("delete", table, "--index", "btree:user").exit_code == 0
+    assert "removed" in run("vacuum", table, "--grace-hours", "0").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("create", "{t}", "--index", "foo:id"), 2, "no kind of secondary index is called foo"),
+        (("create", "{t}", "--index", "btree:nope"), 3, "the table has no column nope"),
+        (("create", "{t}/gone", "--index", "btree:id"), 3, "there is no such file or folder"),
+        (("query", "{t}/gone", "id = 3"), 3, "there is no such folder"),
+        (("query", "{t}", "nope = 3"), 3, "the table has no column nope"),
+        (("query", "{t}", "id = = 3"), 3, "cannot be parsed"),
+        (("query", "{t}", "abs(id) = 3"), 3, "not evaluated here"),
+        (("query", "{t}", "id = 3", "--columns", "nope"), 3, "the table has no column nope"),
+        (("query", "{t}", "id = 3", "--path", "btree:user"), 3, "serves no predicate"),
+        (("delete", "{t}", "--index", "btree:id"), 3, "there is no index btree:id"),
+    ],
+)
+def test_bad_input_is_one_line(table: str, arguments: tuple[str, ...], code: int, words: str) -> None:
+    done = run(*(each.replace("{t}", table) for each in arguments))
+    assert done.exit_code == code
+    assert words in done.stderr
+    assert "Traceback" not in done.output
+    assert code == 2 or len(done.stderr.strip().splitlines()) == 1
