@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from pkgutil import resolve_name
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 from click import Choice, Group, Option, Parameter
