@@ -14,11 +14,11 @@ import pytest
 from gate_checks import failed_checks, import_great_expectations, remove_check
 from settings_with import settings_with
 from starskip.execution.local_engine import LocalEngine
-from starskip.night.build_star_trees import build_star_trees
+from starskip.indexes.skipping.refresh_skipping_indexes import refresh_skipping_indexes
+from starskip.indexes.star_tree.build_star_trees import build_star_trees
 from starskip.night.collect_segment_metadata import collect_segment_metadata
 from starskip.night.fit_latency_model import fit_latency_model
 from starskip.night.parse_query_logs import parse_query_logs
-from starskip.night.refresh_skipping_indexes import refresh_skipping_indexes
 from starskip.night.score_votes import score_votes
 from starskip.night.select_indexes import select_indexes
 from starskip.night.verify_indexes import verify_indexes

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from starskip.configuration.night_from_config import NightArguments, night_from_config
 from starskip.execution.engine import Engine
 from starskip.execution.local_engine import LocalEngine
-from starskip.night.build_star_trees import build_star_trees
+from starskip.indexes.skipping.refresh_skipping_indexes import refresh_skipping_indexes
+from starskip.indexes.star_tree.build_star_trees import build_star_trees
 from starskip.night.collect_segment_metadata import collect_segment_metadata
 from starskip.night.fit_latency_model import fit_latency_model
-from starskip.night.night_from_config import NightArguments, night_from_config
 from starskip.night.parse_query_logs import parse_query_logs
-from starskip.night.refresh_skipping_indexes import refresh_skipping_indexes
 from starskip.night.score_votes import score_votes
 from starskip.night.select_indexes import select_indexes
 from starskip.night.verify_indexes import verify_indexes

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starskip.indexes.answer import Answer
+from starskip.indexes.family_proof import FamilyProof
 from starskip.pinot.column_key import ConfigKey
 from starskip.pinot.index_sizes.index_format import IndexFormat
 from starskip.pinot.target_version import TargetVersion
@@ -100,7 +101,8 @@ class Family:
     ``name``: as settings, artefacts and ``--index`` write it. ``singular`` and ``plural``: as sentences name
     it, "an inverted index" and "inverted indexes". ``config``: how a table config holds it, None where it
     does not. ``document``: what the JSON of ``starskip tune`` says of its chosen columns beside the list
-    of all indexes. ``settings``: the dataclass of its own settings.
+    of all indexes. ``settings``: the dataclass of its own settings. ``proof`` returns how a night proves what
+    it built, imported no sooner; None where nothing is built.
     """
 
     name: str
@@ -111,3 +113,4 @@ class Family:
     config: ConfigKey | None = None
     document: Callable[[Sequence[str]], Mapping[str, Any]] | None = None
     settings: type[SettingsGroup] | None = None
+    proof: Callable[[], FamilyProof] | None = None

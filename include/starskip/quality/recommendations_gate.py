@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from starskip.indexes.star_tree.settings import StarTreeSettings
-from starskip.quality.expectations import (
+from starskip.quality.known_columns import KnownColumns, known_columns
+from starskip.run.expectations import (
     Expectation,
     View,
     at_most,
@@ -22,10 +23,9 @@ from starskip.quality.expectations import (
     none,
     present,
 )
-from starskip.quality.gate import Gate, mapping_of, number_of
-from starskip.quality.known_columns import KnownColumns, known_columns
-from starskip.quality.stream_rows import published
+from starskip.run.gate import Gate, mapping_of, number_of
 from starskip.run.night import Night
+from starskip.run.stream_rows import published
 from starskip.selection.recommendation import Refusal, Stop
 from starskip.settings import Settings
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from starskip.indexes.answer import AnswerOffer, TableQueries
 from starskip.indexes.family import Family
+from starskip.indexes.family_proof import FamilyProof
 from starskip.indexes.star_tree.settings import StarTreeSettings
 from starskip.pinot.star_trees_key import StarTreesKey
 
@@ -15,6 +16,15 @@ def _answer(queries: TableQueries) -> AnswerOffer:
     return star_tree_offer(queries)
 
 
+def _proof() -> FamilyProof:
+    from starskip.indexes.star_tree.proof.verdicts_gate import STAR_TREE_VERDICTS_GATE  # noqa: PLC0415
+    from starskip.indexes.star_tree.proof.verify_star_trees import (  # noqa: PLC0415
+        publish_star_tree_verdicts,
+    )
+
+    return FamilyProof(publish_star_tree_verdicts, STAR_TREE_VERDICTS_GATE)
+
+
 STAR_TREE = Family(
     name="star_tree",
     singular="a star-tree",
@@ -22,5 +32,6 @@ STAR_TREE = Family(
     answer=_answer,
     config=StarTreesKey(),
     settings=StarTreeSettings,
+    proof=_proof,
 )
 """Star-trees, of Pinot's segments and of tables of the lake."""

@@ -25,7 +25,7 @@ from starskip.lake.spark_events.sql_execution import LogSummary, RejectedLine, S
 from starskip.lake.spark_events.sql_executions import read_event_log
 from starskip.pinot.logs.file_day import last_changed_day
 from starskip.run.night import Night
-from starskip.run.night_logs import night_paths
+from starskip.run.night_logs import NO_TABLE, night_paths
 from starskip.storage.commit_messages import (
     COMMIT_MESSAGES,
     MAX_COMMIT_MESSAGES,
@@ -39,8 +39,6 @@ from starskip.storage.schemas import REJECTED_RECORDS
 from starskip.storage.staged_write import StagedWrite
 
 LAKE_QUERIES = "lake_queries"
-NO_TABLE = "-"
-"""Stands for the table of records that name none; no table of Pinot can be called so."""
 _REJECTED = "rejected_records"
 
 

@@ -9,11 +9,11 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+from starskip.configuration.config_document import ConfigDocument, config_document
 from starskip.errors import ConfigError
 from starskip.indexes.family_settings import family_defaults
 from starskip.indexes.star_tree.build.column_types import named_type
 from starskip.lake.lake_table import LakeTable
-from starskip.night.config_document import ConfigDocument, config_document
 from starskip.run.night import Night
 from starskip.settings import Settings
 from starskip.settings.environment import environment_overrides

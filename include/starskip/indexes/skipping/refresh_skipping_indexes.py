@@ -1,4 +1,6 @@
-"""Stage refresh_skipping_indexes: chosen indexes of ``skipping_advice`` as metadata of lake tables (003, II).
+"""Stage refresh_skipping_indexes: chosen indexes of ``skipping_advice`` as metadata of lake tables.
+
+Source: Extensible Data Skipping, II.
 
 Built artefacts are current state: the metadata holds what the newest night chose; an older night, or a
 backfill, leaves it alone. ``skipping_builds`` of the night tells what became of each index. Indexes that
@@ -25,11 +27,11 @@ from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.skipping_engine import SkippingEngine, skipping_engine
 from starskip.lake.lake_table import LakeTable
-from starskip.night.build_star_trees import withheld_builds
 from starskip.run.gate_verdicts import usable_tables
 from starskip.run.night import Night, StageResult
 from starskip.run.plugin_errors import plugin_errors
 from starskip.run.table_by_table import failure_words, is_of_one_table, is_ours
+from starskip.run.withheld_builds import withheld_builds
 from starskip.storage.lake_schemas import SKIPPING_BUILDS
 from starskip.storage.manifest import Part
 from starskip.storage.snapshot import Snapshot, SnapshotSource

@@ -1,4 +1,4 @@
-"""Published reports as people look for them: by night, by table, one by one; read, never written.
+"""Lists of published reports as people look for them, by night and by table; read, never written.
 
 Every look at a night is one at its newest manifest, so that it shows one version whole. What is damaged
 stands in the list with its reason, and the rest goes on.
@@ -14,22 +14,20 @@ from datetime import date, timedelta
 from functools import lru_cache
 from itertools import pairwise
 
-from starskip.errors import MissingSource, StarskipError, StorageError
+from starskip.errors import StarskipError, StorageError
 from starskip.reports.evidence import GateCheck
 from starskip.reports.evidence_json import evidence_from_json
-from starskip.reports.page_links import page_name, table_of_page
-from starskip.reports.render_html import keeps_policy, render_html
+from starskip.reports.page_links import page_name
+from starskip.reports.published_reports import report_content, report_file, report_parts
 from starskip.reports.report_row import Gap, NightPage, NightRows, ReportRow, RowPage
 from starskip.reports.report_summary import ReportSummary, report_summary
 from starskip.run.gate_verdicts import GateVerdict, stopping_verdicts
 from starskip.run.night import Night
 from starskip.run.night_runs import NIGHT_RUNS, failed_run
-from starskip.run.stage_names import BUILDING_STAGES, STAGES
+from starskip.run.stages import STAGE_NAMES, stage_named
 from starskip.run.table_by_table import FAILED
 from starskip.storage.manifest import DataFile, Part
 from starskip.storage.manifest_log import ManifestLog
-from starskip.storage.newest_manifest import ListedManifest, newest_manifest
-from starskip.storage.storage import Storage
 
 MAX_NIGHTS_LOOKED_AT = 30
 """Nights that one list looks through at most: a filter that finds nothing ends all the same."""
@@ -111,38 +109,7 @@ def neighbour_nights(night: Night, table: str, *, limit: int = 40) -> tuple[date
     return _first_with(night, table, older), _first_with(night, table, newer)
 
 
-def published_table(night: Night, name: str) -> str:
-    """Return the table whose page is called ``name`` and that has a report; MissingSource without one."""
-    table = table_of_page(name, sorted(_parts(night)))
-    if table is None:
-        raise MissingSource(f"there is no report of {name} for the night of {night.date_text}", source=name)
-    return table
-
-
-def published_document(night: Night, table: str, document: str) -> bytes:
-    """Return one file of a report, such as ``report.json``; MissingSource if there is none."""
-    file = _file(_parts(night).get(table), document)
-    if file is None:
-        raise MissingSource(
-            f"there is no {document} of {table} for the night of {night.date_text}", source=table
-        )
-    return _content(night.store.storage, file)
-
-
-def published_page(night: Night, table: str) -> bytes:
-    """Return the report's page as published, for ``render_html.content_security_policy``.
-
-    That of another version of Starskip has another style, which the policy would refuse: it is rendered
-    anew from its evidence.
-    """
-    page = published_document(night, table, "report.html")
-    if keeps_policy(page):
-        return page
-    content = published_document(night, table, "report.json")
-    return render_html(evidence_from_json(content, f"report.json of {table}, {night.date_text}")).encode()
-
-
-_ARTEFACTS = ("reports", NIGHT_RUNS, *(f"gate_{stage}" for stage in STAGES))
+_ARTEFACTS = ("reports", NIGHT_RUNS, *(f"gate_{stage}" for stage in STAGE_NAMES))
 
 
 def _gaps(nights: Sequence[date]) -> tuple[Gap, ...]:
@@ -188,7 +155,7 @@ def _rows_of(night: Night, like: str, ended: Collection[str]) -> list[_Found]:
     stopped: dict[str, GateVerdict] = {}
     rows = []
     try:
-        parts = _parts(night)
+        parts = report_parts(night)
     except StorageError as error:
         rows.append(_Found(ReportRow(night.run_date, "", problem=str(error)), chain))
     try:
@@ -203,7 +170,7 @@ def _rows_of(night: Night, like: str, ended: Collection[str]) -> list[_Found]:
     for table in sorted(parts.keys() | stopped.keys(), key=lambda each: (each not in stopped, each)):
         if like.casefold() in table.casefold():
             verdict = stopped.get(table)
-            is_reported = verdict is not None and verdict.stage in BUILDING_STAGES
+            is_reported = verdict is not None and not stage_named(verdict.stage).stops_report
             row = ReportRow(night.run_date, table, stopped=_failed(verdict), is_reported_still=is_reported)
             rows.append(_Found(row, chain, parts.get(table)))
     return rows
@@ -223,7 +190,7 @@ def _with_summary(found: _Found) -> ReportRow:
         return found.row
     if reason := found.part.properties.get(FAILED):
         return replace(found.row, problem=f"its report could not be written: {reason}")
-    file = _file(found.part, "report.json")
+    file = report_file(found.part, "report.json")
     if file is None:
         return replace(found.row, problem="its report.json is missing: run write_report of that night")
     try:
@@ -236,36 +203,13 @@ def _with_summary(found: _Found) -> ReportRow:
 # Files and manifests never change, so that what was read of them once is not asked of the store again.
 @lru_cache(maxsize=2048)
 def _summary(chain: ManifestLog, file: DataFile, source: str) -> ReportSummary:
-    return report_summary(evidence_from_json(_content(chain.storage, file), source))
-
-
-@lru_cache(maxsize=128)
-def _parts_of(chain: ManifestLog, newest: ListedManifest) -> Mapping[str, Part]:
-    return chain.read_or_before(newest.version).parts
-
-
-def _parts(night: Night) -> Mapping[str, Part]:
-    chain = night.store.chain("reports", night.date_text)
-    newest = newest_manifest(chain)
-    return _parts_of(chain, newest) if newest else {}
-
-
-def _file(part: Part | None, document: str) -> DataFile | None:
-    files = part.files if part else ()
-    return next((file for file in files if file.file_name == document), None)
-
-
-def _content(storage: Storage, file: DataFile) -> bytes:
-    content = storage.read(file.name)
-    if content is None:
-        raise StorageError(f"{file.name} is gone: run write_report of that night again", location=file.name)
-    return content
+    return report_summary(evidence_from_json(report_content(chain.storage, file), source))
 
 
 def _first_with(night: Night, table: str, nights: Sequence[date]) -> date | None:
     for each in nights:
         with suppress(StorageError):  # a damaged neighbour must not take this report with it
-            part = _parts(replace(night, run_date=each)).get(table)
+            part = report_parts(replace(night, run_date=each)).get(table)
             if part is not None and not part.properties.get(FAILED):
                 return each
     return None

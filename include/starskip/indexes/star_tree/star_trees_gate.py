@@ -12,11 +12,11 @@ from typing import Any
 from starskip.errors import NotPlainFiles, SourceError, SourceOutage, StaleTree
 from starskip.indexes.star_tree.build.source_files import known_files
 from starskip.indexes.star_tree.build.source_table import source_table
+from starskip.indexes.star_tree.build_star_trees import BUILT, FAILED, NOT_BUILT
 from starskip.indexes.star_tree.measure import COUNT_ROWS
 from starskip.indexes.star_tree.serving.star_tree import ScanRequest, StarTree
 from starskip.indexes.star_tree.serving.tree_set import TreeSet, open_trees
-from starskip.night.build_star_trees import BUILT, FAILED, NOT_BUILT
-from starskip.quality.expectations import (
+from starskip.run.expectations import (
     Expectation,
     View,
     between,
@@ -27,9 +27,9 @@ from starskip.quality.expectations import (
     present,
     warn_only,
 )
-from starskip.quality.gate import Gate
-from starskip.quality.stream_rows import published
+from starskip.run.gate import Gate
 from starskip.run.night import Night
+from starskip.run.stream_rows import published
 from starskip.settings import Settings
 
 _LEAST_SIZE_RATIO, _MOST_SIZE_RATIO = 0.8, 1.25

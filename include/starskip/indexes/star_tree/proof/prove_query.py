@@ -4,36 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
 
 import pyarrow as pa
 
 from starskip.errors import StarskipError, TransientError, UnsupportedQuery
-from starskip.indexes.star_tree.serving.answer_sql import Answer
-from starskip.indexes.star_tree.serving.finished_answer import ERROR_BOUND
-from starskip.verification.comparable_query import (
+from starskip.indexes.star_tree.proof.comparable_query import (
     ComparableQuery,
     bound_columns,
     comparable_query,
     percentile_bounds_query,
 )
+from starskip.indexes.star_tree.serving.answer_sql import Answer
+from starskip.indexes.star_tree.serving.finished_answer import ERROR_BOUND
 from starskip.verification.compare_answers import ApproximateColumn, Bounds, answers_differ, rows_by_key
+from starskip.verification.verdict import Verdict
 
 Ask = Callable[[str], Answer]
 """Answers SQL of Pinot's dialect from a tree where one fits."""
 Scan = Callable[[str], tuple[pa.Table, int]]
 """Answers SQL of Pinot's dialect exactly, from the rows alone, and counts the rows that it reads."""
-
-
-class Verdict(Enum):
-    """The outcome of answering a query both ways."""
-
-    EQUAL = "equal"
-    WITHIN_BOUND = "within_bound"
-    NOT_COMPARABLE = "not_comparable"
-    DIFFERENT = "different"
-    NOT_ANSWERED = "not_answered"
-    FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from starskip.quality.expectations import Expectation, View
+from starskip.run.expectations import Expectation, View
 from starskip.run.night import Night
 from starskip.settings import Settings
 

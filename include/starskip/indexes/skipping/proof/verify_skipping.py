@@ -1,4 +1,4 @@
-"""A part of stage verify_indexes: what Spark asked of lake tables, asked again with skipping and without."""
+"""Ask what Spark asked of lake tables again, with skipping and without: a part of stage verify_indexes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pyarrow as pa
 from starskip.errors import SourceError, StarskipError, TransientError, UnsupportedQuery, printable
 from starskip.execution.engine import Engine
 from starskip.indexes.skipping.advice.lake_workload import LakeWorkload, lake_workload
+from starskip.indexes.skipping.refresh_skipping_indexes import BUILDS, BY_HAND, KEPT
 from starskip.indexes.skipping.skipping_engine import Replay, SkippingEngine, skipping_engine
 from starskip.indexes.skipping.workload.lake_queries import LakeQuery
 from starskip.lake.lake_table import LakeTable
-from starskip.night.refresh_skipping_indexes import BUILDS, BY_HAND, KEPT
 from starskip.run.gate_verdicts import usable_tables
 from starskip.run.night import Night, StageResult
 from starskip.run.table_by_table import failure_words, is_of_one_table
@@ -22,7 +22,7 @@ from starskip.sql.masking import mask_failure, mask_literals
 from starskip.storage.lake_schemas import SKIPPING_VERDICTS
 from starskip.storage.manifest import Part
 from starskip.storage.snapshot import SnapshotSource
-from starskip.verification.prove_query import Verdict
+from starskip.verification.verdict import Verdict
 
 VERDICTS = "skipping_verdicts"
 MAX_SHAPES = 25

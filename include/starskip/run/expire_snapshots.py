@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from starskip.indexes.star_tree.tree_artefact import ARTEFACT, CURRENT
 from starskip.run.night import Night
+from starskip.run.stages import STAGES
+from starskip.storage.artefact_store import CURRENT
 from starskip.storage.retention import Retired, retire_nights
 from starskip.storage.store_clock import store_clock
 from starskip.storage.vacuum import VacuumReport, vacuum
@@ -48,6 +49,6 @@ def expire_snapshots(night: Night, *, dry_run: bool = False) -> Tidied:
     if dry_run:
         return Tidied(retired, None)
     # Of what is built only the newest state is kept: it is large, and nobody goes back to a former one.
-    current = night.store.chain(ARTEFACT, CURRENT).key
-    settled = {*retired.settled, current}
+    current = {night.store.chain(stage.builds, CURRENT).key for stage in STAGES if stage.builds}
+    settled = retired.settled | current
     return Tidied(retired, vacuum(night.store, now=now, grace=grace, settled=settled))

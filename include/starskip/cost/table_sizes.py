@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from starskip.cost.read_overviews import read_overviews
 from starskip.cost.table_source import TableSource
 from starskip.errors import SourceError
 from starskip.execution.engine import Engine
 from starskip.execution.progress import Progress
-from starskip.night.score_votes import read_overviews
 from starskip.run.night import Night
 from starskip.tables.table_overview import TableOverview
 from starskip.workload.leaf_records import TableSize

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from starskip.cost.index_sizes import merge_index_sizes, sizes_of
 from starskip.cost.planned_votes import TablePlan, planned_votes, table_plans
 from starskip.cost.sampled_index_sizes import sampled_index_sizes
+from starskip.cost.table_sizes import FoundSizes
 from starskip.cost.table_source import FoundFacts, TableSource
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.execution.local_engine import LocalEngine, LocalRows
@@ -23,7 +24,6 @@ from starskip.execution.progress import Progress
 from starskip.execution.spooled_batches import SpooledBatches
 from starskip.indexes.answer import RowSource
 from starskip.indexes.families import FamilyChoice
-from starskip.night.table_sizes import FoundSizes
 from starskip.pinot.logs.log_files import LogSplit, log_files, log_splits
 from starskip.pinot.logs.parse_records import parse_split
 from starskip.pinot.logs.rejected_records import RejectedRecords

@@ -30,6 +30,7 @@ from starskip.lake.lake_table import LakeTable
 from starskip.run.gate_verdicts import usable_tables
 from starskip.run.night import Night, StageResult
 from starskip.run.table_by_table import failure_words, is_of_one_table, is_ours
+from starskip.run.withheld_builds import withheld_builds
 from starskip.storage.manifest import Part
 from starskip.storage.schemas import STAR_TREE_BUILDS
 
@@ -74,14 +75,6 @@ def build_star_trees(engine: Engine, night: Night) -> StageResult:
         parts[table] = Part(aside.write(table, _rows(table, builds)), _table_properties(builds))
     night.publish("star_tree_builds", parts)
     return StageResult({"tables": len(tables), **counts}, tuple(dict.fromkeys(warnings)))
-
-
-def withheld_builds(night: Night, advice: str) -> str:
-    """Return why this night builds nothing of what the artefact ``advice`` advises, empty if it builds."""
-    if not night.settings.building.build_indexes:
-        return "this run advises and builds nothing (build_indexes; a backfill never builds)"
-    newest = max(night.store.run_dates(advice))
-    return f"only the newest night builds, which is {newest}" if newest > night.date_text else ""
 
 
 def _table_builds(
