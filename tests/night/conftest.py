@@ -24,7 +24,9 @@ from starskip.storage.storage_for import storage_for
 
 SAMPLE = Path(__file__).parents[2] / "include" / "sample"
 LOG = SAMPLE / "logs" / "broker-2026-11-20.log.gz"
-QUICK = settings_with(window_rows_per_table=2_048, max_simulations_per_table=300, max_sampled_segments=2)
+WITH_TREES = settings_with(window_rows_per_table=2_048, max_simulations_per_table=300, max_sampled_segments=2)
+QUICK = settings_with(WITH_TREES, index_kinds="inverted,range,sorted,skipping")
+"""Without star-trees, whose search among layouts is half of a night's work."""
 _LINE = (
     "2026/11/20 10:00:00.000 INFO [BaseBrokerRequestHandler] [executor-1] requestId=1,table={table},timeMs=5,"
     "docs=10/299814,entries={entries}/10,segments(queried/processed/matched/consumingQueried/"
@@ -137,6 +139,12 @@ def small_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def make_lab() -> Callable[..., Lab]:
     return Lab
+
+
+@pytest.fixture(scope="session")
+def with_trees() -> Settings:
+    """Settings of a lab that advises star-trees, too."""
+    return WITH_TREES
 
 
 @pytest.fixture
