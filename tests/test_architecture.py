@@ -112,11 +112,10 @@ def test_duckdb_has_one_home() -> None:
 FAMILIES = {"inverted", "range", "sorted", "star_tree", "skipping"}
 HOMES_OF_FAMILIES = ("indexes/", "spark/skipping/")
 NAMED_OTHERWISE = {
-    # Commands and their JSON; a chart's name; an operator of SQL; a request for a part of an object.
+    # Commands and their JSON; an operator of SQL; a request for a part of an object.
     "cli/main.py",
     "cli/skipping.py",
     "cli/sql.py",
-    "reports/render_html.py",
     "sql/predicate.py",
     "storage/files/object_reader.py",
 }

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from starskip.indexes.answer import Answer
 from starskip.indexes.family_proof import FamilyProof
+from starskip.indexes.family_section import FamilySection
 from starskip.pinot.column_key import ConfigKey
 from starskip.pinot.index_sizes.index_format import IndexFormat
 from starskip.pinot.target_version import TargetVersion
@@ -102,7 +103,8 @@ class Family:
     it, "an inverted index" and "inverted indexes". ``config``: how a table config holds it, None where it
     does not. ``document``: what the JSON of ``starskip tune`` says of its chosen columns beside the list
     of all indexes. ``settings``: the dataclass of its own settings. ``proof`` returns how a night proves what
-    it built, imported no sooner; None where nothing is built.
+    it built, imported no sooner; None where nothing is built. ``section`` returns its section of the report,
+    imported no sooner; without one what is chosen of it stands in the tables of all families.
     """
 
     name: str
@@ -114,3 +116,4 @@ class Family:
     document: Callable[[Sequence[str]], Mapping[str, Any]] | None = None
     settings: type[SettingsGroup] | None = None
     proof: Callable[[], FamilyProof] | None = None
+    section: Callable[[], FamilySection] | None = None

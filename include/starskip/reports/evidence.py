@@ -1,13 +1,13 @@
 """The evidence of one table and one night: all values that a report shows.
 
-A later index family adds an field to ``Evidence`` and a template to ``SECTIONS``; kinds, reasons and Pinot's
+A family brings its section of the report itself (indexes/family_section.py); kinds, reasons and Pinot's
 keys are open sets of text, so the sections that exist hold its indexes as they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any, Literal
 
@@ -347,7 +347,8 @@ class Evidence:
 
     ``unit``: what the optimiser maximised. ``nights``: how many nights voted, this one included; the
     saving is that of the window, older nights counting less. ``show_literals``: the setting
-    that lets literals through. ``star_trees``, ``skipping``: null where the night looked at none.
+    that lets literals through. ``star_trees``, ``skipping``: null where the night looked at none;
+    ``sections``: those of users' own families, by family.
     ``lake_only``: the table has no segments, so that only ``skipping`` tells anything of it. ``answers``:
     chosen indexes of other families that serve whole queries.
     """
@@ -375,6 +376,7 @@ class Evidence:
     drops_withheld: str = ""
     star_trees: StarTrees | None = None
     skipping: SkippingIndexes | None = None
+    sections: Mapping[str, Any] = field(default_factory=dict)
     lake_only: bool = False
     answers: tuple[ChosenAnswer, ...] = ()
     schema_version: int = SCHEMA_VERSION

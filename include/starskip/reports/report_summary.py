@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from starskip.indexes.star_tree.family import STAR_TREE
 from starskip.reports.evidence import Evidence, Index, Interval
+from starskip.reports.family_sections import family_sections
 from starskip.reports.sentences import Piece, beside_indexes, headline
 
 
@@ -50,12 +50,13 @@ def report_summary(evidence: Evidence) -> ReportSummary:
 
 
 def _chosen(evidence: Evidence) -> tuple[Index, ...]:
-    trees = evidence.star_trees.proposed if evidence.star_trees else ()
-    skipping = evidence.skipping.chosen if evidence.skipping else ()
     return (
         *(Index(each.kind, each.columns) for each in evidence.chosen),
-        *(Index(STAR_TREE.name, (*tree.dimensions, *tree.pairs)) for tree in trees),
-        *(Index(f"{each.kind} skipping", each.columns) for each in skipping),
+        *(
+            Index(kind, columns)
+            for section, values in family_sections(evidence)
+            for kind, columns in section.chosen(values)
+        ),
     )
 
 

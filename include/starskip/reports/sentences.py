@@ -19,20 +19,6 @@ MAX_NAMES_IN_HEADLINE = 6
 MAX_TREES_IN_HEADLINE = 3
 
 _PLAIN_CODE = re.compile(r"[A-Za-z][A-Za-z0-9_ -]{0,59}")
-_SKIPPING_KINDS = {
-    "minmax": "least and greatest value",
-    "nulls": "number of nulls",
-    "valuelist": "all values",
-    "bloom": "Bloom filter",
-    "hybrid": "all values, or a Bloom filter of many",
-    "prefix": "first characters",
-    "suffix": "last characters",
-    "gaplist": "gaps between values",
-    "geobox": "boxes around points",
-    "formatted": "what values mean",
-    "metricdist": "distances from one value",
-    "partition": "the one value",
-}
 _WORKLOADS = {
     "equal_columns": "that every column is queried equally",
     "given_weights": "the weights that were given",
@@ -178,9 +164,9 @@ def kind_words(kind: str) -> str:
     return family.singular if family else _words(kind)
 
 
-def skipping_kind_words(kind: str) -> str:
-    """Return what a kind of skipping index keeps of each file; of a user's own kind its name as words."""
-    return _SKIPPING_KINDS.get(kind, _words(kind))
+def known_words(code: str, words: Mapping[str, str]) -> str:
+    """Return the words for a code; of one that has none, such as a user's own kind, the code as words."""
+    return words.get(code, _words(code))
 
 
 def filter_text(sql: str) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from starskip.errors import SourceError
 from starskip.indexes.families import configured_indexes, families_of_night
+from starskip.indexes.family_section import SectionSource
 from starskip.indexes.index import Index as Candidate
-from starskip.indexes.skipping.report.collect_section import skipping_report
 from starskip.indexes.star_tree.chosen_trees import chosen_trees
-from starskip.indexes.star_tree.report.star_tree_report import star_tree_report
+from starskip.indexes.star_tree.report.star_tree_evidence import StarTrees
 from starskip.pinot.given_config import given_table_config
 from starskip.reports.advice_evidence import (
     chosen_answers,
@@ -26,6 +26,7 @@ from starskip.reports.evidence import (
     TypicalEntries,
 )
 from starskip.reports.evidence_bounds import top_shapes
+from starskip.reports.family_sections import collected_sections
 from starskip.reports.latency_evidence import latency_evidence
 from starskip.reports.night_artefacts import night_properties, night_snapshot
 from starskip.reports.shapes_evidence import shapes_evidence
@@ -50,7 +51,8 @@ def table_evidence(night: Night, table: str) -> Evidence:
     )
     model = night_properties(night, "latency_model", table).get("model") or {}
     workload = list(workload_shapes(night_snapshot(night, "workload").read_table([table])))
-    trees = star_tree_report(night, table, advice, workload)
+    sections = collected_sections(SectionSource(night, table, advice, workload))
+    trees: StarTrees | None = sections["star_trees"]
     configs = night.table_configs()
     return Evidence(
         table=table,
@@ -105,8 +107,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
         sort_order=sort_order(properties),
         nights=properties.get("nights", 1),
         drops_withheld=properties.get("drops_withheld", ""),
-        star_trees=trees,
-        skipping=skipping_report(night, table),
+        **sections,
         lake_only=table in lake_only_tables(night),
         answers=chosen_answers(properties),
     )

@@ -40,7 +40,7 @@ def template_environment(*, autoescape: bool) -> jinja2.Environment:
         "log_words": sentences.log_words,
         "unit_words": sentences.unit_words,
         "kind_words": sentences.kind_words,
-        "skipping_kind_words": sentences.skipping_kind_words,
+        "known_words": sentences.known_words,
         "shown": shown,
         "data_url": data_url,
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from starskip.indexes.family import Family
 from starskip.indexes.family_proof import FamilyProof
+from starskip.indexes.family_section import FamilySection
 from starskip.indexes.skipping.settings import SkippingSettings
 
 
@@ -15,11 +16,18 @@ def _proof() -> FamilyProof:
     return FamilyProof(publish_skipping_verdicts, SKIPPING_VERDICTS_GATE)
 
 
+def _section() -> FamilySection:
+    from starskip.indexes.skipping.report.section import SECTION  # noqa: PLC0415
+
+    return SECTION
+
+
 SKIPPING = Family(
     name="skipping",
     singular="a skipping index",
     plural="skipping indexes",
     settings=SkippingSettings,
     proof=_proof,
+    section=_section,
 )
 """Skipping indexes of tables of the lake."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from starskip.indexes.answer import AnswerOffer, TableQueries
 from starskip.indexes.family import Family
 from starskip.indexes.family_proof import FamilyProof
+from starskip.indexes.family_section import FamilySection
 from starskip.indexes.star_tree.settings import StarTreeSettings
 from starskip.pinot.star_trees_key import StarTreesKey
 
@@ -25,6 +26,12 @@ def _proof() -> FamilyProof:
     return FamilyProof(publish_star_tree_verdicts, STAR_TREE_VERDICTS_GATE)
 
 
+def _section() -> FamilySection:
+    from starskip.indexes.star_tree.report.section import SECTION  # noqa: PLC0415
+
+    return SECTION
+
+
 STAR_TREE = Family(
     name="star_tree",
     singular="a star-tree",
@@ -33,5 +40,6 @@ STAR_TREE = Family(
     config=StarTreesKey(),
     settings=StarTreeSettings,
     proof=_proof,
+    section=_section,
 )
 """Star-trees, of Pinot's segments and of tables of the lake."""
