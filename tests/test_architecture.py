@@ -132,6 +132,14 @@ def test_families_are_values_and_nobody_asks_for_their_names() -> None:
     assert outside == NAMED_OTHERWISE
 
 
+def test_no_template_outside_of_the_families_asks_for_their_names() -> None:
+    quoted = re.compile(rf"""["']({"|".join(FAMILIES)})["']""")
+    templates = {path.relative_to(PACKAGE).as_posix(): path for path in PACKAGE.rglob("*.j2")}
+    assert sum(name.startswith(HOMES_OF_FAMILIES) for name in templates) >= 4
+    outside = {name: path for name, path in templates.items() if not name.startswith(HOMES_OF_FAMILIES)}
+    assert [name for name, path in outside.items() if quoted.search(path.read_text(encoding="utf-8"))] == []
+
+
 def test_nothing_reads_what_lies_outside_of_the_package() -> None:
     outside = {"include", "tests", "dags", "plugins", "spark_jobs", "benchmarks"}
     assert [named(path, module) for path, module in IMPORTS if module.split(".")[0] in outside] == []

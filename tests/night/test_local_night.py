@@ -101,6 +101,12 @@ def test_a_night_run_again_gives_the_same_and_leaves_another_night_alone(lab: An
         assert other.store.snapshot(name, "2026-11-20").manifest.version == 2
 
 
+def test_the_register_names_every_artefact_of_a_night(sample_lab: Any) -> None:
+    named = {name for stage in STAGES for name in (stage.artefact, *stage.beside, stage.builds)}
+    found = set(sample_lab.night().store.artefacts())
+    assert {stage.artefact for stage in STAGES} <= found <= named
+
+
 def test_a_night_of_some_tables_touches_their_parts_alone(lab: Any) -> None:
     lab.run()
     names = [stage.artefact for stage in STAGES]

@@ -9,6 +9,7 @@ import jinja2
 
 from starskip import number_text
 from starskip.errors import printable
+from starskip.indexes.families import BUILT_IN
 from starskip.reports import sentences
 
 MAX_NAME = 120
@@ -47,6 +48,8 @@ def template_environment(*, autoescape: bool) -> jinja2.Environment:
     environment.globals |= {
         "percent_range": number_text.percent_range,
         "refusals_by_reason": sentences.refusals_by_reason,
+        # Where it is the usual one, the kind of an index goes without saying.
+        "usual_kind": BUILT_IN[0].name,
     }
     return environment
 

@@ -85,7 +85,7 @@ STAGES = (
         artefact="recommendations",
         gate="starskip.quality.recommendations_gate:RECOMMENDATIONS_GATE",
         made_of="votes",
-        beside=("skipping_advice",),
+        beside=("skipping_shapes", "skipping_advice"),
     ),
     Stage(
         "build_star_trees",
