@@ -17,7 +17,8 @@ from starskip.reports.charts import (
     pairs_chart,
     shapes_chart,
 )
-from starskip.reports.evidence import Evidence, LatencyBin
+from starskip.reports.evidence import Evidence
+from starskip.reports.log_values import LatencyBin
 
 
 def star_tree_chart(evidence: Evidence) -> Chart | None:

@@ -4,15 +4,10 @@ from dataclasses import replace
 
 import pytest
 from starskip.indexes.skipping.report.section import KINDS
-from starskip.reports.evidence import ConfigChange, Evidence, Index, ReasonedIndex
-from starskip.reports.sentences import (
-    code_words,
-    filter_text,
-    headline,
-    known_words,
-    refusals_by_reason,
-    stop_words,
-)
+from starskip.reports.advice_values import ConfigChange, Index, ReasonedIndex
+from starskip.reports.evidence import Evidence
+from starskip.reports.headline import headline
+from starskip.reports.sentences import code_words, filter_text, known_words, refusals_by_reason, stop_words
 
 
 def sentence(evidence: Evidence) -> str:

@@ -11,7 +11,8 @@ from starskip.number_text import percent, percent_range
 from starskip.reports.evidence import Evidence
 from starskip.reports.evidence_json import evidence_from_json
 from starskip.reports.family_sections import family_sections
-from starskip.reports.sentences import headline, stop_words
+from starskip.reports.headline import headline
+from starskip.reports.sentences import stop_words
 
 _MAX_POINTS = 12
 _MAX_COLUMNS_CHARACTERS = 70

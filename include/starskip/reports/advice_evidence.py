@@ -16,7 +16,7 @@ from starskip.pinot.column_key import LaidOver
 from starskip.pinot.given_config import GivenConfig
 from starskip.pinot.proposed_config import KeyEdit
 from starskip.pinot.star_trees_key import StarTreesKey
-from starskip.reports.evidence import (
+from starskip.reports.advice_values import (
     ChosenAnswer,
     ChosenIndex,
     ConfigChange,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from starskip.reports.evidence import (
+from starskip.reports.log_values import (
     MAX_REJECTED_EXAMPLES,
     DamagedSegment,
     DataQuality,

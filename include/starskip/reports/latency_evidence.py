@@ -9,8 +9,8 @@ import numpy as np
 
 from starskip.latency.latency_model import NoFit
 from starskip.latency.latency_report import NO_FIT_SENTENCES
-from starskip.reports.evidence import LatencyBin, LatencyEvidence, Quantile
 from starskip.reports.evidence_bounds import thinned_bins
+from starskip.reports.log_values import LatencyBin, LatencyEvidence, Quantile
 from starskip.reports.night_artefacts import night_properties, night_snapshot
 from starskip.run.night import Night
 

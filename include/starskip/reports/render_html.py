@@ -20,8 +20,8 @@ from starskip.reports.charts import (
 from starskip.reports.config_block import config_block, whole_config_block
 from starskip.reports.evidence import Evidence
 from starskip.reports.family_sections import family_sections
+from starskip.reports.headline import headline
 from starskip.reports.masked_evidence import masked_evidence
-from starskip.reports.sentences import headline
 from starskip.reports.template_environment import template_environment, template_text
 
 _BEFORE = ("section_change.html.j2", "section_savings.html.j2")

@@ -8,15 +8,9 @@ from collections.abc import Callable, Sequence
 from starskip.reports.config_block import config_block
 from starskip.reports.evidence import Evidence
 from starskip.reports.family_sections import family_sections
+from starskip.reports.headline import headline
 from starskip.reports.masked_evidence import masked_evidence
-from starskip.reports.sentences import (
-    code_words,
-    filter_text,
-    headline,
-    is_plain_code,
-    known_words,
-    stop_words,
-)
+from starskip.reports.sentences import code_words, filter_text, is_plain_code, known_words, stop_words
 from starskip.reports.template_environment import MAX_NAME, shown, template_environment
 
 _TEMPLATE = "report.md.j2"

@@ -15,8 +15,8 @@ from functools import lru_cache
 from itertools import pairwise
 
 from starskip.errors import StarskipError, StorageError
-from starskip.reports.evidence import GateCheck
 from starskip.reports.evidence_json import evidence_from_json
+from starskip.reports.log_values import GateCheck
 from starskip.reports.page_links import page_name
 from starskip.reports.published_reports import report_content, report_file, report_parts
 from starskip.reports.report_row import Gap, NightPage, NightRows, ReportRow, RowPage

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from starskip.reports.evidence import Evidence, Index, Interval
+from starskip.reports.advice_values import Index, Interval
+from starskip.reports.evidence import Evidence
 from starskip.reports.family_sections import family_sections
-from starskip.reports.sentences import Piece, beside_indexes, headline
+from starskip.reports.headline import Piece, beside_indexes, headline
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from starskip.indexes.star_tree.chosen_trees import ChosenTree
 from starskip.indexes.star_tree.settings import StarTreeSettings
 from starskip.reports.advice_evidence import column_label
-from starskip.reports.evidence import ShapeEvidence
+from starskip.reports.log_values import ShapeEvidence
 from starskip.reports.night_artefacts import night_snapshot
 from starskip.run.night import Night
 from starskip.selection.vote_list import IndexSet, VoteList, building_lists, vote_lists

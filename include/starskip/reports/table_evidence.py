@@ -17,14 +17,9 @@ from starskip.reports.advice_evidence import (
     reasoned_index,
     sort_order,
 )
+from starskip.reports.advice_values import Interval, TypicalEntries
 from starskip.reports.data_quality import data_quality
-from starskip.reports.evidence import (
-    Evidence,
-    Interval,
-    Setting,
-    Summary,
-    TypicalEntries,
-)
+from starskip.reports.evidence import Evidence, Setting, Summary
 from starskip.reports.evidence_bounds import top_shapes
 from starskip.reports.family_sections import collected_sections
 from starskip.reports.latency_evidence import latency_evidence
