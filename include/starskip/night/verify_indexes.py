@@ -20,7 +20,7 @@ def verify_indexes(engine: Engine, night: Night) -> StageResult:
         if family.proof is None:
             continue
         try:
-            result = family.proof().publish(engine, night)
+            result = family.proof(engine, night)
         except StorageError as error:
             damaged = damaged or error
             continue

@@ -38,10 +38,10 @@ def check_stage(night: Night, stage: str) -> tuple[GateVerdict, ...]:
 
 
 def gates_behind(stage: Stage, night: Night) -> Sequence[Gate]:
-    """Return the gate of the stage, or where it has none those of the proofs of all families."""
-    if stage.gate:
-        return (stage.load_gate(),)
-    return tuple(family.proof().gate for family in families_of_night(night).known if family.proof is not None)
+    """Return the gate of the stage, if it has one of its own, and those of families for that stage."""
+    own = (stage.load_gate(),) if stage.gate else ()
+    of_families = [family.gates() for family in families_of_night(night).known if family.gates is not None]
+    return (*own, *(gates[stage.name] for gates in of_families if stage.name in gates))
 
 
 def _tables(night: Night, stage: Stage) -> Sequence[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -14,15 +14,15 @@ from starskip.reports.evidence import Evidence
 
 def family_sections(evidence: Evidence) -> Iterator[tuple[FamilySection, Any]]:
     """Yield the sections of the families that are loaded and what the evidence holds of each, if it does."""
-    for family, section in _sections():
+    for family, section in _sections(known_families()):
         values = getattr(evidence, section.field) if section.field else evidence.sections.get(family.name)
         if values is not None:
             yield section, values
 
 
-def collected_sections(source: SectionSource) -> dict[str, Any]:
-    """Return the fields of the evidence that sections fill, from the artefacts of a night."""
-    found = [(family, section, section.collect(source)) for family, section in _sections()]
+def collected_sections(source: SectionSource, families: Iterable[Family]) -> dict[str, Any]:
+    """Return the fields of the evidence that sections of ``families`` fill, from the artefacts of a night."""
+    found = [(family, section, section.collect(source)) for family, section in _sections(families)]
     fields = {section.field: values for _, section, values in found if section.field}
     own = {family.name: values for family, section, values in found if not section.field}
     return fields | {"sections": {name: values for name, values in own.items() if values is not None}}
@@ -35,7 +35,7 @@ def with_sections(evidence: Evidence, change: Callable[[FamilySection, Any], Any
     """
     fields: dict[str, Any] = {}
     own: dict[str, Any] = {}
-    for family, section in _sections():
+    for family, section in _sections(known_families()):
         if not section.field:
             if family.name in evidence.sections:
                 own[family.name] = change(section, evidence.sections[family.name])
@@ -44,7 +44,7 @@ def with_sections(evidence: Evidence, change: Callable[[FamilySection, Any], Any
     return replace(evidence, sections=own, **fields)
 
 
-def _sections() -> Iterator[tuple[Family, FamilySection]]:
-    for family in known_families():
+def _sections(families: Iterable[Family]) -> Iterator[tuple[Family, FamilySection]]:
+    for family in families:
         if family.section is not None:
             yield family, family.section()

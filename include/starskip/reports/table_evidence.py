@@ -46,7 +46,8 @@ def table_evidence(night: Night, table: str) -> Evidence:
     )
     model = night_properties(night, "latency_model", table).get("model") or {}
     workload = list(workload_shapes(night_snapshot(night, "workload").read_table([table])))
-    sections = collected_sections(SectionSource(night, table, advice, workload))
+    families = families_of_night(night).known
+    sections = collected_sections(SectionSource(night, table, advice, workload), families)
     trees: StarTrees | None = sections["star_trees"]
     configs = night.table_configs()
     return Evidence(
@@ -72,11 +73,11 @@ def table_evidence(night: Night, table: str) -> Evidence:
         change=config_change(
             chosen,
             rows,
-            configured_indexes(configs, families_of_night(night).known).get(table),
+            configured_indexes(configs, families).get(table),
             properties,
             trees,
             given_table_config(night.table_config_paths, configs, table),
-            families_of_night(night).known,
+            families,
             chosen_answers(properties),
         ),
         chosen=tuple(chosen_index(row) for row in chosen),

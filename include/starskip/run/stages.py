@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Stage:
     """One stage of the night.
 
-    ``function`` and ``gate``: where they stand; without a gate those of the families' proofs judge.
+    ``function`` and ``gate``: where they stand; families may bring more gates.
     ``artefact``: what it publishes for its gate, and ``beside``: what more for later stages. ``made_of``: the
     artefact whose tables it must all have worked on, empty where sources decide that. ``stops_report``: a
     table that fails its gate gets no report; what is built and proved costs none, since the advice stands
