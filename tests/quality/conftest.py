@@ -14,9 +14,9 @@ import pytest
 from gate_checks import failed_checks, import_great_expectations, remove_check
 from settings_with import settings_with
 from starskip.execution.local_engine import LocalEngine
-from starskip.quality import check_stage as check_stage_module
+from starskip.quality.check_stage import gates_behind
 from starskip.run.night import Night
-from starskip.run.stages import STAGES
+from starskip.run.stages import STAGES, stage_named
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part
@@ -139,11 +139,12 @@ def lab(good_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab
 
 
 @pytest.fixture
-def assert_all_covered() -> Callable[[str, Iterable[str]], None]:
-    """Return an assertion that a gate's expectations are all in_set the given ones."""
+def assert_all_covered(tmp_path: Path) -> Callable[[str, Iterable[str]], None]:
+    """Return an assertion that the expectations behind a stage are all in_set the given ones."""
 
     def check(stage: str, covered: Iterable[str]) -> None:
-        asked = check_stage_module._GATES[stage].expectations(Settings())
+        gates = gates_behind(stage_named(stage), sample_night(tmp_path, date(2026, 11, 19)))
+        asked = [each for gate in gates for each in gate.expectations(Settings())]
         assert {e.check for e in asked if not e.is_note} == set(covered)
         assert len({e.check for e in asked}) == len(asked)
 

@@ -20,6 +20,11 @@ def family_sections(evidence: Evidence) -> Iterator[tuple[FamilySection, Any]]:
             yield section, values
 
 
+def families_of_the_lake() -> tuple[Family, ...]:
+    """Return the families that have a section for tables of the lake alone."""
+    return tuple(family for family, section in _sections(known_families()) if section.is_of_lake)
+
+
 def collected_sections(source: SectionSource, families: Iterable[Family]) -> dict[str, Any]:
     """Return the fields of the evidence that sections of ``families`` fill, from the artefacts of a night."""
     found = [(family, section, section.collect(source)) for family, section in _sections(families)]

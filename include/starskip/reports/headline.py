@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from starskip.errors import printable
 from starskip.indexes.families import named
-from starskip.indexes.skipping.report.section_data import SkippingIndexes
-from starskip.indexes.star_tree.family import STAR_TREE
+from starskip.indexes.headline_pieces import Piece, name_pieces
 from starskip.number_text import milliseconds, percent_range, share
 from starskip.reports.advice_values import Index
 from starskip.reports.evidence import Evidence
+from starskip.reports.family_sections import families_of_the_lake, family_sections
 from starskip.reports.log_words import NO_TEXT_AT_ALL
 from starskip.reports.sentences import code_as_words, is_plain_code
-
-MAX_NAMES_IN_HEADLINE = 6
-MAX_TREES_IN_HEADLINE = 3
 
 _WORKLOADS = {
     "equal_columns": "that every column is queried equally",
@@ -24,25 +20,18 @@ _WORKLOADS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A part of a sentence: our words, or a ``name`` from outside that every format escapes its own way."""
-
-    text: str
-    is_name: bool = False
-
-
 def headline(evidence: Evidence) -> tuple[Piece, ...]:
     """Return the sentence that a person reads first: what to change and what it brings, or why nothing."""
     table = Piece(evidence.table, is_name=True)
     if evidence.lake_only:
         return _lake_headline(evidence, table)
-    add = tuple(each for each in evidence.change.add if each.kind != STAR_TREE.name)
+    # What answers whole queries has a sentence of its own.
+    add = tuple(each for each in evidence.change.add if _is_of_columns(each.kind))
     drop = evidence.change.drop
-    trees, skipping = (*_star_trees(evidence), *_answers(evidence)), _skipping(evidence)
-    beside = (Piece(f" {skipping}"),) if skipping else ()
-    if not add and not drop and not trees:
-        if skipping:
+    answers, gains = _answers(evidence), _gains(evidence)
+    beside = (Piece(f" {gains}"),) if gains else ()
+    if not add and not drop and not answers:
+        if gains:
             return (Piece("No change of the table config of "), table, Piece("."), *beside)
         return (Piece("No change for "), table, Piece(f": {_why_nothing(evidence)}."))
     pieces: list[Piece] = []
@@ -61,14 +50,14 @@ def headline(evidence: Evidence) -> tuple[Piece, ...]:
             Piece(" that no query needs"),
         ]
     if pieces:
-        pieces.append(Piece(". " if trees else "."))
-    return (*pieces, *trees, *beside)
+        pieces.append(Piece(". " if answers else "."))
+    return (*pieces, *answers, *beside)
 
 
 def beside_indexes(evidence: Evidence) -> str:
     """Return sentences on what was chosen beside indexes of columns, empty if nothing was."""
-    trees = "".join(piece.text for piece in (*_star_trees(evidence), *_answers(evidence)))
-    return " ".join(filter(None, (trees, _skipping(evidence))))
+    answers = "".join(piece.text for piece in _answers(evidence))
+    return " ".join(filter(None, (answers, _gains(evidence))))
 
 
 def _saving(evidence: Evidence) -> str:
@@ -77,69 +66,53 @@ def _saving(evidence: Evidence) -> str:
     return f"{share(ratio)} (90 % interval {percent_range(interval.low, interval.high, decimals)})"
 
 
-def _star_trees(evidence: Evidence) -> tuple[Piece, ...]:
-    """Return the sentence on star-trees to add, nothing where there are none."""
-    new = evidence.star_trees.proposed if evidence.star_trees else ()
-    if not new:
-        return ()
-    # A tree in advice of an earlier version has no saving, which is not a saving of nothing.
-    known = [tree.saving_ratio for tree in new if tree.saving_ratio is not None]
-    what = [Piece("Add a star-tree on " if len(new) == 1 else f"Add {len(new)} star-trees, on ")]
-    for number, tree in enumerate(new[:MAX_TREES_IN_HEADLINE]):
-        if number:
-            what.append(Piece("; on "))
-        what += _names(tree.dimensions)
-    if len(new) > MAX_TREES_IN_HEADLINE:
-        what.append(Piece(" and others"))
-    if not known:
-        return (*what, Piece("."))
-    saves = "it saves" if len(new) == 1 else "they save"
-    return (
-        *what,
-        Piece(f": {saves} {share(sum(known))} of all entries scanned, in filters and behind them."),
-    )
+def _is_of_columns(kind: str) -> bool:
+    family = named(kind)
+    return family is None or family.path is not None
 
 
 def _answers(evidence: Evidence) -> tuple[Piece, ...]:
-    """Return a sentence for each other chosen index that serves whole queries."""
-    found: list[Piece] = []
-    is_first = not (evidence.star_trees and evidence.star_trees.proposed)
+    """Return a sentence for what each family adds to the table config that serves whole queries."""
+    sentences = [section.change(values) for section, values in family_sections(evidence)]
     for each in evidence.answers:
-        found += [Piece("Add " if is_first else " Add "), _noun(each.kind, "", is_one=True), Piece(" on ")]
-        found += _names(each.columns)
-        found.append(Piece(f": it saves {share(each.saving_ratio)} of all entries scanned."))
-        is_first = False
-    return tuple(found)
+        saves = Piece(f": it saves {share(each.saving_ratio)} of all entries scanned.")
+        noun = _noun(each.kind, "", is_one=True)
+        sentences.append((Piece("Add "), noun, Piece(" on "), *name_pieces(each.columns), saves))
+    return _one_after_the_other(sentences)
 
 
-def _skipping(evidence: Evidence) -> str:
-    return " ".join(_fewer_bytes(evidence.skipping))
+def _one_after_the_other(sentences: Iterable[Sequence[Piece]]) -> tuple[Piece, ...]:
+    pieces: list[Piece] = []
+    for sentence in filter(None, sentences):
+        pieces += [Piece(" ")] if pieces else []
+        pieces += sentence
+    return tuple(pieces)
 
 
-def _fewer_bytes(indexes: SkippingIndexes | None) -> tuple[str, ...]:
-    """Return what the chosen indexes bring, as a subject and what it does; nothing where none is chosen."""
-    if indexes is None or not indexes.chosen or indexes.saving_ratio is None:
-        return ()
-    number = len(indexes.chosen)
-    subject = "A skipping index lets" if number == 1 else f"{number} skipping indexes let"
-    return f"{subject} Spark queries", f"read {share(indexes.saving_ratio)} fewer bytes."
+def _gains(evidence: Evidence) -> str:
+    """Return sentences on what was chosen beside the table config, empty where nothing was."""
+    gains = [section.gain(values) for section, values in family_sections(evidence)]
+    return " ".join(" ".join(gain) for gain in gains if gain is not None)
 
 
 def _lake_headline(evidence: Evidence, table: Piece) -> tuple[Piece, ...]:
-    """Return the headline of a table that has skipping indexes or nothing."""
-    indexes = evidence.skipping
-    if clause := _fewer_bytes(indexes):
-        subject, does = clause
-        return Piece(f"{subject} of "), table, Piece(f" {does}")
+    """Return the headline of a table of the lake alone: what each family gains it, or why nothing does."""
+    found = [(section, values) for section, values in family_sections(evidence) if section.is_of_lake]
+    gains = [section.gain(values) for section, values in found]
+    sentences = [(Piece(f"{subject} of "), table, Piece(f" {does}")) for subject, does in filter(None, gains)]
+    if sentences:
+        return _one_after_the_other(sentences)
+    notes = [note for section, values in found if (note := section.note(values)) is not None]
     if evidence.data_quality.failed_gates:
         why = _why_nothing(evidence)
-    elif indexes is None:
+    elif not found:
         why = "the night did not look at its queries"
-    elif indexes.note is not None:
-        why = printable(indexes.note, 200).rstrip(".")
+    elif notes:
+        why = printable(notes[0], 200).rstrip(".")
     else:
         why = "none would save enough to be worth its upkeep"
-    return (Piece("No skipping index for "), table, Piece(f": {why}."))
+    nouns = " or ".join(family.singular.split(maxsplit=1)[1] for family in families_of_the_lake())
+    return (Piece(f"No {nouns} for "), table, Piece(f": {why}."))
 
 
 def _why_nothing(evidence: Evidence) -> str:
@@ -162,17 +135,7 @@ def _structures(article: str, structures: tuple[Index, ...]) -> Iterable[Piece]:
             yield Piece(" and ")
         yield _noun(kind, article, is_one=len(columns) == 1)
         yield Piece(" on ")
-        yield from _names(columns)
-
-
-def _names(names: Sequence[str]) -> Iterable[Piece]:
-    """Yield the first names with commas between them, and how many more there are."""
-    for i, name in enumerate(names[:MAX_NAMES_IN_HEADLINE]):
-        if i:
-            yield Piece(", ")
-        yield Piece(name, is_name=True)
-    if (more := len(names) - MAX_NAMES_IN_HEADLINE) > 0:
-        yield Piece(f" and {more} more")
+        yield from name_pieces(columns)
 
 
 def _noun(kind: str, article: str, is_one: bool) -> Piece:

@@ -15,7 +15,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from starskip.reports.headline import Piece
+from starskip.indexes.headline_pieces import Piece
 from starskip.reports.history_chart import NARROW, HistoryPoint, history_chart
 from starskip.reports.page_links import PageLinks
 from starskip.reports.report_row import NightPage, ReportRow, RowPage, gaps_between

@@ -9,7 +9,7 @@ from starskip.errors import printable
 from starskip.indexes.family_section import FamilySection, PairsPicture, ShapePair, template_of
 from starskip.indexes.skipping.report.collect_section import skipping_report
 from starskip.indexes.skipping.report.section_data import SkippingIndexes
-from starskip.number_text import count, percent, size, size_share
+from starskip.number_text import count, percent, share, size, size_share
 from starskip.sql.masking import mask_condition
 
 KINDS = {
@@ -57,8 +57,8 @@ def _figures(indexes: SkippingIndexes, lake_only: bool) -> Sequence[tuple[str, s
     if indexes.chosen and indexes.saving_ratio is not None:
         figures.append(("fewer bytes read by Spark, predicted", percent(indexes.saving_ratio)))
         if indexes.metadata_bytes is not None:
-            share = size_share(indexes.metadata_bytes, indexes.table_bytes)
-            figures.append(("skipping metadata, and its share of the lake table", share))
+            taken = size_share(indexes.metadata_bytes, indexes.table_bytes)
+            figures.append(("skipping metadata, and its share of the lake table", taken))
     return figures
 
 
@@ -84,6 +84,15 @@ def _chosen(indexes: SkippingIndexes) -> Sequence[tuple[str, tuple[str, ...]]]:
     return [(f"{each.kind} skipping", each.columns) for each in indexes.chosen]
 
 
+def _gain(indexes: SkippingIndexes) -> tuple[str, str] | None:
+    """Return what the chosen indexes bring, as a subject and what it does; None where none is chosen."""
+    if not indexes.chosen or indexes.saving_ratio is None:
+        return None
+    number = len(indexes.chosen)
+    subject = "A skipping index lets" if number == 1 else f"{number} skipping indexes let"
+    return f"{subject} Spark queries", f"read {share(indexes.saving_ratio)} fewer bytes."
+
+
 SECTION = FamilySection(
     collect=lambda source: skipping_report(source.night, source.table),
     html=template_of(__package__, "section.html.j2"),
@@ -96,4 +105,7 @@ SECTION = FamilySection(
     chosen=_chosen,
     kinds=KINDS,
     is_of_lake=True,
+    gain=_gain,
+    note=lambda indexes: indexes.note,
+    queries=lambda indexes: indexes.queries or 0.0,
 )

@@ -7,13 +7,15 @@ from dataclasses import replace
 
 from starskip.errors import printable
 from starskip.indexes.family_section import FamilySection, PairsPicture, ShapePair, template_of
+from starskip.indexes.headline_pieces import Piece, name_pieces
 from starskip.indexes.star_tree.report.star_tree_evidence import StarTrees
 from starskip.indexes.star_tree.report.star_tree_report import star_tree_report
-from starskip.number_text import compact_count, percent, size_share
+from starskip.number_text import compact_count, percent, share, size_share
 from starskip.sql.masking import mask_literals
 
 _KIND = "star_tree"
 _MAX_LINES = 12
+_MAX_TREES_IN_HEADLINE = 3
 _MAX_CHARACTERS = 70
 
 
@@ -73,6 +75,29 @@ def _chosen(trees: StarTrees) -> Sequence[tuple[str, tuple[str, ...]]]:
     return [(_KIND, (*tree.dimensions, *tree.pairs)) for tree in trees.proposed]
 
 
+def _change(trees: StarTrees) -> tuple[Piece, ...]:
+    """Return the sentence on star-trees to add, nothing where there are none."""
+    new = trees.proposed
+    if not new:
+        return ()
+    # A tree in advice of an earlier version has no saving, which is not a saving of nothing.
+    known = [tree.saving_ratio for tree in new if tree.saving_ratio is not None]
+    what = [Piece("Add a star-tree on " if len(new) == 1 else f"Add {len(new)} star-trees, on ")]
+    for number, tree in enumerate(new[:_MAX_TREES_IN_HEADLINE]):
+        if number:
+            what.append(Piece("; on "))
+        what += name_pieces(tree.dimensions)
+    if len(new) > _MAX_TREES_IN_HEADLINE:
+        what.append(Piece(" and others"))
+    if not known:
+        return (*what, Piece("."))
+    saves = "it saves" if len(new) == 1 else "they save"
+    return (
+        *what,
+        Piece(f": {saves} {share(sum(known))} of all entries scanned, in filters and behind them."),
+    )
+
+
 SECTION = FamilySection(
     collect=lambda source: star_tree_report(source.night, source.table, source.advice, source.workload),
     html=template_of(__package__, "section.html.j2"),
@@ -83,4 +108,5 @@ SECTION = FamilySection(
     figures=_figures,
     summary=_summary,
     chosen=_chosen,
+    change=_change,
 )
