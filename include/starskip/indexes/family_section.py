@@ -52,12 +52,12 @@ class FamilySection:
 
     ``collect`` returns its values. ``html`` and ``markdown`` are Jinja templates that see them as
     ``section``, beside ``evidence``, ``kinds`` and the picture as ``chart``; the page's begins with
-    ``<section id="…">`` and ``<h2>``. ``field``: the field of the report's evidence that holds the values; a
-    family of a user's own has none, and its values are a mapping that JSON holds as it is. ``masked``
-    returns them as they may be shown. ``picture``: pairs to draw. ``figures``: labels and values below the
-    headline, for a table of the lake alone or not. ``summary``: lines for the terminal. ``chosen``: kinds
-    and columns, for lists of reports. ``kinds``: words for codes. ``is_of_lake``: whether tables of the lake
-    alone have it.
+    ``<section id="…">`` and ``<h2>``. ``masked`` returns the values as they may be shown, without a literal
+    of a query. ``field``: the field of the report's evidence that holds them; a family of a user's own has
+    none, and its values are a mapping that JSON holds as it is. ``picture``: pairs to draw. ``figures``:
+    labels and values below the headline, for a table of the lake alone or not. ``summary``: lines for the
+    terminal. ``chosen``: kinds and columns, for lists of reports. ``kinds``: words for codes.
+    ``is_of_lake``: whether tables of the lake alone have it.
 
     For the headline: ``change`` returns the sentence on what to add to the table config; ``gain`` a subject
     and what it does, beside the config, such as "Two zones let Spark queries" and "read 9 % fewer bytes.";
@@ -67,8 +67,8 @@ class FamilySection:
     collect: Callable[[SectionSource], Any]
     html: str
     markdown: str
+    masked: Callable[[Any], Any]
     field: str = ""
-    masked: Callable[[Any], Any] = lambda values: values
     picture: Callable[[Any], PairsPicture | None] = lambda _: None
     figures: Callable[[Any, bool], Sequence[tuple[str, str]]] = lambda *_: ()
     summary: Callable[[Any], Sequence[str]] = lambda _: ()
