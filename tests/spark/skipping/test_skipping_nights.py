@@ -15,13 +15,13 @@ from settings_with import settings_with
 from skipping_nights import FILES, SkippingNights, call, column, customer_is, id_between, literal, next_day
 from skipping_tables import aged
 from starskip.execution.local_engine import LocalEngine
+from starskip.indexes.skipping import skipping_gate
 from starskip.indexes.skipping.advice.publish_advice import publish_skipping_advice
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
 from starskip.indexes.skipping.index_types.min_max import MinMaxClause
 from starskip.indexes.skipping.metadata.open_metadata import open_metadata
 from starskip.indexes.skipping.refresh_skipping_indexes import refresh_skipping_indexes
 from starskip.indexes.skipping.skipping_engine import MatchingRows
-from starskip.quality import skipping_gate
 from starskip.quality.check_stage import check_stage
 from starskip.run.stages import STAGE_NAMES
 from starskip.spark import skipping
