@@ -45,13 +45,14 @@ settings.load_profile("starskip")
 
 
 _GROUPS = {
-    "spark": ("tests/spark/",),
-    "backfill": ("tests/operation/test_backfill.py",),
     "night": ("tests/dags/test_whole_night.py",),
+    "spark": ("tests/spark/",),
+    "airflow": ("tests/dags/", "tests/operation/"),
     "pages": ("tests/ui/",),
     "gates": ("tests/quality/",),
 }
-"""Tests that share what is slow to start, the longest first: a Spark session, an Airflow, a judged night.
+"""Tests that share what is slow to start, the longest first: a night, a Spark session, Airflow's own modules
+with the home that they were first imported with, a browser, a judged night.
 
 All others go file by file to whichever process is free.
 """

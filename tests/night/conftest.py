@@ -9,7 +9,6 @@ import tarfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,8 @@ import pytest
 from settings_with import settings_with
 from starskip.execution.local_engine import LocalEngine
 from starskip.quality.check_stage import check_stage
-from starskip.run.gate_verdicts import STAGES
 from starskip.run.night import Night, StageResult
+from starskip.run.stages import STAGE_NAMES, stage_named
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
@@ -66,11 +65,11 @@ class Lab:
         )
         return replace(night, **changes)
 
-    def run(self, night: Night | None = None, stages: Sequence[str] = STAGES) -> Night:
+    def run(self, night: Night | None = None, stages: Sequence[str] = STAGE_NAMES) -> Night:
         """Run the stages, keep their results, and return the night."""
         night = night or self.night()
         for name in stages:
-            stage = getattr(import_module(f"starskip.night.{name}"), name)
+            stage = stage_named(name).load()
             self.results[name] = stage(LocalEngine(), night)
         return night
 
@@ -78,7 +77,7 @@ class Lab:
         """Run the stages and the gate behind each; return the checks that failed, by table."""
         night = night or self.night()
         failed: dict[str, list[str]] = {}
-        for stage in STAGES:
+        for stage in STAGE_NAMES:
             self.run(night, [stage])
             for verdict in check_stage(night, stage):
                 checks = [check.check for check in verdict.checks if not check.success]
@@ -160,7 +159,7 @@ def sound(small_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Mappin
     root = tmp_path_factory.mktemp("sound") / "lab"
     shutil.copytree(small_store, root)
     lab = Lab(root)
-    lab.run(stages=STAGES[:-1])
+    lab.run(stages=STAGE_NAMES[:-1])
     return lab.published("recommendations")
 
 

@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,12 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from skip_choice import Advised, advise_skipping_alone
 from skipping_tables import aged
+from starskip.indexes.skipping.proof.verify_skipping import publish_skipping_verdicts
+from starskip.indexes.skipping.refresh_skipping_indexes import refresh_skipping_indexes
+from starskip.indexes.skipping.workload.lake_logs import publish_lake_queries
 from starskip.lake.lake_table import LakeTable
-from starskip.night.lake_logs import publish_lake_queries
-from starskip.night.refresh_skipping_indexes import refresh_skipping_indexes
-from starskip.night.verify_skipping import publish_skipping_verdicts
 from starskip.run.night import Night, StageResult
+from starskip.run.stages import stage_named
 from starskip.settings import Settings
 from starskip.spark.spark_engine import SparkEngine
 from starskip.storage.artefact_store import ArtefactStore
@@ -132,7 +132,7 @@ class SkippingNights:
         return publish_skipping_verdicts(self.engine, night)
 
     def stage(self, name: str, night: Night) -> StageResult:
-        stage = getattr(import_module(f"starskip.night.{name}"), name)
+        stage = stage_named(name).load()
         result: StageResult = stage(self.engine, night)
         return result
 

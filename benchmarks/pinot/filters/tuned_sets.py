@@ -15,8 +15,8 @@ from pinot.filters.replayed_day import Structures
 from pinot.running_pinot import PinotFailed
 from starskip.indexes.families import families_of
 from starskip.indexes.index import Index
-from starskip.night.tune_tables import TuneRequest, scored_tables
 from starskip.selection.saving_interval import SavingInterval, saving_interval
+from starskip.selection.tune_tables import TuneRequest, scored_tables
 from starskip.selection.vote_list import vote_lists
 from starskip.settings import Settings
 

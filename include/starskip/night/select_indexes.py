@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from starskip.cost.index_sizes import sizes_of
+from starskip.cost.read_overviews import read_overviews
 from starskip.execution.engine import Engine
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.indexes.answer import RowSource
@@ -23,7 +24,6 @@ from starskip.indexes.index import Index
 from starskip.indexes.skipping.advice.advice_rows import SkippingAdvice
 from starskip.indexes.skipping.advice.publish_advice import measured_skipping, publish_skipping_advice
 from starskip.indexes.star_tree.family import STAR_TREE
-from starskip.night.score_votes import read_overviews
 from starskip.pinot.table_config import TableConfig
 from starskip.run.gate_verdicts import usable_tables
 from starskip.run.night import Night, StageResult
