@@ -23,8 +23,9 @@ from index_sizes import BUDGET_RATIOS, MOST, Sizes, budget_cells, predictions, r
 from starskip.cost.index_sizes import sizes_of
 from starskip.indexes.families import families_of
 from starskip.indexes.index import Index, parse_index
-from starskip.selection.advise_table import TableQuestion, advise_table
+from starskip.selection.advise_table import advise_table
 from starskip.selection.saving_interval import saving_interval
+from starskip.selection.table_question import TableQuestion
 from starskip.selection.tune_tables import ScoredTables, TuneRequest, scored_tables
 from starskip.selection.vote_list import VoteList, building_lists, vote_lists
 from starskip.settings import Settings

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
+from skip_choice import Advised, advise_skipping_alone
 from skipping_tables import aged
-from starskip.indexes.skipping.advice.publish_advice import SkippingCounts, publish_skipping_advice
 from starskip.indexes.skipping.proof.verify_skipping import publish_skipping_verdicts
 from starskip.indexes.skipping.refresh_skipping_indexes import refresh_skipping_indexes
 from starskip.indexes.skipping.workload.lake_logs import publish_lake_queries
@@ -117,13 +117,13 @@ class SkippingNights:
     def engine(self) -> SparkEngine:
         return SparkEngine(self.spark)
 
-    def advise(self, night: Night, tables: Sequence[str] = ("sales",)) -> SkippingCounts:
+    def advise(self, night: Night, tables: Sequence[str] = ("sales",)) -> Advised:
         """Read the log and choose."""
         night.publish("table_facts", {table: Part(()) for table in tables})
         publish_lake_queries(
             self.engine, night, night.store.staged_write("rejected_records", night.date_text)
         )
-        return publish_skipping_advice(self.engine, night, tables)
+        return advise_skipping_alone(self.engine, night, tables)
 
     def build(self, night: Night) -> StageResult:
         return refresh_skipping_indexes(self.engine, night)

@@ -30,8 +30,9 @@ from starskip.pinot.logs.rejected_records import RejectedRecords
 from starskip.pinot.logs.sampling_weights import SamplingSummary, sampling_summary
 from starskip.pinot.table_config import TableConfig
 from starskip.selection.advice_without_log import ColumnWeights, advice_without_log, unknown_weights
-from starskip.selection.advise_table import TableQuestion, advise_table
+from starskip.selection.advise_table import advise_table
 from starskip.selection.table_advice import TableAdvice
+from starskip.selection.table_question import TableQuestion
 from starskip.settings import Settings
 from starskip.storage.schemas import INDEX_SIZES, QUERIES
 from starskip.tables.table_overview import IndexColumns, TableOverview

@@ -12,11 +12,11 @@ import pytest
 from gate_checks import failed_checks, import_great_expectations
 from pyspark.sql import SparkSession
 from settings_with import settings_with
+from skip_choice import advise_skipping_alone
 from skipping_nights import FILES, SkippingNights, call, column, customer_is, id_between, literal, next_day
 from skipping_tables import aged
 from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.skipping import skipping_gate
-from starskip.indexes.skipping.advice.publish_advice import publish_skipping_advice
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
 from starskip.indexes.skipping.index_types.min_max import MinMaxClause
 from starskip.indexes.skipping.metadata.open_metadata import open_metadata
@@ -267,9 +267,9 @@ def test_tables_that_cannot_have_any_are_told_why(nights: SkippingNights) -> Non
         ),
     ]:
         changed = replace(night, **changes)
-        publish_skipping_advice(nights.engine, changed, ["sales"])
+        advise_skipping_alone(nights.engine, changed, ["sales"])
         assert nights.properties("skipping_advice", changed)["note"] == note
-    publish_skipping_advice(LocalEngine(), night, ["sales"])
+    advise_skipping_alone(LocalEngine(), night, ["sales"])
     assert (
         nights.properties("skipping_advice", night)["note"] == "skipping indexes are measured on Spark alone"
     )
