@@ -21,11 +21,12 @@ import numpy as np
 import pyarrow.compute as pc
 from index_sizes import BUDGET_RATIOS, MOST, Sizes, budget_cells, predictions, report_sizes
 from starskip.cost.index_sizes import sizes_of
-from starskip.indexes.families import families_named
+from starskip.indexes.families import families_of
 from starskip.indexes.index import Index, parse_index
-from starskip.night.tune_tables import ScoredTables, TuneRequest, scored_tables
-from starskip.selection.advise_table import TableQuestion, advise_table
+from starskip.selection.advise_table import advise_table
 from starskip.selection.saving_interval import saving_interval
+from starskip.selection.table_question import TableQuestion
+from starskip.selection.tune_tables import ScoredTables, TuneRequest, scored_tables
 from starskip.selection.vote_list import VoteList, building_lists, vote_lists
 from starskip.settings import Settings
 from starskip.settings.advice_groups import STRATEGIES
@@ -154,7 +155,7 @@ def segments_of(truth: Truth) -> str:
 
 def score(truth: Truth, logs: list[str], segments: str, strategy: str) -> ScoredTables:
     settings = truth.settings.changed({"scoring.strategy": strategy})
-    request = TuneRequest(logs, segments, (truth.table,), {}, families_named("all"), settings)
+    request = TuneRequest(logs, segments, (truth.table,), {}, families_of(settings), settings)
     return scored_tables(request, lambda _, items: items)
 
 
@@ -170,7 +171,14 @@ def shares(truth: Truth, scored: ScoredTables, strategy: str) -> tuple[list[str]
         )
         shapes = scored.workload[truth.table]
         advice = advise_table(
-            TableQuestion(truth.table, shapes, scored.votes, scored.overviews[truth.table], settings)
+            TableQuestion(
+                truth.table,
+                shapes,
+                scored.votes,
+                scored.overviews[truth.table],
+                settings,
+                families_of(settings),
+            )
         )
         chosen = frozenset(item.index for item in advice.recommendation.chosen)
         mark = "*" if chosen - truth.indexes else ""

@@ -18,11 +18,11 @@ from starskip.indexes.star_tree.recommend.star_tree_offer import answer_of
 from starskip.indexes.star_tree.recommend.table_sample import TableSample
 from starskip.indexes.star_tree.settings import StarTreeSettings
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
-from starskip.indexes.star_tree.tree_artefact import ARTEFACT, CURRENT
+from starskip.indexes.star_tree.tree_artefact import ARTEFACT
 from starskip.selection.chosen_answers import AnswerTerms, chosen_answers
 from starskip.selection.recommendation import Budget
 from starskip.settings import Settings
-from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.artefact_store import CURRENT, ArtefactStore
 from starskip.storage.storage_for import storage_for
 
 MOST_CANDIDATES = 6

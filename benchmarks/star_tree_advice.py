@@ -34,9 +34,9 @@ from starskip.indexes.star_tree.recommend.table_sample import TableSample
 from starskip.indexes.star_tree.recommend.tree_forecast import Forecaster
 from starskip.indexes.star_tree.settings import StarTreeSettings
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
-from starskip.night.tune_tables import TuneRequest, scored_tables
 from starskip.selection.chosen_answers import AnswerTerms
 from starskip.selection.recommendation import Budget
+from starskip.selection.tune_tables import TuneRequest, scored_tables
 from starskip.settings import Settings
 from tpch import generate_tpch
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from starskip.night.build_star_trees import build_star_trees
+from starskip.indexes.star_tree.build_star_trees import build_star_trees
 from starskip.spark.stage_job import stage_job
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import sys
 
-from starskip.night.refresh_skipping_indexes import refresh_skipping_indexes
+from starskip.indexes.skipping.refresh_skipping_indexes import refresh_skipping_indexes
 from starskip.spark.stage_job import stage_job
 
 if __name__ == "__main__":

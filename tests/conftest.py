@@ -45,13 +45,16 @@ settings.load_profile("starskip")
 
 
 _GROUPS = {
-    "nights": ("tests/operation/test_backfill.py", "tests/dags/test_whole_night.py"),
-    "stages": ("tests/quality/", "tests/night/", "tests/ui/"),
+    "night": ("tests/dags/test_whole_night.py",),
     "spark": ("tests/spark/",),
+    "airflow": ("tests/dags/", "tests/operation/"),
+    "pages": ("tests/ui/",),
+    "gates": ("tests/quality/",),
 }
-"""Whole nights wait for Airflow and its jobs, Spark's tests for its tasks; all others are a group, too.
+"""Tests that share what is slow to start, the longest first: a night, a Spark session, Airflow's own modules
+with the home that they were first imported with, a browser, a judged night.
 
-Three processes start with the others, the nights and the stages; the first that is done takes Spark's.
+All others go file by file to whichever process is free.
 """
 
 
@@ -62,9 +65,20 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class ByGroup(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return next((group for group, of in _GROUPS.items() if nodeid.startswith(of)), "all others")
+            file = nodeid.partition("::")[0]
+            return next((group for group, of in _GROUPS.items() if file.startswith(of)), file)
 
     return ByGroup(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the groups before all others, which are short: the processes then end at about the same time."""
+    groups = list(_GROUPS.values())
+
+    def place(item: pytest.Item) -> int:
+        return next((n for n, of in enumerate(groups) if item.nodeid.startswith(of)), len(groups))
+
+    items.sort(key=place)
 
 
 def pytest_collection_finish() -> None:

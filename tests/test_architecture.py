@@ -22,10 +22,11 @@ LAYERS = [
     {"tables"},
     {"sql"},
     {"pinot", "lake"},
-    {"workload", "latency"},
+    {"workload", "latency", "verification"},
     {"run"},
     {"indexes", "skipping"},
-    {"cost", "verification"},
+    {"configuration"},
+    {"cost"},
     {"selection"},
     {"reports"},
     {"night"},
@@ -111,11 +112,10 @@ def test_duckdb_has_one_home() -> None:
 FAMILIES = {"inverted", "range", "sorted", "star_tree", "skipping"}
 HOMES_OF_FAMILIES = ("indexes/", "spark/skipping/")
 NAMED_OTHERWISE = {
-    # Commands and their JSON; a chart's name; an operator of SQL; a request for a part of an object.
+    # Commands and their JSON; an operator of SQL; a request for a part of an object.
     "cli/main.py",
     "cli/skipping.py",
     "cli/sql.py",
-    "reports/render_html.py",
     "sql/predicate.py",
     "storage/files/object_reader.py",
 }
@@ -130,6 +130,14 @@ def test_families_are_values_and_nobody_asks_for_their_names() -> None:
     }
     outside = {path for path in named_families if not path.startswith(HOMES_OF_FAMILIES)}
     assert outside == NAMED_OTHERWISE
+
+
+def test_no_template_outside_of_the_families_asks_for_their_names() -> None:
+    quoted = re.compile(rf"""["']({"|".join(FAMILIES)})["']""")
+    templates = {path.relative_to(PACKAGE).as_posix(): path for path in PACKAGE.rglob("*.j2")}
+    assert sum(name.startswith(HOMES_OF_FAMILIES) for name in templates) >= 4
+    outside = {name: path for name, path in templates.items() if not name.startswith(HOMES_OF_FAMILIES)}
+    assert [name for name, path in outside.items() if quoted.search(path.read_text(encoding="utf-8"))] == []
 
 
 def test_nothing_reads_what_lies_outside_of_the_package() -> None:

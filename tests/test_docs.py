@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 from click import Choice, Group, Option, Parameter
@@ -24,9 +24,8 @@ def section(command: str) -> str:
 
 @pytest.mark.parametrize("command", _COMMANDS)
 def test_every_option_of_a_command_is_in_its_table(command: str) -> None:
-    module, name = _COMMANDS[command]
     text = section(command)
-    found = getattr(import_module(module), name)
+    found = resolve_name(_COMMANDS[command][0])
     commands = found.commands.values() if isinstance(found, Group) else (found,)
     parameters: list[Parameter] = [each for command in commands for each in command.params]
     options = {option for each in parameters if isinstance(each, Option) for option in each.opts}

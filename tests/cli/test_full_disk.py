@@ -92,7 +92,7 @@ def test_the_temporary_folder(tmp_path: Path) -> None:
 def test_copies_of_reports(tmp_path: Path) -> None:
     tiny = tmp_path / "tiny"
     program = (
-        "import sys; from pathlib import Path; from starskip.night import export_reports as module\n"
+        "import sys; from pathlib import Path; from starskip.reports import export_reports as module\n"
         "from starskip.cli.main import main; import starskip.cli.parse_log as command\n"
         "command.log_files = lambda _: module._write(Path(sys.argv[1]) / 'n' / 'r', bytes(9_000), None)\n"
         "main(['parse-log', 'x'])"

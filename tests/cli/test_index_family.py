@@ -13,6 +13,7 @@ import pytest
 from click.testing import Result
 from starskip.indexes.families import BUILT_IN
 from starskip.indexes.family_settings import family_defaults
+from starskip.run.stages import STAGE_NAMES
 
 PAGE = Path(__file__).parents[2] / "docs" / "add-an-index-family.md"
 LOG = Path(__file__).parents[2] / "include" / "sample" / "logs" / "broker-2026-11-18.log.gz"
@@ -96,17 +97,7 @@ def test_a_night_advises_it_and_its_report_says_so(
         "families": "partitions",
     }
     Path("night.yaml").write_text(json.dumps(night))
-    for stage in (
-        "collect_segment_metadata",
-        "parse_query_logs",
-        "fit_latency_model",
-        "score_votes",
-        "select_indexes",
-        "build_star_trees",
-        "refresh_skipping_indexes",
-        "verify_indexes",
-        "write_report",
-    ):
+    for stage in STAGE_NAMES:
         result = call("stage", stage, "--config", "night.yaml", "--run-date", "2026-11-20")
         assert result.exit_code == 0, result.stderr
     pages = [path.read_text() for path in (modules / "artefacts").rglob("*.html")]

@@ -43,6 +43,15 @@ def test_the_commands_are_listed_with_an_example_each(call: Call) -> None:
         assert code in " ".join(result.stdout.split())
 
 
+def test_help_answers_without_loading_a_command() -> None:
+    code = (
+        "import sys; from starskip.cli.main import main; main(['--help'], standalone_mode=False);"
+        "print(sorted(name for name in ('pyarrow', 'numpy', 'duckdb') if name in sys.modules))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines()[-1] == "[]"
+
+
 def test_help_behind_an_option_of_several_values(call: Call) -> None:
     result = call("tune", "--log", "a", "b", "-h")
     assert (result.exit_code, result.stderr) == (0, "")

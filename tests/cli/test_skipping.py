@@ -138,6 +138,6 @@ def test_what_others_raise_is_no_fault_of_a_module(
     call: Call, here: Path, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (here / "flawed_types.py").write_text("")
-    monkeypatch.setattr("starskip.cli.skipping.describe_metadata", lambda *_: 1 / 0)
+    monkeypatch.setattr("starskip.cli.skipping_contents.describe_metadata", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         call("skipping", "describe", table, "--module", "flawed_types")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from starskip.run.gate_verdicts import STAGES
+from starskip.run.stages import STAGE_NAMES
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 
@@ -38,7 +38,7 @@ def recommendations(config: Path) -> list[str]:
 
 
 def test_each_stage_by_hand_in_order_gives_what_all_gives(call: Call, config: Path) -> None:
-    for name in STAGES:
+    for name in STAGE_NAMES:
         result = call("stage", name, "--config", config, *DATE)
         assert (result.exit_code, result.stderr) == (0, "")
         assert result.stdout.startswith(f"{name}: ")
@@ -46,7 +46,7 @@ def test_each_stage_by_hand_in_order_gives_what_all_gives(call: Call, config: Pa
     assert len(by_hand) > 10
     result = call("stage", "all", "--config", config, *DATE)
     assert result.exit_code == 0
-    assert [text.partition(":")[0] for text in result.stdout.splitlines()] == list(STAGES)
+    assert [text.partition(":")[0] for text in result.stdout.splitlines()] == list(STAGE_NAMES)
     assert recommendations(config) == by_hand
 
 
@@ -142,7 +142,7 @@ def test_what_stages_write_is_private_unless_the_configuration_says_who_may_read
     config.write_text(config.read_text() + words)
     before = os.umask(0o022)
     try:
-        for name in STAGES[:2]:
+        for name in STAGE_NAMES[:2]:
             assert call("stage", name, "--config", config, *DATE).exit_code == 0
     finally:
         os.umask(before)
@@ -153,7 +153,7 @@ def test_what_stages_write_is_private_unless_the_configuration_says_who_may_read
 
 def test_who_may_read_is_one_of_three(call: Call, config: Path) -> None:
     config.write_text(config.read_text() + "  readable_by: 644\n")
-    result = call("stage", STAGES[0], "--config", config, *DATE)
+    result = call("stage", STAGE_NAMES[0], "--config", config, *DATE)
     assert result.exit_code == 3
     assert "store.readable_by must be one of owner, group, all" in result.stderr
 
@@ -168,4 +168,4 @@ def test_all_stages_of_a_night_without_a_log_end_before_the_first(
         "starskip: no log of 2026-11-20: 1 log files hold no record of that day and 1"
     )
     assert not (config.parent / "store").exists()
-    assert call("stage", STAGES[0], "--config", config, *DATE).exit_code == 0
+    assert call("stage", STAGE_NAMES[0], "--config", config, *DATE).exit_code == 0

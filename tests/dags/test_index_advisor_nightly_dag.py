@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from starskip.night.night_from_config import night_from_config
+from starskip.configuration.night_from_config import night_from_config
 
 pytestmark = [pytest.mark.dags, pytest.mark.filterwarnings("default")]
 
@@ -20,7 +20,7 @@ CHECKOUT = Path(__file__).parents[2]
 
 
 def test_tasks_are_the_stages_in_order_each_with_its_gate_behind_it(nightly: Any) -> None:
-    from starskip.run.gate_verdicts import STAGES
+    from starskip.run.stages import STAGE_NAMES
 
     (root,) = nightly.roots
     found = []
@@ -31,7 +31,7 @@ def test_tasks_are_the_stages_in_order_each_with_its_gate_behind_it(nightly: Any
         if not task.downstream_list:
             break
         (task,) = task.downstream_list
-    assert found == [name for stage in STAGES for name in (stage, f"check_{stage}")] + ["finish_night"]
+    assert found == [name for stage in STAGE_NAMES for name in (stage, f"check_{stage}")] + ["finish_night"]
     assert len(nightly.tasks) == len(found)
 
 

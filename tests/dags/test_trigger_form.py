@@ -137,7 +137,7 @@ def test_no_field_corrects_a_number_in_silence(served: Any) -> None:
 
 
 def test_the_tables_to_choose_from_are_those_of_the_configuration(served: Any, tmp_path: Path) -> None:
-    from starskip.night.config_document import config_document
+    from starskip.configuration.config_document import config_document
     from starskip.orchestration.configured_form import known_tables
 
     assert served.params.get_param("tables").schema["examples"] == ["airlineStats", "lineitem"]

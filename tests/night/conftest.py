@@ -9,7 +9,6 @@ import tarfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +16,17 @@ import pytest
 from settings_with import settings_with
 from starskip.execution.local_engine import LocalEngine
 from starskip.quality.check_stage import check_stage
-from starskip.run.gate_verdicts import STAGES
 from starskip.run.night import Night, StageResult
+from starskip.run.stages import STAGE_NAMES, stage_named
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 
 SAMPLE = Path(__file__).parents[2] / "include" / "sample"
 LOG = SAMPLE / "logs" / "broker-2026-11-20.log.gz"
-QUICK = settings_with(window_rows_per_table=2_048, max_simulations_per_table=300, max_sampled_segments=2)
+WITH_TREES = settings_with(window_rows_per_table=2_048, max_simulations_per_table=300, max_sampled_segments=2)
+QUICK = settings_with(WITH_TREES, index_kinds="inverted,range,sorted,skipping")
+"""Without star-trees, whose search among layouts is half of a night's work."""
 _LINE = (
     "2026/11/20 10:00:00.000 INFO [BaseBrokerRequestHandler] [executor-1] requestId=1,table={table},timeMs=5,"
     "docs=10/299814,entries={entries}/10,segments(queried/processed/matched/consumingQueried/"
@@ -64,11 +65,11 @@ class Lab:
         )
         return replace(night, **changes)
 
-    def run(self, night: Night | None = None, stages: Sequence[str] = STAGES) -> Night:
+    def run(self, night: Night | None = None, stages: Sequence[str] = STAGE_NAMES) -> Night:
         """Run the stages, keep their results, and return the night."""
         night = night or self.night()
         for name in stages:
-            stage = getattr(import_module(f"starskip.night.{name}"), name)
+            stage = stage_named(name).load()
             self.results[name] = stage(LocalEngine(), night)
         return night
 
@@ -76,7 +77,7 @@ class Lab:
         """Run the stages and the gate behind each; return the checks that failed, by table."""
         night = night or self.night()
         failed: dict[str, list[str]] = {}
-        for stage in STAGES:
+        for stage in STAGE_NAMES:
             self.run(night, [stage])
             for verdict in check_stage(night, stage):
                 checks = [check.check for check in verdict.checks if not check.success]
@@ -140,6 +141,12 @@ def make_lab() -> Callable[..., Lab]:
     return Lab
 
 
+@pytest.fixture(scope="session")
+def with_trees() -> Settings:
+    """Settings of a lab that advises star-trees, too."""
+    return WITH_TREES
+
+
 @pytest.fixture
 def lab(small_store: Path, tmp_path: Path) -> Lab:
     shutil.copytree(small_store, tmp_path / "lab")
@@ -152,7 +159,7 @@ def sound(small_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Mappin
     root = tmp_path_factory.mktemp("sound") / "lab"
     shutil.copytree(small_store, root)
     lab = Lab(root)
-    lab.run(stages=STAGES[:-1])
+    lab.run(stages=STAGE_NAMES[:-1])
     return lab.published("recommendations")
 
 

@@ -12,7 +12,7 @@ from starskip.cost.planned_votes import sampled_files
 from starskip.errors import CapExceeded
 from starskip.execution.local_engine import LocalEngine, LocalRows
 from starskip.pinot.segments.segment_files import list_segments
-from starskip.run.gate_verdicts import STAGES
+from starskip.run.stages import STAGE_NAMES
 
 NUMBERS = pa.schema([("n", pa.int64())])
 
@@ -72,7 +72,7 @@ def test_of_more_shapes_than_the_cap_the_busiest_stay_and_the_rest_still_counts(
     query = "SELECT COUNT(*) FROM lineitem WHERE l_suppkey = 1 AND x{} = 2"
     lab.log(*[log_line("lineitem", query.format(number), entries=number) for number in range(1, 41)])
     lab.settings = settings_with(lab.settings, max_shapes_per_table=5)
-    night = lab.run(stages=STAGES[:-1])
+    night = lab.run(stages=STAGE_NAMES[:-1])
     snapshot = night.store.snapshot("workload", night.date_text)
     shapes = {row["text"]: row for row in snapshot.read_table(["lineitem"]).to_pylist()}
     folded = shapes.pop("unparsed:too_many_shapes")
@@ -85,12 +85,12 @@ def test_of_more_shapes_than_the_cap_the_busiest_stay_and_the_rest_still_counts(
 
 def test_simulations_are_shared_out_over_segments_the_same_at_every_run(lab: Any) -> None:
     lab.settings = settings_with(window_rows_per_table=2_048, max_simulations_per_table=60)
-    lab.run(stages=STAGES[:4])
+    lab.run(stages=STAGE_NAMES[:4])
     first = lab.published("votes")
-    lab.run(stages=STAGES[3:4])
+    lab.run(stages=STAGE_NAMES[3:4])
     assert lab.published("votes") == first
     lab.settings = settings_with(lab.settings, max_simulations_per_table=20_000)
-    lab.run(stages=STAGES[3:4])
+    lab.run(stages=STAGE_NAMES[3:4])
     assert lab.published("votes") != first
 
 

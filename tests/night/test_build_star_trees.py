@@ -13,11 +13,11 @@ from deltalake import write_deltalake
 from settings_with import settings_with
 from starskip.errors import NotPlainFiles, SourceOutage, StorageError, UnsupportedQuery
 from starskip.execution.local_engine import LocalEngine
+from starskip.indexes.star_tree import build_star_trees as stage_module
+from starskip.indexes.star_tree.build_star_trees import build_star_trees
 from starskip.indexes.star_tree.serving.answer_sql import answer_sql
 from starskip.indexes.star_tree.serving.tree_set import open_trees
 from starskip.lake.lake_table import LakeTable
-from starskip.night import build_star_trees as stage_module
-from starskip.night.build_star_trees import build_star_trees
 from starskip.run.night import StageResult
 
 Config = Callable[..., dict[str, Any]]

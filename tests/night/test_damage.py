@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 from starskip.errors import SourceError
-from starskip.run.gate_verdicts import STAGES
+from starskip.run.stages import STAGE_NAMES
 
-ADVICE_STAGES = STAGES[:-1]
+ADVICE_STAGES = STAGE_NAMES[:-1]
 NOISE = random.Random(20261120).randbytes(500)
 Write = Callable[..., None]
 Line = Callable[..., str]
@@ -164,7 +164,7 @@ def test_a_segment_of_ten_thousand_columns(
         members[f"{folder}/columns.psf"] = bytes.fromhex("deadbeefdeafbead") * 10_000
     write_tar(lab.segments / "wide" / "wide_0.tar.gz", members)
     lab.log(*[log_line("wide", f"SELECT COUNT(*) FROM wide WHERE {name} = 1") for name in columns[:50]])
-    night = lab.run(stages=STAGES if version == "v3" else ADVICE_STAGES)
+    night = lab.run(stages=STAGE_NAMES if version == "v3" else ADVICE_STAGES)
     assert len(night.store.snapshot("table_facts", night.date_text).read_table(["wide"])) == 10_000
     advice = night.store.snapshot("recommendations", night.date_text).parts()["wide"].properties
     assert (advice["queries"], advice["unparsed"]) == (50, 0)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from starskip.errors import SourceError, StorageError
-from starskip.night.export_reports import export_reports
+from starskip.reports.export_reports import export_reports
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part
 from starskip.storage.storage_for import storage_for

@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 from starskip.cost import planned_votes
 from starskip.errors import StarskipError, StorageOutage
+from starskip.indexes.star_tree import build_star_trees
 from starskip.indexes.star_tree.chosen_trees import ChosenTree
 from starskip.indexes.star_tree.function_column_pair import FunctionColumnPair
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 from starskip.lake.lake_table import LakeTable
-from starskip.night import build_star_trees, fit_latency_model, score_votes, select_indexes, write_report
-from starskip.night.published_reports import night_rows
+from starskip.night import fit_latency_model, score_votes, select_indexes, write_report
 from starskip.quality.check_stage import check_stage
-from starskip.run.gate_verdicts import STAGES
+from starskip.reports.report_lists import night_rows
+from starskip.run.stages import STAGE_NAMES
 from starskip.run.table_by_table import failure_words, is_of_one_table, table_by_table
 from starskip.selection.past_nights import past_nights
 
@@ -62,7 +63,7 @@ def test_the_others_are_advised_and_the_table_is_named_with_its_reason(
     module, name, artefact = PLACES[stage]
     failing(module, name, error(), monkeypatch)
     night = lab.night()
-    for each in STAGES:
+    for each in STAGE_NAMES:
         lab.run(night, [each])
         failed = [verdict.table for verdict in check_stage(night, each) if not verdict.passed]
         assert failed == (["lineitem"] if each == stage else []), each
@@ -90,7 +91,7 @@ def test_without_gates_the_stages_behind_leave_it_out_too(
 def test_a_later_night_passes_over_the_night_that_failed(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         failing(select_indexes, "advise_table", StarskipError(UNSOLVED), patch)
-        night = lab.run(stages=STAGES[:5])
+        night = lab.run(stages=STAGE_NAMES[:5])
     later = replace(night, run_date=night.run_date + timedelta(days=1))
     found = past_nights(later, "lineitem")
     assert (found.nights, found.chosen, found.warnings) == ([], frozenset(), ())
@@ -123,16 +124,16 @@ def test_a_store_that_does_not_answer_is_no_table_s_failure(
     }
     monkeypatch.setattr(module, names[module], call)
     with pytest.raises(StorageOutage):
-        lab.run(stages=STAGES[:5])
+        lab.run(stages=STAGE_NAMES[:5])
     assert len(calls) == 1
 
 
 def test_a_fault_in_building_is_told_as_that(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    night = lab.run(lab.night(lake_tables={"lineitem": LakeTable(str(lab.root), {})}), STAGES[:5])
+    night = lab.run(lab.night(lake_tables={"lineitem": LakeTable(str(lab.root), {})}), STAGE_NAMES[:5])
     tree = ChosenTree(StarTreeConfig(("l_shipmode",), (FunctionColumnPair.parse("COUNT__*"),)))
     monkeypatch.setattr(build_star_trees, "chosen_trees", lambda *_, **__: [tree])
     monkeypatch.setattr(build_star_trees, "source_table", lambda *_, **__: 1 / 0)
-    lab.run(night, STAGES[5:])
+    lab.run(night, STAGE_NAMES[5:])
     assert "table lineitem: star-tree not built: a fault of Starskip: ZeroDivisionError" in lab.warnings
     assert set(lab.published("reports")) == {"airlineStats", "lineitem"}
 

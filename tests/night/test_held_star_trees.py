@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from starskip.execution.local_engine import LocalEngine
-from starskip.night.build_star_trees import build_star_trees
+from starskip.indexes.star_tree.build_star_trees import build_star_trees
 from starskip.storage.manifest import Part
 
 Config = Callable[..., dict[str, Any]]

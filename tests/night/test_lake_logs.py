@@ -15,10 +15,11 @@ from settings_with import settings_with
 from starskip.errors import MissingSource
 from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.skipping.advice.lake_workload import lake_workload
+from starskip.indexes.skipping.workload.lake_logs import LakeLogs, publish_lake_queries
 from starskip.indexes.skipping.workload.lake_queries import MAX_INSTANCES, weighted_queries
 from starskip.lake.lake_table import LakeTable
-from starskip.night.lake_logs import NO_TABLE, LakeLogs, publish_lake_queries
 from starskip.run.night import Night
+from starskip.run.night_logs import NO_TABLE
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for

@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from gate_checks import import_great_expectations
+from starskip.configuration.night_from_config import NightArguments, night_from_config
 from starskip.errors import ConfigError, SourceError
 from starskip.lake.lake_table import LakeTable
-from starskip.night.night_from_config import NightArguments, night_from_config
 from starskip.quality.check_stage import check_stage
-from starskip.run.gate_verdicts import STAGES
 from starskip.run.night import Night
+from starskip.run.stages import STAGE_NAMES
 
 pytestmark = pytest.mark.quality
 
@@ -38,7 +38,7 @@ def lake(tmp_path: Path) -> Mapping[str, LakeTable]:
 
 
 def run_with_gates(lab: Any, night: Night) -> None:
-    for stage in STAGES:
+    for stage in STAGE_NAMES:
         lab.run(night, [stage])
         for verdict in check_stage(night, stage):
             assert verdict.passed, verdict

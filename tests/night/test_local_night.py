@@ -14,12 +14,12 @@ import pytest
 from settings_with import settings_with
 from starskip.errors import SourceError
 from starskip.indexes.family_settings import family_defaults
-from starskip.run.gate_verdicts import ARTEFACT_OF, STAGES
+from starskip.run.stages import STAGE_NAMES, STAGES
 
 SAMPLE = Path(__file__).parents[2] / "include" / "sample"
 # Not latency_model: its quantiles come from sketches that toss coins.
 PUBLISHED = ("queries", "workload", "votes", "recommendations", "latency_bins")
-FIRST = STAGES[:1]
+FIRST = STAGE_NAMES[:1]
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def test_literals_are_masked_unless_they_are_asked_for(lab: Any, log_line: Calla
     night = lab.run()
     assert lab.report("lineitem")["summary"]["queries"] == 3
     assert not any(b"SECRET" in content for content in lab.published("reports").values())
-    lab.run(replace(night, settings=settings_with(night.settings, show_literals=True)), STAGES[-1:])
+    lab.run(replace(night, settings=settings_with(night.settings, show_literals=True)), STAGE_NAMES[-1:])
     assert b"SECRET-7" in lab.published("reports")["lineitem"]
 
 
@@ -101,9 +101,16 @@ def test_a_night_run_again_gives_the_same_and_leaves_another_night_alone(lab: An
         assert other.store.snapshot(name, "2026-11-20").manifest.version == 2
 
 
+def test_the_register_names_every_artefact_of_a_night(sample_lab: Any) -> None:
+    named = {name for stage in STAGES for name in (stage.artefact, *stage.beside, stage.builds)}
+    found = set(sample_lab.night().store.artefacts())
+    assert {stage.artefact for stage in STAGES} <= found <= named
+
+
 def test_a_night_of_some_tables_touches_their_parts_alone(lab: Any) -> None:
     lab.run()
-    before = {name: lab.night().store.snapshot(name, "2026-11-20").manifest for name in ARTEFACT_OF.values()}
+    names = [stage.artefact for stage in STAGES]
+    before = {name: lab.night().store.snapshot(name, "2026-11-20").manifest for name in names}
     lab.log("2026/11/20 10:00:00.000 what is this\n")
     lab.run(lab.night(tables=frozenset({"lineitem"}), settings=settings_with(lab.settings, max_indexes=1)))
     for name, manifest in before.items():
@@ -115,7 +122,7 @@ def test_a_night_of_some_tables_touches_their_parts_alone(lab: Any) -> None:
 
 
 def test_an_unknown_table_ends_the_night_by_name_and_nothing_is_lost(lab: Any) -> None:
-    lab.run(stages=STAGES[:-1])
+    lab.run(stages=STAGE_NAMES[:-1])
     before = lab.published("table_facts")
     with pytest.raises(SourceError, match=r"unknown table nope: .* has segments of airlineStats, lineitem"):
         lab.run(lab.night(tables=frozenset({"lineitem", "nope"})))
@@ -201,22 +208,22 @@ def test_only_records_of_the_night_count_whatever_their_file_is_called(
     query = log_line("lineitem", "SELECT COUNT(*) FROM lineitem WHERE l_suppkey = 1")
     stamps = ["19 23:59:59.999", "20 00:00:00.000", "20 23:59:59.999", "21 00:00:00.000"]
     lab.log(*[query.replace("20 10:00:00.000", stamp) for stamp in stamps], name="broker-2026-11-19.log")
-    lab.run(stages=STAGES[:2])
+    lab.run(stages=STAGE_NAMES[:2])
     counts = lab.results["parse_query_logs"].counts
     assert counts == {"lines": 2, "records": 2, "queries": 2, "outside_run_date": 2}
 
 
 def test_the_runs_date_in_a_log_path(lab: Any) -> None:
-    lab.run(lab.night(log_paths=[str(lab.logs / "broker-{run_date}.log.gz")]), STAGES[:2])
+    lab.run(lab.night(log_paths=[str(lab.logs / "broker-{run_date}.log.gz")]), STAGE_NAMES[:2])
     assert lab.results["parse_query_logs"].counts["queries"] == 1481
 
 
-@pytest.mark.parametrize("name", STAGES[2:])
+@pytest.mark.parametrize("name", STAGE_NAMES[2:])
 def test_a_stage_out_of_order_names_the_one_to_run_first(name: str, lab: Any) -> None:
     with pytest.raises(SourceError, match=r"of 2026-11-20: run [a-z_]+ of that night first"):
         lab.run(stages=[name])
 
 
 def test_logs_can_be_read_before_segments(lab: Any) -> None:
-    lab.run(stages=STAGES[1:2])
+    lab.run(stages=STAGE_NAMES[1:2])
     assert sorted(lab.published("queries")) == ["airlineStats", "lineitem"]

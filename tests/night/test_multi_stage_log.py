@@ -10,8 +10,8 @@ import pytest
 from gate_checks import import_great_expectations
 from settings_with import settings_with
 from starskip.indexes.families import families_named
-from starskip.night.tune_tables import TuneAnswer, TuneRequest, tune_tables
-from starskip.run.gate_verdicts import STAGES
+from starskip.run.stages import STAGE_NAMES
+from starskip.selection.tune_tables import TuneAnswer, TuneRequest, tune_tables
 
 pytestmark = pytest.mark.quality
 
@@ -114,8 +114,8 @@ def test_queries_that_are_not_understood_and_scan_most_stop_a_table(
 
 
 def test_leaves_stay_out_of_the_latency_model(lab: Any, log_line: Callable[..., str]) -> None:
-    lab.run(stages=STAGES[:3])
+    lab.run(stages=STAGE_NAMES[:3])
     alone = lab.published("latency_bins")
     lab.log(*(log_line(BOTH, JOIN.format(n=n), entries=300_000) for n in range(40)), name="joins.log")
-    lab.run(stages=STAGES[:3])
+    lab.run(stages=STAGE_NAMES[:3])
     assert lab.published("latency_bins") == alone

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starskip.configuration.night_from_config import NightArguments, night_from_config, spark_settings
 from starskip.errors import ConfigError
 from starskip.indexes.star_tree.build.column_types import named_type
 from starskip.lake.lake_table import LakeTable
-from starskip.night.night_from_config import NightArguments, night_from_config, spark_settings
 from starskip.run.night import Night
 
 NESTED = """

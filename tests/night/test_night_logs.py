@@ -20,9 +20,9 @@ from settings_with import settings_with
 from starskip.errors import ConfigError, SourceError
 from starskip.execution.local_engine import LocalEngine
 from starskip.night.parse_query_logs import parse_query_logs
-from starskip.run.gate_verdicts import STAGES
 from starskip.run.night import Night
 from starskip.run.night_logs import night_logs
+from starskip.run.stages import STAGE_NAMES
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
@@ -216,11 +216,11 @@ def test_events_without_a_time_or_a_day_in_their_files_name_belong_to_the_night_
     lab.log(*[event] * 7, name="events.json")  # written now, long after or before that night
     file = lab.root / "logs" / "events.json"
     os.utime(file, (2e9, 2e9))
-    lab.run(stages=STAGES[:2])
+    lab.run(stages=STAGE_NAMES[:2])
     assert lab.results["parse_query_logs"].counts["queries"] == 1481 + 7
     assert "7 queries tell no time: they count to this night, which their files may hold" in lab.warnings
     os.utime(file, (1e9, 1e9))
-    lab.run(stages=STAGES[:2])
+    lab.run(stages=STAGE_NAMES[:2])
     assert lab.results["parse_query_logs"].counts["queries"] == 1481
     assert lab.results["parse_query_logs"].counts["outside_run_date"] == 7
 
@@ -236,7 +236,9 @@ def test_events_of_the_night_beside_a_log_in_a_whole_night(lab: Any) -> None:
         '{"query": "SELECT 1 FROM lineitem"}\n',
         name="events-2026-11-20.json",
     )
-    night = lab.run(lab.night(settings=settings_with(lab.settings, time_zone="Europe/Berlin")), STAGES[:2])
+    night = lab.run(
+        lab.night(settings=settings_with(lab.settings, time_zone="Europe/Berlin")), STAGE_NAMES[:2]
+    )
     counts = lab.results["parse_query_logs"].counts
     assert (counts["queries"], counts["outside_run_date"]) == (1481 + 50, 1)
     assert "1 log records rejected: incomplete_event" in lab.warnings

@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 from starskip.cli.main import main
 from starskip.errors import SourceError, StarskipError
-from starskip.run.gate_verdicts import STAGES
+from starskip.run.stages import STAGE_NAMES
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 
@@ -89,7 +89,7 @@ def test_only_changed_segments_are_read_again(s3: Any, lab: Any) -> None:
     night = lab.night(
         store=ArtefactStore(storage_for(f"{place}/artefacts")), segments_root=f"{place}/segments"
     )
-    first = STAGES[:1]
+    first = STAGE_NAMES[:1]
     lab.run(night, first)
     assert lab.results[first[0]].counts["segments_read"] == 4
     later = replace(night, started_at=datetime(2026, 11, 22, 2, tzinfo=UTC))
@@ -150,7 +150,7 @@ def test_source_that_is_not_there(s3: Any, lab: Any, missing: str, message: str)
     nowhere: Any = f"{s3.fresh_url()}/nothing"
     night = lab.night(**{missing: [nowhere] if missing == "log_paths" else nowhere})
     with pytest.raises(SourceError, match=message):
-        lab.run(night, STAGES[:2])
+        lab.run(night, STAGE_NAMES[:2])
 
 
 def test_store_that_goes_away_ends_the_step_and_keeps_what_was(
@@ -160,11 +160,11 @@ def test_store_that_goes_away_ends_the_step_and_keeps_what_was(
     night = lab.night(
         store=ArtefactStore(storage_for(f"{place}/artefacts")), segments_root=f"{place}/segments"
     )
-    lab.run(night, STAGES[:1])
+    lab.run(night, STAGE_NAMES[:1])
     before = lab.published("table_facts", night)
     quick_retries()
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     with pytest.raises(StarskipError, match="does not answer"):
-        lab.run(night, STAGES[:1])
+        lab.run(night, STAGE_NAMES[:1])
     monkeypatch.setenv("AWS_ENDPOINT_URL", s3.endpoint)
     assert lab.published("table_facts", night) == before

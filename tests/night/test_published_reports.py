@@ -13,24 +13,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_cases import lineitem
 from starskip.errors import MissingSource, StorageError
-from starskip.night import published_reports
-from starskip.night.published_reports import (
+from starskip.reports import report_lists
+from starskip.reports.page_links import page_name
+from starskip.reports.published_reports import published_document, published_page, published_table
+from starskip.reports.render_html import content_security_policy, keeps_policy
+from starskip.reports.report_files import report_files
+from starskip.reports.report_lists import (
     neighbour_nights,
     night_rows,
-    published_document,
-    published_page,
-    published_table,
     recent_nights,
     report_nights,
     table_rows,
 )
-from starskip.reports.page_links import page_name
-from starskip.reports.render_html import content_security_policy, keeps_policy
-from starskip.reports.report_files import report_files
 from starskip.reports.report_row import NightRows, ReportRow
-from starskip.run.gate_verdicts import STAGES, GateCheck, GateVerdict, publish_verdicts
+from starskip.run.gate_verdicts import GateCheck, GateVerdict, publish_verdicts
 from starskip.run.night import Night
 from starskip.run.night_runs import failed_run, night_runs, note_run
+from starskip.run.stages import STAGE_NAMES
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part
@@ -124,7 +123,7 @@ def test_page_after_page_shows_each_night_once_and_counts_what_it_leaves_out(
 def test_a_filter_that_finds_nothing_stops_looking_and_says_where(
     long_history: Night, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(published_reports, "MAX_NIGHTS_LOOKED_AT", 2)
+    monkeypatch.setattr(report_lists, "MAX_NIGHTS_LOOKED_AT", 2)
     page = recent_nights(long_history, like="zz", rows=9, rows_a_night=9)
     assert page.nights == ()
     assert page.older == date(2026, 11, 4)
@@ -165,12 +164,12 @@ def test_a_page_asks_the_store_for_a_few_nights_however_many_there_are(
     counted: tuple[Night, Counter[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     night, asked = counted
-    monkeypatch.setattr(published_reports, "MAX_NIGHTS_LOOKED_AT", 2)
+    monkeypatch.setattr(report_lists, "MAX_NIGHTS_LOOKED_AT", 2)
     recent_nights(night, like="zz", rows=9, rows_a_night=9)
-    artefacts = 1 + len(STAGES)
+    artefacts = 1 + len(STAGE_NAMES)
     assert asked["objects_below"] == 2 * artefacts
     assert asked["read"] <= 2 * artefacts
-    assert published_reports.MAX_NIGHTS_LOOKED_AT < 60
+    assert report_lists.MAX_NIGHTS_LOOKED_AT < 60
 
 
 def test_a_night_that_is_run_again_is_read_again(tmp_path: Path, files: dict[str, bytes]) -> None:

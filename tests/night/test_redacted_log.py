@@ -10,7 +10,7 @@ from gate_checks import import_great_expectations
 from redacted_log import redacted_log
 from settings_with import settings_with
 from starskip.indexes.families import families_named
-from starskip.night.tune_tables import TuneAnswer, TuneRequest, tune_tables
+from starskip.selection.tune_tables import TuneAnswer, TuneRequest, tune_tables
 
 pytestmark = pytest.mark.quality
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from settings_with import settings_with
-from starskip.night.expire_snapshots import expire_snapshots
+from starskip.run.expire_snapshots import expire_snapshots
 from starskip.storage.manifest import Part
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from settings_with import settings_with
 from starskip.indexes.families import families_named
-from starskip.night.tune_tables import TuneRequest, tune_tables
-from starskip.run.gate_verdicts import STAGES
+from starskip.run.stages import STAGE_NAMES
+from starskip.selection.tune_tables import TuneRequest, tune_tables
 
 ROWS = 299_814
 QUICK, SLOW = (
@@ -99,7 +99,7 @@ def test_the_interval_of_a_sample_is_wider_than_that_of_the_whole(broker, tmp_pa
 def test_a_night_says_what_was_dropped_and_counts_records_as_records(broker, lab):
     lines = broker.Broker(max_per_second=8).run(queries(broker, 0))
     lab.log(*[line.replace("2026/11/18", "2026/11/20") for line in lines], name="busy.log")
-    lab.run(stages=STAGES)
+    lab.run(stages=STAGE_NAMES)
     logged = sum("requestId" in line for line in lines)
     quality, summary = lab.report("lineitem")["data_quality"], lab.report("lineitem")["summary"]
     assert summary["queries"] == 896 + logged
@@ -119,5 +119,5 @@ def test_a_log_in_which_nothing_was_dropped_gives_bitwise_the_same_advice(lab, s
     """A broker that says nothing of dropped lines, or a server that does."""
     server = "2026/11/20 10:00:00.000 INFO [QueryScheduler] [pqr-1] 99 logs were dropped. (log max rate)\n"
     lab.log(server, "2026/11/20 10:00:00.000 WARN [QueryLogger] [t] 0 logs were dropped. (log max rate)\n")
-    lab.run(stages=STAGES[:-1])
+    lab.run(stages=STAGE_NAMES[:-1])
     assert lab.published("recommendations") == sound

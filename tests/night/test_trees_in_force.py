@@ -22,12 +22,12 @@ GIVEN: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def nights(
-    tmp_path_factory: pytest.TempPathFactory, small_store: Path, make_lab: Callable[..., Any]
+    tmp_path_factory: pytest.TempPathFactory, small_store: Path, make_lab: Callable[..., Any], with_trees: Any
 ) -> list[Mapping[str, Any]]:
     """Reports of lineitem: as advised first, then with the star-trees of that advice in the config."""
     root = tmp_path_factory.mktemp("followed") / "lab"
     shutil.copytree(small_store, root)
-    lab = make_lab(root)
+    lab = make_lab(root, with_trees)
     config = lab.root / "lineitem.json"
     night = lab.night(tables=frozenset(["lineitem"]), table_config_paths=[str(config)])
     config.write_text(json.dumps(GIVEN))

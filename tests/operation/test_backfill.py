@@ -22,8 +22,8 @@ import yaml
 import zstandard
 from free_ports import free_ports
 from local_submit import local_submit
-from starskip.run.gate_verdicts import STAGES
 from starskip.run.night_runs import NIGHT_RUNS
+from starskip.run.stages import STAGE_NAMES
 
 pytestmark = [
     pytest.mark.dags,
@@ -130,7 +130,7 @@ def seen(
         }
         first = operation.wait_until(lambda: ended(3), 2500, "the backfill", every_s=3)
         failed = [run for run in first if run["state"] == "failed"]
-        first_failures = {night_of(r): airflow.failure(r["dag_run_id"], STAGES[0]) for r in failed}
+        first_failures = {night_of(r): airflow.failure(r["dag_run_id"], STAGE_NAMES[0]) for r in failed}
         after_first = parts_of(house)
         (folder / log.name).rename(log)
 
@@ -255,7 +255,7 @@ def test_a_failed_day_is_repeated_alone_when_its_log_is_there(seen: Seen) -> Non
 
 
 def test_a_backfill_does_no_more_than_advise(seen: Seen) -> None:
-    steps = {name for stage in STAGES for name in (stage, f"check_{stage}")} | {"finish_night"}
+    steps = {name for stage in STAGE_NAMES for name in (stage, f"check_{stage}")} | {"finish_night"}
     for run in seen.runs:
         assert set(seen.tasks[run["dag_run_id"]]) == steps
 
@@ -313,12 +313,12 @@ def test_the_cluster_did_the_work_on_both_workers_with_code_that_travelled(seen:
     applications = [
         event["App Name"] for event in events if event["Event"] == "SparkListenerApplicationStart"
     ]
-    assert sorted(applications) == sorted(f"{stage}:{ON_CLUSTER}" for stage in STAGES)
+    assert sorted(applications) == sorted(f"{stage}:{ON_CLUSTER}" for stage in STAGE_NAMES)
     done = [event for event in events if event["Event"] == "SparkListenerTaskEnd"]
     assert {event["Task Info"]["Executor ID"] for event in done} >= {"0", "1"}
     assert not any(event["Task Info"]["Failed"] for event in done)
     for worker in ("worker-0", "worker-1"):
-        assert len(list((seen.cluster.work / worker).glob("app-*"))) == len(STAGES)
+        assert len(list((seen.cluster.work / worker).glob("app-*"))) == len(STAGE_NAMES)
     # Their Python has no Starskip of its own: what they ran came with the job.
     python = seen.cluster.work / "bin" / "python3"
     command, alone = [python, "-c", "import starskip"], {"PATH": os.environ["PATH"]}

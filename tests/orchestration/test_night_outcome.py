@@ -5,14 +5,15 @@ from pathlib import Path
 
 import pytest
 from starskip.orchestration.night_outcome import night_outcome
-from starskip.run.gate_verdicts import STAGES, GateCheck, GateVerdict, publish_verdicts
+from starskip.run.gate_verdicts import GateCheck, GateVerdict, publish_verdicts
 from starskip.run.night import Night
+from starskip.run.stages import STAGE_NAMES
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part
 from starskip.storage.storage_for import storage_for
 
-ALL = {name for stage in STAGES for name in (stage, f"check_{stage}")}
+ALL = {name for stage in STAGE_NAMES for name in (stage, f"check_{stage}")}
 
 
 @pytest.fixture

@@ -14,17 +14,9 @@ import pytest
 from gate_checks import failed_checks, import_great_expectations, remove_check
 from settings_with import settings_with
 from starskip.execution.local_engine import LocalEngine
-from starskip.night.build_star_trees import build_star_trees
-from starskip.night.collect_segment_metadata import collect_segment_metadata
-from starskip.night.fit_latency_model import fit_latency_model
-from starskip.night.parse_query_logs import parse_query_logs
-from starskip.night.refresh_skipping_indexes import refresh_skipping_indexes
-from starskip.night.score_votes import score_votes
-from starskip.night.select_indexes import select_indexes
-from starskip.night.verify_indexes import verify_indexes
-from starskip.night.write_report import write_report
-from starskip.quality import check_stage as check_stage_module
+from starskip.quality.check_stage import gates_behind
 from starskip.run.night import Night
+from starskip.run.stages import STAGES, stage_named
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part
@@ -32,17 +24,6 @@ from starskip.storage.storage_for import storage_for
 
 SAMPLE = Path(__file__).parents[2] / "include" / "sample"
 TABLE = "lineitem"
-STAGES = (
-    collect_segment_metadata,
-    parse_query_logs,
-    fit_latency_model,
-    score_votes,
-    select_indexes,
-    build_star_trees,
-    refresh_skipping_indexes,
-    verify_indexes,
-    write_report,
-)
 
 Rows = list[dict[str, Any]]
 
@@ -70,7 +51,7 @@ def _great_expectations() -> None:
 def good_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("good")
     for stage in STAGES:
-        stage(LocalEngine(), sample_night(root, date(2026, 11, 19)))
+        stage.load()(LocalEngine(), sample_night(root, date(2026, 11, 19)))
     return root
 
 
@@ -158,11 +139,12 @@ def lab(good_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab
 
 
 @pytest.fixture
-def assert_all_covered() -> Callable[[str, Iterable[str]], None]:
-    """Return an assertion that a gate's expectations are all in_set the given ones."""
+def assert_all_covered(tmp_path: Path) -> Callable[[str, Iterable[str]], None]:
+    """Return an assertion that the expectations behind a stage are all in_set the given ones."""
 
     def check(stage: str, covered: Iterable[str]) -> None:
-        asked = check_stage_module._GATES[stage].expectations(Settings())
+        gates = gates_behind(stage_named(stage), sample_night(tmp_path, date(2026, 11, 19)))
+        asked = [each for gate in gates for each in gate.expectations(Settings())]
         assert {e.check for e in asked if not e.is_note} == set(covered)
         assert len({e.check for e in asked}) == len(asked)
 

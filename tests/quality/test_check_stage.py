@@ -15,7 +15,8 @@ from starskip.night.select_indexes import select_indexes
 from starskip.night.write_report import write_report
 from starskip.quality.check_stage import check_stage
 from starskip.reports.evidence_json import evidence_from_json
-from starskip.run.gate_verdicts import STAGES, flagged_tables, read_verdicts
+from starskip.run.gate_verdicts import flagged_tables, read_verdicts
+from starskip.run.stages import STAGE_NAMES, stage_named
 
 pytestmark = pytest.mark.quality
 BOTH = ["airlineStats", "lineitem"]
@@ -29,7 +30,7 @@ def run(lab, *stages):
 
 def test_a_good_night_passes_every_gate_and_its_verdicts_are_published(lab):
     lab.tables = None
-    for stage in STAGES:
+    for stage in STAGE_NAMES:
         verdicts = check_stage(lab.night, stage)
         assert [verdict.table for verdict in verdicts] == BOTH
         assert [c for verdict in verdicts for c in verdict.checks if not c.success] == []
@@ -38,7 +39,7 @@ def test_a_good_night_passes_every_gate_and_its_verdicts_are_published(lab):
 
 
 def test_every_check_says_what_it_saw_and_names_the_table(lab):
-    for stage in STAGES:
+    for stage in STAGE_NAMES:
         for verdict in check_stage(lab.night, stage):
             for check in verdict.checks:
                 assert "lineitem" in check.check
@@ -54,7 +55,7 @@ def test_a_stopped_table_is_left_out_the_other_goes_on_and_the_last_report_stays
     run(lab, parse_query_logs, fit_latency_model, score_votes, select_indexes, write_report)
 
     assert flagged_tables(lab.night) == {"lineitem": "collect_segment_metadata"}
-    judged = {v.table for v in read_verdicts(lab.night, STAGES[1:])}
+    judged = {v.table for v in read_verdicts(lab.night, STAGE_NAMES[1:])}
     assert judged == {"airlineStats"}
     store = lab.night.store
     for artefact in ("latency_model", "votes", "recommendations", "reports"):
@@ -68,8 +69,8 @@ def test_a_night_in_which_nobody_asked_the_table(lab):
     lab.publish("queries", [])
     for stage in (fit_latency_model, score_votes, select_indexes, write_report):
         stage(LocalEngine(), lab.night)
-    failed = {stage: lab.failed(stage) for stage in STAGES}
-    assert failed == {stage: [] for stage in STAGES}
+    failed = {stage: lab.failed(stage) for stage in STAGE_NAMES}
+    assert failed == {stage: [] for stage in STAGE_NAMES}
 
 
 def test_a_stage_that_has_not_run(lab):
@@ -78,12 +79,11 @@ def test_a_stage_that_has_not_run(lab):
         check_stage(lab.night, "collect_segment_metadata")
 
 
-@pytest.mark.parametrize("stage", STAGES[2:])
+@pytest.mark.parametrize("stage", STAGE_NAMES[2:])
 def test_a_table_that_the_stage_has_lost(lab, stage):
-    from starskip.run.gate_verdicts import ARTEFACT_OF
 
     lab.tables = None
-    artefact = ARTEFACT_OF[stage]
+    artefact = stage_named(stage).artefact
     parts = dict(lab.night.store.snapshot(artefact, lab.night.date_text).parts())
     del parts["lineitem"]
     lab.night.publish(artefact, parts)

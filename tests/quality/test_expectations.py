@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import nan
 
 import pytest
-from starskip.quality.expectations import (
+from starskip.quality.judge import judge
+from starskip.run.expectations import (
     Expectation,
     View,
     at_most,
@@ -13,7 +14,6 @@ from starskip.quality.expectations import (
     distinct,
     equal,
     in_set,
-    judge,
     none,
     present,
     warn_only,

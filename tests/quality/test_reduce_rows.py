@@ -22,8 +22,8 @@ from starskip.quality.reduce_rows import (
     reduce_rows,
     sum_of,
 )
-from starskip.quality.stream_rows import ROWS_A_BATCH
 from starskip.run.night import Night
+from starskip.run.stream_rows import ROWS_A_BATCH
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part

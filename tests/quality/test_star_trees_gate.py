@@ -14,9 +14,9 @@ import pytest
 from deltalake import write_deltalake
 from gate_checks import failed_checks, remove_check
 from starskip.execution.local_engine import LocalEngine
+from starskip.indexes.star_tree.build_star_trees import build_star_trees
 from starskip.indexes.star_tree.serving import star_tree as star_tree_module
 from starskip.lake.lake_table import LakeTable
-from starskip.night.build_star_trees import build_star_trees
 from starskip.night.verify_indexes import verify_indexes
 from starskip.quality.check_stage import check_stage
 from starskip.run.gate_verdicts import flagged_tables

@@ -7,16 +7,27 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
+from starskip.indexes.skipping.report.section import skipping_picture
+from starskip.indexes.star_tree.report.section import star_tree_picture
 from starskip.reports.charts import (
     MAX_POINTS,
     Chart,
     k_curve_chart,
     latency_chart,
+    pairs_chart,
     shapes_chart,
-    skipping_chart,
-    star_tree_chart,
 )
-from starskip.reports.evidence import Evidence, LatencyBin
+from starskip.reports.evidence import Evidence
+from starskip.reports.log_values import LatencyBin
+
+
+def star_tree_chart(evidence: Evidence) -> Chart | None:
+    return pairs_chart(star_tree_picture(evidence.star_trees)) if evidence.star_trees else None
+
+
+def skipping_chart(evidence: Evidence) -> Chart | None:
+    return pairs_chart(skipping_picture(evidence.skipping)) if evidence.skipping else None
+
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -25,25 +25,18 @@ from starskip.indexes.star_tree.report.star_tree_evidence import (
     ShapeOfStarskipOnly,
     StarTrees,
 )
-from starskip.reports.evidence import (
-    ChosenIndex,
-    ConfigChange,
+from starskip.reports.advice_values import ChosenIndex, ConfigChange, Interval, KCurve, KeyChange, KPoint
+from starskip.reports.evidence import Evidence, Setting, Summary
+from starskip.reports.evidence_json import evidence_from_json, evidence_to_json, harmless_json
+from starskip.reports.log_values import (
     DataQuality,
-    Evidence,
-    Interval,
-    KCurve,
-    KeyChange,
-    KPoint,
     LatencyBin,
     LatencyEvidence,
     Quantile,
     RejectedExample,
-    Setting,
     ShapeEvidence,
     Shapes,
-    Summary,
 )
-from starskip.reports.evidence_json import evidence_from_json, evidence_to_json, harmless_json
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 WHOLE = st.integers(-(2**63), 2**63)

@@ -4,7 +4,7 @@ from datetime import date, timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
-from starskip.reports.evidence import Index, Interval
+from starskip.reports.advice_values import Index, Interval
 from starskip.reports.history_chart import HEIGHT, NARROW, WIDE, HistoryPoint, history_chart
 
 RATIOS = st.floats(-0.5, 1.5)

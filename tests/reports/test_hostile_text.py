@@ -14,8 +14,10 @@ from xml.etree import ElementTree
 
 import pytest
 from markdown_it import MarkdownIt
+from starskip.indexes.skipping.report.section import skipping_picture
 from starskip.indexes.skipping.report.section_data import EvaluatedQueries
-from starskip.reports.charts import shapes_chart, skipping_chart, star_tree_chart
+from starskip.indexes.star_tree.report.section import star_tree_picture
+from starskip.reports.charts import pairs_chart, shapes_chart
 from starskip.reports.evidence import Evidence
 from starskip.reports.masked_evidence import masked_evidence
 from starskip.reports.render_html import render_html
@@ -257,7 +259,7 @@ def test_payloads_as_labels_of_the_star_tree_chart(plain: Evidence) -> None:
     for start in range(0, len(PAYLOADS), 15):
         proved = tuple(replace(template, masked_text=each) for each in PAYLOADS[start : start + 15])
         evidence = masked_evidence(replace(plain, star_trees=replace(trees, proved=proved)))
-        chart = star_tree_chart(evidence)
+        chart = pairs_chart(star_tree_picture(evidence.star_trees))
         assert chart is not None
         check_picture(chart.wide_svg)
         check_text(chart.wide_svg)
@@ -270,7 +272,7 @@ def test_payloads_as_labels_of_the_skipping_chart(plain: Evidence) -> None:
     for start in range(0, len(PAYLOADS), 15):
         replayed = tuple(replace(template, condition=each) for each in PAYLOADS[start : start + 15])
         evidence = masked_evidence(replace(plain, skipping=replace(skipping, replayed=replayed)))
-        chart = skipping_chart(evidence)
+        chart = pairs_chart(skipping_picture(evidence.skipping))
         assert chart is not None
         check_picture(chart.wide_svg)
         check_text(chart.wide_svg)

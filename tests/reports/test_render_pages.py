@@ -10,7 +10,8 @@ from html.parser import HTMLParser
 from itertools import groupby
 
 import pytest
-from starskip.reports.evidence import Evidence, GateCheck
+from starskip.reports.evidence import Evidence
+from starskip.reports.log_values import GateCheck
 from starskip.reports.page_links import PageLinks
 from starskip.reports.render_pages import (
     Message,

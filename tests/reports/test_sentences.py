@@ -3,15 +3,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from starskip.reports.evidence import ConfigChange, Evidence, Index, ReasonedIndex
-from starskip.reports.sentences import (
-    code_words,
-    filter_text,
-    headline,
-    refusals_by_reason,
-    skipping_kind_words,
-    stop_words,
-)
+from starskip.indexes.skipping.report.section import KINDS
+from starskip.reports.advice_values import ConfigChange, Index, ReasonedIndex
+from starskip.reports.evidence import Evidence
+from starskip.reports.headline import headline
+from starskip.reports.sentences import code_words, filter_text, known_words, refusals_by_reason, stop_words
 
 
 def sentence(evidence: Evidence) -> str:
@@ -79,9 +75,9 @@ def test_headline_of_a_skipping_index_alone(cases: dict[str, object]) -> None:
 
 
 def test_words_of_a_kind_of_skipping_index() -> None:
-    assert skipping_kind_words("minmax") == "least and greatest value"
-    assert skipping_kind_words("length_range") == "length range"
-    assert skipping_kind_words("<b>\n") == "<b>\\n"
+    assert known_words("minmax", KINDS) == "least and greatest value"
+    assert known_words("length_range", KINDS) == "length range"
+    assert known_words("<b>\n", KINDS) == "<b>\\n"
 
 
 def test_headline_of_several_kinds_and_many_columns(evidence: Evidence) -> None:

@@ -94,7 +94,7 @@ def test_no_more_trees_than_are_allowed() -> None:
     offered = [tree(name, {shape: 50.0}) for name, shape in zip("xyz", SHAPES, strict=False)]
     chosen = with_star_trees(offered, [], budget(), 1_000, tree_budget(most=2))
     assert len(trees_of(chosen)) == 2
-    assert [item.reason.value for item in chosen.refused] == ["over_max_star_trees"]
+    assert [item.reason.value for item in chosen.refused] == ["over_max_answers"]
 
 
 def test_a_tree_of_the_last_advice_stays_until_another_is_clearly_better() -> None:

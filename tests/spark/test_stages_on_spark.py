@@ -10,34 +10,15 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from starskip.configuration.night_from_config import NightArguments, night_from_config
 from starskip.execution.engine import Engine
 from starskip.execution.local_engine import LocalEngine
-from starskip.night.build_star_trees import build_star_trees
-from starskip.night.collect_segment_metadata import collect_segment_metadata
-from starskip.night.fit_latency_model import fit_latency_model
-from starskip.night.night_from_config import NightArguments, night_from_config
-from starskip.night.parse_query_logs import parse_query_logs
-from starskip.night.refresh_skipping_indexes import refresh_skipping_indexes
-from starskip.night.score_votes import score_votes
-from starskip.night.select_indexes import select_indexes
-from starskip.night.verify_indexes import verify_indexes
-from starskip.night.write_report import write_report
 from starskip.run.night import Night
+from starskip.run.stages import STAGES
 from starskip.spark.spark_engine import SparkEngine
 
 pytestmark = pytest.mark.spark
 
-STAGES = (
-    collect_segment_metadata,
-    parse_query_logs,
-    fit_latency_model,
-    score_votes,
-    select_indexes,
-    build_star_trees,
-    refresh_skipping_indexes,
-    verify_indexes,
-    write_report,
-)
 ROWS = (
     "table_facts",
     "damaged_segments",
@@ -78,7 +59,7 @@ def nights(
         )
         started_at = datetime(2026, 11, 21, 2, tzinfo=UTC)
         found[name] = night_from_config(config, NightArguments(date(2026, 11, 20), "test", started_at), {})
-        counts[name] = [stage(engine, found[name]).counts for stage in STAGES]
+        counts[name] = [stage.load()(engine, found[name]).counts for stage in STAGES]
     assert counts["spark"] == counts["local"]
     return found
 

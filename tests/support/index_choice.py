@@ -16,11 +16,12 @@ from starskip.indexes.star_tree.recommend.candidates import CandidateTree
 from starskip.indexes.star_tree.recommend.star_tree_offer import answer_of, tree_index
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 from starskip.pinot.proposed_config import KeyEdit
-from starskip.selection.advise_table import TableQuestion, advise_table
+from starskip.selection.advise_table import advise_table
 from starskip.selection.choice import ChoiceLimits, choose
 from starskip.selection.chosen_answers import AnswerTerms, ChosenAnswers, chosen_answers
 from starskip.selection.recommendation import Budget
 from starskip.selection.table_advice import TableAdvice
+from starskip.selection.table_question import TableQuestion
 from starskip.selection.vote_list import VoteList, total_saving
 
 

@@ -23,26 +23,27 @@ from starskip.indexes.skipping.report.section_data import SkippingIndexes
 from starskip.indexes.star_tree.report.star_tree_evidence import StarTrees
 from starskip.indexes.star_tree.star_tree_entry import star_tree_entry, star_tree_words
 from starskip.pinot.hidden_secrets import HIDDEN
-from starskip.reports.evidence import (
+from starskip.reports.advice_values import (
     ChosenIndex,
     ConfigChange,
-    DamagedSegment,
-    DataQuality,
-    Evidence,
-    GateCheck,
     Index,
     Interval,
     KCurve,
     KeyChange,
     KPoint,
-    LatencyEvidence,
     ReasonedIndex,
-    RejectedExample,
     SortOrder,
-    Summary,
     TypicalEntries,
 )
+from starskip.reports.evidence import Evidence, Summary
 from starskip.reports.evidence_bounds import top_shapes
+from starskip.reports.log_values import (
+    DamagedSegment,
+    DataQuality,
+    GateCheck,
+    LatencyEvidence,
+    RejectedExample,
+)
 from starskip.workload.unlogged_texts import UnloggedTexts
 
 

@@ -25,7 +25,8 @@ from starskip.indexes.star_tree.report.star_tree_evidence import (
     ShapeOfStarskipOnly,
     StarTrees,
 )
-from starskip.reports.evidence import GateCheck, LatencyBin, Quantile, Setting, ShapeEvidence
+from starskip.reports.evidence import Setting
+from starskip.reports.log_values import GateCheck, LatencyBin, Quantile, ShapeEvidence
 
 TOTAL = 256_205_145
 SIZES = {"l_returnflag": 146_378, "l_linestatus": 86_444, "l_receiptdate": 879_408}

@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
+from skip_choice import Advised, advise_skipping_alone
 from skipping_tables import aged
-from starskip.indexes.skipping.advice.publish_advice import SkippingCounts, publish_skipping_advice
+from starskip.indexes.skipping.proof.verify_skipping import publish_skipping_verdicts
+from starskip.indexes.skipping.refresh_skipping_indexes import refresh_skipping_indexes
+from starskip.indexes.skipping.workload.lake_logs import publish_lake_queries
 from starskip.lake.lake_table import LakeTable
-from starskip.night.lake_logs import publish_lake_queries
-from starskip.night.refresh_skipping_indexes import refresh_skipping_indexes
-from starskip.night.verify_skipping import publish_skipping_verdicts
 from starskip.run.night import Night, StageResult
+from starskip.run.stages import stage_named
 from starskip.settings import Settings
 from starskip.spark.spark_engine import SparkEngine
 from starskip.storage.artefact_store import ArtefactStore
@@ -117,13 +117,13 @@ class SkippingNights:
     def engine(self) -> SparkEngine:
         return SparkEngine(self.spark)
 
-    def advise(self, night: Night, tables: Sequence[str] = ("sales",)) -> SkippingCounts:
+    def advise(self, night: Night, tables: Sequence[str] = ("sales",)) -> Advised:
         """Read the log and choose."""
         night.publish("table_facts", {table: Part(()) for table in tables})
         publish_lake_queries(
             self.engine, night, night.store.staged_write("rejected_records", night.date_text)
         )
-        return publish_skipping_advice(self.engine, night, tables)
+        return advise_skipping_alone(self.engine, night, tables)
 
     def build(self, night: Night) -> StageResult:
         return refresh_skipping_indexes(self.engine, night)
@@ -132,7 +132,7 @@ class SkippingNights:
         return publish_skipping_verdicts(self.engine, night)
 
     def stage(self, name: str, night: Night) -> StageResult:
-        stage = getattr(import_module(f"starskip.night.{name}"), name)
+        stage = stage_named(name).load()
         result: StageResult = stage(self.engine, night)
         return result
 

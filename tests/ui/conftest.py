@@ -124,6 +124,8 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> House:
         "store: {artefacts: artefacts}\n"
         f"sources: {{log_paths: [{sample}/logs], segments_root: {sample}/segments,\n"
         f"  table_configs: [{sample}/config/lineitem_table.json]}}\n"
+        # The pages show whatever there is: half a minute less.
+        "settings: {scoring: {window_rows_per_table: 2048, max_simulations_per_table: 300}}\n"
     )
     stages = ["stage", "all", "--config", str(house.folder / "night.yaml"), "--run-date", NIGHT]
     run([str(Path(sys.executable).with_name("starskip")), *stages], house.environment)

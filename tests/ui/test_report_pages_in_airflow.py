@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import re
-import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -15,7 +13,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import psutil
 import pytest
 from free_ports import free_port
 
@@ -271,19 +268,3 @@ def test_an_unknown_night_and_another_dag_are_told_in_words(visit: Visit) -> Non
     # That the answer is a 404 is what the browser's console says; nothing else is wrong.
     assert all("404" in each for each in visit.errors)
     assert visit.dialogs == visit.elsewhere == []
-
-
-def test_ctrl_c_ends_all_of_airflow(page: Any, house: Any) -> None:
-    family = psutil.Process(page.process.pid).children(recursive=True)
-    assert len(family) > 5
-    # What a task has started leads a group, and may lead a session, of its own.
-    assert page.stop(signal.SIGINT) == 0
-    assert [each for each in family if each.is_running() and each.status() != "zombie"] == []
-    assert house.processes() == []
-    assert is_given_back(house.home / "ui.lock")
-
-
-def is_given_back(lock: Path) -> bool:
-    with lock.open() as file:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    return True

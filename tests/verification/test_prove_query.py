@@ -8,11 +8,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from starskip.errors import SourceOutage, StaleTree, UnsupportedQuery
+from starskip.indexes.star_tree.proof.comparable_query import (
+    bound_columns,
+    comparable_query,
+    percentile_bounds_query,
+)
+from starskip.indexes.star_tree.proof.prove_query import Proof, Verdict, prove_query
 from starskip.indexes.star_tree.serving.aggregate_results import Approximation
 from starskip.indexes.star_tree.serving.answer_sql import Answer
 from starskip.indexes.star_tree.serving.finished_answer import ERROR_BOUND
-from starskip.verification.comparable_query import bound_columns, comparable_query, percentile_bounds_query
-from starskip.verification.prove_query import Proof, Verdict, prove_query
 
 SQL = "SELECT a, COUNT(*) AS n FROM t WHERE b = 'x' GROUP BY a ORDER BY n DESC LIMIT 3"
 ROWS = pa.table({"a": ["x", "y"], "n": [1, 2]})

@@ -13,10 +13,10 @@ from typing import Any
 import pyarrow.compute as pc
 from pinot.filters.replayed_day import Structures
 from pinot.running_pinot import PinotFailed
-from starskip.indexes.families import families_named
+from starskip.indexes.families import families_of
 from starskip.indexes.index import Index
-from starskip.night.tune_tables import TuneRequest, scored_tables
 from starskip.selection.saving_interval import SavingInterval, saving_interval
+from starskip.selection.tune_tables import TuneRequest, scored_tables
 from starskip.selection.vote_list import vote_lists
 from starskip.settings import Settings
 
@@ -62,7 +62,7 @@ class TunedDay:
             {"advice.index_kinds": ",".join(self.kinds), "scoring.pinot_version": PINOT}
         )
         request = TuneRequest(
-            [str(self.log)], str(self.segments), (table,), {}, families_named("all"), settings
+            [str(self.log)], str(self.segments), (table,), {}, families_of(settings), settings
         )
         scored = scored_tables(request, lambda _, items: items)
         lists = vote_lists(scored.votes.filter(pc.equal(scored.votes["table"], table)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
 
 import click
@@ -16,19 +16,19 @@ CLOSED_PIPE = 141
 """128 and SIGPIPE, as shells report any tool that is ended by a closed pipe."""
 
 _COMMANDS = {
-    "parse-log": ("starskip.cli.parse_log", "parse_log"),
-    "tune": ("starskip.cli.tune", "tune"),
-    "quantile-report": ("starskip.cli.quantile_report", "quantile_report"),
-    "collect-metadata": ("starskip.cli.collect_metadata", "collect_metadata"),
-    "star-tree": ("starskip.cli.star_tree", "star_tree"),
-    "sql": ("starskip.cli.sql", "sql"),
-    "skipping": ("starskip.cli.skipping", "skipping"),
-    "secondary": ("starskip.cli.secondary", "secondary"),
-    "stage": ("starskip.cli.stage", "stage"),
-    "retain": ("starskip.cli.retain", "retain"),
-    "settings": ("starskip.cli.settings", "settings"),
+    "parse-log": ("starskip.cli.parse_log:parse_log", "Count what query logs hold"),
+    "tune": ("starskip.cli.tune:tune", "Recommend indexes from a broker log"),
+    "quantile-report": ("starskip.cli.quantile_report:quantile_report", "Show entries scanned and latency"),
+    "collect-metadata": ("starskip.cli.collect_metadata:collect_metadata", "Pack the metadata of segments"),
+    "star-tree": ("starskip.cli.star_tree:star_tree", "Build, show and refresh star-trees"),
+    "sql": ("starskip.cli.sql:sql", "Answer an aggregation from star-trees"),
+    "skipping": ("starskip.cli.skipping:skipping", "Index files, so that Spark skips some"),
+    "secondary": ("starskip.cli.secondary:secondary", "Index rows, and intersect indexes"),
+    "stage": ("starskip.cli.stage:stage", "Run stages of the night in this process"),
+    "retain": ("starskip.cli.retain:retain", "Keep the newest nights of every table"),
+    "settings": ("starskip.cli.settings:settings", "Show all settings and their bounds"),
 }
-"""Imported when they are called, so that ``--help`` and a mistyped option answer at once."""
+"""By name: the function, imported when it is called, and its line in the list of commands."""
 
 _PINOT_NAMES = {
     "IndexTuner": "tune",
@@ -52,9 +52,14 @@ class _Commands(click.Group):
         cmd_name = _PINOT_NAMES.get(cmd_name, cmd_name)
         if cmd_name not in _COMMANDS:
             return None
-        module, name = _COMMANDS[cmd_name]
-        command: click.Command = getattr(import_module(module), name)
+        command: click.Command = resolve_name(_COMMANDS[cmd_name][0])
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing one, for ``--help`` to answer at once."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in _COMMANDS.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an error of ours, or of the file system, is one line on stderr."""

@@ -13,7 +13,7 @@ from starskip.cli.several_values import SeveralValues
 from starskip.cli.table_names import table_names
 from starskip.errors import printable
 from starskip.latency.latency_report import NO_FIT_SENTENCES, LatencyReport
-from starskip.night.quantile_report import quantile_report as report_of_log
+from starskip.latency.quantile_report import quantile_report as report_of_log
 from starskip.number_text import count, decimal, milliseconds
 from starskip.settings import Settings
 

@@ -2,52 +2,33 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import click
 
-from starskip.cli.skipping_text import description_text, explained_text, indexes_text
-from starskip.cli.spark_defaults import default_metadata_root
+from starskip.cli.skipping_contents import describe, explain, list_indexes
+from starskip.cli.skipping_table import (
+    existing_table,
+    full_path,
+    metadata_storage,
+    of_metadata,
+    of_modules,
+    of_path,
+    require_table,
+)
 from starskip.cli.user_modules import user_modules
-from starskip.errors import ConfigError, SourceError, StorageError, printable
+from starskip.errors import ConfigError, StorageError, printable
 from starskip.indexes.skipping.metadata.change_indexes import change_indexes
 from starskip.indexes.skipping.metadata.commit_refresh import Commit
-from starskip.indexes.skipping.metadata.describe_metadata import describe_metadata
-from starskip.indexes.skipping.metadata.metadata_location import metadata_location
-from starskip.indexes.skipping.metadata.open_metadata import existing_metadata
 from starskip.indexes.skipping.metadata.optimize import optimize_metadata
 from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
-from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.metadata.vacuum_metadata import vacuum_metadata
 from starskip.indexes.skipping.registry import index_from_specification
 from starskip.settings import Settings
-from starskip.storage.storage import Storage
-from starskip.storage.storage_for import storage_for
 from starskip.storage.store_clock import store_clock
 
-_path = click.argument("path", metavar="PATH")
-_metadata = click.option(
-    "--metadata",
-    "root",
-    metavar="URL",
-    help="Root of the metadata of all tables, if it lies not in PATH/_starskip.",
-)
-_modules = click.option(
-    "--module",
-    "modules",
-    multiple=True,
-    metavar="NAME",
-    help="A module of index types of yours, here or on PYTHONPATH; repeatable.",
-)
-_output = click.option(
-    "--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True
-)
 _some_indexes = click.option(
     "--index", "indexes", multiple=True, metavar="KIND:COLUMN…", help="Repeatable; all indexes by default."
 )
@@ -70,7 +51,7 @@ def skipping() -> None:
 
 
 @skipping.command(name="create")
-@_path
+@of_path
 @click.option(
     "--index",
     "indexes",
@@ -88,8 +69,8 @@ def skipping() -> None:
     help="Of the table's files.",
 )
 @click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="Of the reader; repeatable.")
-@_metadata
-@_modules
+@of_metadata
+@of_modules
 def create(
     path: str,
     indexes: Sequence[str],
@@ -113,22 +94,22 @@ def create(
         # What is mistyped is told before Spark has started.
         _require_indexes(indexes)
         _require_one(indexes)
-        _require_table(path)
+        require_table(path)
         from starskip.spark.command_session import command_session
         from starskip.spark.skipping import lifecycle
 
         with command_session("collecting") as spark:
             done = lifecycle.create(
-                spark, _full(path), indexes, format=file_format, options=given, metadata_root=root
+                spark, full_path(path), indexes, format=file_format, options=given, metadata_root=root
             )
     _say(done)
 
 
 @skipping.command(name="refresh")
-@_path
+@of_path
 @click.option("--full", is_flag=True, help="Read all files again.")
-@_metadata
-@_modules
+@of_metadata
+@of_modules
 def refresh(path: str, full: bool, root: str | None, modules: Sequence[str]) -> None:
     """Bring the metadata up to date; only files that are new or changed are read.
 
@@ -138,18 +119,18 @@ def refresh(path: str, full: bool, root: str | None, modules: Sequence[str]) -> 
       starskip skipping refresh /lake/events --full
     """  # noqa: D301
     with user_modules(modules):
-        _require_one(_existing(path, root).state.active)
+        _require_one(existing_table(path, root).state.active)
         from starskip.spark.command_session import command_session
         from starskip.spark.skipping import lifecycle
 
         with command_session("collecting") as spark:
-            done = lifecycle.refresh(spark, _full(path), full=full, metadata_root=root)
+            done = lifecycle.refresh(spark, full_path(path), full=full, metadata_root=root)
     _say(done)
 
 
 @skipping.command(name="optimize")
-@_path
-@_metadata
+@of_path
+@of_metadata
 def optimize(path: str, root: str | None) -> None:
     """Bring into one piece what many refreshes have written, without what is dead, so that it is read fast.
 
@@ -157,14 +138,14 @@ def optimize(path: str, root: str | None) -> None:
     Example:
       starskip skipping optimize /lake/events
     """  # noqa: D301
-    version = optimize_metadata(_existing(path, root).storage, _commit())
+    version = optimize_metadata(existing_table(path, root).storage, _commit())
     click.echo("nothing to optimize: it is one piece already" if version is None else f"version {version}")
 
 
 @skipping.command(name="delete")
-@_path
+@of_path
 @_some_indexes
-@_metadata
+@of_metadata
 def delete(path: str, indexes: Sequence[str], root: str | None) -> None:
     """Have indexes be used no more; `restore` undoes it until a `vacuum`.
 
@@ -173,14 +154,14 @@ def delete(path: str, indexes: Sequence[str], root: str | None) -> None:
       starskip skipping delete /lake/events --index minmax:ts
       starskip skipping delete /lake/events
     """  # noqa: D301
-    manifest = change_indexes(_existing(path, root).storage, indexes or None, _commit(), active=False)
+    manifest = change_indexes(existing_table(path, root).storage, indexes or None, _commit(), active=False)
     click.echo(f"version {manifest.version}: {', '.join(indexes) or 'all indexes'} deleted")
 
 
 @skipping.command(name="restore")
-@_path
+@of_path
 @_some_indexes
-@_metadata
+@of_metadata
 def restore(path: str, indexes: Sequence[str], root: str | None) -> None:
     """Have deleted indexes be used again; of newer files they know after the next `refresh`.
 
@@ -188,12 +169,12 @@ def restore(path: str, indexes: Sequence[str], root: str | None) -> None:
     Example:
       starskip skipping restore /lake/events --index minmax:ts
     """  # noqa: D301
-    manifest = change_indexes(_existing(path, root).storage, indexes or None, _commit(), active=True)
+    manifest = change_indexes(existing_table(path, root).storage, indexes or None, _commit(), active=True)
     click.echo(f"version {manifest.version}: {', '.join(indexes) or 'all indexes'} restored")
 
 
 @skipping.command(name="vacuum")
-@_path
+@of_path
 @click.option(
     "--grace-hours",
     type=click.FloatRange(min=0),
@@ -201,7 +182,7 @@ def restore(path: str, indexes: Sequence[str], root: str | None) -> None:
     show_default=True,
     help="Leave what queries and writers of the last hours may use.",
 )
-@_metadata
+@of_metadata
 def vacuum(path: str, grace_hours: float, root: str | None) -> None:
     """Remove deleted indexes for good, and files of metadata that nobody needs any more.
 
@@ -209,72 +190,14 @@ def vacuum(path: str, grace_hours: float, root: str | None) -> None:
     Example:
       starskip skipping vacuum /lake/events --grace-hours 48
     """  # noqa: D301
-    storage = _storage(path, root)
+    storage = metadata_storage(path, root)
     # What a vacuum has left of the last index may still be vacuumed.
     if not any(storage.objects_below("")):
-        _existing(path, root)
+        existing_table(path, root)
     report = vacuum_metadata(storage, _commit(), now=store_clock(storage), grace=timedelta(hours=grace_hours))
     for place, reason in report.left_alone:
         raise StorageError(f"left alone: {reason}", location=place)
     click.echo(f"removed {len(report.removed):,} files, {report.removed_bytes:,} bytes")
-
-
-@skipping.command(name="describe")
-@_path
-@_output
-@_metadata
-@_modules
-def describe(path: str, output: str, root: str | None, modules: Sequence[str]) -> None:
-    """Tell what there is of metadata: files, rows, bytes, and each index.
-
-    \b
-    Example:
-      starskip skipping describe /lake/events --format json
-    """  # noqa: D301
-    with user_modules(modules):
-        document = _description(path, root)
-    click.echo(json.dumps(document) if output == "json" else description_text(document))
-
-
-@skipping.command(name="list")
-@_path
-@_output
-@_metadata
-def list_indexes(path: str, output: str, root: str | None) -> None:
-    """List the indexes, deleted ones too until a vacuum.
-
-    \b
-    Example:
-      starskip skipping list /lake/events
-    """  # noqa: D301
-    indexes = _description(path, root)["indexes"]
-    click.echo(json.dumps(indexes) if output == "json" else indexes_text(indexes))
-
-
-@skipping.command(name="explain")
-@_path
-@click.argument("condition", metavar='"WHERE …"')
-@_output
-@_metadata
-@_modules
-def explain(path: str, condition: str, output: str, root: str | None, modules: Sequence[str]) -> None:
-    """Tell which files Spark would read for a condition, and what each index does for it.
-
-    \b
-    Examples:
-      starskip skipping explain /lake/events "ts >= '2026-11-01' AND country = 'fr'" --format json
-      starskip skipping explain /lake/logs "getAgentName(user_agent) = 'Firefox'"
-    """  # noqa: D301
-    with user_modules(modules):
-        source = _existing(path, root).source
-        from starskip.spark.command_session import command_session
-        from starskip.spark.skipping.explain_condition import explain_condition
-
-        with command_session("planning") as spark:
-            document = explain_condition(
-                spark, _full(path), source, condition, metadata_root=root, modules=modules
-            )
-    click.echo(json.dumps(document) if output == "json" else explained_text(document))
 
 
 def _say(done: Refreshed) -> None:
@@ -286,10 +209,6 @@ def _say(done: Refreshed) -> None:
     if done.damaged_files:
         told.append(f"{len(done.damaged_files):,} damaged files left out")
     click.echo(f"version {done.version}: {', '.join(told)}; in {printable(done.location)}")
-
-
-def _full(path: str) -> str:
-    return path if "://" in path or path.startswith("file:") else os.path.normpath(Path(path).absolute())
 
 
 def _require_indexes(specifications: Sequence[str]) -> None:
@@ -314,29 +233,6 @@ def _require_one(specifications: Sequence[str]) -> None:
         raise failures[0]
 
 
-def _require_table(path: str) -> None:
-    if "://" not in path and not path.startswith("file:") and not Path(path).exists():
-        raise SourceError(f"{path}: there is no such folder", source=path)
-
-
-def _storage(path: str, root: str | None) -> Storage:
-    return storage_for(metadata_location(_full(path), root or default_metadata_root(os.environ)))
-
-
-def _existing(path: str, root: str | None) -> TableMetadata:
-    storage = _storage(path, root)
-    try:
-        return existing_metadata(storage)
-    except SourceError:
-        _require_table(path)
-        raise
-
-
-def _description(path: str, root: str | None) -> dict[str, Any]:
-    metadata = _existing(path, root)
-    return describe_metadata(metadata, metadata.storage.place)
-
-
 def _commit() -> Commit:
     return Commit(uuid4().hex, datetime.now(UTC), "starskip skipping")
 
@@ -346,3 +242,8 @@ def _option(text: str) -> tuple[str, str]:
     if not equals or not name:
         raise click.BadParameter(f"{text!r} is not KEY=VALUE, such as header=true", param_hint="--option")
     return name, value
+
+
+skipping.add_command(describe)
+skipping.add_command(list_indexes)
+skipping.add_command(explain)

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from importlib import import_module
 
 import click
 
 from starskip.cli.named_setting import named_setting
 from starskip.cli.progress import progress
 from starskip.cli.table_names import table_names
+from starskip.configuration.night_from_config import NightArguments, night_from_config
 from starskip.errors import printable
-from starskip.execution.engine import Engine
 from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.skipping.registry import load_modules
-from starskip.night.look_for_log import look_for_log
-from starskip.night.night_from_config import NightArguments, night_from_config
-from starskip.run.night import Night, StageResult
-from starskip.run.stage_names import STAGES
+from starskip.run.look_for_log import look_for_log
+from starskip.run.stages import STAGE_NAMES, stage_named
 
 
 @click.command(name="stage")
-@click.argument("name", type=click.Choice([*STAGES, "all"]))
+@click.argument("name", type=click.Choice([*STAGE_NAMES, "all"]))
 @click.option("--config", required=True, type=click.Path(), help="Configuration file of the night (YAML).")
 @click.option("--run-date", required=True, type=click.DateTime(["%Y-%m-%d"]), help="The night, 2026-11-18.")
 @click.option("--tables", default="", help="Comma separated tables; all if left out.")
@@ -59,14 +56,9 @@ def stage(name: str, config: str, run_date: datetime, tables: str, overrides: Se
     load_modules(night.skipping_modules)
     if name == "all":
         look_for_log(night)
-    for each in STAGES if name == "all" else (name,):
+    for each in STAGE_NAMES if name == "all" else (name,):
         engine = LocalEngine(lambda items, each=each: progress(each, items))  # type: ignore[misc]
-        result = _function(each)(engine, night)
+        result = stage_named(each).load()(engine, night)
         for warning in result.warnings:
             click.echo(f"{each}: warning: {warning}", err=True)
         click.echo(f"{each}: " + ", ".join(f"{k.replace('_', ' ')} {v:,}" for k, v in result.counts.items()))
-
-
-def _function(name: str) -> Callable[[Engine, Night], StageResult]:
-    function: Callable[[Engine, Night], StageResult] = getattr(import_module(f"starskip.night.{name}"), name)
-    return function

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
-import sys
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import click
 
 from starskip.cli.progress import progress
+from starskip.cli.star_tree_contents import describe, documents
 from starskip.cli.star_tree_output import named_order, require_own
-from starskip.errors import ConfigError, MissingSource, SourceError, StarskipError, StorageError, printable
+from starskip.cli.star_tree_store import counted, existing_store, former_order, of_table, tree_store
+from starskip.errors import ConfigError, MissingSource, StorageError, printable
 from starskip.indexes.star_tree.build.publish_trees import PublishedTrees, publish_trees
-from starskip.indexes.star_tree.build.published_trees import published_orders
 from starskip.indexes.star_tree.build.tree_order import TreeOrder
-from starskip.indexes.star_tree.document_rows import document_header, document_rows
-from starskip.indexes.star_tree.query.query_table import meant_table
-from starskip.indexes.star_tree.serving.tree_set import TreeSet, open_trees
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 from starskip.indexes.star_tree.tree_artefact import ARTEFACT, TableTrees
 from starskip.lake.open_table import FORMATS
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.files.read_small_file import read_small_file
-from starskip.storage.storage_for import storage_for
 from starskip.storage.store_clock import store_clock
 from starskip.storage.vacuum import VacuumReport, vacuum
 
@@ -37,9 +32,6 @@ Result = TypeVar("Result")
 _SHOWN_BYTES = 1024
 _GRACE_HOURS = 24.0
 """Hours for which readers may go on with what a build or refresh has replaced."""
-_of_table = click.option(
-    "--table", metavar="NAME", help="Of which table, where DIR has star-trees of several, as the night's has."
-)
 
 
 @click.group(name="star-tree")
@@ -111,7 +103,7 @@ def build(
     require_own(output, source)
     if table is not None and not table.strip():
         raise click.BadParameter("is empty; give the name that stands in FROM", param_hint="--table")
-    store = _store(output)
+    store = tree_store(output)
     order = TreeOrder(
         _table_name(source),
         _absolute(source),
@@ -127,7 +119,7 @@ def build(
 
 @star_tree.command(name="refresh")
 @click.argument("directory", metavar="DIR")
-@_of_table
+@of_table
 def refresh(directory: str, table: str | None) -> None:
     """Bring a tree up to date with its files: new files are added to it, changed ones mean a new build.
 
@@ -137,8 +129,8 @@ def refresh(directory: str, table: str | None) -> None:
     Example:
       starskip star-tree refresh trees/sales
     """  # noqa: D301
-    store = _existing_store(directory)
-    order = _former_order(store, directory, table)
+    store = existing_store(directory)
+    order = former_order(store, directory, table)
     _say(_published(store, order, rebuild=False), directory)
     _tidy(store, directory)
 
@@ -165,71 +157,14 @@ def vacuum_trees(directory: str, grace_hours: float) -> None:
     """  # noqa: D301
     if math.isnan(grace_hours):
         raise click.BadParameter("is no number of hours", param_hint="--grace-hours")
-    store = _existing_store(directory)
+    store = existing_store(directory)
     if ARTEFACT not in store.artefacts():
         raise MissingSource(f"{directory}: there is no star-tree; nothing is to be removed", source=directory)
     removed = _vacuumed(store, grace_hours)
     for key, reason in removed.left_alone:
         click.echo(f"vacuum: warning: {printable(key)} was left alone: {printable(reason)}", err=True)
-    files = _counted(len(removed.removed), "file")
-    click.echo(f"vacuum: {files} removed, {_counted(removed.removed_bytes, 'byte')} freed")
-
-
-@star_tree.command(name="describe")
-@click.argument("directory", metavar="DIR")
-@_of_table
-@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def describe(directory: str, table: str | None, output: str) -> None:
-    """Tell what trees are in DIR: their configurations, documents, nodes, bytes, and sources.
-
-    \b
-    Example:
-      starskip star-tree describe trees/sales --format json
-    """  # noqa: D301
-    trees = _opened(directory, table)
-    document = _description(trees)
-    if output == "json":
-        click.echo(json.dumps(document))
-        return
-    files = _counted(document["source_files"], "source file")
-    click.echo(f"{printable(trees.table)}: {files} at {printable(document['source'])}")
-    for number, tree in enumerate(document["trees"], 1):
-        config = tree["config"]
-        click.echo(f"tree {number}: {' > '.join(map(printable, config['dimensionsSplitOrder']))}")
-        click.echo(f"  {', '.join(map(printable, config['functionColumnPairs']))}")
-        click.echo(
-            f"  {_counted(tree['rows'], 'row')} -> {_counted(tree['documents'], 'document')} "
-            f"({tree['base_documents']:,} without a star), {_counted(tree['nodes'], 'node')}; "
-            f"at most {_counted(config['maxLeafRecords'], 'document')} a leaf"
-        )
-    click.echo(f"{_counted(document['size_bytes'], 'byte')} in all")
-
-
-@star_tree.command(name="documents")
-@click.argument("directory", metavar="DIR")
-@_of_table
-@click.option("--format", "output", type=click.Choice(["csv"]), default="csv", show_default=True)
-@click.option(
-    "--tree", "number", type=click.IntRange(1), default=1, show_default=True, help="Which tree of DIR."
-)
-def documents(directory: str, table: str | None, output: str, number: int) -> None:
-    """Print all documents of a tree, in their order.
-
-    `*` is the star, `\\*` a value that is a star, `\\N` null. AVG is `sum|count`, MINMAXRANGE `min|max`,
-    sketches are base64.
-
-    \b
-    Example:
-      starskip star-tree documents trees/sales --format csv | head -30
-    """  # noqa: D301
-    del output
-    trees = _opened(directory, table).trees
-    if number > len(trees):
-        raise StarskipError(f"{directory}: there is no tree {number}; it has {_counted(len(trees), 'tree')}")
-    tree = trees[number - 1]
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(document_header(tree))
-    writer.writerows(document_rows(tree))
+    files = counted(len(removed.removed), "file")
+    click.echo(f"vacuum: {files} removed, {counted(removed.removed_bytes, 'byte')} freed")
 
 
 def _published(
@@ -274,31 +209,11 @@ def _vacuumed(store: ArtefactStore, grace_hours: float) -> VacuumReport:
 def _say(published: PublishedTrees, directory: str) -> None:
     for number, tree in enumerate(TableTrees.from_properties(published.part.properties).trees, 1):
         click.echo(
-            f"tree {number}: {_counted(tree.rows, 'row')} -> {_counted(tree.layout.documents, 'document')}"
+            f"tree {number}: {counted(tree.rows, 'row')} -> {counted(tree.layout.documents, 'document')}"
         )
     size_bytes = sum(file.size_bytes for file in published.part.files)
     told = f"{published.outcome.value} ({published.reason})"
     click.echo(f"{told}: {max(size_bytes // _SHOWN_BYTES, 1):,} KiB in {printable(directory)}")
-
-
-def _description(trees: TreeSet) -> dict[str, Any]:
-    return {
-        "table": trees.table,
-        "answers_to": trees.answers_to,
-        "source": trees.published.source_path,
-        "source_files": len(trees.recorded),
-        "size_bytes": trees.size_bytes,
-        "trees": [
-            {
-                "config": tree.config.to_document(),
-                "rows": tree.rows,
-                "documents": tree.documents_total,
-                "base_documents": record.layout.base_documents,
-                "nodes": len(tree.nodes),
-            }
-            for tree, record in zip(trees.trees, trees.published.trees, strict=True)
-        ],
-    }
 
 
 def _configs(name: str) -> list[StarTreeConfig]:
@@ -313,42 +228,6 @@ def _configs(name: str) -> list[StarTreeConfig]:
         return [StarTreeConfig.from_document(entry) for entry in entries]
     except ConfigError as error:
         raise ConfigError(f"{name}: {error}", setting=error.setting) from None
-
-
-def _former_order(store: ArtefactStore, directory: str, table: str | None) -> TreeOrder:
-    """Return what the trees of DIR were built to, be their files or their manifest damaged."""
-    former = published_orders(store)
-    if not former:
-        raise StarskipError(f"{directory}: there is no star-tree; build one (starskip star-tree build)")
-    if table is None and len(former) > 1:
-        raise StarskipError(f"{directory}: has star-trees of {', '.join(sorted(former))}; name the table")
-    name = next(iter(former)) if table is None else meant_table(table, former)
-    if name is None:
-        raise StarskipError(f"{directory}: has no star-tree of {table}, but of {', '.join(sorted(former))}")
-    order = former[name]
-    if order is None:
-        raise StarskipError(
-            f"{directory}: there is no star-tree that this version could refresh; build it again"
-        )
-    return order
-
-
-def _opened(directory: str, table: str | None) -> TreeSet:
-    return open_trees(_existing_store(directory), table)
-
-
-def _existing_store(directory: str) -> ArtefactStore:
-    if "://" not in directory and not Path(directory).is_dir():
-        raise SourceError(f"{directory}: there is no such folder", source=directory)
-    return _store(directory)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _store(directory: str) -> ArtefactStore:
-    return ArtefactStore(storage_for(directory))
 
 
 def _absolute(source: str) -> str:
@@ -367,3 +246,7 @@ def _cast(text: str) -> tuple[str, str]:
             f"{text!r} is not COLUMN=TYPE, such as l_shipdate=string", param_hint="--cast"
         )
     return name, type_name
+
+
+star_tree.add_command(describe)
+star_tree.add_command(documents)

@@ -20,8 +20,8 @@ from starskip.cli.tune_text import tune_text
 from starskip.errors import ConfigError, printable
 from starskip.indexes.families import ALL, configured_indexes, families_named, load_families
 from starskip.indexes.family_settings import family_defaults
-from starskip.night.tune_tables import TuneRequest, tune_tables
 from starskip.pinot.table_config import read_table_configs
+from starskip.selection.tune_tables import TuneRequest, tune_tables
 from starskip.settings.overrides import with_overrides
 from starskip.storage.files.read_small_file import read_small_file
 from starskip.tables.untracked_indexes import untracked_indexes

@@ -96,6 +96,11 @@ def segment_indexes(families: Iterable[Family] = BUILT_IN) -> dict[str, str]:
     }
 
 
+def known_families() -> tuple[Family, ...]:
+    """Return the families that are loaded: the built-in ones, then those of users' modules."""
+    return tuple(_known.values())
+
+
 def family_of(index: Index) -> Family | None:
     """Return the family of an index, None of one whose module was not loaded."""
     return _known.get(index.family)

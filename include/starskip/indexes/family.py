@@ -14,10 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from starskip.execution.engine import Engine
 from starskip.indexes.answer import Answer
+from starskip.indexes.family_section import FamilySection
 from starskip.pinot.column_key import ConfigKey
 from starskip.pinot.index_sizes.index_format import IndexFormat
 from starskip.pinot.target_version import TargetVersion
+from starskip.run.gate import Gate
+from starskip.run.night import Night, StageResult
 from starskip.settings import SettingsGroup
 from starskip.sql.predicate import Leaf
 from starskip.tables.row_window import ColumnWindow
@@ -100,7 +104,12 @@ class Family:
     ``name``: as settings, artefacts and ``--index`` write it. ``singular`` and ``plural``: as sentences name
     it, "an inverted index" and "inverted indexes". ``config``: how a table config holds it, None where it
     does not. ``document``: what the JSON of ``starskip tune`` says of its chosen columns beside the list
-    of all indexes. ``settings``: the dataclass of its own settings.
+    of all indexes. ``settings``: the dataclass of its own settings. ``proof`` answers queries of
+    a night with what was built and without it, and publishes the verdicts; its counts begin with a word of
+    the family's own, since all families' stand side by side. ``gates`` returns by stage what is expected of
+    the family's part in what the stage publishes. ``section`` returns its section of the report; without one
+    what is chosen of it stands in the tables of all families. What these three need is imported when they
+    are called: the DAG file, too, looks at families.
     """
 
     name: str
@@ -111,3 +120,6 @@ class Family:
     config: ConfigKey | None = None
     document: Callable[[Sequence[str]], Mapping[str, Any]] | None = None
     settings: type[SettingsGroup] | None = None
+    proof: Callable[[Engine, Night], StageResult] | None = None
+    gates: Callable[[], Mapping[str, Gate]] | None = None
+    section: Callable[[], FamilySection] | None = None

@@ -20,19 +20,19 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from starskip.cost.table_sizes import table_sizes
 from starskip.errors import printable
 from starskip.execution.engine import Engine
-from starskip.night.lake_logs import NO_TABLE, publish_lake_queries
-from starskip.night.look_for_log import is_of_day, no_log
-from starskip.night.table_sizes import table_sizes
+from starskip.indexes.skipping.workload.lake_logs import publish_lake_queries
 from starskip.pinot.logs.file_day import may_be_of_day
 from starskip.pinot.logs.log_files import LogSplit, log_splits
 from starskip.pinot.logs.log_summary import LogSummary, log_summary
 from starskip.pinot.logs.parse_records import parse_split
 from starskip.pinot.logs.sampling_weights import SamplingSummary, sampling_summary
 from starskip.run.lake_only import LAKE_ONLY, lake_only_tables
+from starskip.run.look_for_log import is_of_day, no_log
 from starskip.run.night import Night, StageResult
-from starskip.run.night_logs import night_logs
+from starskip.run.night_logs import NO_TABLE, night_logs
 from starskip.storage.commit_messages import (
     COMMIT_MESSAGES,
     MAX_COMMIT_MESSAGES,

@@ -13,29 +13,25 @@ import pyarrow.compute as pc
 
 from starskip.cost.index_sizes import merge_index_sizes, metadata_sizes
 from starskip.cost.planned_votes import TablePlan, planned_votes, table_plans
+from starskip.cost.read_overviews import read_overviews
 from starskip.cost.sampled_index_sizes import sampled_index_sizes
 from starskip.execution.engine import Engine, Rows
-from starskip.indexes.families import configured_indexes, families_of_night, segment_indexes
+from starskip.indexes.families import families_of_night
 from starskip.indexes.family import Family
-from starskip.indexes.inverted.family import INVERTED
 from starskip.pinot.index_sizes.index_format import IndexFormat, index_format
 from starskip.run.gate_verdicts import usable_tables
 from starskip.run.night import Night, StageResult
 from starskip.run.table_by_table import failed_parts, failure_warnings, table_by_table
 from starskip.storage.commit_messages import COMMIT_MESSAGES, MAX_COMMIT_MESSAGES, parts_of, write_tables
 from starskip.storage.manifest import Part
-from starskip.storage.schemas import COLUMN_SUMS, INDEX_SIZES, WORKLOAD
+from starskip.storage.schemas import INDEX_SIZES, WORKLOAD
 from starskip.storage.snapshot import Snapshot
-from starskip.tables.table_overview import TableOverview, column_sums, merge_column_sums, table_overviews
-from starskip.tables.untracked_indexes import with_untracked_indexes
 from starskip.workload.busy_keys import busy_keys, left_out_words
 from starskip.workload.count_shapes import QUERY_COLUMNS, count_shapes, merge_shapes
 from starskip.workload.fold_shapes import fold_shapes
 from starskip.workload.key_sums import KEYED_BY, BusyKeys
 from starskip.workload.query_weights import query_weights, weighted_shapes
 from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
-
-_MAX_COLUMNS = 2_000_000
 
 
 def score_votes(engine: Engine, night: Night) -> StageResult:
@@ -81,18 +77,6 @@ def _scored(
 def published_shapes(workload: Snapshot, table: str) -> tuple[ShapeWorkload, ...]:
     """Return the shapes of ``table`` from the published workload."""
     return tuple(workload_shapes(workload.read_table([table])))
-
-
-def read_overviews(engine: Engine, night: Night, tables: Sequence[str]) -> dict[str, TableOverview]:
-    """Return the overview of each table from ``table_facts`` and the table configs of the night."""
-    snapshot = night.store.snapshot("table_facts", night.date_text)
-    assert snapshot is not None
-    rows = engine.rows_of_snapshot(snapshot, tables).map(_column_sums, COLUMN_SUMS)
-    sums = rows.merge(["table", "column"], _merge_column_sums, COLUMN_SUMS).gather("columns", _MAX_COLUMNS)
-    families = families_of_night(night).known
-    configured = configured_indexes(night.table_configs(), families)
-    overviews = table_overviews(sums, segment_indexes(families), configured)
-    return with_untracked_indexes(overviews, night.settings.scoring.untracked_inverted_index, INVERTED.name)
 
 
 def _busy_keys(engine: Engine, night: Night, tables: Sequence[str]) -> dict[str, BusyKeys]:
@@ -160,14 +144,6 @@ def _merge_and_fold(
     yield from fold_shapes(
         merge_shapes(batches, instances_per_shape=instances_per_shape), max_shapes=max_shapes
     )
-
-
-def _column_sums(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    yield from column_sums(batches).to_batches()
-
-
-def _merge_column_sums(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    yield from merge_column_sums(batches).to_batches()
 
 
 def _written(night: Night, artefact: str, rows: Rows, tables: Sequence[str]) -> Mapping[str, Part]:

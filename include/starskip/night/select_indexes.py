@@ -15,21 +15,23 @@ from typing import Any
 import pyarrow as pa
 
 from starskip.cost.index_sizes import sizes_of
+from starskip.cost.read_overviews import read_overviews
 from starskip.execution.engine import Engine
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.indexes.answer import RowSource
 from starskip.indexes.families import families_of_night
 from starskip.indexes.index import Index
-from starskip.indexes.skipping.advice.publish_advice import publish_skipping_advice
+from starskip.indexes.skipping.advice.advice_rows import SkippingAdvice
+from starskip.indexes.skipping.advice.publish_advice import measured_skipping, publish_skipping_advice
 from starskip.indexes.star_tree.family import STAR_TREE
-from starskip.night.score_votes import read_overviews
 from starskip.pinot.table_config import TableConfig
 from starskip.run.gate_verdicts import usable_tables
 from starskip.run.night import Night, StageResult
 from starskip.run.table_by_table import failed_parts, failure_warnings, table_by_table
-from starskip.selection.advise_table import TableQuestion, advise_table
+from starskip.selection.advise_table import advise_table
 from starskip.selection.past_nights import past_nights
 from starskip.selection.table_advice import TableAdvice
+from starskip.selection.table_question import TableQuestion
 from starskip.selection.tree_properties import star_tree_properties
 from starskip.storage.manifest import Part
 from starskip.storage.schemas import RECOMMENDATIONS
@@ -50,16 +52,18 @@ def select_indexes(engine: Engine, night: Night) -> StageResult:
     advised = {table: each for result in found.results for table, each in result.items()}
     parts = {table: each.part for table, each in advised.items()}
     night.publish("recommendations", {**parts, **failed_parts(found.failures)})
-    skipping = publish_skipping_advice(engine, night, found.left_of(tables))
+    chosen_skipping = publish_skipping_advice(
+        night, {table: advised[table].skipping for table in found.left_of(tables)}
+    )
     counts = {
         "tables": len(tables),
         "chosen_indexes": sum(len(each.advice.recommendation.chosen) for each in advised.values()),
         "chosen_star_trees": sum(len(each.advice.answers.answers) for each in advised.values()),
-        "chosen_skipping_indexes": skipping.chosen,
+        "chosen_skipping_indexes": chosen_skipping,
     }
     warnings = [warning for each in advised.values() for warning in each.warnings]
     failed = failure_warnings("select_indexes", found.failures)
-    return StageResult(counts, (*warnings, *failed, *skipping.warnings))
+    return StageResult(counts, (*warnings, *failed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,7 @@ class _AdvisedTable:
 
     advice: TableAdvice
     part: Part
+    skipping: SkippingAdvice
     warnings: Sequence[str]
 
 
@@ -92,6 +97,7 @@ def _advised(
 ) -> _AdvisedTable:
     past = past_nights(night, table, snapshot_of)
     sizes = sizes_of(_rows(night, "index_sizes", table))
+    measured = measured_skipping(engine, night, table, snapshot_of)
     advice = advise_table(
         TableQuestion(
             table,
@@ -112,11 +118,13 @@ def _advised(
                 night.store,
             ),
             leaves=_leaves(night, table),
+            skips=[] if measured.skips is None else [measured.skips],
         )
     )
     properties = {**_properties(advice), "table_bytes": overview.stored_bytes if overview else None}
     part = Part(aside.write(table, _recommendation_rows(advice, sizes)), properties)
-    return _AdvisedTable(advice, part, past.warnings)
+    skipping, warnings = measured.advise(advice.answers.file_indexes, advice.answers.gap_ratio)
+    return _AdvisedTable(advice, part, skipping, (*past.warnings, *warnings))
 
 
 def _rows(night: Night, artefact: str, table: str) -> pa.Table:

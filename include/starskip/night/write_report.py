@@ -10,9 +10,9 @@ import pyarrow as pa
 from starskip.errors import StorageError
 from starskip.execution.engine import Engine
 from starskip.indexes.skipping.registry import load_modules
-from starskip.night.expire_snapshots import expire_snapshots
-from starskip.night.table_evidence import table_evidence
 from starskip.reports.report_files import report_files
+from starskip.reports.table_evidence import table_evidence
+from starskip.run.expire_snapshots import expire_snapshots
 from starskip.run.gate_verdicts import flagged_tables, usable_tables
 from starskip.run.night import Night, StageResult
 from starskip.run.table_by_table import failed_parts, failure_warnings, table_by_table

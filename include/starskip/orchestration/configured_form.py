@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from airflow.sdk import Variable
 
+from starskip.configuration.config_document import ConfigDocument, config_document
 from starskip.errors import StarskipError
 from starskip.indexes.family_settings import family_defaults
-from starskip.night.config_document import ConfigDocument, config_document
 from starskip.orchestration.night_request import CONFIG_VARIABLE, night_config
 from starskip.orchestration.trigger_form import TABLE_NAME_PATTERN, trigger_form
 

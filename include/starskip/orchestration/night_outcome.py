@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from starskip.run.gate_verdicts import GateVerdict, read_verdicts
 from starskip.run.night import Night
-from starskip.run.stage_names import BUILDING_STAGES, STAGES
+from starskip.run.stages import STAGE_NAMES, stage_named
 from starskip.run.table_by_table import FAILED
 
 
@@ -55,7 +55,7 @@ def night_outcome(night: Night, failed: Mapping[str, str], succeeded: Collection
     they should, since verdicts and reports of an earlier run of the same night may lie behind the others.
     """
     stopped: dict[str, GateVerdict] = {}
-    for verdict in read_verdicts(night, [stage for stage in STAGES if f"check_{stage}" in succeeded]):
+    for verdict in read_verdicts(night, [stage for stage in STAGE_NAMES if f"check_{stage}" in succeeded]):
         if night.wants(verdict.table) and not verdict.passed:
             stopped.setdefault(verdict.table, verdict)
     reported = _tables(night, "reports") if "write_report" in succeeded else set()
@@ -71,7 +71,7 @@ def night_outcome(night: Night, failed: Mapping[str, str], succeeded: Collection
 
 
 def _is_unreported(verdict: GateVerdict | None) -> bool:
-    return verdict is not None and verdict.stage not in BUILDING_STAGES
+    return verdict is not None and stage_named(verdict.stage).stops_report
 
 
 def _fate(verdict: GateVerdict) -> str:

@@ -69,7 +69,7 @@ class NightRequest:
     def night(self, started_at: datetime) -> Night:
         """Return the night as the gates take it; raises ConfigError as the jobs do."""
         # The DAG file imports this module: what a night is read with is imported by the task that reads it.
-        from starskip.night.night_from_config import NightArguments, night_from_config
+        from starskip.configuration.night_from_config import NightArguments, night_from_config
 
         arguments = NightArguments(self.run_date, self.run_id, started_at, self.tables, self.settings)
         return night_from_config(self.config, arguments, os.environ)
@@ -133,7 +133,7 @@ def _places_of_params(config: str, names: Sequence[str]) -> dict[str, str]:
     places = _form_places(())
     if any(name not in places for name in names if name not in NIGHT_PARAMS):
         # Settings of families of the users' own are known by the configuration alone.
-        from starskip.night.config_document import config_document
+        from starskip.configuration.config_document import config_document
 
         places = _form_places(config_document(config).names("families"))
     for name in names:

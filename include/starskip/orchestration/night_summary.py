@@ -7,10 +7,12 @@ from datetime import datetime
 from pathlib import Path
 
 from starskip.errors import printable
-from starskip.number_text import percent, percent_range, size_share
+from starskip.number_text import percent, percent_range
 from starskip.reports.evidence import Evidence
 from starskip.reports.evidence_json import evidence_from_json
-from starskip.reports.sentences import headline, stop_words
+from starskip.reports.family_sections import family_sections
+from starskip.reports.headline import headline
+from starskip.reports.sentences import stop_words
 
 _MAX_POINTS = 12
 _MAX_COLUMNS_CHARACTERS = 70
@@ -33,7 +35,7 @@ def _table_summary(paths: Mapping[str, Path], since: datetime, beside: Path) -> 
         )
     sentence = "".join(printable(piece.text) for piece in headline(evidence))
     lines = [printable(evidence.table, 120), f"  {sentence}", *_curve(evidence)]
-    lines += [*_star_trees(evidence), *_skipping_indexes(evidence)]
+    lines += [line for section, values in family_sections(evidence) for line in section.summary(values)]
     shown = [path.relative_to(beside) if path.is_relative_to(beside) else path for path in paths.values()]
     lines += [f"  {path}" for path in sorted(shown, key=lambda path: path.suffix != ".html")]
     return "\n".join(lines)
@@ -53,40 +55,6 @@ def _curve(evidence: Evidence) -> list[str]:
         smaller = point.columns
     chosen_words = f"* chosen; it stops at {chosen}" if chosen else "none chosen"
     return [*lines, f"  {chosen_words}: {stop_words(evidence.k_curve.stop_reason)}", ""]
-
-
-def _star_trees(evidence: Evidence) -> list[str]:
-    trees = evidence.star_trees
-    if trees is None or not trees.chosen:
-        return []
-    lines = []
-    for tree in trees.chosen[:_MAX_POINTS]:
-        outcome = printable(tree.outcome.replace("_", " "), 20)
-        size_bytes = tree.estimated_bytes if tree.size_bytes is None else tree.size_bytes
-        order = printable(", ".join(tree.dimensions), _MAX_COLUMNS_CHARACTERS)
-        lines.append(f"  star-tree {outcome}, {size_share(size_bytes, trees.table_bytes)}: {order}")
-    agreed = sum(each.is_agreed for each in trees.proved)
-    proved = f"  {agreed} of {len(trees.proved)} query shapes answered from star-trees as by a scan"
-    return [*lines, *([proved] if trees.proved else []), ""]
-
-
-def _skipping_indexes(evidence: Evidence) -> list[str]:
-    skipping = evidence.skipping
-    if skipping is None or not skipping.chosen:
-        return []
-    lines = []
-    for each in skipping.chosen[:_MAX_POINTS]:
-        outcome = printable(each.outcome.replace("_", " "), 20)
-        size_bytes = each.measured_bytes if each.size_bytes is None else each.size_bytes
-        name = printable(each.specification, _MAX_COLUMNS_CHARACTERS)
-        lines.append(f"  skipping index {outcome}, {size_share(size_bytes, skipping.table_bytes)}: {name}")
-    if (more := len(skipping.chosen) - _MAX_POINTS) > 0:
-        lines.append(f"  and {more} more")
-    if skipping.layout is not None:
-        lines.append(f"  {printable(skipping.layout, 300)}")
-    equal = sum(each.is_equal for each in skipping.replayed)
-    replayed = f"  {equal} of {len(skipping.replayed)} query shapes answered with skipping as without it"
-    return [*lines, *([replayed] if skipping.replayed else []), ""]
 
 
 def _best_set(smaller: tuple[str, ...], columns: tuple[str, ...]) -> str:

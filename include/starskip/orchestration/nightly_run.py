@@ -19,9 +19,8 @@ from pathlib import Path
 
 import click
 
+from starskip.configuration.night_from_config import NightArguments, night_from_config
 from starskip.errors import StarskipError, printable
-from starskip.night.export_reports import export_reports
-from starskip.night.night_from_config import NightArguments, night_from_config
 from starskip.orchestration.airflow_environment import airflow_environment, has_file_database
 from starskip.orchestration.child_process import child_process
 from starskip.orchestration.night_request import CONFIG_VARIABLE, SAMPLE_CONFIG
@@ -31,6 +30,7 @@ from starskip.orchestration.progress_line import progress_text
 from starskip.orchestration.report_places import DAG_ID
 from starskip.orchestration.store_connection import use_store_connection
 from starskip.orchestration.unfinished_runs import noted_run
+from starskip.reports.export_reports import export_reports
 from starskip.run.listed_tables import listed_tables
 from starskip.storage.file_access import READABLE_BY
 from starskip.storage.files.full_disk import full_disk, is_full_disk

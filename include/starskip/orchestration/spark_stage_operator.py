@@ -18,7 +18,6 @@ from airflow.sdk import BaseHook
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowNotFoundException
 
 from starskip.errors import BAD_INPUT, ConfigError, printable
-from starskip.night.submitting_process import SUBMITTED_BY
 from starskip.orchestration.job_processes import end_processes, family_of, job_processes
 from starskip.orchestration.night_request import night_request
 from starskip.orchestration.package_zip import package_zip
@@ -27,7 +26,8 @@ from starskip.orchestration.report_link import ReportLink
 from starskip.orchestration.spark_settings import connection_settings, may_be_secret, secret_file
 from starskip.orchestration.store_connection import use_store_connection
 from starskip.orchestration.task_failure import failing_at_once, note_failure
-from starskip.run.stage_names import STAGES
+from starskip.run.stages import STAGE_NAMES
+from starskip.run.submitting_process import SUBMITTED_BY
 
 _EVERYWHERE = {
     "spark.ui.enabled": "false",
@@ -64,8 +64,8 @@ class SparkStageOperator(SparkSubmitOperator):
     def execute(self, context: Any) -> Mapping[str, int]:  # type: ignore[override]
         """Submit the job, wait for it, and return its counts."""
         # The DAG file imports this module: what reads a night is imported by the task that submits a job.
-        from starskip.night.look_for_log import look_for_log
-        from starskip.night.night_from_config import spark_settings
+        from starskip.configuration.night_from_config import spark_settings
+        from starskip.run.look_for_log import look_for_log
 
         with failing_at_once(context):
             use_store_connection(os.environ)
@@ -75,7 +75,7 @@ class SparkStageOperator(SparkSubmitOperator):
                 **connection_settings(self._conn_id, connection.extra),
                 **spark_settings(request.config),
             }
-            if self.task_id == STAGES[0]:
+            if self.task_id == STAGE_NAMES[0]:
                 for warning in request.warnings:
                     show_progress(f"warning: {warning}")
                 look_for_log(request.night(datetime.now(UTC)))

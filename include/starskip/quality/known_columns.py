@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 
 from starskip.indexes.families import configured_indexes, families_of_night, segment_indexes
 from starskip.quality.reduce_rows import Measure, reduce_rows
-from starskip.quality.stream_rows import published
 from starskip.run.night import Night
+from starskip.run.stream_rows import published
 
 
 @dataclass(frozen=True, slots=True)

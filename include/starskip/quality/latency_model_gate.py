@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from starskip.latency.latency_model import MIN_BINS, NoFit
-from starskip.quality.expectations import (
+from starskip.run.expectations import (
     Expectation,
     View,
     at_most,
@@ -20,9 +20,9 @@ from starskip.quality.expectations import (
     in_set,
     none,
 )
-from starskip.quality.gate import Gate, fields_view, mapping_of, number_of
-from starskip.quality.stream_rows import published
+from starskip.run.gate import Gate, fields_view, mapping_of, number_of
 from starskip.run.night import Night
+from starskip.run.stream_rows import published
 from starskip.settings import Settings
 
 _COEFFICIENTS = ("intercept_ms", "alpha_ms", "beta_ms")

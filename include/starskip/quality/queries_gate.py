@@ -9,8 +9,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.quality.duplicate_rows import duplicate_rows
-from starskip.quality.expectations import Expectation, View, between, in_set, none, present, warn_only
-from starskip.quality.gate import Gate, mapping_of, number_of
 from starskip.quality.reduce_rows import (
     Measure,
     count,
@@ -20,8 +18,10 @@ from starskip.quality.reduce_rows import (
     reduce_rows,
     sum_of,
 )
-from starskip.quality.stream_rows import published
+from starskip.run.expectations import Expectation, View, between, in_set, none, present, warn_only
+from starskip.run.gate import Gate, mapping_of, number_of
 from starskip.run.night import Night
+from starskip.run.stream_rows import published
 from starskip.settings import Settings
 from starskip.storage.schemas import QUERIES
 from starskip.storage.snapshot import Snapshot

@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from starskip.indexes.star_tree.settings import StarTreeSettings
-from starskip.quality.expectations import (
+from starskip.quality.known_columns import KnownColumns, known_columns
+from starskip.run.expectations import (
     Expectation,
     View,
     at_most,
@@ -22,10 +22,9 @@ from starskip.quality.expectations import (
     none,
     present,
 )
-from starskip.quality.gate import Gate, mapping_of, number_of
-from starskip.quality.known_columns import KnownColumns, known_columns
-from starskip.quality.stream_rows import published
+from starskip.run.gate import Gate, mapping_of, number_of
 from starskip.run.night import Night
+from starskip.run.stream_rows import published
 from starskip.selection.recommendation import Refusal, Stop
 from starskip.settings import Settings
 
@@ -43,7 +42,6 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
     rejected = {_structure(row) for row in rows if row["verdict"] != "chosen"}
     for row in rows:
         _add_to_row(row, table, known, rejected)
-    trees = [mapping_of(tree) for tree in properties.get("star_trees") or ()]
     saving = mapping_of(properties.get("saving"))
     low, ratio, high = (number_of(saving.get(name)) for name in ("low", "ratio", "high"))
     progressive = sum(row["progressive_saving_ratio"] or 0.0 for row in chosen)
@@ -56,9 +54,6 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
         "low_limit": None if low is None else low - _TOLERANCE,
         "high_limit": None if high is None else high + _TOLERANCE,
         "chosen": len(chosen),
-        "star_trees": len(trees),
-        "tree_saving": sum(number_of(tree.get("saving_ratio")) or 0.0 for tree in trees),
-        "tree_bytes": sum(number_of(tree.get("size_bytes")) or 0.0 for tree in trees),
         "rank_faults": _rank_faults(chosen),
         "progressive_gap": None if ratio is None else abs(progressive - ratio),
         "stop": properties.get("stop"),
@@ -110,7 +105,6 @@ def _curve_sets(properties: Mapping[str, Any]) -> list[set[str]]:
 
 
 def _expectations(settings: Settings) -> Sequence[Expectation]:
-    most_trees = settings.of(StarTreeSettings).max_star_trees
     saving = "predicted saving of {table}"
     return (
         *(present("advice", name, f"{saving}: {name}") for name in ("low", "ratio", "high")),
@@ -145,27 +139,6 @@ def _expectations(settings: Settings) -> Sequence[Expectation]:
         in_set("advice", "stop", "advice on {table}: why it ends", [stop.value for stop in Stop]),
         present("advice", "stop", "advice on {table}: whether it says why it ends"),
         between("advice", "chosen", "chosen indexes of {table}: number", 0, settings.advice.max_indexes),
-        between(
-            "advice",
-            "star_trees",
-            "chosen star-trees of {table}: number",
-            0,
-            most_trees,
-        ),
-        between(
-            "advice",
-            "tree_saving",
-            "predicted saving of the star-trees of {table}: share of all entries",
-            0,
-            1 + _TOLERANCE,
-        ),
-        between(
-            "advice",
-            "tree_bytes",
-            "chosen star-trees of {table}: estimated bytes",
-            0,
-            settings.advice.index_budget_bytes,
-        ),
         none("advice", "rank_faults", "ranks of chosen indexes of {table}: gaps and strangers"),
         in_set(
             "advice", "is_on_curve", "chosen indexes of {table}: whether the curve over K has them", [True]

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.quality.stream_rows import stream_rows
+from starskip.run.stream_rows import stream_rows
 from starskip.storage.snapshot import Snapshot
 
 

@@ -7,14 +7,14 @@ from typing import Any
 
 from starskip.errors import SourceError
 from starskip.night.select_indexes import chosen_columns
-from starskip.quality.expectations import Expectation, View, between, equal, in_set, none
-from starskip.quality.gate import Gate
 from starskip.quality.html_safety_checks import PageFaults, html_safety_checks
-from starskip.quality.stream_rows import published
 from starskip.reports.evidence import Evidence
 from starskip.reports.evidence_json import evidence_from_json
 from starskip.reports.page_links import DOCUMENTS
+from starskip.run.expectations import Expectation, View, between, equal, in_set, none
+from starskip.run.gate import Gate
 from starskip.run.night import Night
+from starskip.run.stream_rows import published
 from starskip.settings import Settings
 from starskip.storage.manifest import DataFile
 from starskip.storage.snapshot import Snapshot

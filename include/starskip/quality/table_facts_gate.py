@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import pyarrow.compute as pc
 
 from starskip.quality.duplicate_rows import duplicate_rows
-from starskip.quality.expectations import Expectation, View, between, in_set, none, warn_only
-from starskip.quality.gate import Gate
 from starskip.quality.reduce_rows import Measure, count, count_missing, count_unequal, reduce_rows
-from starskip.quality.stream_rows import published
+from starskip.run.expectations import Expectation, View, between, in_set, none, warn_only
+from starskip.run.gate import Gate
 from starskip.run.night import Night
+from starskip.run.stream_rows import published
 from starskip.settings import Settings
 
 _REQUIRED = ("segment", "rows", "entries", "data_type", "is_sorted", "has_dictionary", "is_single_value")

@@ -9,7 +9,9 @@ import pyarrow.compute as pc
 
 from starskip.indexes.families import reorders
 from starskip.indexes.index import parse_index
-from starskip.quality.expectations import (
+from starskip.quality.known_columns import KnownColumns, known_columns
+from starskip.quality.reduce_rows import Measure, exact_sum, reduce_rows, sum_of
+from starskip.run.expectations import (
     Expectation,
     View,
     at_most,
@@ -20,11 +22,9 @@ from starskip.quality.expectations import (
     none,
     present,
 )
-from starskip.quality.gate import Gate, fields_view
-from starskip.quality.known_columns import KnownColumns, known_columns
-from starskip.quality.reduce_rows import Measure, exact_sum, reduce_rows, sum_of
-from starskip.quality.stream_rows import published
+from starskip.run.gate import Gate, fields_view
 from starskip.run.night import Night
+from starskip.run.stream_rows import published
 from starskip.settings import Settings
 from starskip.workload.fold_shapes import FOLDED
 from starskip.workload.shape_workload import UNPARSED, WHOLLY_REDACTED

@@ -1,4 +1,4 @@
-"""Draw the charts of a report as SVG: saving by K, shapes, star-trees, skipping, latency.
+"""Draw the charts of a report as SVG: saving by K, shapes, pairs of families, latency.
 
 Drawn by Vega-Lite (vl-convert: no browser, no network). Every chart comes in a wide and a narrow form; both
 carry a style sheet that swaps the theme's colours where the reader prefers dark. Colours are Okabe and Ito's,
@@ -8,12 +8,13 @@ which stay apart for colour-blind eyes. Text from outside goes in as data values
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import vl_convert
 
-from starskip.number_text import compact_count, milliseconds, percent, percent_range, size
+from starskip.indexes.family_section import PairsPicture, ShapePair
+from starskip.number_text import compact_count, milliseconds, percent, percent_range
 from starskip.reports.evidence import Evidence
 from starskip.reports.evidence_bounds import thinned_bins
 from starskip.reports.sentences import filter_text
@@ -126,7 +127,7 @@ def shapes_chart(evidence: Evidence) -> Chart | None:
     if not shapes:
         return None
     pairs = [
-        _Pair(
+        ShapePair(
             rank,
             filter_text(each.masked_text),
             each.entries_scanned_in_filter,
@@ -143,27 +144,22 @@ def shapes_chart(evidence: Evidence) -> Chart | None:
     return _by_shape(pairs, x, marks, alt)
 
 
-def star_tree_chart(evidence: Evidence) -> Chart | None:
-    """Return rows read from a tree and by a scan, by shape, on a log axis; None if none was proved."""
-    trees = evidence.star_trees
-    rows = [
-        _Pair(rank, each.masked_text, each.rows_read_by_scan, each.rows_read_from_tree)
-        for rank, each in enumerate(trees.proved if trees else (), start=1)
-        if each.rows_read_by_scan is not None and each.rows_read_from_tree is not None
+def pairs_chart(picture: PairsPicture | None) -> Chart | None:
+    """Return the first pairs as dots on a logarithmic axis, None without any."""
+    if picture is None or not picture.pairs:
+        return None
+    # A logarithm has no place for zero.
+    drawn = [
+        replace(each, before=max(1.0, each.before), after=max(1.0, each.after))
+        for each in picture.pairs[:MAX_BARS]
     ]
-    return _far_apart(rows, "rows read", "Rows read by shape, by a scan and from a star-tree.", compact_count)
-
-
-def skipping_chart(evidence: Evidence) -> Chart | None:
-    """Return bytes that Spark read without skipping and with it, by shape; None if none was replayed."""
-    indexes = evidence.skipping
-    rows = [
-        _Pair(rank, each.condition, each.plain_bytes_read, each.skipping_bytes_read)
-        for rank, each in enumerate(indexes.replayed if indexes else (), start=1)
-        if each.plain_bytes_read is not None and each.skipping_bytes_read is not None
-    ]
-    alt = "Bytes that Spark read by shape, without skipping and with it."
-    return _far_apart(rows, "bytes read", alt, lambda each: size(round(each)))
+    x = _axis("before", picture.title, format="~s", tickCount=5, orient="top") | {"scale": {"type": "log"}}
+    marks: Sequence[tuple[Spec, Spec]] = (
+        ({"type": "rule", "color": GRID}, {"x2": {"field": "after"}}),
+        (_dots(GREY, size=90), {}),
+        (_dots(BLUE, size=90), {"x": x | {"field": "after"}}),
+    )
+    return _by_shape(drawn, x, marks, picture.alt, picture.words)
 
 
 def latency_chart(evidence: Evidence) -> Chart | None:
@@ -192,35 +188,8 @@ def latency_chart(evidence: Evidence) -> Chart | None:
     return Chart(_svg(layers, WIDE, 280), _svg(layers, NARROW, 280), alt)
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """Two values of a shape, ``rank`` being its number in the table below the picture."""
-
-    rank: int
-    text: str
-    before: float
-    after: float
-
-
-def _far_apart(rows: Sequence[_Pair], title: str, alt: str, words: Callable[[float], str]) -> Chart | None:
-    """Return the first rows as dots on a logarithmic axis, None without any."""
-    if not rows:
-        return None
-    # A logarithm has no place for zero.
-    drawn = [
-        _Pair(each.rank, each.text, max(1.0, each.before), max(1.0, each.after)) for each in rows[:MAX_BARS]
-    ]
-    x = _axis("before", title, format="~s", tickCount=5, orient="top") | {"scale": {"type": "log"}}
-    marks: Sequence[tuple[Spec, Spec]] = (
-        ({"type": "rule", "color": GRID}, {"x2": {"field": "after"}}),
-        (_dots(GREY, size=90), {}),
-        (_dots(BLUE, size=90), {"x": x | {"field": "after"}}),
-    )
-    return _by_shape(drawn, x, marks, alt, words)
-
-
 def _by_shape(
-    pairs: Sequence[_Pair],
+    pairs: Sequence[ShapePair],
     x: Spec,
     marks: Sequence[tuple[Spec, Spec]],
     alt: str,

@@ -7,7 +7,8 @@ from typing import Any
 
 from starskip.indexes.star_tree.star_tree_entry import STAR_TREES_KEY, star_tree_entry
 from starskip.pinot.column_key import lay_over
-from starskip.reports.evidence import ConfigValue, Evidence
+from starskip.reports.advice_values import ConfigValue
+from starskip.reports.evidence import Evidence
 from starskip.reports.evidence_json import harmless_json
 
 MAX_BLOCK = 20_000

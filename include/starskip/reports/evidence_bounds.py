@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from starskip.reports.evidence import MAX_LATENCY_BINS, MAX_SHAPES, LatencyBin, ShapeEvidence, Shapes
+from starskip.reports.log_values import MAX_LATENCY_BINS, MAX_SHAPES, LatencyBin, ShapeEvidence, Shapes
 
 
 def top_shapes(shapes: tuple[ShapeEvidence, ...], limit: int = MAX_SHAPES) -> Shapes:

@@ -20,7 +20,10 @@ _HARMLESS = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&`\x7f"})
 
 def evidence_to_json(evidence: Evidence) -> str:
     """Return the evidence as one ASCII JSON document, keys in the order of the fields, newline at the end."""
-    return harmless_json(_plain(evidence)) + "\n"
+    document = {field.name: _plain(getattr(evidence, field.name)) for field in dataclasses.fields(evidence)}
+    if not evidence.sections:
+        del document["sections"]
+    return harmless_json(document) + "\n"
 
 
 def harmless_json(value: object) -> str:
@@ -98,7 +101,10 @@ def _record(kind: Any, value: dict[str, Any], place: str) -> Any:
     types_of = _types(kind)
     if unknown := value.keys() - types_of.keys():
         raise ValueError(f"{place}: unknown field {printable(min(unknown), 60)}")
-    required = {f.name for f in dataclasses.fields(kind) if f.default is dataclasses.MISSING}
+    absent = dataclasses.MISSING
+    required = {
+        f.name for f in dataclasses.fields(kind) if f.default is absent and f.default_factory is absent
+    }
     if missing := required - value.keys():
         raise ValueError(f"{place}: field {min(missing)} is missing")
     return kind(**{name: _value(types_of[name], each, f"{place}.{name}") for name, each in value.items()})

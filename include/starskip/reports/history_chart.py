@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from starskip.number_text import percent, percent_range
-from starskip.reports.evidence import Index, Interval
+from starskip.reports.advice_values import Index, Interval
 
 WIDE, NARROW, HEIGHT = 880, 330, 220
 """Of the drawing, in its own units; text is as large in the narrow one."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup, escape
@@ -13,34 +14,29 @@ from starskip.reports.charts import (
     Chart,
     k_curve_chart,
     latency_chart,
+    pairs_chart,
     shapes_chart,
-    skipping_chart,
-    star_tree_chart,
 )
 from starskip.reports.config_block import config_block, whole_config_block
 from starskip.reports.evidence import Evidence
+from starskip.reports.family_sections import family_sections
+from starskip.reports.headline import headline
 from starskip.reports.masked_evidence import masked_evidence
-from starskip.reports.sentences import headline
 from starskip.reports.template_environment import template_environment, template_text
 
-SECTIONS = (
-    "section_change.html.j2",
-    "section_savings.html.j2",
-    "section_star_trees.html.j2",
-    "section_skipping_indexes.html.j2",
+_BEFORE = ("section_change.html.j2", "section_savings.html.j2")
+_BEHIND = (
     "section_shapes.html.j2",
     "section_latency.html.j2",
     "section_refusals.html.j2",
     "section_data_quality.html.j2",
     "section_settings.html.j2",
 )
-"""In the order of the page. A later index family adds its template here and a field to the evidence."""
+"""Sections in the order of the page; between them stand those of families, in the families' order."""
 
 _HEAD = re.compile(r'<section id="(?P<anchor>[a-z-]+)">\s*<h2>(?P<title>[A-Za-z ,?-]+)</h2>')
 
-_OF_THE_LAKE = frozenset(
-    {"section_skipping_indexes.html.j2", "section_data_quality.html.j2", "section_settings.html.j2"}
-)
+_OF_THE_LAKE = frozenset({"section_data_quality.html.j2", "section_settings.html.j2"})
 
 
 def render_html(evidence: Evidence) -> str:
@@ -54,11 +50,30 @@ def render_html(evidence: Evidence) -> str:
         "whole_config": whole_config_block(evidence),
         "charts": _charts(evidence),
     }
-    templates = [each for each in SECTIONS if not evidence.lake_only or each in _OF_THE_LAKE]
-    sections = (_section(environment.get_template(each).render(parts)) for each in templates)
+
+    def pages(names: Sequence[str]) -> list[str]:
+        shown = [name for name in names if not evidence.lake_only or name in _OF_THE_LAKE]
+        return [environment.get_template(name).render(parts) for name in shown]
+
+    of_families = [
+        environment.from_string(section.html).render(
+            evidence=evidence,
+            section=values,
+            kinds=section.kinds,
+            chart=pairs_chart(section.picture(values)),
+        )
+        for section, values in family_sections(evidence)
+        if section.is_of_lake or not evidence.lake_only
+    ]
+    sections = map(_section, [*pages(_BEFORE), *of_families, *pages(_BEHIND)])
     return environment.get_template("report.html.j2").render(
         evidence=evidence,
         sections=list(filter(None, sections)),
+        family_figures=[
+            figure
+            for section, values in family_sections(evidence)
+            for figure in section.figures(values, evidence.lake_only)
+        ],
         headline=headline(evidence),
         # Our own file, and a style element knows no entities: it must stay as it is, to the byte of its hash.
         style=Markup(_style()),  # noqa: S704
@@ -103,8 +118,6 @@ def _charts(evidence: Evidence) -> dict[str, Chart | None]:
     return {
         "k_curve": k_curve_chart(evidence),
         "shapes": shapes_chart(evidence),
-        "star_trees": star_tree_chart(evidence),
-        "skipping": skipping_chart(evidence),
         "latency": latency_chart(evidence),
     }
 

@@ -7,15 +7,10 @@ from collections.abc import Callable, Sequence
 
 from starskip.reports.config_block import config_block
 from starskip.reports.evidence import Evidence
+from starskip.reports.family_sections import family_sections
+from starskip.reports.headline import headline
 from starskip.reports.masked_evidence import masked_evidence
-from starskip.reports.sentences import (
-    code_words,
-    filter_text,
-    headline,
-    is_plain_code,
-    skipping_kind_words,
-    stop_words,
-)
+from starskip.reports.sentences import code_words, filter_text, is_plain_code, known_words, stop_words
 from starskip.reports.template_environment import MAX_NAME, shown, template_environment
 
 _TEMPLATE = "report.md.j2"
@@ -37,12 +32,21 @@ def render_markdown(evidence: Evidence) -> str:
         "filter_text": filter_text,
         "code_words": _words_of(code_words),
         "stop_words": _words_of(stop_words),
-        "skipping_kind_words": _words_of(skipping_kind_words),
+        "known_words": lambda kind, kinds: known_words(kind, kinds) if is_plain_code(kind) else code(kind),
     }
     environment.globals |= {"table": table, "best_set": best_set}
     evidence = masked_evidence(evidence)
+    sections = [
+        environment.from_string(section.markdown).render(
+            evidence=evidence, section=values, kinds=section.kinds
+        )
+        for section, values in family_sections(evidence)
+    ]
     return environment.get_template(_TEMPLATE).render(
-        evidence=evidence, headline=headline(evidence), config_block=config_block(evidence)
+        evidence=evidence,
+        headline=headline(evidence),
+        config_block=config_block(evidence),
+        family_sections=sections,
     )
 
 

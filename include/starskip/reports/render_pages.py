@@ -15,10 +15,10 @@ from typing import Any
 
 from markupsafe import Markup
 
+from starskip.indexes.headline_pieces import Piece
 from starskip.reports.history_chart import NARROW, HistoryPoint, history_chart
 from starskip.reports.page_links import PageLinks
 from starskip.reports.report_row import NightPage, ReportRow, RowPage, gaps_between
-from starskip.reports.sentences import Piece
 from starskip.reports.template_environment import template_environment, template_text
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from starskip.reports.evidence import GateCheck
+from starskip.reports.log_values import GateCheck
 from starskip.reports.report_summary import ReportSummary
 
 

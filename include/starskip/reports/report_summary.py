@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from starskip.indexes.star_tree.family import STAR_TREE
-from starskip.reports.evidence import Evidence, Index, Interval
-from starskip.reports.sentences import Piece, beside_indexes, headline
+from starskip.indexes.headline_pieces import Piece
+from starskip.reports.advice_values import Index, Interval
+from starskip.reports.evidence import Evidence
+from starskip.reports.family_sections import family_sections
+from starskip.reports.headline import beside_indexes, headline
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +18,8 @@ class ReportSummary:
 
     ``chosen``: everything that was, star-trees with dimensions and pairs, skipping indexes with their kinds.
 
-    ``queries`` are Pinot's, and Spark's of a table of the lake alone. ``beside``: what star-trees and
-    skipping indexes bring, in sentences, empty where there are none or the headline says it.
+    ``queries`` are Pinot's, and Spark's of a table of the lake alone. ``beside``: what families bring
+    beside indexes of columns, in sentences, empty where there are none or the headline says it.
     """
 
     table: str
@@ -50,16 +52,17 @@ def report_summary(evidence: Evidence) -> ReportSummary:
 
 
 def _chosen(evidence: Evidence) -> tuple[Index, ...]:
-    trees = evidence.star_trees.proposed if evidence.star_trees else ()
-    skipping = evidence.skipping.chosen if evidence.skipping else ()
     return (
         *(Index(each.kind, each.columns) for each in evidence.chosen),
-        *(Index(STAR_TREE.name, (*tree.dimensions, *tree.pairs)) for tree in trees),
-        *(Index(f"{each.kind} skipping", each.columns) for each in skipping),
+        *(
+            Index(kind, columns)
+            for section, values in family_sections(evidence)
+            for kind, columns in section.chosen(values)
+        ),
     )
 
 
 def _queries(evidence: Evidence) -> int:
     if not evidence.lake_only:
         return evidence.summary.queries
-    return round(evidence.skipping.queries or 0) if evidence.skipping else 0
+    return round(sum(section.queries(values) for section, values in family_sections(evidence)))

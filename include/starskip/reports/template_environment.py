@@ -9,6 +9,7 @@ import jinja2
 
 from starskip import number_text
 from starskip.errors import printable
+from starskip.indexes.families import BUILT_IN
 from starskip.reports import sentences
 
 MAX_NAME = 120
@@ -40,13 +41,15 @@ def template_environment(*, autoescape: bool) -> jinja2.Environment:
         "log_words": sentences.log_words,
         "unit_words": sentences.unit_words,
         "kind_words": sentences.kind_words,
-        "skipping_kind_words": sentences.skipping_kind_words,
+        "known_words": sentences.known_words,
         "shown": shown,
         "data_url": data_url,
     }
     environment.globals |= {
         "percent_range": number_text.percent_range,
         "refusals_by_reason": sentences.refusals_by_reason,
+        # Where it is the usual one, the kind of an index goes without saying.
+        "usual_kind": BUILT_IN[0].name,
     }
     return environment
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from starskip.errors import SourceError, StorageError
 from starskip.run.night import Night
-from starskip.run.stage_names import ARTEFACT_OF, BUILDING_STAGES, STAGES
+from starskip.run.stages import STAGE_NAMES, STAGES, stage_named
 from starskip.run.table_by_table import FAILED
 from starskip.storage.manifest import Part
 from starskip.storage.manifest_log import ManifestLog
@@ -60,7 +60,7 @@ def publish_verdicts(night: Night, stage: str, verdicts: Iterable[GateVerdict]) 
     night.publish(f"gate_{stage}", parts)
 
 
-def read_verdicts(night: Night, stages: Iterable[str] = STAGES) -> list[GateVerdict]:
+def read_verdicts(night: Night, stages: Iterable[str] = STAGE_NAMES) -> list[GateVerdict]:
     """Return the verdicts of the gates behind ``stages`` in this night."""
     verdicts = []
     for stage in stages:
@@ -73,7 +73,7 @@ def read_verdicts(night: Night, stages: Iterable[str] = STAGES) -> list[GateVerd
 def stopping_verdicts(night: Night) -> dict[str, GateVerdict]:
     """Return of each table that failed a gate the verdict of the first such one, its failed checks alone."""
     stopping: dict[str, GateVerdict] = {}
-    for stage in STAGES:
+    for stage in STAGE_NAMES:
         chain = night.store.chain(f"gate_{stage}", night.date_text)
         newest = newest_manifest(chain)
         for verdict in _failed(chain, newest, stage) if newest else ():
@@ -84,11 +84,11 @@ def stopping_verdicts(night: Night) -> dict[str, GateVerdict]:
 def flagged_tables(night: Night, before: str | None = None) -> dict[str, str]:
     """Return each table that failed a gate of a stage before ``before`` (or any), with that stage.
 
-    Before write_report the gates of BUILDING_STAGES stop no table.
+    Before write_report the gates of stages that build and prove stop no table.
     """
-    stages = STAGES if before is None else STAGES[: STAGES.index(before)]
+    stages = STAGE_NAMES if before is None else STAGE_NAMES[: STAGE_NAMES.index(before)]
     if before == "write_report":
-        stages = tuple(stage for stage in stages if stage not in BUILDING_STAGES)
+        stages = tuple(stage for stage in stages if stage_named(stage).stops_report)
     return {v.table: v.stage for v in reversed(read_verdicts(night, stages)) if not v.passed}
 
 
@@ -99,7 +99,7 @@ def usable_tables(night: Night, artefact: str, before: str) -> tuple[str, ...]:
     """
     snapshot = night.store.snapshot(artefact, night.date_text)
     if snapshot is None:
-        makers = {made: stage for stage, made in ARTEFACT_OF.items()} | {"skipping_advice": "select_indexes"}
+        makers = {made: stage.name for stage in STAGES for made in (stage.artefact, *stage.beside)}
         stage = makers.get(artefact, "an earlier stage")
         raise SourceError(
             f"no {artefact} of {night.date_text}: run {stage} of that night first", source=artefact

@@ -15,6 +15,8 @@ from starskip.errors import MissingSource
 from starskip.pinot.logs.log_files import log_files
 
 PLACE = "{run_date}"
+NO_TABLE = "-"
+"""Stands for the table of records that name none; no table of Pinot can be called so."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,12 @@ from starskip.cost.planned_votes import candidate_indexes, rules_of
 from starskip.errors import SourceError
 from starskip.indexes.families import FamilyChoice
 from starskip.indexes.index import Index
-from starskip.selection.advise_table import TableQuestion, advise_table
+from starskip.selection.advise_table import advise_table
 from starskip.selection.exclusive_orders import exclusive_orders
 from starskip.selection.guess_interval import guess_interval
 from starskip.selection.recommendation import Recommendation
 from starskip.selection.table_advice import TableAdvice
+from starskip.selection.table_question import TableQuestion
 from starskip.selection.vote_list import building_lists, order_lists, vote_lists
 from starskip.settings import Settings
 from starskip.tables.table_overview import TableOverview

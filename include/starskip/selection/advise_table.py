@@ -8,27 +8,21 @@ the indexes, what was not chosen gets its reason, and what exists and helps nobo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import ceil
-
-import pyarrow as pa
 
 from starskip.cost.alternatives import SORTED_BY_ANOTHER
 from starskip.cost.baseline_ranking import baseline_ranking
-from starskip.cost.planned_votes import candidate_indexes, indexes_in_force, rules_of
-from starskip.cost.voting_shapes import voting_queries
-from starskip.indexes.access_paths import AccessPaths, access_paths
-from starskip.indexes.answer import AnswerOffer, RowSource, TableQueries
-from starskip.indexes.families import FamilyChoice, reorders
+from starskip.cost.planned_votes import candidate_indexes, indexes_in_force
+from starskip.indexes.answer import AnswerOffer, TableQueries
+from starskip.indexes.families import named, reorders
 from starskip.indexes.index import Index
 from starskip.number_text import saves
-from starskip.pinot.table_config import TableConfig
 from starskip.selection.chosen_answers import AnswerTerms, ChosenAnswers, chosen_answers
 from starskip.selection.drop_evidence import drop_evidence
 from starskip.selection.entries_percentile import DesirableEntries, entries_percentile
 from starskip.selection.exclusive_orders import exclusive_orders
 from starskip.selection.filtered_columns import (
-    Uses,
     answering_indexes,
     columns_without_votes,
     without_enough_queries,
@@ -36,67 +30,16 @@ from starskip.selection.filtered_columns import (
 )
 from starskip.selection.look_back import NightVotes, look_back
 from starskip.selection.model_error import model_error_ratio
-from starskip.selection.past_nights import NO_PAST, PastNights, night_votes
+from starskip.selection.past_nights import NO_PAST, night_votes
 from starskip.selection.recommend import recommend
 from starskip.selection.recommendation import Budget, Recommendation, Refusal, Refused
 from starskip.selection.table_advice import TableAdvice, TypicalEntries
+from starskip.selection.table_question import TableQuestion
 from starskip.selection.unneeded_indexes import Drop, unneeded_indexes
 from starskip.selection.vote_list import VoteList, building_lists, lists_of, order_lists, total_saving
 from starskip.settings import Settings
-from starskip.sql.query_shape import parsed_shape
-from starskip.tables.table_overview import TableOverview
 from starskip.workload.shape_entries import ShapeEntries
-from starskip.workload.shape_workload import ShapeWorkload
 from starskip.workload.unlogged_texts import UnloggedTexts, unlogged_texts
-
-
-@dataclass(frozen=True, slots=True)
-class TableQuestion:
-    """What the advice for one table is made from.
-
-    ``shapes``: WORKLOAD shapes, ``votes``: VOTES. ``overview`` is None for a table without segments, which
-    nothing can be recommended for. Of ``families`` the sort orders are chosen beside the others, or alone
-    where no other is asked for. ``rows``: where answers may read the table's rows; None where they may not.
-    """
-
-    table: str
-    shapes: Sequence[ShapeWorkload]
-    votes: pa.Table
-    overview: TableOverview | None
-    settings: Settings
-    families: FamilyChoice = field(default_factory=FamilyChoice)
-    past: PastNights = NO_PAST
-    size_bytes: Mapping[Index, int] = field(default_factory=dict)
-    configs: Sequence[TableConfig] = ()
-    rows: RowSource | None = None
-    leaves: int = 0
-
-    @property
-    def parsed(self) -> list[ShapeWorkload]:
-        """The shapes whose text was understood."""
-        return [shape for shape in self.shapes if shape.is_parsed]
-
-    @property
-    def queries(self) -> float:
-        """Number of queries that may vote."""
-        return voting_queries(self.shapes, self.settings.workload.entries_scanned_threshold)
-
-    @property
-    def is_enough(self) -> bool:
-        """Whether there are as many as the settings ask for."""
-        return self.queries >= self.settings.workload.num_queries_threshold
-
-    @property
-    def rules(self) -> AccessPaths:
-        """What indexes answer in the version that is advised for."""
-        if self.overview:
-            return rules_of(self.overview, self.settings, self.families.known)
-        return access_paths(self.settings.scoring.pinot_version, families=self.families.known)
-
-    @property
-    def uses(self) -> Uses:
-        """Each understood shape with its number of queries."""
-        return [(parsed_shape(shape.skeleton), shape.queries) for shape in self.parsed]
 
 
 def advise_table(question: TableQuestion) -> TableAdvice:
@@ -116,7 +59,7 @@ def advise_table(question: TableQuestion) -> TableAdvice:
         recommendation=columns.indexes,
         refused=(
             *columns.indexes.refused,
-            *_answered_by_answers(votes.window, columns.lists, is_order=columns.is_order),
+            *_answered_by_answers(votes.window, columns.lists, _answering(answers, offers), columns.is_order),
             *_without_votes(question, votes.window),
         ),
         drops=_drops(question, votes, columns.indexes),
@@ -218,7 +161,7 @@ def _answers(
     budget: Budget,
 ) -> ChosenAnswers:
     candidates = [candidate for offer in offers.values() for candidate in offer.candidates]
-    if not candidates:
+    if not candidates and not question.skips:
         return ChosenAnswers()
     settings = question.settings
     terms = {
@@ -239,6 +182,7 @@ def _answers(
         terms,
         size_bytes=question.size_bytes,
         kept=question.past.kept_answers,
+        skips=question.skips,
     )
 
 
@@ -311,8 +255,16 @@ def _without_votes(question: TableQuestion, window: NightVotes) -> tuple[Refused
     return columns_without_votes(question.uses, question.overview, voted, paths, rules)
 
 
+def _answering(answers: ChosenAnswers, offers: Mapping[str, AnswerOffer]) -> str:
+    """Return what serves whole queries, chosen or in force, as a sentence names it."""
+    serving = {answer.index.family for answer in answers.answers}
+    serving |= {name for name, offer in offers.items() if offer.answered}
+    known = [family for name in sorted(serving) if (family := named(name)) is not None]
+    return " or ".join(family.singular for family in known)
+
+
 def _answered_by_answers(
-    window: NightVotes, lists: Sequence[VoteList], *, is_order: bool
+    window: NightVotes, lists: Sequence[VoteList], answering: str, is_order: bool
 ) -> tuple[Refused, ...]:
     """Return a refusal for each index that only shapes voted for which an answer serves.
 
@@ -324,8 +276,8 @@ def _answered_by_answers(
     found = []
     for item in sorted(gone):
         alone = total_saving(before, [item]) / max(window.entries.total, 1.0)
-        detail = f"by itself it {saves(alone)} of the entries scanned, of queries that a star-tree answers"
-        found.append(Refused(item, Refusal.ANSWERED_BY_STAR_TREE, detail, alone))
+        detail = f"by itself it {saves(alone)} of the entries scanned, of queries that {answering} answers"
+        found.append(Refused(item, Refusal.ANSWERED_BY_ANOTHER, detail, alone))
     return tuple(found)
 
 

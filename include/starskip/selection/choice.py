@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic
 
 import numpy as np
@@ -28,7 +28,8 @@ class ChoiceLimits:
 
     ``max_indexes``: indexes on columns. ``max_answers``: answers by their family. ``storage_bytes``: all
     together, None for no limit; what has no size in ``size_bytes`` fits none. ``time_s``: seconds after which
-    the best set found is taken.
+    the best set found is taken. ``file_bytes``: by family of indexes of files, of which there may be any
+    number, the bytes for them; None for no limit.
     """
 
     max_indexes: int
@@ -36,6 +37,7 @@ class ChoiceLimits:
     storage_bytes: float | None = None
     size_bytes: Mapping[Index, float] = field(default_factory=dict)
     time_s: float = TIME_S
+    file_bytes: Mapping[str, float | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +73,39 @@ def choose(
     that save something. Nothing is chosen that adds nothing. Of indexes that save the same in a set, the one
     of fewer bytes is taken.
     """
+    if limits.storage_bytes is not None or not limits.file_bytes:
+        return _chosen(lists, limits, answers, upkeep_entries)
+    # Nothing is shared between indexes of files and the rest: each part is a smaller programme.
+    parts: dict[str, list[VoteList]] = {"": []}
+    for votes in lists:
+        family = min(votes.indexes).family
+        parts.setdefault(family if family in limits.file_bytes else "", []).append(votes)
+    of_each = replace(limits, time_s=limits.time_s / max(sum(map(bool, parts.values())), 1))
+    found = [
+        _chosen(of_part, of_each, answers if not family else (), upkeep_entries)
+        for family, of_part in parts.items()
+    ]
+    return Choice(
+        indexes=frozenset().union(*(each.indexes for each in found)),
+        answers=found[0].answers,
+        worth=sum(each.worth for each in found),
+        bound=sum(each.bound for each in found),
+        added=found[0].added,
+    )
+
+
+def _chosen(
+    lists: Sequence[VoteList],
+    limits: ChoiceLimits,
+    answers: Sequence[AnswerCandidate],
+    upkeep_entries: Mapping[Index, float] | None,
+) -> Choice:
     items = choice_items(lists, answers)
     if not items.indexes and not items.answers:
         return Choice(frozenset(), (), 0.0, 0.0)
     values = set_values(items, upkeep_entries or {})
     linear = _linear_limits(items, limits)
-    sizes = None if limits.storage_bytes is None else linear.amounts[-1]
-    start = greedy_set(values, linear, sizes, limits.time_s * _GREEDY_TIME_RATIO)
+    start = greedy_set(values, linear, limits.time_s * _GREEDY_TIME_RATIO)
     solved = _solved(values, linear, start, limits.time_s)
     found = [start] if solved.chosen is None else [start, solved.chosen]
     best = max(found, key=lambda chosen: float(values.of(chosen[None, :])[0]))
@@ -116,25 +144,33 @@ def _solved(values: SetValues, limits: LinearLimits, start: Flags, time_s: float
             return solved
         # Some bytes too many, within the solver's tolerance: neither this set nor one that holds it.
         row = solved.chosen.astype(np.float64)
-        cut = LinearLimits(np.vstack([cut.amounts, row]), np.append(cut.at_most, row.sum() - 1.0))
+        cut = replace(
+            cut, amounts=np.vstack([cut.amounts, row]), at_most=np.append(cut.at_most, row.sum() - 1.0)
+        )
     return Solved(None, solved.bound, is_proven=False)
 
 
 def _linear_limits(items: ChoiceItems, limits: ChoiceLimits) -> LinearLimits:
-    first = len(items.indexes)
-    variables = first + len(items.answers)
-    amounts = [np.concatenate([np.ones(first), np.zeros(len(items.answers))])]
-    at_most = [float(limits.max_indexes)]
+    first, variables = len(items.indexes), len(items.indexes) + len(items.answers)
+    families = np.array([each.family for each in items.indexes] + [a.index.family for a in items.answers])
+    is_answer = np.arange(variables) >= first
+    counts: list[tuple[Amounts | Flags, float]] = [
+        (~is_answer & ~np.isin(families, list(limits.file_bytes)), float(limits.max_indexes))
+    ]
     for family, most in sorted(limits.max_answers.items()):
-        row = np.zeros(variables)
-        of_family = [answer.index.family == family for answer in items.answers]
-        row[first:] = of_family
-        amounts.append(row)
-        at_most.append(float(most))
+        counts.append((is_answer & (families == family), float(most)))
+    bytes_: list[tuple[Amounts, float]] = []
+    for family, room in sorted(limits.file_bytes.items()):
+        if room is not None:
+            sizes = _sizes(items, limits, unknown=room + 1.0)
+            bytes_.append((np.where(families == family, sizes, 0.0), room))
     if limits.storage_bytes is not None:
-        amounts.append(_sizes(items, limits, unknown=limits.storage_bytes + 1.0))
-        at_most.append(limits.storage_bytes)
-    return LinearLimits(np.array(amounts), np.array(at_most))
+        bytes_.append((_sizes(items, limits, unknown=limits.storage_bytes + 1.0), limits.storage_bytes))
+    rows = [*counts, *bytes_]
+    shares = np.max([row / max(room, 1.0) for row, room in bytes_], axis=0) if bytes_ else None
+    return LinearLimits(
+        np.array([row for row, _ in rows], np.float64), np.array([most for _, most in rows]), shares
+    )
 
 
 def _sizes(items: ChoiceItems, limits: ChoiceLimits, unknown: float) -> Amounts:

@@ -1,4 +1,4 @@
-"""Answers of whole queries chosen together with the indexes on columns, and reasons for those refused."""
+"""Answers of whole queries and indexes of files, chosen together with the indexes on columns."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from math import ceil
 
 from starskip.indexes.answer import AnswerCandidate
+from starskip.indexes.file_skips import FileSkips
 from starskip.indexes.index import Index
 from starskip.number_text import saves
 from starskip.selection.choice import Choice, ChoiceLimits, choose
 from starskip.selection.recommendation import Budget, Refusal
-from starskip.selection.vote_list import IndexSet, VoteList, total_saving
+from starskip.selection.vote_list import IndexSet, Saving, VoteList, total_saving
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,8 @@ class ChosenAnswers:
     """Chosen answers, exclusive ones in the order in which queries try them, and the others with reasons.
 
     ``answered``: each shape that an answer serves, with the answer's position. ``indexes``: those on columns
-    that were chosen with them; ``gap_ratio``: by how much another choice could be better.
+    that were chosen with them, ``file_indexes``: those of files, which take ``file_bytes``. ``gap_ratio``: by
+    how much another choice could be better.
     """
 
     answers: tuple[AnswerCandidate, ...] = ()
@@ -59,6 +61,8 @@ class ChosenAnswers:
     refused: tuple[RefusedAnswer, ...] = ()
     indexes: IndexSet = frozenset()
     gap_ratio: float = 0.0
+    file_indexes: IndexSet = frozenset()
+    file_bytes: float = 0.0
 
     def saving_entries(self, position: int) -> float:
         """Return what an answer saves the shapes that it serves."""
@@ -74,8 +78,8 @@ class ChosenAnswers:
 
     @property
     def size_bytes(self) -> float:
-        """The bytes of all of them, as far as they are known."""
-        return sum(answer.size_bytes or 0.0 for answer in self.answers)
+        """The bytes of all of them, and of the indexes of files, as far as they are known."""
+        return self.file_bytes + sum(answer.size_bytes or 0.0 for answer in self.answers)
 
     def unanswered(self, lists: Sequence[VoteList]) -> list[VoteList]:
         """Return the votes of the shapes that no answer serves."""
@@ -91,12 +95,14 @@ def chosen_answers(
     *,
     size_bytes: Mapping[Index, int] | None = None,
     kept: IndexSet = frozenset(),
+    skips: Sequence[FileSkips] = (),
 ) -> ChosenAnswers:
-    """Return the best set of answers beside the best indexes on columns.
+    """Return the best set of answers and of indexes of files beside the best indexes on columns.
 
     ``lists``: votes for indexes. ``index_entries``: all entries scanned in filter, of which an index must
     save the budget's least gain. ``kept``: indexes and answers of the last advice, which stay unless others
-    save ``switch_gain_ratio`` more. ``terms``: those of each family of ``candidates``.
+    save ``switch_gain_ratio`` more. ``terms``: those of each family of ``candidates``. ``skips``: what
+    families offer for files, whose indexes come under the same ``storage_bytes``.
     """
     voted = frozenset().union(*(votes.indexes for votes in lists)) if lists else frozenset()
     upkeep = dict.fromkeys(voted, budget.min_gain_ratio * index_entries)
@@ -106,14 +112,20 @@ def chosen_answers(
         of_family = terms[answer.index.family]
         bonus = of_family.switch_gain_ratio * of_family.total_entries if answer.index in kept else 0.0
         upkeep[answer.index] = of_family.must_gain(answer) - bonus
+    of_files: dict[Index, float] = {}
+    for each in skips:
+        upkeep.update(each.must_gain_entries)
+        of_files.update(each.size_bytes)
     limits = ChoiceLimits(
         budget.max_indexes,
         {family: each.max_answers for family, each in terms.items() if each.max_answers is not None},
         budget.storage_bytes,
-        size_bytes or {},
+        {**(size_bytes or {}), **of_files},
         budget.time_s,
+        {each.family: each.max_bytes for each in skips},
     )
-    choice = choose(lists, limits, answers=candidates, upkeep_entries=upkeep)
+    choice = choose([*lists, *skip_lists(skips)], limits, answers=candidates, upkeep_entries=upkeep)
+    file_indexes = frozenset(index for index in choice.indexes if index.family in limits.file_bytes)
     return ChosenAnswers(
         answers=choice.answers,
         answered=_answered(choice, lists),
@@ -122,9 +134,26 @@ def chosen_answers(
             for answer in candidates
             if answer not in choice.answers
         ),
-        indexes=choice.indexes,
+        indexes=choice.indexes - file_indexes,
         gap_ratio=choice.gap_ratio,
+        file_indexes=file_indexes,
+        file_bytes=sum(of_files.get(index, 0.0) for index in file_indexes),
     )
+
+
+def skip_lists(skips: Sequence[FileSkips]) -> list[VoteList]:
+    """Return a vote list for each group of files that the same indexes spare.
+
+    A set of indexes spares a group whole or not at all, so the best built one counts, whichever it is.
+    """
+    found = []
+    for each in skips:
+        allowed = each.must_gain_entries.keys()
+        for number, (sets, saved) in enumerate(each.saving_entries.items()):
+            usable = {needed: Saving(saved) for needed in sorted(sets, key=sorted) if needed <= allowed}
+            if usable:
+                found.append(VoteList("", f"{each.family} {number}", 0, usable, is_complete=False))
+    return found
 
 
 def _answered(choice: Choice, lists: Sequence[VoteList]) -> dict[str, int]:
@@ -153,7 +182,8 @@ def _refused(
     added = choice.added.get(answer.index, 0.0) / total
     room = limits.storage_bytes
     if room is not None:
-        room -= ceil(sum(each.size_bytes or 0.0 for each in choice.answers))
+        of_files = sum(limits.size_bytes.get(i, 0.0) for i in choice.indexes if i.family in limits.file_bytes)
+        room -= ceil(of_files + sum(each.size_bytes or 0.0 for each in choice.answers))
     of_family = sum(each.index.family == answer.index.family for each in choice.answers)
     most = limits.max_answers.get(answer.index.family)
     size = answer.size_bytes
@@ -163,7 +193,7 @@ def _refused(
     elif is_too_large or (added > 0 and room is not None and (size or 0.0) > room):
         reason = Refusal.OVER_STORAGE_BUDGET
     elif added > 0 and most is not None and of_family >= most:
-        reason = Refusal.OVER_MAX_STAR_TREES
+        reason = Refusal.OVER_MAX_ANSWERS
     elif alone < terms.must_gain(answer) / total:
         reason = Refusal.BELOW_MIN_GAIN
     else:

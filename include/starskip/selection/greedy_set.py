@@ -19,30 +19,35 @@ from starskip.selection.set_values import SetValues
 
 _MOST_BUNDLES = 300
 _LEAST_RATIO = 1e-12
+_LEAST_SHARE = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearLimits:
-    """``amounts @ chosen <= at_most``, one row a limit; chosen over indexes, then answers."""
+    """``amounts @ chosen <= at_most``, one row a limit; chosen over indexes, then answers.
+
+    ``byte_shares``: the largest share of a limit of bytes that each takes, None where no bytes are limited.
+    """
 
     amounts: Amounts
     at_most: Amounts
+    byte_shares: Amounts | None = None
 
     def allow(self, chosen: Flags) -> Flags:
         """Return which of the sets (rows) keep within all limits."""
         used = chosen.astype(np.float64) @ self.amounts.T
-        allowed: Flags = np.logical_and.reduce(used <= self.at_most * (1 + 1e-12), axis=1)
+        allowed: Flags = np.logical_and.reduce(used <= self.at_most * (1 + 1e-15), axis=1)
         return allowed
 
 
-def greedy_set(values: SetValues, limits: LinearLimits, sizes: Amounts | None, time_s: float) -> Flags:
-    """Return the best set found; ``sizes``: bytes of each index and answer where bytes are limited."""
+def greedy_set(values: SetValues, limits: LinearLimits, time_s: float) -> Flags:
+    """Return the best set found."""
     deadline = monotonic() + time_s
     moves = _moves(values)
     nothing = np.zeros(values.variables, np.bool_)
     found = [_grown(values, limits, moves, None)]
-    if sizes is not None:
-        found.append(_grown(values, limits, moves, np.maximum(sizes, 1.0)))
+    if limits.byte_shares is not None:
+        found.append(_grown(values, limits, moves, limits.byte_shares))
     best: Flags = max([nothing, *found], key=lambda chosen: float(values.of(chosen[None, :])[0]))
     return _exchanged(values, limits, best, lambda: monotonic() < deadline)
 
@@ -63,7 +68,7 @@ def _moves(values: SetValues) -> Flags:
     return np.concatenate([singles, bundles])
 
 
-def _grown(values: SetValues, limits: LinearLimits, moves: Flags, sizes: Amounts | None) -> Flags:
+def _grown(values: SetValues, limits: LinearLimits, moves: Flags, shares: Amounts | None) -> Flags:
     chosen: Flags = np.zeros(values.variables, np.bool_)
     worth = float(values.of(chosen[None, :])[0])
     while True:
@@ -73,7 +78,7 @@ def _grown(values: SetValues, limits: LinearLimits, moves: Flags, sizes: Amounts
         if not len(larger):
             return chosen
         gains = values.of(larger) - worth
-        weights = gains if sizes is None else gains / np.maximum((larger & ~chosen) @ sizes, 1.0)
+        weights = gains if shares is None else gains / np.maximum((larger & ~chosen) @ shares, _LEAST_SHARE)
         best = int(np.argmax(weights))
         if gains[best] <= _LEAST_RATIO * max(abs(worth), 1.0):
             return chosen

@@ -9,8 +9,11 @@ another answer of a shape. Maximise the savings of x, z and w less the upkeep of
     z <= y;  z <= 1 - y of an answer that is tried before it;  z >= y - sum of y tried before it
     w <= y;  sum of x + sum of w <= 1 for each list of the shape;  and the limits over y.
 
-A list in which some set saves less than a subset of it is tied to the exact set that is chosen, since the
-engine uses an index whether it helps or not; where not all sets are listed, to the best listed one built.
+A list whose sets all save the same, such as a group of files that any of several indexes skips, has one
+variable: at most the sum of y of its sets of one index, and of a variable for each set of several, which all
+such lists share (the maximum coverage problem). A list in which some set saves less than a subset of it is
+tied to the exact set that is chosen, since the engine uses an index whether it helps or not; where not all
+sets are listed, to the best listed one built.
 """
 
 from __future__ import annotations
@@ -45,8 +48,12 @@ def solve(values: SetValues, limits: LinearLimits, start: Flags, time_s: float) 
     rows = _Rows(values.variables)
     others = _add_answers(rows, values)
     number = {index: position for position, index in enumerate(values.items.indexes)}
+    bundles: dict[IndexSet, int] = {}
     for item in values.items.lists:
-        _add_list(rows, number, item, len(number), others.get(item.shape, ()))
+        if not item.silenced_by and item.shape < 0 and _is_covered(item.votes):
+            _add_covered(rows, number, bundles, item.votes)
+        else:
+            _add_list(rows, number, item, len(number), others.get(item.shape, ()))
     for amounts, most in zip(limits.amounts, limits.at_most, strict=True):
         scale = max(float(most), 1.0)
         columns = np.flatnonzero(amounts).tolist()
@@ -177,6 +184,32 @@ def _add_list(
             # Once this set is built, nothing is no alternative any more.
             built = dict.fromkeys((number[index] for index in needed), 1.0)
             rows.at_most({**built, **dict.fromkeys(taken.values(), -1.0), **instead}, len(needed) - 1.0)
+
+
+def _is_covered(votes: VoteList) -> bool:
+    """Return whether every listed set saves the same, and a larger one no more."""
+    return not votes.is_complete and len({each.entries for each in votes.alternatives.values()}) == 1
+
+
+def _add_covered(
+    rows: _Rows, number: Mapping[Index, int], bundles: dict[IndexSet, int], votes: VoteList
+) -> None:
+    """Add a list that any of its sets saves whole; ``bundles``: variables of sets of several indexes."""
+    (saved,) = {each.entries for each in votes.alternatives.values()}
+    if saved <= 0:
+        return
+    covering: dict[int, float] = {}
+    for needed in votes.alternatives:
+        if len(needed) == 1:
+            (index,) = needed
+            covering[number[index]] = -1.0
+            continue
+        if needed not in bundles:
+            bundles[needed] = rows.variable(0.0)
+            for index in sorted(needed):
+                rows.at_most({bundles[needed]: 1.0, number[index]: -1.0}, 0.0)
+        covering[bundles[needed]] = -1.0
+    rows.at_most({rows.variable(saved): 1.0, **covering}, 0.0)
 
 
 def _is_idle(votes: VoteList, needed: IndexSet) -> bool:

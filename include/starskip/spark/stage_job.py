@@ -14,13 +14,13 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from starskip.configuration.night_from_config import NightArguments, night_from_config
 from starskip.errors import TRY_AGAIN, StarskipError, exit_code
 from starskip.execution.engine import Engine
 from starskip.indexes.skipping.registry import load_modules
-from starskip.night.night_from_config import NightArguments, night_from_config
-from starskip.night.submitting_process import end_with_submitter
 from starskip.run.listed_tables import listed_tables
 from starskip.run.night import Night, StageResult
+from starskip.run.submitting_process import end_with_submitter
 from starskip.spark.spark_engine import SparkEngine
 from starskip.spark.understood_failure import understood_failure
 from starskip.storage.files.full_disk import full_disk, is_full_disk

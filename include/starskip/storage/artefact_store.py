@@ -33,6 +33,9 @@ SCHEMAS: Mapping[str, pa.Schema] = {
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
 _KINDS = ("manifests", "data")
 
+CURRENT = "current"
+"""Stands for the night of built artefacts, which are current state and have none."""
+
 
 @dataclass(frozen=True, slots=True)
 class ArtefactStore:

@@ -24,8 +24,8 @@ from starskip.indexes.star_tree.build.source_table import source_table
 from starskip.indexes.star_tree.serving.star_tree import StarTree
 from starskip.indexes.star_tree.serving.tree_set import TreeSet, open_trees
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
-from starskip.indexes.star_tree.tree_artefact import ARTEFACT, CURRENT
-from starskip.storage.artefact_store import ArtefactStore
+from starskip.indexes.star_tree.tree_artefact import ARTEFACT
+from starskip.storage.artefact_store import CURRENT, ArtefactStore
 from starskip.storage.local_storage import LocalStorage
 from starskip.storage.storage import PutVerdict, StoredObject
 

@@ -22,8 +22,8 @@ from starskip.indexes.star_tree.build.document_files import (
 from starskip.indexes.star_tree.documents import Documents, aggregated, sorted_runs
 from starskip.indexes.star_tree.measure import COUNT_ROWS, Measure, MeasureKind
 from starskip.indexes.star_tree.measures.initial_measure import initial_measure
-from starskip.indexes.star_tree.tree_artefact import ARTEFACT, CURRENT
-from starskip.storage.artefact_store import ArtefactStore
+from starskip.indexes.star_tree.tree_artefact import ARTEFACT
+from starskip.storage.artefact_store import CURRENT, ArtefactStore
 from starskip.storage.manifest import DataFile
 
 SUM = Measure.of(MeasureKind.SUM, "m")

@@ -10,8 +10,8 @@ from starskip.errors import StorageError
 from starskip.indexes.star_tree.build.dimension_values import ChunkValues
 from starskip.indexes.star_tree.build.source_table import source_table
 from starskip.indexes.star_tree.build.tree_files import read_rows, write_rows
-from starskip.indexes.star_tree.tree_artefact import ARTEFACT, CURRENT
-from starskip.storage.artefact_store import ArtefactStore
+from starskip.indexes.star_tree.tree_artefact import ARTEFACT
+from starskip.storage.artefact_store import CURRENT, ArtefactStore
 from starskip.storage.staged_write import StagedWrite
 
 ROWS = pa.table({"a": list(range(300)), "b.c": [str(number % 7) for number in range(300)]})

@@ -33,8 +33,8 @@ from starskip.indexes.star_tree.measures.sketches import SketchedRows
 from starskip.indexes.star_tree.serving.answer_from_files import answer_from_files
 from starskip.indexes.star_tree.serving.answer_sql import answer_from_tree, answer_sql
 from starskip.indexes.star_tree.serving.tree_set import TreeSet, open_trees
-from starskip.indexes.star_tree.tree_artefact import ARTEFACT, CURRENT
-from starskip.storage.artefact_store import ArtefactStore
+from starskip.indexes.star_tree.tree_artefact import ARTEFACT
+from starskip.storage.artefact_store import CURRENT, ArtefactStore
 
 CASES = int(os.environ.get("STARSKIP_STAR_TREE_CASES", "80"))
 PAIRS = [

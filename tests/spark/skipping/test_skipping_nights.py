@@ -12,18 +12,18 @@ import pytest
 from gate_checks import failed_checks, import_great_expectations
 from pyspark.sql import SparkSession
 from settings_with import settings_with
+from skip_choice import advise_skipping_alone
 from skipping_nights import FILES, SkippingNights, call, column, customer_is, id_between, literal, next_day
 from skipping_tables import aged
 from starskip.execution.local_engine import LocalEngine
-from starskip.indexes.skipping.advice.publish_advice import publish_skipping_advice
+from starskip.indexes.skipping import skipping_gate
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
 from starskip.indexes.skipping.index_types.min_max import MinMaxClause
 from starskip.indexes.skipping.metadata.open_metadata import open_metadata
+from starskip.indexes.skipping.refresh_skipping_indexes import refresh_skipping_indexes
 from starskip.indexes.skipping.skipping_engine import MatchingRows
-from starskip.night.refresh_skipping_indexes import refresh_skipping_indexes
-from starskip.quality import skipping_gate
 from starskip.quality.check_stage import check_stage
-from starskip.run.gate_verdicts import STAGES
+from starskip.run.stages import STAGE_NAMES
 from starskip.spark import skipping
 from starskip.spark.skipping import spark_skipping_engine
 from starskip.storage.manifest import Part
@@ -88,7 +88,7 @@ def test_what_queries_ask_decides_what_is_built_and_the_gain_is_proved(nights: S
 def test_a_table_of_the_lake_alone_goes_through_the_whole_night_to_its_report(nights: SkippingNights) -> None:
     nights.log([*RANGES, *CUSTOMERS])
     night = nights.night()
-    for stage in STAGES:
+    for stage in STAGE_NAMES:
         nights.stage(stage, night)
         assert all(check.passed for check in check_stage(night, stage)), stage
     told = nights.report(night)
@@ -267,9 +267,9 @@ def test_tables_that_cannot_have_any_are_told_why(nights: SkippingNights) -> Non
         ),
     ]:
         changed = replace(night, **changes)
-        publish_skipping_advice(nights.engine, changed, ["sales"])
+        advise_skipping_alone(nights.engine, changed, ["sales"])
         assert nights.properties("skipping_advice", changed)["note"] == note
-    publish_skipping_advice(LocalEngine(), night, ["sales"])
+    advise_skipping_alone(LocalEngine(), night, ["sales"])
     assert (
         nights.properties("skipping_advice", night)["note"] == "skipping indexes are measured on Spark alone"
     )

@@ -13,8 +13,6 @@ from starskip.indexes.star_tree.build.tree_parts import TreeLayout
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 
 ARTEFACT = "star_trees"
-CURRENT = "current"
-"""Built artefacts are current state and have no night."""
 FORMAT_VERSION = 1
 
 

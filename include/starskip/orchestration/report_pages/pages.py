@@ -15,16 +15,6 @@ from sqlalchemy import select
 from starlette.types import ASGIApp
 
 from starskip.errors import MissingSource
-from starskip.night.published_reports import (
-    neighbour_nights,
-    night_rows,
-    published_document,
-    published_page,
-    published_table,
-    recent_nights,
-    report_nights,
-    table_rows,
-)
 from starskip.orchestration.report_pages.answers import (
     answer_errors,
     download_answer,
@@ -43,12 +33,20 @@ from starskip.orchestration.report_pages.asked_night import (
 from starskip.orchestration.report_pages.strict_headers import StrictHeaders
 from starskip.orchestration.report_places import DAG_ID
 from starskip.reports.page_links import DOCUMENTS, is_page_name
+from starskip.reports.published_reports import published_document, published_page, published_table
 from starskip.reports.render_pages import (
     Message,
     render_history,
     render_index,
     render_night,
     render_report_frame,
+)
+from starskip.reports.report_lists import (
+    neighbour_nights,
+    night_rows,
+    recent_nights,
+    report_nights,
+    table_rows,
 )
 from starskip.reports.report_row import RowPage
 from starskip.run.night import Night

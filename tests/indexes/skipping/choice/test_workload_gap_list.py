@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from skip_choice import choose_indexes
 from starskip.indexes.skipping.build_clause import generate_clause
 from starskip.indexes.skipping.choice.alternatives import QuerySkips, alternatives
-from starskip.indexes.skipping.choice.choose_indexes import choose_indexes
 from starskip.indexes.skipping.choice.index_choice import ChoiceLimits
 from starskip.indexes.skipping.choice.skip_patterns import skip_patterns
 from starskip.indexes.skipping.choice.workload_gap_list import WorkloadGapList

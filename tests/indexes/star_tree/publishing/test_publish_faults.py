@@ -17,8 +17,8 @@ import starskip
 from failing_store import FailingStore
 from starskip.errors import StorageError
 from starskip.indexes.star_tree.build.publish_trees import Outcome
-from starskip.indexes.star_tree.tree_artefact import ARTEFACT, CURRENT
-from starskip.storage.artefact_store import ArtefactStore
+from starskip.indexes.star_tree.tree_artefact import ARTEFACT
+from starskip.storage.artefact_store import CURRENT, ArtefactStore
 from starskip.storage.vacuum import vacuum
 
 FOREVER = datetime(2100, 1, 1, tzinfo=UTC)

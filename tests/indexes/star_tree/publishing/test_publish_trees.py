@@ -21,8 +21,8 @@ from starskip.indexes.star_tree.build.published_trees import published_order
 from starskip.indexes.star_tree.build.source_files import SourceChanges
 from starskip.indexes.star_tree.build.source_table import source_table
 from starskip.indexes.star_tree.serving.tree_set import open_trees
-from starskip.indexes.star_tree.tree_artefact import ARTEFACT, CURRENT
-from starskip.storage.artefact_store import ArtefactStore
+from starskip.indexes.star_tree.tree_artefact import ARTEFACT
+from starskip.storage.artefact_store import CURRENT, ArtefactStore
 
 GROWTHS = int(os.environ.get("STARSKIP_STAR_TREE_CASES", "80")) // 8
 

@@ -18,7 +18,8 @@ from starskip.indexes.star_tree.build import file_digests
 from starskip.indexes.star_tree.build.publish_trees import Outcome, publish_trees
 from starskip.indexes.star_tree.build.tree_files import write_rows
 from starskip.indexes.star_tree.serving.tree_set import open_trees
-from starskip.indexes.star_tree.tree_artefact import ARTEFACT, CURRENT
+from starskip.indexes.star_tree.tree_artefact import ARTEFACT
+from starskip.storage.artefact_store import CURRENT
 
 
 def rewrite_in_place(path: Path) -> None:

@@ -13,7 +13,8 @@ from starskip.indexes.star_tree.build.build_trees import FormerTrees, build_tree
 from starskip.indexes.star_tree.build.publish_trees import Outcome, publish_trees
 from starskip.indexes.star_tree.build.source_table import source_table
 from starskip.indexes.star_tree.serving.tree_set import open_trees, trees_of_part
-from starskip.indexes.star_tree.tree_artefact import ARTEFACT, CURRENT, TableTrees
+from starskip.indexes.star_tree.tree_artefact import ARTEFACT, TableTrees
+from starskip.storage.artefact_store import CURRENT
 
 
 def rewrite_in_place(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Choose one table's skipping indexes, and write the choice as rows and properties of artefacts."""
+"""The choice of one table's skipping indexes as rows and properties of artefacts."""
 
 from __future__ import annotations
 
@@ -12,19 +12,15 @@ import pyarrow as pa
 from starskip.indexes.skipping.advice.lake_workload import LakeWorkload
 from starskip.indexes.skipping.advice.measured_benefit import (
     CountedRows,
-    index_sizes,
-    query_skips,
     read_files,
 )
-from starskip.indexes.skipping.choice.choose_indexes import choose_indexes
-from starskip.indexes.skipping.choice.index_choice import ChoiceLimits, IndexChoice
+from starskip.indexes.skipping.choice.index_choice import IndexChoice
 from starskip.indexes.skipping.choice.layout_notice import (
     LayoutNotice,
     QueryLayout,
     column_shares,
     layout_notice,
 )
-from starskip.indexes.skipping.choice.skip_patterns import skip_patterns
 from starskip.indexes.skipping.file_metadata import Mask
 from starskip.indexes.skipping.indicators import Indicators, Verdict, WorkloadIndicators
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
@@ -50,19 +46,16 @@ def advise_skipping(
     metadata: TableMetadata,
     counted: CountedRows,
     sample: Mapping[str, pa.Array],
-    limits: ChoiceLimits,
+    choice: IndexChoice,
+    budget_bytes: int | None,
     *,
-    kept: Sequence[str] = (),
     faults: Mapping[str, str] | None = None,
 ) -> SkippingAdvice:
-    """Return the advice for ``table``.
+    """Return the advice for ``table``, of which ``choice`` tells what was chosen within ``budget_bytes``.
 
-    ``metadata``: of all candidates. ``sample``: values of some rows by column. ``kept``: the last choice.
-    ``faults``: candidates that the table cannot have.
+    ``metadata``: of all candidates. ``sample``: values of some rows by column. ``faults``: candidates that
+    the table cannot have.
     """
-    relevant = counted.relevant(metadata.files)
-    patterns = skip_patterns(query_skips(workload, metadata, relevant), metadata.sizes)
-    choice = choose_indexes(patterns, dict(index_sizes(metadata)), limits, kept=kept)
     names = {each.specification for each in choice.chosen}
     chosen = [index for index in metadata.indexes if index.specification in names]
     measured = counted.indicators(workload.queries, metadata, chosen)
@@ -82,7 +75,7 @@ def advise_skipping(
         "total_bytes": choice.total,
         "saving_ratio": choice.saving_ratio,
         "size_bytes": choice.size_bytes,
-        "budget_bytes": limits.budget_bytes,
+        "budget_bytes": budget_bytes,
         "sentence": choice.sentence,
         "sampled_files": len(counted.files),
         "means": _factors(means),

@@ -1,7 +1,7 @@
 """Generate the index specifications that are worth measuring for a workload, each with its reason.
 
 See "Extensible Data Skipping", table I. There are more candidates than chosen indexes: their benefit is
-measured, and choose_indexes selects among them.
+measured, and the one choice selects among them.
 
 Lengths of prefixes and suffixes follow figure 12: with the length the metadata factor rises until the
 patterns are distinguished, while the metadata grows on. A length beyond the longest pattern adds nothing. So

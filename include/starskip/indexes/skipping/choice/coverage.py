@@ -15,14 +15,6 @@ Amounts = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Solution:
-    """Positions of the chosen indexes, and an upper bound of the value of any set."""
-
-    chosen: frozenset[int]
-    bound: float
-
-
-@dataclass(frozen=True, slots=True)
 class Coverage:
     """Patterns as pairs (pattern, bundle); a bundle is a set of indexes, by position in ``indexes``.
 
@@ -45,10 +37,6 @@ class Coverage:
         covered = np.zeros(len(self.weights), np.bool_)
         covered[self.pattern_of_pair[built[self.bundle_of_pair]]] = True
         return float(self.weights[covered].sum())
-
-    def value(self, chosen: Collection[int]) -> float:
-        """Return the saving of a set beyond the least savings of its indexes."""
-        return self.saving(chosen) - float(sum(self.must[number] for number in chosen))
 
     def fits(self, chosen: Collection[int]) -> bool:
         """Return whether a set fits the budget exactly."""

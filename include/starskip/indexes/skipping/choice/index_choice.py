@@ -1,4 +1,4 @@
-"""Result types of ``choose_indexes``: chosen and refused indexes, limits and method."""
+"""What a choice of skipping indexes is: chosen and refused ones, and the limits that it keeps."""
 
 from __future__ import annotations
 
@@ -21,27 +21,17 @@ class IndexRefusal(Enum):
     LAYOUT = "layout"
 
 
-class Method(Enum):
-    """Methods of the choice: proved optimal, or within a gap of it."""
-
-    EXACT = "exact"
-    GREEDY = "greedy"
-
-
 @dataclass(frozen=True, slots=True)
 class ChoiceLimits:
     """Limits of the choice.
 
     ``min_gain_ratio``: least share of all bytes read that an index must save. ``switch_gain_ratio``: how much
-    more another set must save to replace an index of the last choice. ``max_patterns``, ``node_limit``:
-    beyond them the greedy choice is used.
+    more another set must save to replace an index of the last choice.
     """
 
     budget_bytes: int | None = None
     min_gain_ratio: float = 0.0
     switch_gain_ratio: float = 0.0
-    max_patterns: int = 10_000
-    node_limit: int = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +68,6 @@ class IndexChoice:
     total: float
     saving: float
     size_bytes: int
-    method: Method
     gap_ratio: float
     patterns: int
 
@@ -89,11 +78,11 @@ class IndexChoice:
 
     @property
     def sentence(self) -> str:
-        """One line for logs: the choice, its saving and its method."""
+        """One line for logs: the choice, its saving and its proof."""
         gap = share(self.gap_ratio)
         proved = f"at most {gap} more could be saved" if self.gap_ratio > 0 else "proved best"
         return (
             f"{len(self.chosen)} of {len(self.chosen) + len(self.refused)} indexes, {size(self.size_bytes)},"
             f" save {share(self.saving_ratio)} of what is read"
-            f" ({self.method.value}, {self.patterns} patterns, {proved})"
+            f" ({self.patterns} patterns, {proved})"
         )

@@ -26,8 +26,8 @@ from starskip.indexes.star_tree.build.source_table import SourceTable, source_ta
 from starskip.indexes.star_tree.build.stored_sources import write_recorded
 from starskip.indexes.star_tree.build.tree_order import TreeOrder
 from starskip.indexes.star_tree.measures.sketches import QUANTILE_SKETCHES
-from starskip.indexes.star_tree.tree_artefact import ARTEFACT, CURRENT, TableTrees
-from starskip.storage.artefact_store import ArtefactStore
+from starskip.indexes.star_tree.tree_artefact import ARTEFACT, TableTrees
+from starskip.storage.artefact_store import CURRENT, ArtefactStore
 from starskip.storage.manifest import Part
 
 

@@ -12,8 +12,8 @@ from starskip.indexes.star_tree.build.source_files import RecordedFile, known_fi
 from starskip.indexes.star_tree.build.source_table import SourceFile
 from starskip.indexes.star_tree.build.stored_sources import SOURCES_FILE, read_order, read_recorded
 from starskip.indexes.star_tree.build.tree_order import TreeOrder
-from starskip.indexes.star_tree.tree_artefact import ARTEFACT, CURRENT, TableTrees
-from starskip.storage.artefact_store import ArtefactStore
+from starskip.indexes.star_tree.tree_artefact import ARTEFACT, TableTrees
+from starskip.storage.artefact_store import CURRENT, ArtefactStore
 from starskip.storage.manifest import Part
 from starskip.storage.snapshot import Snapshot
 

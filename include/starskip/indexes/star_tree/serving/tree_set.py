@@ -22,9 +22,9 @@ from starskip.indexes.star_tree.build.stored_sources import read_recorded
 from starskip.indexes.star_tree.query.query_table import meant_table
 from starskip.indexes.star_tree.serving.answering_memory import AnsweringMemory
 from starskip.indexes.star_tree.serving.star_tree import StarTree
-from starskip.indexes.star_tree.tree_artefact import ARTEFACT, CURRENT, TableTrees
+from starskip.indexes.star_tree.tree_artefact import ARTEFACT, TableTrees
 from starskip.lake.table_format import format_above, refuse_format
-from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.artefact_store import CURRENT, ArtefactStore
 from starskip.storage.manifest import DataFile, Part
 from starskip.storage.snapshot import Snapshot
 

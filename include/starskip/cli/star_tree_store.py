@@ -1,0 +1,59 @@
+"""The folder of star-trees that a command is about: its store, its trees, and what they were built to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from starskip.errors import SourceError, StarskipError
+from starskip.indexes.star_tree.build.published_trees import published_orders
+from starskip.indexes.star_tree.build.tree_order import TreeOrder
+from starskip.indexes.star_tree.query.query_table import meant_table
+from starskip.indexes.star_tree.serving.tree_set import TreeSet, open_trees
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.storage_for import storage_for
+
+of_table = click.option(
+    "--table", metavar="NAME", help="Of which table, where DIR has star-trees of several, as the night's has."
+)
+
+
+def tree_store(directory: str) -> ArtefactStore:
+    """Return the store that DIR is, be it there or not."""
+    return ArtefactStore(storage_for(directory))
+
+
+def existing_store(directory: str) -> ArtefactStore:
+    """Return the store of DIR; raises SourceError where there is no such folder."""
+    if "://" not in directory and not Path(directory).is_dir():
+        raise SourceError(f"{directory}: there is no such folder", source=directory)
+    return tree_store(directory)
+
+
+def former_order(store: ArtefactStore, directory: str, table: str | None) -> TreeOrder:
+    """Return what the trees of DIR were built to, be their files or their manifest damaged."""
+    former = published_orders(store)
+    if not former:
+        raise StarskipError(f"{directory}: there is no star-tree; build one (starskip star-tree build)")
+    if table is None and len(former) > 1:
+        raise StarskipError(f"{directory}: has star-trees of {', '.join(sorted(former))}; name the table")
+    name = next(iter(former)) if table is None else meant_table(table, former)
+    if name is None:
+        raise StarskipError(f"{directory}: has no star-tree of {table}, but of {', '.join(sorted(former))}")
+    order = former[name]
+    if order is None:
+        raise StarskipError(
+            f"{directory}: there is no star-tree that this version could refresh; build it again"
+        )
+    return order
+
+
+def opened_trees(directory: str, table: str | None) -> TreeSet:
+    """Return the newest trees of DIR; of ``table``, where it has those of several."""
+    return open_trees(existing_store(directory), table)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, ``1 file`` and ``2 files``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

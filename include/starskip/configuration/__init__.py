@@ -1,0 +1,1 @@
+"""A night as its configuration file, the environment and arguments describe it."""

@@ -1,0 +1,165 @@
+"""Measure what candidates for skipping indexes save on one table, for the one choice to be made."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from starskip.indexes.index import Index
+from starskip.indexes.skipping.advice.advice_rows import SkippingAdvice, advise_skipping
+from starskip.indexes.skipping.advice.lake_workload import LakeWorkload
+from starskip.indexes.skipping.advice.measured_benefit import (
+    CountedRows,
+    counted_rows,
+    index_sizes,
+    query_skips,
+)
+from starskip.indexes.skipping.advice.measured_candidates import skipping_candidates
+from starskip.indexes.skipping.advice.tidy_metadata import tidy_metadata
+from starskip.indexes.skipping.choice.column_uses import column_uses
+from starskip.indexes.skipping.choice.index_choice import ChoiceLimits
+from starskip.indexes.skipping.choice.judge_choice import SkippingTask
+from starskip.indexes.skipping.choice.skip_patterns import skip_patterns
+from starskip.indexes.skipping.data_types import ORDERED, family_of
+from starskip.indexes.skipping.index_types.gap_list import GapList
+from starskip.indexes.skipping.metadata.open_metadata import open_metadata
+from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.indexes.skipping.settings import SkippingSettings
+from starskip.indexes.skipping.skipping_engine import SkippingEngine
+from starskip.indexes.skipping.user_functions import implications
+from starskip.indexes.skipping.workload.lake_queries import LakeQuery
+from starskip.lake.lake_table import LakeTable
+from starskip.run.night import Night
+from starskip.storage.local_storage import LocalStorage
+
+CANDIDATES = "skipping_candidates"
+"""Folder, in the store of the artefacts, of the metadata that candidates are measured by."""
+MAX_COUNTED = 200
+"""Predicates whose matching rows are counted in one pass; of each shape the heaviest first."""
+_SAMPLED_ROWS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredTable:
+    """Metadata of all candidates, what it is measured by, and what is chosen from."""
+
+    table: str
+    workload: LakeWorkload
+    metadata: TableMetadata
+    counted: CountedRows
+    sample: Mapping[str, pa.Array]
+    task: SkippingTask
+    faults: Mapping[str, str]
+
+    def advice(self, chosen: Collection[Index], gap_ratio: float) -> SkippingAdvice:
+        """Return the advice; ``chosen`` and ``gap_ratio`` are those of the one choice."""
+        return advise_skipping(
+            self.table,
+            self.workload,
+            self.metadata,
+            self.counted,
+            self.sample,
+            self.task.judged(chosen, gap_ratio),
+            self.task.limits.budget_bytes,
+            faults=self.faults,
+        )
+
+
+def measured_table(
+    engine: SkippingEngine,
+    night: Night,
+    table: str,
+    lake: LakeTable,
+    workload: LakeWorkload,
+    kept: Sequence[str],
+) -> MeasuredTable | str:
+    """Return what was measured, or why there is nothing to measure."""
+    # First: a missing folder is reported before all other reasons.
+    mean_file_bytes = engine.file_bytes(lake)
+    if not workload.queries:
+        return "the event logs hold no query of this table"
+    root = f"{night.store.storage.place}/{CANDIDATES}"
+    location = engine.location(lake, root)
+    fitted, judged = workload.fitted_and_judged()
+    candidates = skipping_candidates(
+        engine, lake, workload.queries, fitted.queries, kept, mean_file_bytes, night.skipping_modules
+    )
+    if not candidates.indexes:
+        return "no query asks anything that a skipping index knows of"
+    if isinstance(night.store.storage, LocalStorage):
+        night.store.storage.shield(CANDIDATES)
+    engine.refresh(lake, candidates.indexes, root)
+    metadata = open_metadata(location)
+    if metadata is None or not metadata.files:
+        return "the table has no files"
+    tidy_metadata(location, night)
+    if any(isinstance(index, GapList) for index in candidates.indexes):
+        workload = judged
+    counted = _counted(
+        engine, lake, workload.queries, metadata, night.settings.of(SkippingSettings).sampled_files
+    )
+    columns = _ordered_columns(workload)
+    relevant = counted.relevant(metadata.files)
+    task = SkippingTask(
+        skip_patterns(query_skips(workload, metadata, relevant), metadata.sizes),
+        dict(index_sizes(metadata)),
+        _limits(night, metadata),
+        kept,
+        (metadata.total_rows or 0) / max(float(metadata.sizes.sum()), 1.0),
+    )
+    sample = engine.sample_values(lake, columns, _SAMPLED_ROWS) if columns else {}
+    return MeasuredTable(table, workload, metadata, counted, sample, task, candidates.faults)
+
+
+def _counted(
+    engine: SkippingEngine,
+    lake: LakeTable,
+    queries: Sequence[LakeQuery],
+    metadata: TableMetadata,
+    sampled_files: int,
+) -> CountedRows:
+    asked = _of_every_shape(queries, MAX_COUNTED)
+    paths = None
+    if metadata.files > sampled_files:
+        # By path, which is often the order of arrival, so that the sample spans the table's life.
+        spread = np.linspace(0, metadata.files - 1, sampled_files).astype(np.int64)
+        ordered = pc.sort_indices(metadata.paths).take(pa.array(spread))
+        paths = metadata.paths.take(ordered)
+    matching = engine.matching_rows(lake, [queries[each].predicate for each in asked], paths)
+    return counted_rows(asked, matching, metadata)
+
+
+def _of_every_shape(queries: Sequence[LakeQuery], most: int) -> list[int]:
+    """Return positions of queries: the first of each shape, then the second of each, and so on."""
+    seen: dict[str, int] = {}
+    ranked = []
+    for position, query in enumerate(queries):
+        seen[query.shape_id] = seen.get(query.shape_id, 0) + 1
+        ranked.append((seen[query.shape_id], position))
+    return [position for _, position in sorted(ranked)[:most]]
+
+
+def _ordered_columns(workload: LakeWorkload) -> list[str]:
+    predicates = [query.predicate for query in workload.queries]
+    uses = column_uses(predicates, [query.weight for query in workload.queries], implications()).columns
+    return [
+        name
+        for name, use in sorted(uses.items())
+        if family_of(use.data_type) in ORDERED and (use.range or use.equality)
+    ]
+
+
+def _limits(night: Night, metadata: TableMetadata) -> ChoiceLimits:
+    settings = night.settings
+    budget = int(float(metadata.sizes.sum()) * settings.of(SkippingSettings).max_skipping_size_ratio)
+    if settings.advice.index_budget_bytes is not None:
+        budget = min(budget, settings.advice.index_budget_bytes)
+    return ChoiceLimits(
+        budget_bytes=budget,
+        min_gain_ratio=settings.advice.min_gain_ratio,
+        switch_gain_ratio=min(settings.advice.switch_gain_ratio, settings.advice.min_gain_ratio),
+    )

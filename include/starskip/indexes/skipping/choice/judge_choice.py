@@ -1,0 +1,118 @@
+"""The skipping indexes of the one choice: what they are offered by, and what each of them saves.
+
+See "Extensible Data Skipping", IV-B, problem 8. The paper adds up the benefits of indexes as if they were
+independent, and remarks that they are not (remark 10). Here the saving of a set is the bytes that it skips
+together, each file of a query once. The choice itself is made in ``selection/``, among all families.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from starskip.indexes.file_skips import FileSkips
+from starskip.indexes.index import Index
+from starskip.indexes.skipping.choice.coverage import Coverage, coverage
+from starskip.indexes.skipping.choice.index_choice import ChoiceLimits, ChosenIndex, IndexChoice
+from starskip.indexes.skipping.choice.refused_indexes import refused_indexes
+from starskip.indexes.skipping.choice.skip_patterns import SkipPatterns
+from starskip.indexes.skipping.family import SKIPPING
+
+MAX_PATTERNS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class SkippingTask:
+    """What skipping indexes of one table are chosen from.
+
+    ``sizes``: bytes of the candidates, None if unknown: such a one fits no budget. ``kept``: the last choice.
+    ``rows_a_byte``: of the table, by which bytes count as rows.
+    """
+
+    patterns: SkipPatterns
+    sizes: Mapping[str, int | None]
+    limits: ChoiceLimits
+    kept: Collection[str] = ()
+    rows_a_byte: float = 1.0
+
+    def must(self) -> dict[str, float]:
+        """Return the bytes that each candidate must save; those that fit no budget are left out."""
+        budget, total = self.limits.budget_bytes, self.patterns.total
+        return {
+            index: total * (self.limits.min_gain_ratio - self.limits.switch_gain_ratio * (index in self.kept))
+            for index, size in self.sizes.items()
+            if budget is None or (size is not None and size <= budget)
+        }
+
+    def offer(self) -> FileSkips:
+        """Return the candidates as the one choice takes them, in rows in place of bytes.
+
+        Of more than ``MAX_PATTERNS`` patterns the lightest are left out, which are of next to no weight.
+        Raises ValueError for a size below 0.
+        """
+        known = {_index(name): float(size) for name, size in self.sizes.items() if size is not None}
+        if any(size < 0 for size in known.values()):
+            raise ValueError("sizes of indexes are 0 or more")
+        heaviest = sorted(
+            self.patterns.weights.items(), key=lambda each: (-each[1], sorted(map(sorted, each[0])))
+        )
+        budget = self.limits.budget_bytes
+        return FileSkips(
+            SKIPPING.name,
+            {
+                frozenset(frozenset(map(_index, names)) for names in pattern): weight * self.rows_a_byte
+                for pattern, weight in heaviest[:MAX_PATTERNS]
+            },
+            {_index(name): least * self.rows_a_byte for name, least in self.must().items()},
+            known,
+            None if budget is None else float(budget),
+        )
+
+    def _left_out(self) -> float:
+        return sum(sorted(self.patterns.weights.values())[:-MAX_PATTERNS])
+
+    def judged(self, chosen: Collection[Index], gap_ratio: float) -> IndexChoice:
+        """Return what each chosen index saves, and why the others are refused.
+
+        ``chosen``: indexes of ``offer`` that the one choice took; those of other families do not count.
+        ``gap_ratio``: by how much another choice could be better.
+        """
+        known = {name: size for name, size in self.sizes.items() if size is not None}
+        found = coverage(self.patterns, self.must(), known, self.limits.budget_bytes)
+        number = {name: position for position, name in enumerate(found.indexes)}
+        taken = frozenset(number[each.column] for each in chosen if each.family == SKIPPING.name)
+        return IndexChoice(
+            chosen=_ranked(found, taken, self.patterns.total, self.sizes),
+            refused=refused_indexes(found, taken, self.patterns, self.sizes),
+            total=self.patterns.total,
+            saving=found.saving(taken),
+            size_bytes=found.size_bytes(taken),
+            gap_ratio=max(gap_ratio, self._left_out() / (found.saving(taken) + self._left_out() or 1.0)),
+            patterns=len(self.patterns.weights),
+        )
+
+
+def _index(specification: str) -> Index:
+    return Index(SKIPPING.name, specification)
+
+
+def _ranked(
+    task: Coverage, chosen: frozenset[int], total: float, sizes: Mapping[str, int | None]
+) -> tuple[ChosenIndex, ...]:
+    total = total or 1.0
+    ranked: list[ChosenIndex] = []
+    before: frozenset[int] = frozenset()
+    while left := chosen - before:
+        saved = task.saving(before)
+        best = max(sorted(left), key=lambda each: task.saving(before | {each}))
+        index = task.indexes[best]
+        ranked.append(
+            ChosenIndex(
+                specification=index,
+                individual_saving_ratio=task.saving([best]) / total,
+                progressive_saving_ratio=(task.saving(before | {best}) - saved) / total,
+                size_bytes=sizes[index],
+            )
+        )
+        before |= {best}
+    return tuple(ranked)

@@ -1,0 +1,1 @@
+"""Proofs of skipping indexes: queries run with skipping and without."""

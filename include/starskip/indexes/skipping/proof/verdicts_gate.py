@@ -1,0 +1,44 @@
+"""What is expected of ``skipping_verdicts``: the same rows with skipping as without, and no more bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from starskip.indexes.skipping.proof.verify_skipping import VERDICTS
+from starskip.run.expectations import Expectation, View, at_most, distinct, in_set, present
+from starskip.run.gate import Gate
+from starskip.run.night import Night
+from starskip.settings import Settings
+from starskip.verification.verdict import AGREED, Verdict
+
+_RAN_BOTH_WAYS = (Verdict.EQUAL.value, Verdict.DIFFERENT.value)
+
+
+def _views(night: Night, table: str) -> Mapping[str, View]:
+    snapshot = night.store.snapshot(VERDICTS, night.date_text)
+    rows = snapshot.read_table([table]).to_pylist() if snapshot and table in snapshot.tables else []
+    for row in rows:
+        row["is_of_table"] = row["table"] == table
+        row["name"] = f"{row['shape_id']} query {row['instance']}"
+    asked = [row for row in rows if row["verdict"] in _RAN_BOTH_WAYS]
+    return {"skipped": View(rows, "name"), "asked": View(asked, "name")}
+
+
+def _expectations(_: Settings) -> Sequence[Expectation]:
+    skipped = "queries of {table} with skipping and without"
+    return (
+        in_set("skipped", "is_of_table", f"{skipped}: rows of this table", [True]),
+        distinct("skipped", ["shape_id", "instance"], f"{skipped}: told twice"),
+        present("skipped", "verdict", f"{skipped}: missing verdict"),
+        in_set("skipped", "verdict", f"{skipped}: answers", AGREED),
+        at_most(
+            "asked",
+            "skipping_bytes_read",
+            "plain_bytes_read",
+            f"{skipped}: bytes read",
+            "no more than without",
+        ),
+    )
+
+
+SKIPPING_VERDICTS_GATE = Gate(_views, _expectations)

@@ -1,0 +1,119 @@
+"""Ask what Spark asked of lake tables again, with skipping and without: a part of stage verify_indexes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pyarrow as pa
+
+from starskip.errors import SourceError, StarskipError, TransientError, UnsupportedQuery, printable
+from starskip.execution.engine import Engine
+from starskip.indexes.skipping.advice.lake_workload import LakeWorkload, lake_workload
+from starskip.indexes.skipping.refresh_skipping_indexes import BUILDS, BY_HAND, KEPT
+from starskip.indexes.skipping.skipping_engine import Replay, SkippingEngine, skipping_engine
+from starskip.indexes.skipping.workload.lake_queries import LakeQuery
+from starskip.lake.lake_table import LakeTable
+from starskip.run.gate_verdicts import usable_tables
+from starskip.run.night import Night, StageResult
+from starskip.run.table_by_table import failure_words, is_of_one_table
+from starskip.sql.masking import mask_failure, mask_literals
+from starskip.storage.lake_schemas import SKIPPING_VERDICTS
+from starskip.storage.manifest import Part
+from starskip.storage.snapshot import SnapshotSource
+from starskip.verification.verdict import Verdict
+
+VERDICTS = "skipping_verdicts"
+MAX_SHAPES = 25
+"""Shapes of a table that are asked again, those that read most: each query reads the whole table once."""
+
+
+def publish_skipping_verdicts(engine: Engine, night: Night) -> StageResult:
+    """Publish ``skipping_verdicts`` of the night's tables; those without an index of this night have none."""
+    tables = usable_tables(night, BUILDS, "verify_indexes")
+    snapshot_of = cache(night.store.snapshot)
+    aside = night.store.staged_write(VERDICTS, night.date_text)
+    parts: dict[str, Part] = {}
+    counts: dict[str, int] = {}
+    warnings: list[str] = []
+    for table in tables:
+        rows = list(_rows(engine, night, table, snapshot_of))
+        for row in rows:
+            name = f"skipping_{row['verdict']}"
+            counts[name] = counts.get(name, 0) + 1
+            if row["verdict"] in (Verdict.DIFFERENT.value, Verdict.FAILED.value):
+                problem = f"table {table}: shape {row['shape_id']}: {row['verdict']} with skipping"
+                warnings.append(printable(f"{problem}: {row['detail']}"))
+        parts[table] = Part(aside.write(table, pa.Table.from_pylist(rows, schema=SKIPPING_VERDICTS)))
+    night.publish(VERDICTS, parts)
+    return StageResult(counts, tuple(warnings))
+
+
+def _rows(engine: Engine, night: Night, table: str, snapshot_of: SnapshotSource) -> Iterator[dict[str, Any]]:
+    lake, of_lake = night.lake_tables.get(table), skipping_engine(engine)
+    builds = snapshot_of(BUILDS, night.date_text)
+    assert builds is not None
+    outcomes = set(builds.read_table([table], ["outcome"])["outcome"].to_pylist())
+    if lake is None or of_lake is None or not outcomes & {*KEPT, BY_HAND}:
+        return
+    workload = lake_workload(night, table, snapshot_of)
+    for query, instance in _asked(workload, night.settings.building.verified_instances):
+        yield {
+            "table": table,
+            "shape_id": query.shape_id,
+            "instance": instance,
+            **_verdict(of_lake, lake, query, night.skipping_root),
+        }
+
+
+def _asked(workload: LakeWorkload, instances: int) -> Iterator[tuple[LakeQuery, int]]:
+    """Yield the heaviest predicates of the shapes that read most, each with its number in its shape."""
+    by_shape: dict[str, list[LakeQuery]] = {}
+    for query in workload.queries:
+        by_shape.setdefault(query.shape_id, []).append(query)
+    shapes = sorted(workload.shapes.values(), key=lambda shape: (-shape.bytes_read, shape.shape_id))
+    asked = [by_shape[shape.shape_id] for shape in shapes if shape.shape_id in by_shape]
+    for of_shape in asked[:MAX_SHAPES]:
+        for number, query in enumerate(of_shape[:instances], start=1):
+            yield query, number
+
+
+def _verdict(engine: SkippingEngine, lake: LakeTable, query: LakeQuery, root: str | None) -> dict[str, Any]:
+    try:
+        replay = engine.replay(lake, query.predicate, root)
+    except TransientError:
+        raise
+    except UnsupportedQuery as error:
+        return {"verdict": Verdict.NOT_COMPARABLE.value, "detail": mask_failure(str(error))}
+    except SourceError as error:
+        return {"verdict": Verdict.FAILED.value, "detail": str(error)}
+    except StarskipError as error:
+        # Spark repeats the expression that it failed at, with its literals.
+        return {"verdict": Verdict.FAILED.value, "detail": mask_failure(str(error))}
+    except Exception as error:
+        if not is_of_one_table(error):
+            raise
+        return {"verdict": Verdict.FAILED.value, "detail": failure_words(error)}
+    difference = _difference(replay)
+    # Why nothing was skipped may be an error of a user's index type, in its own words.
+    unskipped = mask_literals("; ".join(replay.not_skipped_because))
+    return {
+        "verdict": Verdict.DIFFERENT.value if difference else Verdict.EQUAL.value,
+        "detail": difference or unskipped or None,
+        "answer_rows": replay.plain.rows,
+        "files_total": replay.files_total,
+        "plain_files_read": replay.plain.files,
+        "skipping_files_read": replay.skipping.files,
+        "plain_bytes_read": replay.plain.size_bytes,
+        "skipping_bytes_read": replay.skipping.size_bytes,
+        "plain_ms": replay.plain.duration_ms,
+        "skipping_ms": replay.skipping.duration_ms,
+    }
+
+
+def _difference(replay: Replay) -> str:
+    plain, skipping = replay.plain, replay.skipping
+    if plain.rows != skipping.rows:
+        return f"{plain.rows} rows without skipping, {skipping.rows} with it"
+    return "" if plain.digest == skipping.digest else f"{plain.rows} rows both ways, but not the same ones"

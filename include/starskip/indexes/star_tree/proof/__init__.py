@@ -1,0 +1,1 @@
+"""Proofs of star-trees: queries answered from trees and by scans."""

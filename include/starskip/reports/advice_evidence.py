@@ -1,0 +1,160 @@
+"""The rows and properties of ``recommendations`` as parts of a report's evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from starskip.indexes.families import BUILT_IN
+from starskip.indexes.family import Family
+from starskip.indexes.index import Index as Candidate
+from starskip.indexes.index import parse_index
+from starskip.indexes.star_tree.family import STAR_TREE
+from starskip.indexes.star_tree.report.star_tree_evidence import StarTrees
+from starskip.indexes.star_tree.star_tree_entry import STAR_TREES_KEY, star_tree_entry, star_tree_words
+from starskip.pinot.column_key import LaidOver
+from starskip.pinot.given_config import GivenConfig
+from starskip.pinot.proposed_config import KeyEdit
+from starskip.pinot.star_trees_key import StarTreesKey
+from starskip.reports.advice_values import (
+    ChosenAnswer,
+    ChosenIndex,
+    ConfigChange,
+    Index,
+    Interval,
+    KCurve,
+    KeyChange,
+    KPoint,
+    ReasonedIndex,
+    SortOrder,
+)
+from starskip.reports.evidence_json import harmless_json
+
+
+def config_change(
+    chosen: Sequence[Mapping[str, Any]],
+    rows: Sequence[Mapping[str, Any]],
+    configured: Mapping[str, Sequence[str]] | None,
+    properties: Mapping[str, Any],
+    trees: StarTrees | None = None,
+    given: GivenConfig | None = None,
+    families: Sequence[Family] = BUILT_IN,
+    answers: Sequence[ChosenAnswer] = (),
+) -> ConfigChange:
+    """Return the edit of the table config; ``configured`` and ``given`` are None where there is none to read.
+
+    ``trees``: what the night did about star-trees; those that the config lacks are part of the change.
+    """
+    drops = [row for row in rows if row["verdict"] == "drop"]
+    in_force = [parse_index(text) for text in properties.get("in_force", ())]
+    keys: dict[str, KeyChange] = {}
+    edits: list[KeyEdit] = []
+    for family in families:
+        if family.config is None or family.path is None:
+            continue
+        # Without a config the indexes that segments were built with are what is known.
+        known = configured.get(family.name, ()) if configured is not None else _columns(in_force, family)
+        dropped = [row["column"] for row in drops if row["kind"] == family.name]
+        added = [row["column"] for row in chosen if row["kind"] == family.name]
+        edits.append(KeyEdit(family.config, added, dropped))
+        proposed = tuple(dict.fromkeys([*(column for column in known if column not in dropped), *added]))
+        if family is families[0] or known or proposed:
+            current = tuple(known) if configured is not None or known else None
+            keys[family.config.key] = KeyChange(current, proposed)
+    new_trees = trees.proposed if trees else ()
+    held = given.star_trees if given else ()
+    if held or new_trees:
+        keys[STAR_TREES_KEY] = KeyChange(
+            tuple(map(star_tree_words, held)) if given else None,
+            tuple(map(star_tree_words, (*held, *map(star_tree_entry, new_trees)))),
+        )
+    edits.append(KeyEdit(StarTreesKey(), [star_tree_entry(tree) for tree in new_trees]))
+    for each in answers:
+        keys[each.kind] = KeyChange(None, (harmless_json(each.config),))
+        edits.append(KeyEdit(LaidOver(each.kind), [each.config]))
+    config, hidden = given.proposed(edits) if given else (None, ())
+    return ConfigChange(
+        keys=keys,
+        add=(
+            *(Index(row["kind"], (row["column"],)) for row in chosen),
+            *(Index(STAR_TREE.name, tree.dimensions) for tree in new_trees),
+        ),
+        drop=tuple(Index(row["kind"], (row["column"],)) for row in drops),
+        star_trees=held,
+        config=config,
+        hidden_keys=hidden,
+    )
+
+
+def _columns(indexes: Sequence[Candidate], family: Family) -> tuple[str, ...]:
+    return tuple(item.column for item in indexes if item.family == family.name)
+
+
+def chosen_answers(properties: Mapping[str, Any]) -> tuple[ChosenAnswer, ...]:
+    """Return the chosen indexes that serve whole queries; star-trees have a section of their own."""
+    return tuple(
+        ChosenAnswer(
+            kind=each["family"],
+            columns=tuple(each["columns"]),
+            saving_ratio=each["saving_ratio"],
+            size_bytes=each["size_bytes"],
+            shapes_helped=len(each["shapes"]),
+            config=each["config"],
+        )
+        for each in properties.get("answers", ())
+        if each["family"] != STAR_TREE.name
+    )
+
+
+def column_label(structure: Candidate) -> str:
+    """Return the column; the kind stands behind it where it is not the usual one."""
+    return (
+        structure.column
+        if structure.family == BUILT_IN[0].name
+        else f"{structure.column} ({structure.family})"
+    )
+
+
+def sort_order(properties: Mapping[str, Any]) -> SortOrder | None:
+    """Return the sort order that was judged, None if none was."""
+    order = properties.get("sort_order")
+    if order is None:
+        return None
+    saving = order["saving"]
+    return SortOrder(
+        column=order["column"],
+        current=tuple(properties.get("sorted_columns", ())),
+        saving_ratio=saving["ratio"],
+        interval=Interval(saving["low"], saving["high"]),
+    )
+
+
+def chosen_index(row: Mapping[str, Any]) -> ChosenIndex:
+    """Return a chosen row."""
+    return ChosenIndex(
+        kind=row["kind"],
+        columns=(row["column"],),
+        individual_saving_ratio=row["individual_saving_ratio"],
+        progressive_saving_ratio=row["progressive_saving_ratio"],
+        size_bytes=row["size_bytes"],
+        shapes_helped=row["shapes_helped"],
+    )
+
+
+def reasoned_index(row: Mapping[str, Any]) -> ReasonedIndex:
+    """Return a row that was refused or is to be dropped."""
+    return ReasonedIndex(row["kind"], (row["column"],), row["reason"], row["detail"], row["size_bytes"])
+
+
+def k_curve(properties: Mapping[str, Any], chosen_k: int) -> KCurve:
+    """Return the curve over K."""
+    points = tuple(
+        KPoint(
+            point["k"],
+            tuple(map(column_label, map(parse_index, point["structures"]))),
+            point["saving"]["ratio"],
+            Interval(point["saving"]["low"], point["saving"]["high"]),
+        )
+        for point in properties["curve"]
+    )
+    return KCurve(points, chosen_k, properties["stop"], properties.get("gap_ratio", 0.0))

@@ -1,0 +1,151 @@
+"""Values of the evidence on the advice: what was chosen and refused, and the change of the table config.
+
+Kinds, reasons and Pinot's keys are open sets of text, so that they hold indexes of any family as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+ConfigValue = str | tuple[str, ...] | None
+"""A value of Pinot's table config: one column, several, or no such key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A 90 % prediction interval of a saving ratio, ``low`` <= ``high``."""
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.high:
+            raise ValueError(f"interval from {self.low} to {self.high}: low must not pass high")
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """An index by kind ("inverted", "range", "sorted", …) and columns, in their order."""
+
+    kind: str
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonedIndex:
+    """A index that was refused or should go: ``reason`` is a code, ``detail`` a sentence with figures.
+
+    ``size_bytes``: what it would take or takes, over all segments; null where that is not known.
+    """
+
+    kind: str
+    columns: tuple[str, ...]
+    reason: str
+    detail: str
+    size_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyChange:
+    """One key of the table config, as it is and as it should be."""
+
+    current: ConfigValue
+    proposed: ConfigValue
+
+
+@dataclass(frozen=True, slots=True)
+class SortOrder:
+    """The saving of another sort order, beside the present indexes and without the chosen ones.
+
+    ``column``: the best one, or None if no order saves enough; ``current``: what its segments are sorted by.
+    """
+
+    column: str | None
+    current: tuple[str, ...]
+    saving_ratio: float
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class TypicalEntries:
+    """Entries in filter that ``query_ratio`` of the queries stay within, today and with the chosen indexes.
+
+    Each shape stands at its mean.
+    """
+
+    query_ratio: float
+    today: float
+    advised: float
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigChange:
+    """Changes under ``tableIndexConfig``, by Pinot's own key names, and the same as indexes.
+
+    ``star_trees``: the entries of starTreeIndexConfigs that the table config holds, which stay. ``config``:
+    the whole table config as it should be, null where none was given; its secrets are hidden, and
+    ``hidden_keys`` are the paths of these.
+    """
+
+    keys: Mapping[str, KeyChange]
+    add: tuple[Index, ...] = ()
+    drop: tuple[Index, ...] = ()
+    star_trees: tuple[Any, ...] = ()
+    config: Any = None
+    hidden_keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenIndex:
+    """A index of the chosen set, in rank order.
+
+    ``individual_saving_ratio``: what it would save alone; ``progressive_saving_ratio``: what it adds to those
+    ranked before it. Both are shares of all entries scanned in filter.
+    """
+
+    kind: str
+    columns: tuple[str, ...]
+    individual_saving_ratio: float
+    progressive_saving_ratio: float
+    size_bytes: int | None
+    shapes_helped: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenAnswer:
+    """A chosen index that serves whole queries, of any family but star-trees.
+
+    ``saving_ratio``: share of all entries scanned. ``config``: the keys that it sets in the table config.
+    """
+
+    kind: str
+    columns: tuple[str, ...]
+    saving_ratio: float
+    size_bytes: int | None
+    shapes_helped: int
+    config: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class KPoint:
+    """The best set of at most ``k`` indexes and its predicted saving."""
+
+    k: int
+    columns: tuple[str, ...]
+    saving_ratio: float
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class KCurve:
+    """Saving by number of indexes; ``stop_reason`` is the code of why it stopped at ``chosen_k``.
+
+    ``gap_ratio``: by which share another choice could be better, 0 where the chosen one is proved the best.
+    """
+
+    points: tuple[KPoint, ...]
+    chosen_k: int
+    stop_reason: str
+    gap_ratio: float = 0.0

@@ -1,0 +1,158 @@
+"""Values of the evidence on the night's log: shapes, the latency model, what could not be read, the gates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from starskip.workload.unlogged_texts import NOTHING_REDACTED, UnloggedTexts
+
+MAX_SHAPES = 100
+MAX_LATENCY_BINS = 2_000
+MAX_REJECTED_EXAMPLES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeEvidence:
+    """One shape; ``columns`` are those of the chosen indexes that serve it, ``latency_ms`` its mean.
+
+    A chosen star-tree that answers it stands there instead, and the saving is that of all entries, those
+    scanned post filter too.
+
+    ``full_text`` is one query as logged, null unless the settings ask for it.
+    """
+
+    shape_id: str
+    masked_text: str
+    queries: int
+    entries_scanned_in_filter: int
+    entries_ratio: float
+    predicted_saving_ratio: float
+    columns: tuple[str, ...]
+    latency_ms: float | None = None
+    full_text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shapes:
+    """The shapes that scan most, most first, and how many more there are with what they scan together."""
+
+    top: tuple[ShapeEvidence, ...]
+    other_shapes: int = 0
+    other_entries_scanned_in_filter: int = 0
+
+    def __post_init__(self) -> None:
+        if len(self.top) > MAX_SHAPES:
+            raise ValueError(f"{len(self.top)} shapes in the evidence, at most {MAX_SHAPES}: use top_shapes")
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyBin:
+    """One pooled bin: minimum latency seen at these counters, and what the model says of it."""
+
+    entries_scanned_in_filter: float
+    entries_scanned_post_filter: float
+    latency_ms: float
+    predicted_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Quantile:
+    """Entries scanned in filter and latency at one ``probability`` in [0, 1].
+
+    ``maximum_saving_ms``: the time of these entries, which indexes could win at most; null without a model.
+    """
+
+    probability: float
+    entries_scanned_in_filter: float
+    latency_ms: float
+    maximum_saving_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyEvidence:
+    """The linear fit, or the ``reason`` (a sentence) why it was not ``accepted``.
+
+    ``alpha`` belongs to entries scanned in filter, ``beta`` to those post filter; R2 is centred.
+    """
+
+    accepted: bool
+    reason: str | None
+    intercept_ms: float | None
+    alpha_ms_per_million_entries: float | None
+    beta_ms_per_million_entries: float | None
+    r2_out_of_sample: float | None
+    r2_threshold: float
+    bins: tuple[LatencyBin, ...] = ()
+    quantiles: tuple[Quantile, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.bins) > MAX_LATENCY_BINS:
+            raise ValueError(f"{len(self.bins)} latency bins, at most {MAX_LATENCY_BINS}: use thinned_bins")
+        if not self.accepted and not self.reason:
+            raise ValueError("a latency model that is not accepted needs a reason")
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedExample:
+    """One record that no format explains: where it starts, why, and its first characters, masked."""
+
+    source_file: str
+    source_position: int
+    reason: str
+    masked_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedSegment:
+    """A segment that was set aside: the code and the sentence of why."""
+
+    source_file: str
+    reason: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GateCheck:
+    """One expectation of the gate after ``stage``, in words of what was seen and what was expected."""
+
+    stage: str
+    check: str
+    success: bool
+    observed: str
+    expected: str
+
+
+@dataclass(frozen=True, slots=True)
+class DataQuality:
+    """Counts of read and of rejected records; ``other`` and ``rejected`` count records by reason code.
+
+    ``dropped_log_lines``: those that the broker says it did not write. ``sampled_queries`` of the log stand
+    for ``unlogged_queries`` beside themselves. ``unlogged_texts``: what the broker redacted of this table's;
+    ``leaf_queries``: those of it that were leaves of multi-stage queries.
+    """
+
+    lines: int
+    records: int
+    queries: int
+    other: Mapping[str, int]
+    rejected: Mapping[str, int]
+    rejected_examples: tuple[RejectedExample, ...] = ()
+    outside_run_date: int = 0
+    segments: int = 0
+    damaged_segments: tuple[DamagedSegment, ...] = ()
+    gates: tuple[GateCheck, ...] = ()
+    dropped_log_lines: int = 0
+    sampled_queries: int = 0
+    unlogged_queries: float = 0.0
+    unlogged_texts: UnloggedTexts = NOTHING_REDACTED
+    leaf_queries: int = 0
+
+    def __post_init__(self) -> None:
+        if len(self.rejected_examples) > MAX_REJECTED_EXAMPLES:
+            raise ValueError(f"{len(self.rejected_examples)} examples, at most {MAX_REJECTED_EXAMPLES}")
+
+    @property
+    def failed_gates(self) -> tuple[GateCheck, ...]:
+        """Return the checks that stopped this table."""
+        return tuple(gate for gate in self.gates if not gate.success)

@@ -1,0 +1,73 @@
+"""One published report: the table of a page, and its documents as they are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from starskip.errors import MissingSource, StorageError
+from starskip.reports.evidence_json import evidence_from_json
+from starskip.reports.page_links import table_of_page
+from starskip.reports.render_html import keeps_policy, render_html
+from starskip.run.night import Night
+from starskip.storage.manifest import DataFile, Part
+from starskip.storage.manifest_log import ManifestLog
+from starskip.storage.newest_manifest import ListedManifest, newest_manifest
+from starskip.storage.storage import Storage
+
+
+def published_table(night: Night, name: str) -> str:
+    """Return the table whose page is called ``name`` and that has a report; MissingSource without one."""
+    table = table_of_page(name, sorted(report_parts(night)))
+    if table is None:
+        raise MissingSource(f"there is no report of {name} for the night of {night.date_text}", source=name)
+    return table
+
+
+def published_document(night: Night, table: str, document: str) -> bytes:
+    """Return one file of a report, such as ``report.json``; MissingSource if there is none."""
+    file = report_file(report_parts(night).get(table), document)
+    if file is None:
+        raise MissingSource(
+            f"there is no {document} of {table} for the night of {night.date_text}", source=table
+        )
+    return report_content(night.store.storage, file)
+
+
+def published_page(night: Night, table: str) -> bytes:
+    """Return the report's page as published, for ``render_html.content_security_policy``.
+
+    That of another version of Starskip has another style, which the policy would refuse: it is rendered
+    anew from its evidence.
+    """
+    page = published_document(night, table, "report.html")
+    if keeps_policy(page):
+        return page
+    content = published_document(night, table, "report.json")
+    return render_html(evidence_from_json(content, f"report.json of {table}, {night.date_text}")).encode()
+
+
+@lru_cache(maxsize=128)
+def _parts_of(chain: ManifestLog, newest: ListedManifest) -> Mapping[str, Part]:
+    return chain.read_or_before(newest.version).parts
+
+
+def report_parts(night: Night) -> Mapping[str, Part]:
+    """Return the parts of the newest ``reports`` of the night, by table."""
+    chain = night.store.chain("reports", night.date_text)
+    newest = newest_manifest(chain)
+    return _parts_of(chain, newest) if newest else {}
+
+
+def report_file(part: Part | None, document: str) -> DataFile | None:
+    """Return the file of one document, such as ``report.json``; None where the part has none."""
+    files = part.files if part else ()
+    return next((file for file in files if file.file_name == document), None)
+
+
+def report_content(storage: Storage, file: DataFile) -> bytes:
+    """Return what a file of a report holds; raises StorageError where it is gone."""
+    content = storage.read(file.name)
+    if content is None:
+        raise StorageError(f"{file.name} is gone: run write_report of that night again", location=file.name)
+    return content

@@ -1,0 +1,222 @@
+"""Lists of published reports as people look for them, by night and by table; read, never written.
+
+Every look at a night is one at its newest manifest, so that it shows one version whole. What is damaged
+stands in the list with its reason, and the rest goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from functools import lru_cache
+from itertools import pairwise
+
+from starskip.errors import StarskipError, StorageError
+from starskip.reports.evidence_json import evidence_from_json
+from starskip.reports.log_values import GateCheck
+from starskip.reports.page_links import page_name
+from starskip.reports.published_reports import report_content, report_file, report_parts
+from starskip.reports.report_row import Gap, NightPage, NightRows, ReportRow, RowPage
+from starskip.reports.report_summary import ReportSummary, report_summary
+from starskip.run.gate_verdicts import GateVerdict, stopping_verdicts
+from starskip.run.night import Night
+from starskip.run.night_runs import NIGHT_RUNS, failed_run
+from starskip.run.stages import STAGE_NAMES, stage_named
+from starskip.run.table_by_table import FAILED
+from starskip.storage.manifest import DataFile, Part
+from starskip.storage.manifest_log import ManifestLog
+
+MAX_NIGHTS_LOOKED_AT = 30
+"""Nights that one list looks through at most: a filter that finds nothing ends all the same."""
+
+_AT_ONCE = 6
+"""Nights or reports that are read at the same time, since a store in the network takes its time to answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A row whose report is not read yet."""
+
+    row: ReportRow
+    chain: ManifestLog
+    part: Part | None = None
+
+
+def report_nights(night: Night) -> tuple[date, ...]:
+    """Return the nights that have reports or verdicts in the store of ``night``, newest first."""
+    storage = night.store.storage
+    names = {name for artefact in _ARTEFACTS for name in storage.folders_in(artefact)}
+    return tuple(sorted(filter(None, map(_night_date, names)), reverse=True))
+
+
+def recent_nights(
+    night: Night, *, like: str = "", until: date | None = None, rows: int, rows_a_night: int
+) -> NightPage:
+    """Return nights up to ``until``, until they hold ``rows`` rows or more.
+
+    Of each come the first ``rows_a_night`` tables whose name holds ``like``, in any case of letters.
+    Raises StorageError where the store cannot be read at all.
+    """
+    shown: list[NightRows] = []
+    nights = [each for each in report_nights(night) if until is None or each <= until]
+    looked_at = 0
+    for run_date, found in _by_night(night, nights[:MAX_NIGHTS_LOOKED_AT], like):
+        if sum(len(each.rows) for each in shown) >= rows:
+            break
+        looked_at += 1
+        if found:
+            first = _with_summaries(found[:rows_a_night])
+            shown.append(NightRows(run_date, first, len(found) - len(first)))
+    return NightPage(tuple(shown), next(iter(nights[looked_at:]), None), _gaps(nights))
+
+
+def night_rows(night: Night, *, like: str = "", after: str = "", limit: int) -> RowPage:
+    """Return the rows of this one night and its tables, behind the one whose page name is ``after``."""
+    rows = [
+        each
+        for each in _rows_of(night, like, _ended_nights(night))
+        if not each.row.table or night.wants(each.row.table)
+    ]
+    rows = _behind(after, rows)
+    shown = _with_summaries(rows[:limit])
+    return RowPage(shown, night.run_date, page_name(shown[-1].table)) if len(rows) > limit else RowPage(shown)
+
+
+def table_rows(night: Night, name: str, *, before: date | None = None, nights: int) -> RowPage:
+    """Return the rows of the table whose page is called ``name``, of the ``nights`` next before ``before``.
+
+    A night that cannot be read is a row without a table.
+    """
+    left = [each for each in report_nights(night) if before is None or each < before]
+    found = [
+        each
+        for _, rows in _by_night(night, left[:nights])
+        for each in rows
+        if not each.row.table or page_name(each.row.table) == name
+    ]
+    older = left[nights - 1] if len(left) > nights else None
+    return RowPage(_with_summaries(found), older, gaps=_gaps(left))
+
+
+def neighbour_nights(night: Night, table: str, *, limit: int = 40) -> tuple[date | None, date | None]:
+    """Return the nights before and behind this one that have a report of ``table``, within ``limit``."""
+    nights = report_nights(night)
+    older = [each for each in nights if each < night.run_date][:limit]
+    newer = [each for each in reversed(nights) if each > night.run_date][:limit]
+    return _first_with(night, table, older), _first_with(night, table, newer)
+
+
+_ARTEFACTS = ("reports", NIGHT_RUNS, *(f"gate_{stage}" for stage in STAGE_NAMES))
+
+
+def _gaps(nights: Sequence[date]) -> tuple[Gap, ...]:
+    """Return the days between ``nights``, newest first, on which none was run."""
+    day = timedelta(days=1)
+    return tuple((older + day, newer - day) for newer, older in pairwise(nights) if newer - older > day)
+
+
+def _behind(after: str, rows: list[_Found]) -> list[_Found]:
+    names = [page_name(each.row.table) for each in rows]
+    return rows[names.index(after) + 1 :] if after in names else rows
+
+
+def _by_night(night: Night, nights: Sequence[date], like: str = "") -> Iterator[tuple[date, list[_Found]]]:
+    ended = _ended_nights(night)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for i in range(0, len(nights), _AT_ONCE):
+            some = nights[i : i + _AT_ONCE]
+            yield from zip(
+                some,
+                pool.map(lambda each: _rows_of(replace(night, run_date=each), like, ended), some),
+                strict=True,
+            )
+
+
+def _with_summaries(rows: Sequence[_Found]) -> tuple[ReportRow, ...]:
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return tuple(pool.map(_with_summary, rows))
+
+
+def _ended_nights(night: Night) -> Collection[str]:
+    """Return the nights of which it is known how a run ended: no other one has to be asked for that."""
+    return frozenset(night.store.storage.folders_in(NIGHT_RUNS))
+
+
+def _rows_of(night: Night, like: str, ended: Collection[str]) -> list[_Found]:
+    """Return the tables of one night whose name holds ``like``: stopped ones first, then by name.
+
+    Above them stands, without a table, why the night failed, and what of it cannot be read.
+    """
+    chain = night.store.chain("reports", night.date_text)
+    parts: Mapping[str, Part] = {}
+    stopped: dict[str, GateVerdict] = {}
+    rows = []
+    try:
+        parts = report_parts(night)
+    except StorageError as error:
+        rows.append(_Found(ReportRow(night.run_date, "", problem=str(error)), chain))
+    try:
+        if night.date_text in ended and (run := failed_run(night)):
+            rows.append(_Found(ReportRow(night.run_date, "", failed=run.night_problem), chain))
+    except StorageError as error:
+        rows.append(_Found(ReportRow(night.run_date, "", problem=str(error)), chain))
+    try:
+        stopped = stopping_verdicts(night)
+    except StorageError as error:
+        rows.append(_Found(ReportRow(night.run_date, "", problem=str(error)), chain))
+    for table in sorted(parts.keys() | stopped.keys(), key=lambda each: (each not in stopped, each)):
+        if like.casefold() in table.casefold():
+            verdict = stopped.get(table)
+            is_reported = verdict is not None and not stage_named(verdict.stage).stops_report
+            row = ReportRow(night.run_date, table, stopped=_failed(verdict), is_reported_still=is_reported)
+            rows.append(_Found(row, chain, parts.get(table)))
+    return rows
+
+
+def _failed(verdict: GateVerdict | None) -> tuple[GateCheck, ...]:
+    if verdict is None:
+        return ()
+    return tuple(
+        GateCheck(verdict.stage, each.check, each.success, each.observed, each.expected)
+        for each in verdict.checks
+    )
+
+
+def _with_summary(found: _Found) -> ReportRow:
+    if found.part is None:
+        return found.row
+    if reason := found.part.properties.get(FAILED):
+        return replace(found.row, problem=f"its report could not be written: {reason}")
+    file = report_file(found.part, "report.json")
+    if file is None:
+        return replace(found.row, problem="its report.json is missing: run write_report of that night")
+    try:
+        source = f"report.json of {found.row.table}, {found.row.run_date}"
+        return replace(found.row, summary=_summary(found.chain, file, source))
+    except StarskipError as error:
+        return replace(found.row, problem=str(error))
+
+
+# Files and manifests never change, so that what was read of them once is not asked of the store again.
+@lru_cache(maxsize=2048)
+def _summary(chain: ManifestLog, file: DataFile, source: str) -> ReportSummary:
+    return report_summary(evidence_from_json(report_content(chain.storage, file), source))
+
+
+def _first_with(night: Night, table: str, nights: Sequence[date]) -> date | None:
+    for each in nights:
+        with suppress(StorageError):  # a damaged neighbour must not take this report with it
+            part = report_parts(replace(night, run_date=each)).get(table)
+            if part is not None and not part.properties.get(FAILED):
+                return each
+    return None
+
+
+def _night_date(name: str) -> date | None:
+    try:
+        return date.fromisoformat(name) if len(name) == len("2026-11-18") else None
+    except ValueError:
+        return None

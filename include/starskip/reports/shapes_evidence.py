@@ -1,0 +1,82 @@
+"""The query shapes of a table as evidence of its report, each with what the advice saves it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from starskip.indexes.star_tree.chosen_trees import ChosenTree
+from starskip.indexes.star_tree.settings import StarTreeSettings
+from starskip.reports.advice_evidence import column_label
+from starskip.reports.log_values import ShapeEvidence
+from starskip.reports.night_artefacts import night_snapshot
+from starskip.run.night import Night
+from starskip.selection.vote_list import IndexSet, VoteList, building_lists, vote_lists
+from starskip.settings import Settings
+from starskip.sql.mask_unparsed import mask_unparsed
+from starskip.sql.masking import MAX_TEXT, mask_literals
+from starskip.sql.query_text import query_text
+from starskip.workload.shape_workload import ShapeWorkload
+
+
+def shapes_evidence(
+    night: Night,
+    table: str,
+    workload: Sequence[ShapeWorkload],
+    chosen: IndexSet,
+    trees: Sequence[ChosenTree],
+    in_force: int,
+) -> list[ShapeEvidence]:
+    """Return all shapes; the report numbers the chosen ``trees`` behind those ``in_force``."""
+    total = sum(shape.weighted_entries for shape in workload) or 1.0
+    votes: dict[str, list[VoteList]] = {}
+    for item in building_lists(vote_lists(night_snapshot(night, "votes").read_table([table]))):
+        votes.setdefault(item.shape_id, []).append(item)
+    read: dict[str, tuple[int, float]] = {}
+    for number, tree in enumerate(trees, 1 + in_force):
+        for shape_id, documents in tree.shapes.items():
+            read[shape_id] = number, documents or 0.0
+    return [
+        _shape(shape, votes.get(shape.shape_id, []), chosen, read.get(shape.shape_id), total, night.settings)
+        for shape in workload
+    ]
+
+
+def _shape(
+    shape: ShapeWorkload,
+    lists: Sequence[VoteList],
+    chosen: IndexSet,
+    tree: tuple[int, float] | None,
+    total: float,
+    settings: Settings,
+) -> ShapeEvidence:
+    """Return one shape; ``tree``: number of the chosen star-tree that answers it, and the documents read."""
+    entries = shape.weighted_entries
+    saving_ratio = 0.0
+    if tree is None:
+        built = frozenset(s for item in lists for s in item.indexes if s in chosen)
+        if entries:
+            saving_ratio = sum(item.saving(built).entries for item in lists) / entries
+        helpers = tuple(sorted(map(column_label, built)))
+    else:
+        behind = settings.of(StarTreeSettings).post_filter_entry_weight * shape.entries_scanned_post_filter
+        scanned = shape.entries_scanned_in_filter + behind
+        # Failed queries scan as before: no advice counts them as saved.
+        read = shape.failed_entries_scanned_in_filter + (shape.queries - shape.failed) * tree[1]
+        if scanned:
+            saving_ratio = max(1.0 - read / scanned, 0.0)
+        helpers = (f"star-tree {tree[0]}",)
+    example = next(iter(shape.instances), None)
+    show = settings.reports.show_literals and shape.is_parsed and example is not None
+    return ShapeEvidence(
+        shape_id=shape.shape_id,
+        masked_text=mask_literals(shape.text, quoted_names=True)
+        if shape.is_parsed
+        else mask_unparsed(shape.text, limit=MAX_TEXT),
+        queries=shape.queries,
+        entries_scanned_in_filter=shape.entries_scanned_in_filter,
+        entries_ratio=entries / total,
+        predicted_saving_ratio=saving_ratio,
+        columns=helpers,
+        latency_ms=shape.latency_ms_mean,
+        full_text=query_text(shape.skeleton, example) if show and example is not None else None,
+    )

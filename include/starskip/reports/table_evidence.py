@@ -1,0 +1,113 @@
+"""All artefacts of one table and night brought together as the evidence of its report."""
+
+from __future__ import annotations
+
+from starskip.errors import SourceError
+from starskip.indexes.families import configured_indexes, families_of_night
+from starskip.indexes.family_section import SectionSource
+from starskip.indexes.index import Index as Candidate
+from starskip.indexes.star_tree.chosen_trees import chosen_trees
+from starskip.indexes.star_tree.report.star_tree_evidence import StarTrees
+from starskip.pinot.given_config import given_table_config
+from starskip.reports.advice_evidence import (
+    chosen_answers,
+    chosen_index,
+    config_change,
+    k_curve,
+    reasoned_index,
+    sort_order,
+)
+from starskip.reports.advice_values import Interval, TypicalEntries
+from starskip.reports.data_quality import data_quality
+from starskip.reports.evidence import Evidence, Setting, Summary
+from starskip.reports.evidence_bounds import top_shapes
+from starskip.reports.family_sections import collected_sections
+from starskip.reports.latency_evidence import latency_evidence
+from starskip.reports.night_artefacts import night_properties, night_snapshot
+from starskip.reports.shapes_evidence import shapes_evidence
+from starskip.run.lake_only import lake_only_tables
+from starskip.run.night import Night
+from starskip.settings import Settings
+from starskip.workload.shape_workload import workload_shapes
+
+
+def table_evidence(night: Night, table: str) -> Evidence:
+    """Return the evidence of ``table``; raises SourceError where the night has no recommendation for it."""
+    advice = night_snapshot(night, "recommendations").parts([table]).get(table)
+    if advice is None:
+        raise SourceError(f"no recommendation for table {table} on {night.date_text}", source=table)
+    properties = advice.properties
+    rows = night_snapshot(night, "recommendations").read_table([table]).to_pylist()
+    chosen = sorted((row for row in rows if row["verdict"] == "chosen"), key=lambda row: row["rank"])
+    built = frozenset(Candidate(row["kind"], row["column"]) for row in chosen)
+    latency = latency_evidence(night, table)
+    saved_entries = properties["saving"]["ratio"] * (
+        properties["entries"] + properties.get("unlogged_entries", 0.0)
+    )
+    model = night_properties(night, "latency_model", table).get("model") or {}
+    workload = list(workload_shapes(night_snapshot(night, "workload").read_table([table])))
+    families = families_of_night(night).known
+    sections = collected_sections(SectionSource(night, table, advice, workload), families)
+    trees: StarTrees | None = sections["star_trees"]
+    configs = night.table_configs()
+    return Evidence(
+        table=table,
+        run_date=night.run_date,
+        created_at=night.started_at,
+        # The optimiser maximises entries; where the latency model fits they are told in milliseconds too.
+        unit="milliseconds" if latency.accepted else "entries",
+        strategy=night.settings.scoring.strategy,
+        pinot_version=night.settings.scoring.pinot_version,
+        settings=_settings(night.settings),
+        summary=Summary(
+            queries=properties["queries"],
+            unparsed=properties["unparsed"],
+            failed=properties["failed"],
+            shapes=properties["shapes"],
+            entries_scanned_in_filter=properties["entries"],
+            predicted_saving_ratio=properties["saving"]["ratio"],
+            predicted_interval=Interval(properties["saving"]["low"], properties["saving"]["high"]),
+            saving_ms=saved_entries * model["alpha_ms"] if latency.accepted else None,
+            table_bytes=properties["table_bytes"],
+        ),
+        change=config_change(
+            chosen,
+            rows,
+            configured_indexes(configs, families).get(table),
+            properties,
+            trees,
+            given_table_config(night.table_config_paths, configs, table),
+            families,
+            chosen_answers(properties),
+        ),
+        chosen=tuple(chosen_index(row) for row in chosen),
+        k_curve=k_curve(properties, len(chosen)),
+        shapes=top_shapes(
+            tuple(
+                shapes_evidence(
+                    night,
+                    table,
+                    workload,
+                    built,
+                    chosen_trees(table, advice),
+                    sum(tree.is_in_force for tree in trees.chosen) if trees else 0,
+                )
+            )
+        ),
+        latency=latency,
+        refused=tuple(reasoned_index(row) for row in rows if row["verdict"] == "refused"),
+        drops=tuple(reasoned_index(row) for row in rows if row["verdict"] == "drop"),
+        data_quality=data_quality(night, table, properties),
+        show_literals=night.settings.reports.show_literals,
+        typical_entries=TypicalEntries(**typical) if (typical := properties.get("typical_entries")) else None,
+        sort_order=sort_order(properties),
+        nights=properties.get("nights", 1),
+        drops_withheld=properties.get("drops_withheld", ""),
+        **sections,
+        lake_only=table in lake_only_tables(night),
+        answers=chosen_answers(properties),
+    )
+
+
+def _settings(settings: Settings) -> tuple[Setting, ...]:
+    return tuple(Setting(each.place, value, each.facts.unit) for each, value in settings.items())

@@ -1,0 +1,130 @@
+"""Indexes on columns, star-trees and indexes of files under one budget: as good as every set enumerated."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from starskip.indexes.answer import AnswerCandidate
+from starskip.indexes.file_skips import FileSkips
+from starskip.indexes.index import Index
+from starskip.selection.chosen_answers import AnswerTerms, chosen_answers
+from starskip.selection.recommendation import Budget
+from starskip.selection.vote_list import Saving, VoteList, total_saving
+
+COLUMNS = tuple(Index("inverted", name) for name in "ab")
+FILES = tuple(Index("skipping", name) for name in "xyz")
+TREE = Index("star_tree", "t")
+SHAPES = ("s", "t")
+MIN_GAIN, TOTAL = 0.02, 500.0
+COLUMN_SIZES = dict(zip(COLUMNS, (30, 20), strict=True))
+
+
+@st.composite
+def vote_lists(draw: st.DrawFn, shape: str) -> VoteList:
+    members = sorted(draw(st.sets(st.sampled_from(COLUMNS), min_size=1)))
+    savings = {
+        frozenset(built): Saving(draw(st.integers(0, 100).map(float)))
+        for count in range(1, len(members) + 1)
+        for built in itertools.combinations(members, count)
+    }
+    return VoteList("t", shape, 0, savings, is_complete=False)
+
+
+sets_of_files = st.sets(st.sampled_from(FILES), min_size=1, max_size=2).map(frozenset)
+file_skips = st.builds(
+    FileSkips,
+    st.just("skipping"),
+    st.dictionaries(
+        st.sets(sets_of_files, min_size=1, max_size=2).map(frozenset),
+        st.integers(1, 200).map(float),
+        max_size=4,
+    ),
+    st.just(dict.fromkeys(FILES, 9.0)),
+    st.tuples(*(st.integers(0, 50).map(float) for _ in FILES)).map(
+        lambda sizes: dict(zip(FILES, sizes, strict=True))
+    ),
+    st.none() | st.integers(0, 60).map(float),
+)
+trees = st.builds(
+    AnswerCandidate,
+    st.just(TREE),
+    st.just(("t",)),
+    st.dictionaries(st.sampled_from(SHAPES), st.integers(1, 150).map(float), min_size=1),
+    size_bytes=st.integers(0, 60).map(float),
+    is_exclusive=st.just(True),
+)
+
+
+def spared(skips: FileSkips, chosen: Collection[Index]) -> float:
+    return sum(
+        saved for sets, saved in skips.saving_entries.items() if any(needed <= set(chosen) for needed in sets)
+    )
+
+
+def worth(
+    columns: Sequence[Index],
+    files: Sequence[Index],
+    tree: AnswerCandidate | None,
+    lists: Sequence[VoteList],
+    skips: FileSkips,
+) -> float:
+    answered = tree.saving_entries if tree else {}
+    votes = total_saving([each for each in lists if each.shape_id not in answered], columns)
+    upkeep = MIN_GAIN * TOTAL * (len(columns) + (tree is not None))
+    upkeep += sum(skips.must_gain_entries[each] for each in files)
+    return votes + sum(answered.values()) + spared(skips, files) - upkeep
+
+
+@settings(max_examples=300)
+@given(
+    lists=st.tuples(*(vote_lists(shape) for shape in SHAPES)),
+    tree=trees,
+    skips=file_skips,
+    storage=st.none() | st.integers(0, 150),
+)
+def test_one_budget_is_spent_as_well_as_the_best_set_spends_it(
+    lists: tuple[VoteList, ...], tree: AnswerCandidate, skips: FileSkips, storage: int | None
+) -> None:
+    budget = Budget(2, MIN_GAIN, 0.0, storage)
+    terms = {"star_tree": AnswerTerms(TOTAL, MIN_GAIN, 1)}
+    found = chosen_answers([tree], lists, budget, TOTAL, terms, size_bytes=COLUMN_SIZES, skips=[skips])
+    best = 0.0
+    for columns in subsets(COLUMNS):
+        for files in subsets(FILES):
+            for candidate in (None, tree):
+                of_files = sum(skips.size_bytes[each] for each in files)
+                size = of_files + sum(COLUMN_SIZES[each] for each in columns)
+                size += candidate.size_bytes or 0.0 if candidate else 0.0
+                fits = skips.max_bytes is None or of_files <= skips.max_bytes
+                if fits and (storage is None or size <= storage):
+                    best = max(best, worth(columns, files, candidate, lists, skips))
+    chosen = worth(
+        sorted(found.indexes), sorted(found.file_indexes), next(iter(found.answers), None), lists, skips
+    )
+    assert chosen == pytest.approx(best, abs=1e-6)
+    assert found.gap_ratio == 0
+    assert found.file_bytes == sum(skips.size_bytes[each] for each in found.file_indexes)
+    taken = found.size_bytes + sum(COLUMN_SIZES[each] for each in found.indexes)
+    assert storage is None or taken <= storage
+    assert skips.max_bytes is None or found.file_bytes <= skips.max_bytes
+
+
+def subsets(items: Sequence[Index]) -> list[tuple[Index, ...]]:
+    return [found for count in range(len(items) + 1) for found in itertools.combinations(items, count)]
+
+
+def test_a_budget_that_is_short_goes_to_whichever_family_saves_more() -> None:
+    votes = VoteList("t", "s", 0, {frozenset(COLUMNS[:1]): Saving(100.0)}, is_complete=True)
+    for saved, taken in ((90.0, frozenset()), (110.0, frozenset(FILES[:1]))):
+        skips = FileSkips(
+            "skipping", {frozenset([frozenset(FILES[:1])]): saved}, {FILES[0]: 0.0}, {FILES[0]: 30.0}
+        )
+        found = chosen_answers(
+            [], [votes], Budget(2, 0.0, 0.0, 50), TOTAL, {}, size_bytes=COLUMN_SIZES, skips=[skips]
+        )
+        assert found.file_indexes == taken
+        assert found.indexes == (frozenset() if taken else frozenset(COLUMNS[:1]))

@@ -1,0 +1,52 @@
+"""The choice of skipping indexes alone, as a night makes it that has nothing else to choose."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from starskip.execution.engine import Engine
+from starskip.indexes.file_skips import FileSkips
+from starskip.indexes.skipping.advice.publish_advice import measured_skipping, publish_skipping_advice
+from starskip.indexes.skipping.choice.index_choice import ChoiceLimits, IndexChoice
+from starskip.indexes.skipping.choice.judge_choice import SkippingTask
+from starskip.indexes.skipping.choice.skip_patterns import SkipPatterns
+from starskip.run.night import Night
+from starskip.selection.chosen_answers import ChosenAnswers, chosen_answers
+from starskip.selection.recommendation import Budget
+
+ROWS_A_BYTE = 0.125
+
+
+def choose_indexes(
+    patterns: SkipPatterns,
+    sizes: Mapping[str, int | None],
+    limits: ChoiceLimits | None = None,
+    kept: Collection[str] = (),
+) -> IndexChoice:
+    task = SkippingTask(patterns, sizes, limits or ChoiceLimits(), kept, ROWS_A_BYTE)
+    found = chosen(task.offer())
+    return task.judged(found.file_indexes, found.gap_ratio)
+
+
+def chosen(skips: FileSkips) -> ChosenAnswers:
+    return chosen_answers([], [], Budget(0, 0.0, 0.0), 0.0, {}, skips=[skips])
+
+
+@dataclass(frozen=True)
+class Advised:
+    """How many indexes are chosen, and what the stage warns of."""
+
+    chosen: int
+    warnings: tuple[str, ...]
+
+
+def advise_skipping_alone(engine: Engine, night: Night, tables: Sequence[str]) -> Advised:
+    """Publish the skipping advice of tables, as select_indexes does."""
+    advice, warnings = {}, []
+    for table in tables:
+        measured = measured_skipping(engine, night, table, night.store.snapshot)
+        found = chosen(measured.skips) if measured.skips else ChosenAnswers()
+        advice[table], problems = measured.advise(found.file_indexes, found.gap_ratio)
+        warnings += problems
+    return Advised(publish_skipping_advice(night, advice), tuple(warnings))
