@@ -13,7 +13,7 @@ PORT     ?= 8080
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup java night test test-fast test-matrix lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-tree-matching bench-selection bench-skipping bench-skipping-scale requirements settings-page ui clean
+.PHONY: help setup java night test test-fast test-matrix lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-tree-matching bench-selection bench-skipping bench-skipping-scale bench-intersection requirements settings-page ui clean
 
 help: ## Show what there is to call (this list)
 	@echo "Usage: make TARGET [NAME=VALUE ...]"
@@ -62,6 +62,9 @@ bench-pinot-filters: java $(INSTALLED) ## Print predicted beside measured entrie
 
 bench-pinot-filters-advice: java $(INSTALLED) ## Print what advised indexes save in a real Pinot 0.11, beside the best ones; needs Maven (ARGS="--seed 2")
 	@$(PYTHON) benchmarks/pinot_filters_advice.py $(ARGS)
+
+bench-intersection: $(INSTALLED) ## Print what intersecting secondary indexes wins over the better one (ARGS="--rows 100000")
+	@$(PYTHON) benchmarks/intersection.py $(ARGS)
 
 bench-pinot-tree-matching: java $(INSTALLED) ## Print which queries a real Pinot 0.11 answers from star-trees, and what it reads; needs Maven (ARGS="--seed 2")
 	@$(PYTHON) benchmarks/pinot_tree_matching.py $(ARGS)

@@ -43,12 +43,20 @@ class Wanted:
         of_predicates = [name for each in self.predicates for name in columns_in(each)]
         return tuple(dict.fromkeys([*self.columns, *of_predicates]))
 
-    def kept(self, rows: pa.Table) -> pa.Table:
-        """Return the rows that satisfy the predicates, with the columns of the answer."""
-        if self.predicates:
-            condition = reduce(lambda one, two: Call("And", (one, two)), self.predicates)
-            rows = rows.filter(row_filter(condition, rows))
-        return rows.select(list(self.columns))
+    def kept(self, rows: pa.Table, places: npt.NDArray[np.int64] | None) -> pa.Table:
+        """Return the rows at places that satisfy the predicates, with the columns of the answer.
+
+        Columns of the predicates are taken first, and all others only of the rows that are left.
+        """
+        if not self.predicates:
+            found = rows.select(list(self.columns))
+            return found if places is None else found.take(pa.array(places))
+        condition = reduce(lambda one, two: Call("And", (one, two)), self.predicates)
+        asked = rows.select(list(columns_in(condition)) or list(self.columns))
+        if places is None:
+            return rows.select(list(self.columns)).filter(row_filter(condition, asked))
+        holds = row_filter(condition, asked.take(pa.array(places)))
+        return rows.select(list(self.columns)).take(pa.array(places).filter(holds))
 
 
 def fetch_rows(
@@ -68,9 +76,8 @@ def fetch_rows(
         counts.row_groups += len(piece)
         rows, size = read_row_groups(file, piece, wanted.schema, wanted.read_columns)
         counts.bytes += size
-        if positions is not None:
-            rows = rows.take(pa.array(_places(positions, piece, starts, row_counts)))
-        kept = wanted.kept(rows)
+        places = None if positions is None else _places(positions, piece, starts, row_counts)
+        kept = wanted.kept(rows, places)
         counts.rows += kept.num_rows
         if kept.num_rows:
             yield kept

@@ -1,9 +1,9 @@
 """Choose the paths by which a query is answered, in order, by counts and never by assumed independence.
 
-The greedy order of "Greedy List Intersection" (Krauthgamer and others, 2008): begin with the shortest list,
-and go on with the one that leaves least, as long as what it saves of the fetch is more than reading it takes.
-What the paper samples is counted here where it is cheap: a few blocks of a long list are intersected with the
-rows at hand before all of it is read.
+The greedy order of "Greedy List Intersection" (Krauthgamer and others, 2008): begin with the list that is
+cheapest alone, and go on with the one that leaves the cheapest fetch, as long as that saves more than reading
+it takes. Where the paper samples intersections, short lists are counted here; of a long one a few blocks are
+intersected with the rows at hand before all of it is read.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from starskip.indexes.secondary.secondary_index import Kind
 from starskip.number_text import count as counted
 
 SCAN = ("scan",)
+_SHORT = 0.05
+"""A list is read at once if that takes no more than this share of a scan."""
 _SLOW = 0.5
 """A list is not read at all if that alone takes this share of a scan."""
 
@@ -143,71 +145,92 @@ def _primary_plan(paths: Sequence[Path], search: _Search) -> tuple[Plan, str] | 
     return plan, ""
 
 
-def _greedy(lists: Sequence[Path], differences: Sequence[WithoutPath], search: _Search) -> tuple[Plan, float]:
+@dataclass(frozen=True, slots=True)
+class _List:
+    """What is known of a path before a plan takes it.
+
+    both = (each.intersection_cardinality(rows.get(name, _NONE)) for name, each in self.known.items())
+    common = sum(both)
+    """
+
+    path: Path
+    count: int
+    gather_ms: float
+    known: Mapping[str, BitMap64]
+    is_sample: bool
+    alone_ms: float
+
+    def share_of(self, rows: Mapping[str, BitMap64]) -> float:
+        """Return what share of rows it has, counted; of a sample what that says of all of it."""
+        common = sum(
+            each.intersection_cardinality(rows.get(name, _NONE)) for name, each in self.known.items()
+        )
+        if self.is_sample:
+            common = round(common * self.count / max(_count(self.known), 1))
+        return min(1.0, common / max(_count(rows), 1))
+
+
+_NONE = BitMap64()
+
+
+def _list_of(path: Path, search: _Search) -> _List:
+    """Read a short list, or some blocks of a long one, and estimate what it costs alone."""
+    reader, cost = search.reader, search.cost
+    count = reader.count(path)
+    gather_ms = cost.gather(reader.read_bytes(path), count)
+    sample = reader.sample(path, cost.settings.sampled_blocks) if gather_ms > _SHORT * cost.scan else None
+    if sample is None and gather_ms > _SLOW * cost.scan:
+        return _List(path, count, gather_ms, {}, True, gather_ms + cost.fetch_random(count))
+    known = reader.rows(path) if sample is None else sample
+    groups = cost.layout.groups_holding(known)
+    if sample is not None:
+        # Entries of other blocks lie in as many further groups, unless these are all that there are.
+        groups = min(groups * count / max(_count(known), 1), cost.layout.groups_of_random(count))
+    alone_ms = gather_ms + cost.fetch(groups) + cost.evaluate(count)
+    return _List(path, count, gather_ms, known, sample is not None, alone_ms)
+
+
+def _greedy(paths: Sequence[Path], differences: Sequence[WithoutPath], search: _Search) -> tuple[Plan, float]:
     """Return the best of the prefixes of the greedy order, and its time."""
     reader, cost = search.reader, search.cost
-    counts = {id(path): reader.count(path) for path in (*lists, *(each.path for each in differences))}
-    gather = {id(path): cost.gather(reader.read_bytes(path), counts[id(path)]) for path in lists}
-    for each in differences:
-        gather[id(each)] = cost.gather(reader.read_bytes(each), counts[id(each.path)])
-    first, *others = sorted(lists, key=lambda path: (counts[id(path)], gather[id(path)]))
-    for path in others:
-        search.told(
-            path_indexes(path), counts[id(path)], gather[id(path)] + cost.fetch_random(counts[id(path)])
-        )
-    spent = gather[id(first)]
-    if spent > _SLOW * cost.scan:
-        count = counts[id(first)]
-        search.told(path_indexes(first), count, spent + cost.fetch_random(count))
+    first, *left = sorted((_list_of(path, search) for path in paths), key=lambda each: each.alone_ms)
+    for each in (first, *left):
+        search.told(path_indexes(each.path), each.count, each.alone_ms)
+    if first.gather_ms > _SLOW * cost.scan:
         return Plan((), SCAN, ""), cost.scan
-    chosen: list[Path] = [first]
-    rows: Mapping[str, BitMap64] = reader.rows(first)
+    left.extend(_list_of(path, search) for path in differences)
+    chosen: list[Path] = [first.path]
+    spent = first.gather_ms
+    rows: Mapping[str, BitMap64] = reader.rows(first.path)
     best_ms = spent + cost.fetch_rows(rows)
-    reason = f"{' and '.join(path_indexes(first))} leaves {counted(_count(rows))} rows"
-    search.told(_names(chosen), _count(rows), best_ms)
+    reason = f"{' and '.join(path_indexes(first.path))} leaves {counted(_count(rows))} rows"
     best = Plan((), _names(chosen), reason, tuple(chosen), rows)
-    left: list[Path] = [*others, *differences]
     while left and any(rows.values()):
         groups, at_hand = cost.layout.groups_holding(rows), _count(rows)
         expected = []
-        for path in left:
-            share = _expected_share(path, rows, counts.get(id(path)), search)
+        for each in left:
+            share = each.share_of(rows)
             # A group stays while one of its rows does.
             stays = groups * (1 - (1 - share) ** (at_hand / max(groups, 1)))
-            ms = gather[id(path)] + cost.fetch(stays) + cost.evaluate(at_hand * share)
-            expected.append((ms, share, path))
-        ms, _, path = min(expected, key=lambda each: each[0])
-        if spent + ms >= best_ms:
+            ms = spent + each.gather_ms + cost.fetch(stays) + cost.evaluate(at_hand * share)
+            expected.append((ms, share, each))
+        ms, _, best_next = min(expected, key=lambda each: each[0])
+        names = " and ".join(path_indexes(best_next.path))
+        if ms >= best_ms:
             for rejected_ms, share, rejected in expected:
-                search.told(_names([*chosen, rejected]), at_hand * share, spent + rejected_ms)
-            best = replace(
-                best, reason=f"{reason}; {' and '.join(path_indexes(path))} would save less than it takes"
-            )
+                search.told(_names([*chosen, rejected.path]), at_hand * share, rejected_ms)
+            best = replace(best, reason=f"{reason}; {names} would save less than it takes")
             break
-        spent += gather[id(path)]
-        rows = reader.within(path, rows)
-        chosen.append(path)
-        left.remove(path)
+        spent += best_next.gather_ms
+        rows = reader.within(best_next.path, rows)
+        chosen.append(best_next.path)
+        left.remove(best_next)
         ms = spent + cost.fetch_rows(rows)
         search.told(_names(chosen), _count(rows), ms)
-        reason += f", with {' and '.join(path_indexes(path))} {counted(_count(rows))}"
+        reason += f", with {names} {counted(_count(rows))}"
         if ms < best_ms:
             best, best_ms = Plan((), _names(chosen), reason, tuple(chosen), rows), ms
     return best, best_ms
-
-
-def _expected_share(path: Path, rows: Mapping[str, BitMap64], count: int | None, search: _Search) -> float:
-    """Return what share of ``rows`` a path is expected to leave: counted on a sample of its blocks.
-
-    Where a list is so short that all of it would be the sample, it is expected to leave nothing: reading it
-    is cheap, and the count decides then.
-    """
-    if count is None:
-        return 0.0
-    sampled = search.reader.sampled_share(path, rows, search.cost.settings.sampled_blocks)
-    if sampled is None:
-        return 0.0
-    return min(1.0, sampled * count / max(_count(rows), 1))
 
 
 def _no_better(candidates: Sequence[Candidate], scan: Candidate) -> str:

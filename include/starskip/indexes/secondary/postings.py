@@ -56,6 +56,7 @@ class PostingReader:
 
     segments: tuple[IndexedSegment, ...]
     read: dict[str, ReadCounts] = field(default_factory=dict)
+    _rows: dict[int, tuple[Path, dict[str, BitMap64]]] = field(default_factory=dict)
 
     def counts(self, name: str) -> ReadCounts:
         """Return the counts of an index."""
@@ -96,15 +97,18 @@ class PostingReader:
         runs = [run for segment in self.segments for run in _runs(path, segment)]
         match path:
             case RangePath(ranges=ranges):
-                return sum(run.read_bytes(each) for run in runs for each in ranges.ranges)
+                return sum(run.read_bytes(ranges.ranges) for run in runs)
             case PointPath():
                 return sum(len(run.point_blocks(_box(path))[0]) * run.block_bytes for run in runs)
             case GramPath():
-                return sum(run.read_bytes(each) for run in runs for each in _gram_ranges(path))
+                return sum(run.read_bytes(_gram_ranges(path)) for run in runs)
 
     def rows(self, path: Path) -> dict[str, BitMap64]:
-        """Return all addresses of a path by segment."""
-        return {segment.name: _union(self._parts(path, segment)) for segment in self.segments}
+        """Return all addresses of a path by segment; they are kept, since a plan asks for them again."""
+        if id(path) not in self._rows:
+            found = {segment.name: _union(self._parts(path, segment)) for segment in self.segments}
+            self._rows[id(path)] = path, found
+        return self._rows[id(path)][1]
 
     def within(self, path: Path, rows: Rows) -> dict[str, BitMap64]:
         """Return those of ``rows`` that a path has; an AND distributes over the bitmaps that it reads."""
@@ -113,7 +117,9 @@ class PostingReader:
             mine = rows.get(segment.name)
             if mine is None or not mine:
                 continue
-            if isinstance(path, WithoutPath):
+            if id(path) in self._rows:
+                kept = mine & self._rows[id(path)][1][segment.name]
+            elif isinstance(path, WithoutPath):
                 kept = mine - _union([mine & part for part in self._parts(path.path, segment)])
             else:
                 kept = _union([mine & part for part in self._parts(path, segment)])
@@ -121,10 +127,10 @@ class PostingReader:
                 found[segment.name] = kept
         return found
 
-    def sampled_share(self, path: Path, rows: Rows, blocks: int) -> float | None:
-        """Return about what share of a range's entries is in ``rows``, by a few of its blocks.
+    def sample(self, path: Path, blocks: int) -> dict[str, BitMap64] | None:
+        """Return the entries of a few blocks of a range, by segment.
 
-        None if that would be all it reads, or for a path that is no range.
+        None if that would be about all it reads, or for a path that is no range.
         """
         if not isinstance(path, RangePath):
             return None
@@ -137,14 +143,11 @@ class PostingReader:
         if len(candidates) <= 2 * blocks:
             return None
         chosen = np.linspace(0, len(candidates) - 1, blocks).astype(np.int64).tolist()
-        entries = common = 0
         counts = self.counts(path.index.specification)
+        found: dict[str, list[BitMap64]] = {}
         for name, run, block in (candidates[at] for at in chosen):
-            of = rows.get(name, BitMap64())
-            for part in run.block_parts(block, counts):
-                entries += len(part)
-                common += of.intersection_cardinality(part)
-        return common / entries if entries else 0.0
+            found.setdefault(name, []).extend(run.block_parts(block, counts))
+        return {name: _union(parts) for name, parts in found.items()}
 
     def _parts(self, path: Path, segment: IndexedSegment) -> list[BitMap64]:
         match path:

@@ -33,7 +33,7 @@ def write_run(aside: StagedWrite, index: SecondaryIndex, rows: pa.Table) -> tupl
     if not rows.num_rows:
         return ()
     blocks = blocks_of(index, rows)
-    of_rows = _encoded(rows, BLOCK_ROWS)
+    of_rows = _encoded(rows, block_rows(index))
     of_blocks = _encoded(blocks, BITMAPS_TOGETHER)
     group = index.specification
     return (
@@ -42,13 +42,18 @@ def write_run(aside: StagedWrite, index: SecondaryIndex, rows: pa.Table) -> tupl
     )
 
 
+def block_rows(index: SecondaryIndex) -> int:
+    """Return the rows of a block: fewer of n-grams, whose rows mostly are long lists."""
+    return -(-BLOCK_ROWS // 16) if index.kind_of_index is Kind.NGRAM else BLOCK_ROWS
+
+
 def blocks_of(index: SecondaryIndex, rows: pa.Table) -> pa.Table:
     """Return the table of blocks of a run's rows."""
     keys = rows.drop_columns(["entries", "address", "postings"])
     nulls = keys.column(0).null_count
     count = rows.num_rows - nulls
-    starts = np.arange(0, count, BLOCK_ROWS)
-    ends = np.minimum(starts + BLOCK_ROWS, count)
+    starts = np.arange(0, count, block_rows(index))
+    ends = np.minimum(starts + block_rows(index), count)
     entries: Any = rows["entries"].to_numpy()
     sums = [int(entries[start:end].sum()) for start, end in zip(starts, ends, strict=True)]
     bitmaps: list[bytes | None]

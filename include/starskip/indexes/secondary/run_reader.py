@@ -222,10 +222,10 @@ class RunReader:
         # The row of null, which comes last, may lie in the same row group.
         return bitmaps_of(rows.slice(0, rows.num_rows - rows.column(0).null_count))
 
-    def read_bytes(self, wanted: KeyRange) -> int:
-        """Return about how many bytes ``parts`` reads."""
-        overlapping, _ = self.overlapping(wanted)
-        return len(overlapping) * self.block_bytes
+    def read_bytes(self, wanted: Sequence[KeyRange]) -> int:
+        """Return about how many bytes the blocks of some ranges have."""
+        blocks = {block for each in wanted for block in self.overlapping(each)[0]}
+        return len(blocks) * self.block_bytes
 
     @cached_property
     def block_bytes(self) -> int:

@@ -51,7 +51,7 @@ class SecondarySettings(SettingsGroup):
         at_least=0,
     )
     column_mib_ms: float = setting(
-        4.0,
+        0.5,
         "Time to read and decode a MiB of stored columns.",
         unit="ms a MiB",
         at_least=0,
@@ -69,8 +69,8 @@ class SecondarySettings(SettingsGroup):
         at_least=0,
     )
     block_ms: float = setting(
-        0.3,
-        "Time to read one block of an index.",
+        0.1,
+        "Time to read 64 KiB of an index.",
         unit="ms",
         at_least=0,
     )
