@@ -143,6 +143,7 @@ def small_blocks(draw: Random) -> Iterator[None]:
         patch.setattr(run_reader, "BITMAPS_TOGETHER", together)
         patch.setattr(entries, "LONG_LIST_ENTRIES", draw.choice([1, 2, 24]))
         patch.setattr(build_run, "STOP_LEAST_ROWS", draw.choice([1, 20, 1000]))
+        patch.setattr(build_run, "BYTES_AT_ONCE", draw.choice([64, 1 << 20]))
         yield
 
 

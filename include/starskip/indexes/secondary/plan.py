@@ -149,8 +149,7 @@ def _primary_plan(paths: Sequence[Path], search: _Search) -> tuple[Plan, str] | 
 class _List:
     """What is known of a path before a plan takes it.
 
-    both = (each.intersection_cardinality(rows.get(name, _NONE)) for name, each in self.known.items())
-    common = sum(both)
+    ``known``: its rows, all or a sample of them; ``count``: its entries; ``gather_ms``: to read all of it.
     """
 
     path: Path
