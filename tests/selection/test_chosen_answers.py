@@ -56,7 +56,7 @@ def test_an_index_that_does_as_well_for_one_shape_leaves_no_room_for_a_tree() ->
         [tree("x", {"s": 100.0})], [vote("s", 100)], budget(), 1_000, tree_budget(gain=0.01)
     )
     assert trees_of(chosen) == ()
-    assert chosen.refused[0].reason.value == "covered_by_chosen"
+    assert chosen.refused[0][1].code == "covered_by_chosen"
 
 
 def test_trees_and_indexes_share_the_bytes() -> None:
@@ -67,7 +67,7 @@ def test_trees_and_indexes_share_the_bytes() -> None:
     assert len(trees_of(wide)) == 1
     narrow = with_star_trees(offered, lists, budget(storage=49), 1_000, tree_budget(), size_bytes=sizes)
     assert trees_of(narrow) == ()
-    assert narrow.refused[0].reason.value == "over_storage_budget"
+    assert narrow.refused[0][1].code == "over_storage_budget"
 
 
 def test_the_smaller_of_two_trees_answers_what_both_could() -> None:
@@ -83,7 +83,7 @@ def test_the_smaller_of_two_trees_answers_what_both_could() -> None:
 
 def test_a_tree_that_brings_less_than_the_least_gain_is_refused() -> None:
     chosen = with_star_trees([tree("x", {"s": 4.0})], [], budget(), 1_000, tree_budget(gain=0.005))
-    assert (trees_of(chosen), chosen.refused[0].reason.value) == ((), "below_min_gain")
+    assert (trees_of(chosen), chosen.refused[0][1].code) == ((), "below_min_gain")
     large = AnswerTerms(1_000.0, 0.005, 2, gain_bytes=10.0)
     for size, trees in ((10.0, 1), (30.0, 0)):
         found = with_star_trees([tree("x", {"s": 7.0}, size=size)], [], budget(), 1_000, large)
@@ -94,7 +94,7 @@ def test_no_more_trees_than_are_allowed() -> None:
     offered = [tree(name, {shape: 50.0}) for name, shape in zip("xyz", SHAPES, strict=False)]
     chosen = with_star_trees(offered, [], budget(), 1_000, tree_budget(most=2))
     assert len(trees_of(chosen)) == 2
-    assert [item.reason.value for item in chosen.refused] == ["over_max_answers"]
+    assert [verdict.code for _, verdict in chosen.refused] == ["over_max_answers"]
 
 
 def test_a_tree_of_the_last_advice_stays_until_another_is_clearly_better() -> None:

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starskip.indexes.index import Index
+from starskip.indexes.verdict import Reason
 from starskip.selection.entries_percentile import DesirableEntries, entries_percentile
 from starskip.selection.recommend import recommend
-from starskip.selection.recommendation import Budget, Entries, Recommendation, Refusal, Stop
+from starskip.selection.recommendation import Budget, Entries, Recommendation, Stop
 from starskip.selection.vote_list import Saving, VoteList
 from starskip.workload.shape_entries import ShapeEntries
 
@@ -33,7 +34,7 @@ def columns(advice: Recommendation) -> list[str]:
     return [item.index.column for item in advice.chosen]
 
 
-def reasons(advice: Recommendation) -> dict[str, Refusal]:
+def reasons(advice: Recommendation) -> dict[str, Reason]:
     return {item.index.column: item.reason for item in advice.refused}
 
 
@@ -42,7 +43,7 @@ def test_indexes_are_added_until_the_next_one_gains_too_little() -> None:
     advice = recommend(lists, ALL, budget())
     assert columns(advice) == ["a", "b"]
     assert advice.stop is Stop.BELOW_MIN_GAIN
-    assert reasons(advice) == {"c": Refusal.BELOW_MIN_GAIN}
+    assert reasons(advice) == {"c": Reason.BELOW_MIN_GAIN}
 
 
 def test_a_storage_budget_takes_two_small_ones_for_a_large_one() -> None:
@@ -52,7 +53,7 @@ def test_a_storage_budget_takes_two_small_ones_for_a_large_one() -> None:
     assert columns(advice) == ["b", "c"]
     assert [item.size_bytes for item in advice.chosen] == [50, 50]
     assert advice.stop is Stop.STORAGE_BUDGET
-    assert reasons(advice) == {"a": Refusal.OVER_STORAGE_BUDGET}
+    assert reasons(advice) == {"a": Reason.OVER_STORAGE_BUDGET}
     assert recommend(lists, ALL, budget(), size_bytes=sizes).stop is Stop.MAX_INDEXES
 
 
@@ -60,7 +61,7 @@ def test_what_is_of_unknown_size_fits_no_budget() -> None:
     lists = [votes("1", {A: 500}), votes("2", {B: 300})]
     advice = recommend(lists, ALL, budget(storage_bytes=100), size_bytes={B: 50})
     assert columns(advice) == ["b"]
-    assert reasons(advice) == {"a": Refusal.SIZE_UNKNOWN}
+    assert reasons(advice) == {"a": Reason.SIZE_UNKNOWN}
 
 
 def test_a_baselines_order_keeps_the_storage_budget_too() -> None:
@@ -79,7 +80,7 @@ def test_it_ends_where_the_queries_scan_as_few_entries_as_desired() -> None:
         advice = recommend(lists, ALL, budget(desirable=wanted))
         assert columns(advice) == expected, most
         assert advice.stop is Stop.DESIRABLE_ENTRIES
-    assert reasons(advice) == {"c": Refusal.BEYOND_DESIRABLE}
+    assert reasons(advice) == {"c": Reason.BEYOND_DESIRABLE}
     out_of_reach = DesirableEntries(1.0, 1.0, shapes)
     assert columns(recommend(lists, ALL, budget(desirable=out_of_reach))) == ["a", "b", "c"]
 
@@ -100,7 +101,7 @@ def test_last_nights_index_stays_until_another_one_saves_clearly_more(gain: floa
     advice = recommend(lists, ALL, steady, kept=frozenset({A}))
     assert columns(advice) == [expected]
     if expected == "a":
-        assert reasons(advice) == {"b": Refusal.NEAR_EQUAL}
+        assert reasons(advice) == {"b": Reason.NEAR_EQUAL}
 
 
 def test_an_index_at_the_least_gain_does_not_come_and_go() -> None:

@@ -9,7 +9,7 @@ from starskip.indexes.families import FamilyChoice
 from starskip.indexes.family import Family
 from starskip.indexes.inverted.family import INVERTED
 from starskip.indexes.sorted_column.family import SORTED
-from starskip.selection.recommendation import Chosen
+from starskip.indexes.verdict import Verdict
 from starskip.selection.table_advice import TableAdvice
 
 _ORIGINAL = (INVERTED, SORTED)
@@ -37,7 +37,7 @@ def tune_document(advice: TableAdvice, families: FamilyChoice) -> dict[str, Any]
             {
                 "columns": [item.index.column],
                 **({"kind": item.index.family} if has_families else {}),
-                "reason": item.reason.value,
+                "reason": item.code,
                 "detail": item.detail,
             }
             for item in advice.refused
@@ -46,7 +46,7 @@ def tune_document(advice: TableAdvice, families: FamilyChoice) -> dict[str, Any]
             {
                 "columns": [drop.index.column],
                 "kind": drop.index.family,
-                "reason": "unused",
+                "reason": drop.code,
                 "detail": drop.detail,
             }
             for drop in advice.drops
@@ -60,12 +60,12 @@ def tune_document(advice: TableAdvice, families: FamilyChoice) -> dict[str, Any]
     }
 
 
-def _columns_of(family: Family, chosen: Sequence[Chosen]) -> dict[str, Any]:
+def _columns_of(family: Family, chosen: Sequence[Verdict]) -> dict[str, Any]:
     columns = [item.index.column for item in chosen if item.index.family == family.name]
     return dict(family.document(columns)) if family.document else {}
 
 
-def _chosen(item: Chosen, known: Sequence[Family]) -> dict[str, Any]:
+def _chosen(item: Verdict, known: Sequence[Family]) -> dict[str, Any]:
     keys = [family.config for family in known if family.name == item.index.family]
     return {
         "family": item.index.family,

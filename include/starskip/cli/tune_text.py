@@ -5,9 +5,9 @@ from __future__ import annotations
 from starskip.errors import printable
 from starskip.indexes.families import FamilyChoice, named
 from starskip.indexes.index import Index
+from starskip.indexes.verdict import Reason
 from starskip.number_text import percent, percent_range, size
 from starskip.reports.log_words import leaf_words, redaction_words
-from starskip.selection.recommendation import Refusal
 from starskip.selection.table_advice import TableAdvice
 
 
@@ -43,16 +43,17 @@ def tune_text(advice: TableAdvice, families: FamilyChoice, *, is_guess: bool) ->
         )
         lines.extend(
             f"    {rank}. {_named(item.index, families)}:"
-            f" alone {percent(item.individual_saving_ratio)}, adds {percent(item.progressive_saving_ratio)}"
+            f" alone {percent(item.individual_saving_ratio or 0.0)},"
+            f" adds {percent(item.progressive_saving_ratio or 0.0)}"
             + ("" if item.size_bytes is None else f", takes {size(item.size_bytes)}")
             for rank, item in enumerate(advice.recommendation.chosen, start=1)
         )
-    elif advice.refused and advice.refused[0].reason is Refusal.NOT_ENOUGH_QUERIES:
+    elif advice.refused and advice.refused[0].reason is Reason.NOT_ENOUGH_QUERIES:
         return "\n".join([*lines, f"  {printable(advice.refused[0].detail.partition(';')[0])}"])
     elif not advice.unlogged_texts.is_everything:
         lines.append("  nothing to recommend: no index saves enough")
     lines.extend(
-        f"  refused {_named(item.index, families)}: {item.reason.value} ({printable(item.detail)})"
+        f"  refused {_named(item.index, families)}: {item.code} ({printable(item.detail)})"
         for item in advice.refused
     )
     lines.extend(

@@ -134,44 +134,20 @@ def _rows(night: Night, artefact: str, table: str) -> pa.Table:
 
 
 def _recommendation_rows(advice: TableAdvice, sizes: Mapping[Index, int]) -> pa.Table:
-    rows: list[dict[str, Any]] = []
-    for rank, item in enumerate(advice.recommendation.chosen, start=1):
-        rows.append(
-            {
-                "verdict": "chosen",
-                "kind": item.index.family,
-                "column": item.index.column,
-                "rank": rank,
-                "individual_saving_ratio": item.individual_saving_ratio,
-                "progressive_saving_ratio": item.progressive_saving_ratio,
-                "shapes_helped": item.shapes_helped,
-                "size_bytes": sizes.get(item.index),
-            }
-        )
-    rows.extend(
+    ranked = [(each, rank) for rank, each in enumerate(advice.recommendation.chosen, start=1)]
+    others = [(each, None) for each in (*advice.refused, *advice.drops)]
+    rows = [
         {
-            "verdict": "refused",
-            "kind": refusal.index.family,
-            "column": refusal.index.column,
-            "individual_saving_ratio": refusal.individual_saving_ratio,
-            "reason": refusal.reason.value,
-            "detail": refusal.detail,
-            "size_bytes": sizes.get(refusal.index),
+            **each.to_row(rank),
+            "table": advice.table,
+            "kind": each.index.family,
+            "column": each.index.column,
+            "shapes_helped": each.shapes_helped,
+            "size_bytes": sizes.get(each.index),
         }
-        for refusal in advice.refused
-    )
-    rows.extend(
-        {
-            "verdict": "drop",
-            "kind": drop.index.family,
-            "column": drop.index.column,
-            "reason": "unused",
-            "detail": drop.detail,
-            "size_bytes": sizes.get(drop.index),
-        }
-        for drop in advice.drops
-    )
-    return pa.Table.from_pylist([{"table": advice.table, **row} for row in rows], schema=RECOMMENDATIONS)
+        for each, rank in (*ranked, *others)
+    ]
+    return pa.Table.from_pylist(rows, schema=RECOMMENDATIONS)
 
 
 def _leaves(night: Night, table: str) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from starskip.indexes.verdict import Reason
 from starskip.quality.known_columns import KnownColumns, known_columns
 from starskip.run.expectations import (
     Expectation,
@@ -25,11 +26,11 @@ from starskip.run.expectations import (
 from starskip.run.gate import Gate, mapping_of, number_of
 from starskip.run.night import Night
 from starskip.run.stream_rows import published
-from starskip.selection.recommendation import Refusal, Stop
+from starskip.selection.recommendation import Stop
 from starskip.settings import Settings
 
 _VERDICTS = ("chosen", "refused", "drop")
-_REASONS = [*(reason.value for reason in Refusal), "unused"]
+_REASONS = [reason.value for reason in Reason]
 _TOLERANCE = 1e-6
 
 

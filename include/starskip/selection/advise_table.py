@@ -17,6 +17,7 @@ from starskip.cost.planned_votes import candidate_indexes, indexes_in_force
 from starskip.indexes.answer import AnswerOffer, TableQueries
 from starskip.indexes.families import named, reorders
 from starskip.indexes.index import Index
+from starskip.indexes.verdict import Reason, Verdict, refused
 from starskip.number_text import saves
 from starskip.selection.chosen_answers import AnswerTerms, ChosenAnswers, chosen_answers
 from starskip.selection.drop_evidence import drop_evidence
@@ -32,10 +33,10 @@ from starskip.selection.look_back import NightVotes, look_back
 from starskip.selection.model_error import model_error_ratio
 from starskip.selection.past_nights import NO_PAST, night_votes
 from starskip.selection.recommend import recommend
-from starskip.selection.recommendation import Budget, Recommendation, Refusal, Refused
+from starskip.selection.recommendation import Budget, Recommendation
 from starskip.selection.table_advice import TableAdvice, TypicalEntries
 from starskip.selection.table_question import TableQuestion
-from starskip.selection.unneeded_indexes import Drop, unneeded_indexes
+from starskip.selection.unneeded_indexes import unneeded_indexes
 from starskip.selection.vote_list import VoteList, building_lists, lists_of, order_lists, total_saving
 from starskip.settings import Settings
 from starskip.workload.shape_entries import ShapeEntries
@@ -242,7 +243,7 @@ def _columns(
     return _Columns(indexes, building, order, is_order=False)
 
 
-def _without_votes(question: TableQuestion, window: NightVotes) -> tuple[Refused, ...]:
+def _without_votes(question: TableQuestion, window: NightVotes) -> tuple[Verdict, ...]:
     paths, rules = question.families.with_path, question.rules
     if paths and not question.is_enough:
         least = question.settings.workload.num_queries_threshold
@@ -265,7 +266,7 @@ def _answering(answers: ChosenAnswers, offers: Mapping[str, AnswerOffer]) -> str
 
 def _answered_by_answers(
     window: NightVotes, lists: Sequence[VoteList], answering: str, is_order: bool
-) -> tuple[Refused, ...]:
+) -> tuple[Verdict, ...]:
     """Return a refusal for each index that only shapes voted for which an answer serves.
 
     ``lists``: the votes of the other shapes.
@@ -277,11 +278,11 @@ def _answered_by_answers(
     for item in sorted(gone):
         alone = total_saving(before, [item]) / max(window.entries.total, 1.0)
         detail = f"by itself it {saves(alone)} of the entries scanned, of queries that {answering} answers"
-        found.append(Refused(item, Refusal.ANSWERED_BY_ANOTHER, detail, alone))
+        found.append(refused(item, Reason.ANSWERED_BY_ANOTHER, detail, alone))
     return tuple(found)
 
 
-def _drops(question: TableQuestion, votes: _Votes, recommendation: Recommendation) -> tuple[Drop, ...]:
+def _drops(question: TableQuestion, votes: _Votes, recommendation: Recommendation) -> tuple[Verdict, ...]:
     if not question.parsed or not question.is_enough or votes.drops_withheld:
         return ()
     names = {family.name for family in question.families.with_path}

@@ -9,9 +9,10 @@ from math import ceil
 from starskip.indexes.answer import AnswerCandidate
 from starskip.indexes.file_skips import FileSkips
 from starskip.indexes.index import Index
+from starskip.indexes.verdict import Reason, Verdict, refused
 from starskip.number_text import saves
 from starskip.selection.choice import Choice, ChoiceLimits, choose
-from starskip.selection.recommendation import Budget, Refusal
+from starskip.selection.recommendation import Budget
 from starskip.selection.vote_list import IndexSet, Saving, VoteList, total_saving
 
 
@@ -39,15 +40,6 @@ class AnswerTerms:
 
 
 @dataclass(frozen=True, slots=True)
-class RefusedAnswer:
-    """An answer that is not chosen: ``reason`` is a code, ``detail`` a sentence with the figures."""
-
-    answer: AnswerCandidate
-    reason: Refusal
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
 class ChosenAnswers:
     """Chosen answers, exclusive ones in the order in which queries try them, and the others with reasons.
 
@@ -58,7 +50,7 @@ class ChosenAnswers:
 
     answers: tuple[AnswerCandidate, ...] = ()
     answered: Mapping[str, int] = field(default_factory=dict)
-    refused: tuple[RefusedAnswer, ...] = ()
+    refused: tuple[tuple[AnswerCandidate, Verdict], ...] = ()
     indexes: IndexSet = frozenset()
     gap_ratio: float = 0.0
     file_indexes: IndexSet = frozenset()
@@ -130,7 +122,7 @@ def chosen_answers(
         answers=choice.answers,
         answered=_answered(choice, lists),
         refused=tuple(
-            _refused(answer, choice, limits, terms[answer.index.family])
+            (answer, _refused(answer, choice, limits, terms[answer.index.family]))
             for answer in candidates
             if answer not in choice.answers
         ),
@@ -174,9 +166,7 @@ def _answered(choice: Choice, lists: Sequence[VoteList]) -> dict[str, int]:
     return answered
 
 
-def _refused(
-    answer: AnswerCandidate, choice: Choice, limits: ChoiceLimits, terms: AnswerTerms
-) -> RefusedAnswer:
+def _refused(answer: AnswerCandidate, choice: Choice, limits: ChoiceLimits, terms: AnswerTerms) -> Verdict:
     total = max(terms.total_entries, 1.0)
     alone = sum(answer.saving_entries.values()) / total
     added = choice.added.get(answer.index, 0.0) / total
@@ -189,15 +179,16 @@ def _refused(
     size = answer.size_bytes
     is_too_large = limits.storage_bytes is not None and (size or 0.0) > limits.storage_bytes
     if room is not None and size is None:
-        reason = Refusal.SIZE_UNKNOWN
+        reason = Reason.SIZE_UNKNOWN
     elif is_too_large or (added > 0 and room is not None and (size or 0.0) > room):
-        reason = Refusal.OVER_STORAGE_BUDGET
+        reason = Reason.OVER_STORAGE_BUDGET
     elif added > 0 and most is not None and of_family >= most:
-        reason = Refusal.OVER_MAX_ANSWERS
+        reason = Reason.OVER_MAX_ANSWERS
     elif alone < terms.must_gain(answer) / total:
-        reason = Refusal.BELOW_MIN_GAIN
+        reason = Reason.BELOW_MIN_GAIN
     else:
-        reason = Refusal.COVERED_BY_CHOSEN
+        reason = Reason.COVERED_BY_CHOSEN
     beside = added + terms.must_gain(answer) / total
     detail = f"by itself it {saves(alone)} of all entries, beside what is chosen it {saves(beside)}"
-    return RefusedAnswer(answer, reason, detail)
+    size_bytes = None if size is None else round(size)
+    return refused(answer.index, reason, detail, alone, size_bytes)

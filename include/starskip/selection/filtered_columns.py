@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from starskip.indexes.access_paths import AccessPaths
 from starskip.indexes.family import Family
 from starskip.indexes.index import Index
-from starskip.selection.recommendation import Refusal, Refused
+from starskip.indexes.verdict import Reason, Verdict, refused
 from starskip.sql.predicate import Operator, leaves
 from starskip.sql.query_shape import QueryShape
 from starskip.tables.table_overview import TableOverview
@@ -32,7 +32,7 @@ def columns_without_votes(
     voted: Collection[Index],
     families: Sequence[Family],
     rules: AccessPaths,
-) -> tuple[Refused, ...]:
+) -> tuple[Verdict, ...]:
     """Return a refusal for each filtered column that has no vote, by number of queries.
 
     ``families``: those that were considered; a refusal names the first of them.
@@ -46,24 +46,24 @@ def columns_without_votes(
     )
 
 
-def without_segments(shapes: Uses, family: Family, rules: AccessPaths) -> tuple[Refused, ...]:
+def without_segments(shapes: Uses, family: Family, rules: AccessPaths) -> tuple[Verdict, ...]:
     """Return a refusal for each filtered column of a table that has no segments."""
     detail = "the table has no segments to read facts from"
     return tuple(
-        _refused(name, use, family, Refusal.NO_SEGMENTS, detail)
+        _refused(name, use, family, Reason.NO_SEGMENTS, detail)
         for name, use in _most_asked_first(_uses(shapes, [family], rules))
     )
 
 
 def without_enough_queries(
     shapes: Uses, family: Family, rules: AccessPaths, queries: float, least: int
-) -> tuple[Refused, ...]:
+) -> tuple[Verdict, ...]:
     """Return a refusal for each filtered column of a table that too few queries ask for any advice."""
     detail = (
         f"not enough data for this table: {queries:,.0f} queries may vote, at least {least:,} are asked for"
     )
     return tuple(
-        _refused(name, use, family, Refusal.NOT_ENOUGH_QUERIES, detail)
+        _refused(name, use, family, Reason.NOT_ENOUGH_QUERIES, detail)
         for name, use in _most_asked_first(_uses(shapes, [family], rules))
     )
 
@@ -96,24 +96,24 @@ def _uses(shapes: Uses, families: Sequence[Family], rules: AccessPaths) -> Mappi
     return uses
 
 
-def _refused(name: str, use: _Use, family: Family, reason: Refusal, detail: str) -> Refused:
-    return Refused(Index(family.name, name), reason, f"{detail}; {use.queries} queries filter on it")
+def _refused(name: str, use: _Use, family: Family, reason: Reason, detail: str) -> Verdict:
+    return refused(Index(family.name, name), reason, f"{detail}; {use.queries} queries filter on it")
 
 
-def _why(name: str, use: _Use, overview: TableOverview, families: Sequence[Family]) -> tuple[Refusal, str]:
+def _why(name: str, use: _Use, overview: TableOverview, families: Sequence[Family]) -> tuple[Reason, str]:
     column = overview.columns.get(name)
     if column is None:
-        return Refusal.UNKNOWN_COLUMN, "no segment of the table has this column"
+        return Reason.UNKNOWN_COLUMN, "no segment of the table has this column"
     serving = [family for family in families if family.name in use.serving]
     if not serving:
         asked = ", ".join(sorted(operator.value for operator in use.operators))
-        return Refusal.PREDICATE_NOT_SERVED, f"asked only by {asked}, which the index does not answer"
+        return Reason.PREDICATE_NOT_SERVED, f"asked only by {asked}, which the index does not answer"
     for family in serving:
         if name in overview.indexed(family.name):
-            return Refusal.ALREADY_INDEXED, f"{family.singular} on it is in force"
+            return Reason.ALREADY_INDEXED, f"{family.singular} on it is in force"
     if column.sorted_ratio == 1:
-        return Refusal.ALREADY_SORTED, "it is sorted in every segment, which answers these predicates already"
+        return Reason.ALREADY_SORTED, "it is sorted in every segment, which answers these predicates already"
     obstacles = [family.path.obstacle(column) for family in serving if family.path is not None]
     if obstacles[0] is not None and all(obstacles):
-        return Refusal(obstacles[0].reason), obstacles[0].detail
-    return Refusal.SAVES_NOTHING, "its queries scanned no entries that an index would save"
+        return Reason(obstacles[0].reason), obstacles[0].detail
+    return Reason.SAVES_NOTHING, "its queries scanned no entries that an index would save"

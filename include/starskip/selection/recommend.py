@@ -3,11 +3,11 @@
 Adaptive K (Automated Inverted Index Recommendation, II.3 C,
 "when the marginal gain is smaller than a portion G0 … we will stop"):
 of all K up to the limit the one is taken where the saving, less ``min_gain_ratio`` an index, is
-largest. Where gains shrink from index to index that is the seed's rule; where two indexes only
+largest. Where gains shrink from index to index that is the document's rule; where two indexes only
 help together it does not stop before the pair. It stops earlier where the queries scan as few entries
 as desired (III.1).
 
-Advice does not flap: a index of the last advice stays until another one saves
+Advice does not flap: an index of the last advice stays until another one saves
 ``switch_gain_ratio`` more in its place, so that near-equal sets do not take turns from night to
 night. It goes once it adds ``switch_gain_ratio`` less than a new one has to, or less than half of that.
 """
@@ -18,17 +18,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from starskip.indexes.index import Index
+from starskip.indexes.verdict import Reason, Verdict, chosen, refused
 from starskip.number_text import saves
 from starskip.selection.choice import ChoiceLimits, choose
 from starskip.selection.entries_percentile import entries_percentile
 from starskip.selection.recommendation import (
     Budget,
-    Chosen,
     CurvePoint,
     Entries,
     Recommendation,
-    Refusal,
-    Refused,
     Stop,
 )
 from starskip.selection.saving_interval import SavingInterval, saving_interval
@@ -217,48 +215,48 @@ def _ranked(lists: Sequence[VoteList], indexes: IndexSet) -> tuple[Index, ...]:
     return tuple(order)
 
 
-def _chosen(task: _Task, indexes: Sequence[Index]) -> tuple[Chosen, ...]:
-    chosen, before = [], 0.0
+def _chosen(task: _Task, indexes: Sequence[Index]) -> tuple[Verdict, ...]:
+    found, before = [], 0.0
     for position, item in enumerate(indexes):
         after = task.saving_ratio(indexes[: position + 1])
         helped = {votes.shape_id for votes in task.lists if votes.saving(frozenset([item])).entries > 0}
         alone = task.saving_ratio([item])
-        chosen.append(Chosen(item, alone, after - before, len(helped), task.size_bytes.get(item)))
+        found.append(chosen(item, alone, after - before, len(helped), task.size_bytes.get(item)))
         before = after
-    return tuple(chosen)
+    return tuple(found)
 
 
-def _refused(task: _Task, chosen: IndexSet, *, is_enough: bool) -> tuple[Refused, ...]:
-    base = task.saving_ratio(chosen)
+def _refused(task: _Task, built: IndexSet, *, is_enough: bool) -> tuple[Verdict, ...]:
+    base = task.saving_ratio(built)
     # What would be chosen if there were no last advice to stay with.
-    unsteady = task.best_set(len(chosen), is_steady=False)[0] if task.kept & chosen else frozenset()
-    refused = []
-    for item in sorted(task.candidates - chosen):
+    unsteady = task.best_set(len(built), is_steady=False)[0] if task.kept & built else frozenset()
+    found = []
+    for item in sorted(task.candidates - built):
         alone = task.saving_ratio([item])
-        added = task.saving_ratio(chosen | {item}) - base
+        added = task.saving_ratio(built | {item}) - base
         if task.budget.storage_bytes is not None and item not in task.size_bytes:
-            reason = Refusal.SIZE_UNKNOWN
+            reason = Reason.SIZE_UNKNOWN
         elif item in unsteady:
-            reason = Refusal.NEAR_EQUAL
+            reason = Reason.NEAR_EQUAL
         elif is_enough and added >= task.budget.min_gain_ratio and added > 0:
-            reason = Refusal.BEYOND_DESIRABLE
+            reason = Reason.BEYOND_DESIRABLE
         else:
-            reason = _reason(alone, added, chosen, task.budget, fits=task.fits(chosen | {item}))
+            reason = _reason(alone, added, built, task.budget, fits=task.fits(built | {item}))
         detail = (
             f"by itself it {saves(alone)} of the entries scanned, beside the chosen indexes it {saves(added)}"
         )
-        refused.append(Refused(item, reason, detail, alone, task.size_bytes.get(item)))
-    return tuple(sorted(refused, key=lambda r: (-r.individual_saving_ratio, r.index)))
+        found.append(refused(item, reason, detail, alone, task.size_bytes.get(item)))
+    return tuple(sorted(found, key=lambda each: (-(each.individual_saving_ratio or 0.0), each.index)))
 
 
-def _reason(alone: float, added: float, chosen: IndexSet, budget: Budget, *, fits: bool) -> Refusal:
+def _reason(alone: float, added: float, chosen: IndexSet, budget: Budget, *, fits: bool) -> Reason:
     if alone < 0:
-        return Refusal.READS_MORE_ENTRIES
+        return Reason.READS_MORE_ENTRIES
     if alone == 0 and added <= 0:
-        return Refusal.SAVES_NOTHING
+        return Reason.SAVES_NOTHING
     if added >= budget.min_gain_ratio and added > 0:
         if len(chosen) >= budget.max_indexes:
-            return Refusal.OVER_MAX_INDEXES
+            return Reason.OVER_MAX_INDEXES
         if not fits:
-            return Refusal.OVER_STORAGE_BUDGET
-    return Refusal.COVERED_BY_CHOSEN if alone >= budget.min_gain_ratio > added else Refusal.BELOW_MIN_GAIN
+            return Reason.OVER_STORAGE_BUDGET
+    return Reason.COVERED_BY_CHOSEN if alone >= budget.min_gain_ratio > added else Reason.BELOW_MIN_GAIN

@@ -6,33 +6,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 from starskip.indexes.index import Index
+from starskip.indexes.verdict import Verdict
 from starskip.selection.choice import TIME_S
 from starskip.selection.entries_percentile import DesirableEntries
 from starskip.selection.saving_interval import SavingInterval
-
-
-class Refusal(Enum):
-    """Why a index is not recommended."""
-
-    NO_SEGMENTS = "no_segments"
-    NOT_ENOUGH_QUERIES = "not_enough_queries"
-    NO_DICTIONARY = "no_dictionary"
-    MULTI_VALUE = "multi_value"
-    ALREADY_INDEXED = "already_indexed"
-    ALREADY_SORTED = "already_sorted"
-    UNKNOWN_COLUMN = "unknown_column"
-    PREDICATE_NOT_SERVED = "predicate_not_served"
-    SAVES_NOTHING = "saves_nothing"
-    READS_MORE_ENTRIES = "reads_more_entries"
-    BELOW_MIN_GAIN = "below_min_gain"
-    ANSWERED_BY_ANOTHER = "answered_by_another"
-    COVERED_BY_CHOSEN = "covered_by_chosen"
-    OVER_MAX_INDEXES = "over_max_indexes"
-    OVER_MAX_ANSWERS = "over_max_answers"
-    OVER_STORAGE_BUDGET = "over_storage_budget"
-    SIZE_UNKNOWN = "size_unknown"
-    NEAR_EQUAL = "near_equal"
-    BEYOND_DESIRABLE = "beyond_desirable"
 
 
 class Stop(Enum):
@@ -51,7 +28,7 @@ class Budget:
     """``max_indexes``: K, an upper bound; ``min_gain_ratio``: share of all entries an index must add.
 
     ``storage_bytes``: what the chosen indexes may take together; None is no limit. ``switch_gain_ratio``:
-    what a index must save beyond one of the last advice to take its place. ``desirable``: as few
+    what an index must save beyond one of the last advice to take its place. ``desirable``: as few
     entries a query are enough. ``time_s``: seconds after which the best set found is taken.
     """
 
@@ -86,34 +63,12 @@ class CurvePoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """A chosen index; ratios of all entries: what it saves alone, and beyond those ranked before it."""
-
-    index: Index
-    individual_saving_ratio: float
-    progressive_saving_ratio: float
-    shapes_helped: int
-    size_bytes: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A index that is not recommended, why, and a sentence with the figures."""
-
-    index: Index
-    reason: Refusal
-    detail: str
-    individual_saving_ratio: float = 0.0
-    size_bytes: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Recommendation:
     """The chosen indexes of one table; ``gap_ratio`` as in CurvePoint."""
 
-    chosen: tuple[Chosen, ...]
+    chosen: tuple[Verdict, ...]
     saving: SavingInterval
     curve: tuple[CurvePoint, ...]
     stop: Stop
-    refused: tuple[Refused, ...]
+    refused: tuple[Verdict, ...]
     gap_ratio: float = 0.0

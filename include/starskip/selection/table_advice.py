@@ -8,10 +8,10 @@ from typing import Any
 
 from starskip.indexes.answer import AnswerOffer
 from starskip.indexes.family import Family
+from starskip.indexes.verdict import Verdict
 from starskip.pinot.column_key import ConfigKey, LaidOver
 from starskip.selection.chosen_answers import ChosenAnswers
-from starskip.selection.recommendation import Recommendation, Refused
-from starskip.selection.unneeded_indexes import Drop
+from starskip.selection.recommendation import Recommendation
 from starskip.selection.vote_list import IndexSet
 from starskip.workload.unlogged_texts import NOTHING_REDACTED, UnloggedTexts
 
@@ -62,8 +62,8 @@ class TableAdvice:
 
     table: str
     recommendation: Recommendation
-    refused: tuple[Refused, ...]
-    drops: tuple[Drop, ...]
+    refused: tuple[Verdict, ...]
+    drops: tuple[Verdict, ...]
     queries: int
     failed: int
     unparsed: int

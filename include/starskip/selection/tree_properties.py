@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from starskip.indexes.answer import AnswerCandidate
 from starskip.indexes.star_tree.family import STAR_TREE
 from starskip.indexes.star_tree.recommend.asked_shape import UnanswerableShape
 from starskip.indexes.star_tree.recommend.candidates import RefusedTree
 from starskip.indexes.star_tree.recommend.star_tree_candidates import NO_TREES, StarTreeCandidates
 from starskip.indexes.star_tree.recommend.trees_in_force import NO_TREES_IN_FORCE, TreesInForce
-from starskip.selection.chosen_answers import ChosenAnswers, RefusedAnswer
+from starskip.indexes.verdict import Verdict
+from starskip.selection.chosen_answers import ChosenAnswers
 
 _MOST_REFUSED = 20
 _MOST_BY_STARSKIP = 50
@@ -37,7 +39,7 @@ def star_tree_properties(
     for shape in offer.unanswerable:
         unanswerable[shape.reason] += round(shape.queries)
     total = max(offer.total_entries, 1.0)
-    refused = [item for item in chosen.refused if item.answer.index.family == STAR_TREE.name]
+    refused = [each for each in chosen.refused if each[0].index.family == STAR_TREE.name]
     return {
         "star_trees": [
             {
@@ -53,7 +55,7 @@ def star_tree_properties(
             if tree.index.family == STAR_TREE.name
         ],
         "refused_star_trees": [
-            *map(_refused_answer, refused[:_MOST_REFUSED]),
+            *(_refused_answer(*each) for each in refused[:_MOST_REFUSED]),
             *map(_refused, offer.refused[: max(_MOST_REFUSED - len(refused), 0)]),
         ],
         "unanswerable_by_star_trees": dict(unanswerable.most_common()),
@@ -91,6 +93,6 @@ def _refused(item: RefusedTree) -> Mapping[str, Any]:
     }
 
 
-def _refused_answer(item: RefusedAnswer) -> Mapping[str, Any]:
-    tree = item.answer.detail
-    return _refused(RefusedTree(tree.config, item.reason.value, item.detail, tree.size_bytes))
+def _refused_answer(answer: AnswerCandidate, verdict: Verdict) -> Mapping[str, Any]:
+    tree = answer.detail
+    return _refused(RefusedTree(tree.config, verdict.code, verdict.detail, tree.size_bytes))

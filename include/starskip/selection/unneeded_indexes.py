@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from starskip.indexes.index import Index, drop_of
+from starskip.indexes.verdict import Outcome, Reason, Verdict
 from starskip.number_text import share
 from starskip.selection.vote_list import IndexSet, VoteList
-
-
-@dataclass(frozen=True, slots=True)
-class Drop:
-    """An index to drop, what its queries would scan more without it (a share of all entries), and why."""
-
-    index: Index
-    loss_ratio: float
-    detail: str
 
 
 def unneeded_indexes(
@@ -27,7 +18,7 @@ def unneeded_indexes(
     asked: Collection[Index],
     max_loss_ratio: float,
     evidence: str,
-) -> tuple[Drop, ...]:
+) -> tuple[Verdict, ...]:
     """Return the indexes of ``in_force`` without which queries scan at most ``max_loss_ratio`` more.
 
     ``asked``: those that answer some query; one of them without a vote on its dropping stays. The loss
@@ -35,7 +26,7 @@ def unneeded_indexes(
     ``evidence``: what was looked at, as "500 queries in 2 nights"; drops say it.
     """
     voted = frozenset().union(*(votes.indexes for votes in lists)) if lists else frozenset()
-    drops: list[Drop] = []
+    drops: list[Verdict] = []
     candidates = [item for item in sorted(in_force) if drop_of(item) in voted or item not in asked]
     while candidates:
         without = chosen | {drop_of(drop.index) for drop in drops}
@@ -43,7 +34,8 @@ def unneeded_indexes(
         least = min(candidates, key=lambda item: (losses[item], item))
         if losses[least] > max_loss_ratio:
             break
-        drops.append(Drop(least, losses[least], _detail(losses[least], evidence, is_asked=least in asked)))
+        detail = _detail(losses[least], evidence, is_asked=least in asked)
+        drops.append(Verdict(least, Outcome.DROP, Reason.UNUSED, detail))
         candidates.remove(least)
     return tuple(sorted(drops, key=lambda drop: drop.index))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,6 +28,13 @@ spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "fals
 skipping.enable(spark)
 spark.range(5).write.mode("overwrite").parquet(sys.argv[1])
 """
+
+
+def wait_until_told(caplog: pytest.LogCaptureFixture) -> None:
+    """Wait for Spark's listener, which hears of the end of a query some time after its caller."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not any("was overwritten" in each for each in caplog.messages):
+        time.sleep(0.05)
 
 
 def overwrite(spark: SparkSession, path: str, how: str) -> None:
@@ -52,6 +60,7 @@ def test_indexes_are_made_anew_by_a_refresh(
     skipping_on.sql(f"CREATE TABLE overwritten (id BIGINT) USING parquet LOCATION '{path}'")
     try:
         overwrite(skipping_on, path, how)
+        wait_until_told(caplog)
         assert skipping_on.read.parquet(path).where("id = 107").count() == 1
         (stats,) = skipping.last_query_stats(skipping_on)
         assert stats["not_skipped_because"] == ["the metadata tells of no file yet: refresh"]

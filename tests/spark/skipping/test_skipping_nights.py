@@ -158,7 +158,7 @@ def test_the_budget_holds(nights: SkippingNights) -> None:
     nights.advise(night)
     told = nights.properties("skipping_advice", night)
     assert told["size_bytes"] <= told["budget_bytes"] == int(0.02 * told["bytes"])
-    over = [row for row in nights.rows("skipping_advice", night) if row["reason"] == "over_budget"]
+    over = [row for row in nights.rows("skipping_advice", night) if row["reason"] == "over_storage_budget"]
     assert over
 
 

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from skip_choice import choose_indexes
 from starskip.indexes.skipping.choice.alternatives import Alternative, QuerySkips
-from starskip.indexes.skipping.choice.index_choice import ChoiceLimits, IndexChoice, IndexRefusal
+from starskip.indexes.skipping.choice.index_choice import ChoiceLimits, IndexChoice
 from starskip.indexes.skipping.choice.skip_patterns import skip_patterns
+from starskip.indexes.verdict import Reason
 from starskip.selection import choice as choice_module
 from starskip.selection.programme import Solved
 
@@ -99,7 +100,7 @@ def test_no_set_is_worth_more(
 ) -> None:
     patterns = skip_patterns(queries, files)
     choice = choose_indexes(patterns, sizes, ChoiceLimits(budget, min_gain))
-    names = frozenset(item.specification for item in choice.chosen)
+    names = frozenset(item.index.column for item in choice.chosen)
     before = read_bytes(queries, files, frozenset())
     assert patterns.total == pytest.approx(before)
     assert choice.saving == pytest.approx(before - read_bytes(queries, files, names))
@@ -108,7 +109,7 @@ def test_no_set_is_worth_more(
     best = best_value(queries, files, sizes, budget, must)
     assert choice.saving - must * len(names) == pytest.approx(best, abs=1e-6)
     assert choice.gap_ratio == 0
-    assert names | {item.specification for item in choice.refused} == set(sizes)
+    assert names | {item.index.column for item in choice.refused} == set(sizes)
     assert sum(item.progressive_saving_ratio for item in choice.chosen) == pytest.approx(choice.saving_ratio)
 
 
@@ -136,7 +137,7 @@ class TestGreedyFloor:
     ) -> None:
         patterns = skip_patterns(queries, files)
         choice = choose_indexes(patterns, sizes, ChoiceLimits(budget, min_gain))
-        names = [item.specification for item in choice.chosen]
+        names = [item.index.column for item in choice.chosen]
         must = min_gain * patterns.total
         best = best_value(queries, files, sizes, budget, must)
         assert budget is None or sum(sizes[name] for name in names) <= budget
@@ -163,11 +164,11 @@ def test_larger_budget_never_saves_less(
 
 
 def chosen(choice: IndexChoice) -> list[str]:
-    return [item.specification for item in choice.chosen]
+    return [item.index.column for item in choice.chosen]
 
 
-def refusals(choice: IndexChoice) -> dict[str, IndexRefusal]:
-    return {item.specification: item.reason for item in choice.refused}
+def refusals(choice: IndexChoice) -> dict[str, Reason]:
+    return {item.index.column: item.reason for item in choice.refused}
 
 
 def choose(queries: Sequence[QuerySkips], sizes: Mapping[str, int | None], **limits: float) -> IndexChoice:
@@ -179,7 +180,7 @@ def test_perfect_index_makes_others_obsolete() -> None:
     queries = [skips("q", 1, ("a", range(8)), ("b", range(5)), ("c", range(3)))]
     choice = choose(queries, {"minmax:a": 10, "minmax:b": 5, "minmax:c": 5})
     assert chosen(choice) == ["minmax:a"]
-    assert refusals(choice) == dict.fromkeys(["minmax:b", "minmax:c"], IndexRefusal.COVERED_BY_CHOSEN)
+    assert refusals(choice) == dict.fromkeys(["minmax:b", "minmax:c"], Reason.COVERED_BY_CHOSEN)
     assert "minmax:a skips mostly the same files" in choice.refused[0].detail
     assert "proved best" in choice.sentence
 
@@ -197,7 +198,7 @@ def test_pair_that_only_helps_together() -> None:
     assert sorted(chosen(choose(queries, sizes, budget_bytes=8))) == ["minmax:a", "minmax:b"]
     poor = choose(queries, sizes, budget_bytes=7)
     assert chosen(poor) == ["minmax:c"]
-    assert refusals(poor)["minmax:a"] is IndexRefusal.NEEDS_ANOTHER
+    assert refusals(poor)["minmax:a"] is Reason.NEEDS_ANOTHER
     assert "minmax:b" in poor.refused[0].detail
 
 
@@ -211,19 +212,19 @@ def test_each_refusal_has_its_reason() -> None:
     choice = choose(queries, sizes, budget_bytes=8, min_gain_ratio=0.02)
     assert chosen(choice) == ["minmax:a"]
     assert refusals(choice) == {
-        "minmax:b": IndexRefusal.COVERED_BY_CHOSEN,
-        "minmax:c": IndexRefusal.BELOW_MIN_GAIN,
-        "minmax:d": IndexRefusal.OVER_BUDGET,
-        "minmax:e": IndexRefusal.SAVES_NOTHING,
-        "minmax:f": IndexRefusal.NO_QUERY,
-        "minmax:x": IndexRefusal.SIZE_UNKNOWN,
+        "minmax:b": Reason.COVERED_BY_CHOSEN,
+        "minmax:c": Reason.BELOW_MIN_GAIN,
+        "minmax:d": Reason.OVER_STORAGE_BUDGET,
+        "minmax:e": Reason.SAVES_NOTHING,
+        "minmax:f": Reason.NO_QUERY,
+        "minmax:x": Reason.SIZE_UNKNOWN,
     }
 
 
 def test_what_does_not_fit_beside_the_chosen_is_over_budget() -> None:
     queries = [skips("q", 1, ("a", range(8)), ("b", [8]))]
     choice = choose(queries, {"minmax:a": 6, "minmax:b": 5}, budget_bytes=10)
-    assert refusals(choice) == {"minmax:b": IndexRefusal.OVER_BUDGET}
+    assert refusals(choice) == {"minmax:b": Reason.OVER_STORAGE_BUDGET}
 
 
 def test_layout_is_the_problem_where_all_files_hold_matching_rows() -> None:
@@ -231,7 +232,7 @@ def test_layout_is_the_problem_where_all_files_hold_matching_rows() -> None:
         "q", 1.0, (Alternative(frozenset(["minmax:a"]), mask([])),), relevant=np.ones(FILES, np.bool_)
     )
     choice = choose([query], {"minmax:a": 6})
-    assert refusals(choice) == {"minmax:a": IndexRefusal.LAYOUT}
+    assert refusals(choice) == {"minmax:a": Reason.LAYOUT}
     assert "only another layout helps" in choice.refused[0].detail
 
 

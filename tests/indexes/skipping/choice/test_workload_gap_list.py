@@ -132,9 +132,9 @@ def test_choice_from_predicates_to_indexes() -> None:
     patterns = skip_patterns(skips, np.full(len(files), 100))
     sizes = {"minmax:c": 16, "gaplist:c:1": 32, "gaplist:c:4": 80}
     choice = choose_indexes(patterns, sizes, ChoiceLimits(min_gain_ratio=0.01))
-    assert [item.specification for item in choice.chosen] == ["gaplist:c:1"]
+    assert [item.index.column for item in choice.chosen] == ["gaplist:c:1"]
     assert choice.saving == 100 * 2 * 20
-    assert {item.specification: item.reason.value for item in choice.refused} == {
+    assert {item.index.column: item.reason.value for item in choice.refused} == {
         "minmax:c": "saves_nothing",
         "gaplist:c:4": "covered_by_chosen",
     }

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from starskip.indexes.index import Index
 from starskip.indexes.skipping.advice.lake_workload import LakeWorkload
 from starskip.indexes.skipping.advice.measured_benefit import (
     CountedRows,
@@ -21,14 +22,15 @@ from starskip.indexes.skipping.choice.layout_notice import (
     column_shares,
     layout_notice,
 )
+from starskip.indexes.skipping.family import SKIPPING
 from starskip.indexes.skipping.file_metadata import Mask
 from starskip.indexes.skipping.indicators import Indicators, Verdict, WorkloadIndicators
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.workload.lake_queries import LakeQuery
+from starskip.indexes.verdict import Reason, refused
 from starskip.sql.masking import mask_failure
 
 NOT_EVALUATED = "not_evaluated"
-CANNOT_BE = "cannot_be"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ def advise_skipping(
     ``metadata``: of all candidates. ``sample``: values of some rows by column. ``faults``: candidates that
     the table cannot have.
     """
-    names = {each.specification for each in choice.chosen}
+    names = {each.index.column for each in choice.chosen}
     chosen = [index for index in metadata.indexes if index.specification in names]
     measured = counted.indicators(workload.queries, metadata, chosen)
     saved = [
@@ -87,7 +89,7 @@ def advise_skipping(
         "relayout": list(notice.relayout.columns) if notice and notice.relayout else [],
     }
     return SkippingAdvice(
-        [*_advice_rows(table, choice), *_fault_rows(table, faults or {})],
+        _advice_rows(table, choice, faults or {}),
         _shape_rows(table, workload, counted, measured, saved),
         properties,
     )
@@ -101,38 +103,14 @@ def _factors(of: Indicators | None) -> dict[str, float] | None:
     return asdict(of) if of is not None else None
 
 
-def _advice_rows(table: str, choice: IndexChoice) -> list[dict[str, Any]]:
-    chosen = [
-        {
-            "table": table,
-            "verdict": "chosen",
-            "rank": rank,
-            "index": each.specification,
-            "individual_saving_ratio": each.individual_saving_ratio,
-            "progressive_saving_ratio": each.progressive_saving_ratio,
-            "size_bytes": each.size_bytes,
-        }
-        for rank, each in enumerate(choice.chosen, start=1)
-    ]
-    refused = [
-        {
-            "table": table,
-            "verdict": "refused",
-            "index": each.specification,
-            "reason": each.reason.value,
-            "detail": each.detail,
-            "individual_saving_ratio": each.individual_saving_ratio,
-            "size_bytes": each.size_bytes,
-        }
-        for each in choice.refused
-    ]
-    return [*chosen, *refused]
-
-
-def _fault_rows(table: str, faults: Mapping[str, str]) -> list[dict[str, Any]]:
+def _advice_rows(table: str, choice: IndexChoice, faults: Mapping[str, str]) -> list[dict[str, Any]]:
+    ranked = [(each, rank) for rank, each in enumerate(choice.chosen, start=1)]
+    cannot_be = (
+        refused(Index(SKIPPING.name, name), Reason.CANNOT_BE, detail, None) for name, detail in faults.items()
+    )
+    others = [(each, None) for each in (*choice.refused, *cannot_be)]
     return [
-        {"table": table, "verdict": "refused", "index": index, "reason": CANNOT_BE, "detail": detail}
-        for index, detail in faults.items()
+        {**each.to_row(rank), "table": table, "index": each.index.column} for each, rank in (*ranked, *others)
     ]
 
 

@@ -3,22 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 
+from starskip.indexes.verdict import Verdict
 from starskip.number_text import share, size
-
-
-class IndexRefusal(Enum):
-    """Reasons why a skipping index is not chosen."""
-
-    NO_QUERY = "no_query"
-    SAVES_NOTHING = "saves_nothing"
-    BELOW_MIN_GAIN = "below_min_gain"
-    COVERED_BY_CHOSEN = "covered_by_chosen"
-    NEEDS_ANOTHER = "needs_another"
-    OVER_BUDGET = "over_budget"
-    SIZE_UNKNOWN = "size_unknown"
-    LAYOUT = "layout"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,27 +22,6 @@ class ChoiceLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class ChosenIndex:
-    """A chosen index with shares of all bytes read: saved alone, and beyond the indexes ranked before it."""
-
-    specification: str
-    individual_saving_ratio: float
-    progressive_saving_ratio: float
-    size_bytes: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class RefusedIndex:
-    """A refused index, the reason, and a sentence with figures."""
-
-    specification: str
-    reason: IndexRefusal
-    detail: str
-    individual_saving_ratio: float
-    size_bytes: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class IndexChoice:
     """The choice of one table's skipping indexes, best first.
 
@@ -63,8 +29,8 @@ class IndexChoice:
     could add at most, as a share of its value; 0 if the choice is optimal.
     """
 
-    chosen: tuple[ChosenIndex, ...]
-    refused: tuple[RefusedIndex, ...]
+    chosen: tuple[Verdict, ...]
+    refused: tuple[Verdict, ...]
     total: float
     saving: float
     size_bytes: int

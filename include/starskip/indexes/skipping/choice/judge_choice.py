@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from starskip.indexes.file_skips import FileSkips
 from starskip.indexes.index import Index
 from starskip.indexes.skipping.choice.coverage import Coverage, coverage
-from starskip.indexes.skipping.choice.index_choice import ChoiceLimits, ChosenIndex, IndexChoice
+from starskip.indexes.skipping.choice.index_choice import ChoiceLimits, IndexChoice
 from starskip.indexes.skipping.choice.refused_indexes import refused_indexes
 from starskip.indexes.skipping.choice.skip_patterns import SkipPatterns
 from starskip.indexes.skipping.family import SKIPPING
+from starskip.indexes.verdict import Verdict
+from starskip.indexes.verdict import chosen as chosen_index
 
 MAX_PATTERNS = 10_000
 
@@ -98,17 +100,17 @@ def _index(specification: str) -> Index:
 
 def _ranked(
     task: Coverage, chosen: frozenset[int], total: float, sizes: Mapping[str, int | None]
-) -> tuple[ChosenIndex, ...]:
+) -> tuple[Verdict, ...]:
     total = total or 1.0
-    ranked: list[ChosenIndex] = []
+    ranked: list[Verdict] = []
     before: frozenset[int] = frozenset()
     while left := chosen - before:
         saved = task.saving(before)
         best = max(sorted(left), key=lambda each: task.saving(before | {each}))
         index = task.indexes[best]
         ranked.append(
-            ChosenIndex(
-                specification=index,
+            chosen_index(
+                _index(index),
                 individual_saving_ratio=task.saving([best]) / total,
                 progressive_saving_ratio=(task.saving(before | {best}) - saved) / total,
                 size_bytes=sizes[index],

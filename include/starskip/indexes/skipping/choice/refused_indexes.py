@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from starskip.indexes.index import Index
 from starskip.indexes.skipping.choice.coverage import Coverage
-from starskip.indexes.skipping.choice.index_choice import IndexRefusal, RefusedIndex
 from starskip.indexes.skipping.choice.skip_patterns import SkipPatterns
+from starskip.indexes.skipping.family import SKIPPING
+from starskip.indexes.verdict import Reason, Verdict, refused
 from starskip.number_text import saves, share, size
 
 
 def refused_indexes(
     task: Coverage, chosen: frozenset[int], patterns: SkipPatterns, sizes: Mapping[str, int | None]
-) -> tuple[RefusedIndex, ...]:
+) -> tuple[Verdict, ...]:
     """Return a refusal for each candidate (a key of ``sizes``) that is not chosen, in their order."""
     rank = {index: number for number, index in enumerate(task.indexes)}
-    refused = []
+    found = []
     for index in sorted(sizes):
         number = rank.get(index)
         if number is not None and number in chosen:
@@ -26,23 +28,24 @@ def refused_indexes(
         else:
             alone = task.saving([number])
             reason, detail = _reason(task, chosen, number, patterns)
-        refused.append(RefusedIndex(index, reason, detail, alone / (patterns.total or 1.0), sizes[index]))
-    return tuple(refused)
+        ratio = alone / (patterns.total or 1.0)
+        found.append(refused(Index(SKIPPING.name, index), reason, detail, ratio, sizes[index]))
+    return tuple(found)
 
 
 def _alone(patterns: SkipPatterns, index: str) -> float:
     return sum(weight for pattern, weight in patterns.weights.items() if frozenset([index]) in pattern)
 
 
-def _cannot_fit(size_bytes: int | None, budget: int | None) -> tuple[IndexRefusal, str]:
+def _cannot_fit(size_bytes: int | None, budget: int | None) -> tuple[Reason, str]:
     if size_bytes is None:
-        return IndexRefusal.SIZE_UNKNOWN, "its size is not known, so that it may not fit the budget"
-    return IndexRefusal.OVER_BUDGET, f"takes {size(size_bytes)} by itself, the budget is {size(budget)}"
+        return Reason.SIZE_UNKNOWN, "its size is not known, so that it may not fit the budget"
+    return Reason.OVER_STORAGE_BUDGET, f"takes {size(size_bytes)} by itself, the budget is {size(budget)}"
 
 
 def _reason(
     task: Coverage, chosen: frozenset[int], number: int, patterns: SkipPatterns
-) -> tuple[IndexRefusal, str]:
+) -> tuple[Reason, str]:
     index = task.indexes[number]
     total = patterns.total or 1.0
     must = max(float(task.must[number]), 0.0)
@@ -55,24 +58,24 @@ def _reason(
     reachable = patterns.reachable.get(index, 0.0)
     partners = _partners(task, number)
     if index not in patterns.reachable:
-        return IndexRefusal.NO_QUERY, "no query has a predicate that it could skip by"
+        return Reason.NO_QUERY, "no query has a predicate that it could skip by"
     if added > must and not task.fits(chosen | {number}):
-        return IndexRefusal.OVER_BUDGET, f"{figures}, which is more a byte: it does not fit any more"
+        return Reason.OVER_STORAGE_BUDGET, f"{figures}, which is more a byte: it does not fit any more"
     if alone > must and added < alone:
         return (
-            IndexRefusal.COVERED_BY_CHOSEN,
+            Reason.COVERED_BY_CHOSEN,
             f"{figures}: {_covering(task, chosen, number)} skips mostly the same files",
         )
     if reachable is not None and reachable <= must:
-        return IndexRefusal.LAYOUT, (
+        return Reason.LAYOUT, (
             "matching rows lie in nearly all files: perfect metadata would save"
             f" {share(reachable / total)} of what is read, so that only another layout helps"
         )
     if alone <= 0 and partners:
-        return IndexRefusal.NEEDS_ANOTHER, f"skips only together with {partners}, and not enough for both"
+        return Reason.NEEDS_ANOTHER, f"skips only together with {partners}, and not enough for both"
     if alone <= 0:
-        return IndexRefusal.SAVES_NOTHING, "no file can be skipped by it"
-    return IndexRefusal.BELOW_MIN_GAIN, f"{figures}; the least gain is {share(must / total)}"
+        return Reason.SAVES_NOTHING, "no file can be skipped by it"
+    return Reason.BELOW_MIN_GAIN, f"{figures}; the least gain is {share(must / total)}"
 
 
 def _covering(task: Coverage, chosen: frozenset[int], number: int) -> str:
