@@ -272,6 +272,8 @@ def query(
     """  # noqa: D301
     _require_metadata(path, root)
     named = None if columns is None else [name.strip() for name in columns.split(",") if name.strip()]
+    if named == []:
+        raise click.BadParameter("names no column", param_hint="--columns")
     answer = open_table(path, metadata_root=_root(root)).answer(
         condition, named, limit=limit, path=forced, is_count=is_count
     )
