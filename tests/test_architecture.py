@@ -20,7 +20,7 @@ LAYERS = [
     {"storage"},
     {"execution"},
     {"tables"},
-    {"sql"},
+    {"sql", "predicates"},
     {"pinot", "lake"},
     {"workload", "latency", "verification"},
     {"run"},

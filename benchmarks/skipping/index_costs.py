@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 from skipping.log_files import SEED, LogFiles
 from skipping.questions import GEOSPATIAL, PREFIX_CHARACTERS, SUFFIX_CHARACTERS, questions
 from starskip.indexes.skipping.build_clause import generate_clause
-from starskip.indexes.skipping.expression import Call, Column, Literal
 from starskip.indexes.skipping.metadata.metadata_location import metadata_location
 from starskip.indexes.skipping.metadata.open_metadata import open_metadata
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.predicates.expression import Call, Column, Literal
 from starskip.spark import skipping
 from starskip.spark.skipping.refresh_relation import qualified
 

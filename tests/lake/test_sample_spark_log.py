@@ -14,13 +14,13 @@ import zstandard
 from sample.lake_table import FILES, write_lake_table
 from sample.spark_queries import QUERIES, sample_queries
 from starskip.indexes.skipping.choice.candidate_indexes import candidate_indexes
-from starskip.indexes.skipping.expression import nodes
 from starskip.indexes.skipping.workload.expression_json import UNKNOWN
 from starskip.indexes.skipping.workload.lake_queries import MAX_INSTANCES, lake_queries, weighted_queries
 from starskip.indexes.skipping.workload.table_locations import TableLocations
 from starskip.lake.spark_events.event_logs import event_logs
 from starskip.lake.spark_events.sql_execution import LogSummary, SqlExecution
 from starskip.lake.spark_events.sql_executions import read_event_log
+from starskip.predicates.expression import nodes
 
 EVENTS = Path(__file__).parents[2] / "include" / "sample" / "spark_events"
 LOCATIONS = TableLocations({"file:/lake/lineitem": "lineitem"})

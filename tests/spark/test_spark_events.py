@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from starskip.indexes.skipping.data_types import column_types
 from starskip.indexes.skipping.workload.expression_json import expression_json
 from starskip.indexes.skipping.workload.filter_text import filter_expression
 from starskip.indexes.skipping.workload.predicate_shape import predicate_skeleton
@@ -16,6 +15,7 @@ from starskip.lake.spark_events.event_lines import event_lines
 from starskip.lake.spark_events.event_logs import event_logs
 from starskip.lake.spark_events.sql_execution import LogSummary, SqlExecution
 from starskip.lake.spark_events.sql_executions import read_event_log
+from starskip.predicates.data_types import column_types
 
 pytestmark = pytest.mark.spark
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import pyarrow.compute as pc
 from starskip.indexes.skipping.clause import Clause
-from starskip.indexes.skipping.expression import Call, Expression, Literal
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
 from starskip.indexes.skipping.index_types.column_index import ColumnIndex
-from starskip.indexes.skipping.ordered_values import mask_of
 from starskip.indexes.skipping.registry import register
+from starskip.predicates.expression import Call, Expression, Literal
+from starskip.predicates.ordered_values import mask_of
 
 
 @register

@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from skipping_law.files_metadata import Collected, Files, collected, files_matching, files_read
-from starskip.indexes.skipping.expression import Call, Column, Literal
 from starskip.indexes.skipping.registry import index_from_specification, load_modules
+from starskip.predicates.expression import Call, Column, Literal
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples" / "skipping"
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starskip.errors import ConfigError
-from starskip.indexes.skipping.column_name import column_name, column_path
 from starskip.indexes.skipping.index_types.column_index import ColumnIndex
 from starskip.indexes.skipping.registry import index_from_specification, load_modules, register
+from starskip.predicates.column_name import column_name, column_path
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from skipping_law.files_metadata import Files, collected, files_matching, files_read
 from skipping_law.written import negated
 from starskip.indexes.skipping.contrib.geospatial_functions import st_contains, st_distance
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal
 from starskip.indexes.skipping.registry import index_from_specification
 from starskip.indexes.skipping.user_functions import implications, map_function
+from starskip.predicates.expression import Call, Column, Expression, Literal
 
 FUNCTIONS = {"udf:st_contains": st_contains, "udf:st_distance": st_distance}
 BERMUDA = "POLYGON((-64.73 32.31, -80.19 25.76, -66.09 18.43, -64.73 32.31))"

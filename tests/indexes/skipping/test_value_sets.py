@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from skipping_law.files_metadata import Collected, files_read
 from skipping_law.sparks_rows import like
 from skipping_law.written import compared
-from starskip.indexes.skipping.comparison import comparison_of
 from starskip.indexes.skipping.index_types.gap_list import GapList
 from starskip.indexes.skipping.index_types.value_list import ValueList
-from starskip.indexes.skipping.like_pattern import Wildcard, like_parts, like_prefix, like_suffix
 from starskip.indexes.skipping.value_sets import is_evaluable, satisfying, with_valid_texts
+from starskip.predicates.comparison import comparison_of
+from starskip.predicates.like_pattern import Wildcard, like_parts, like_prefix, like_suffix
 
 
 def test_texts_that_are_no_utf8_are_not_known():

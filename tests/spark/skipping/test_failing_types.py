@@ -25,7 +25,7 @@ MODULE = """
 import numpy as np
 import pyarrow as pa
 from starskip.indexes.skipping.clause import Clause
-from starskip.indexes.skipping.expression import Call, Literal
+from starskip.predicates.expression import Call, Literal
 from starskip.indexes.skipping.index_types.column_index import ColumnIndex
 from starskip.indexes.skipping.registry import register
 

@@ -21,7 +21,7 @@ _HOURS = """
 from dataclasses import dataclass
 import numpy as np
 from starskip.indexes.skipping.clause import Clause
-from starskip.indexes.skipping.expression import Call, Literal
+from starskip.predicates.expression import Call, Literal
 from starskip.indexes.skipping.index_types.column_index import ColumnIndex
 from starskip.indexes.skipping.registry import register
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyspark
 import pytest
 from pyspark.sql import SparkSession
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal, LiteralSet, nodes
+from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet, nodes
 from starskip.spark.skipping.leaf_predicates import NONDETERMINISTIC, attribute_identity, leaf_predicates
 from starskip.spark.skipping.plan_tree import plan_tree
 from starskip.spark.skipping.read_expression import ExpressionReader

@@ -20,11 +20,11 @@ from skipping_on_spark.data_set import FORMATS
 from skipping_on_spark.data_sets import Example, examples
 from skipping_on_spark.law_of_skipping import Seen, see
 from skipping_on_spark.predicates import Leaf, comparison, null_test
-from starskip.indexes.skipping.comparison import Operator
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
 from starskip.indexes.skipping.index_types.min_max import MinMaxClause
 from starskip.indexes.skipping.index_types.null_count import NullClause
 from starskip.indexes.skipping.value_sets import ValueSetClause
+from starskip.predicates.comparison import Operator
 
 CASES = int(os.environ.get("STARSKIP_SKIPPING_CASES", "120"))
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900 + CASES)]

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 from skipping_law.sparks_rows import Functions, levenshtein, order_key, satisfied
 from starskip.indexes.skipping.build_clause import generate_clause
-from starskip.indexes.skipping.expression import Expression
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.indexes.skipping.spark_xxhash64 import spark_xxhash64
 from starskip.indexes.skipping.user_functions import implications
+from starskip.predicates.expression import Expression
 
 Rows = Sequence[Mapping[str, Any]]
 Types = Mapping[str, pa.DataType]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 from hypothesis import strategies as st
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal, LiteralSet
+from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet
 
 UTC = dt.UTC
 LETTERS = "ab%_\\é\U0001f600\n"

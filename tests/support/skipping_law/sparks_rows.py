@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal, LiteralSet
+from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet
 
 Row = Mapping[str, Any]
 Functions = Mapping[str, Callable[..., Any]]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 from skipping_law.predicates import TYPES
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal, LiteralSet
+from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet
 
 OPERATORS = {
     "=": "EqualTo",

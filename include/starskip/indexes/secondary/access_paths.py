@@ -18,9 +18,9 @@ from starskip.indexes.secondary.key_ranges import KeyRanges, key_ranges
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
 from starskip.indexes.secondary.spatial_functions import CONTAINS, DISTANCE
 from starskip.indexes.secondary.spatial_shapes import Shape, shape_of
-from starskip.indexes.skipping.comparison import Operator, comparison_of
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal
-from starskip.indexes.skipping.like_pattern import like_parts
+from starskip.predicates.comparison import Operator, comparison_of
+from starskip.predicates.expression import Call, Column, Expression, Literal
+from starskip.predicates.like_pattern import like_parts
 
 _NEAR = frozenset({"LessThan", "LessThanOrEqual", "EqualTo"})
 _ROUNDING_RATIO = 1e-9

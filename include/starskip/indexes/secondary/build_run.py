@@ -18,7 +18,7 @@ from starskip.indexes.secondary.entries import Addresses, bitmap_of, bitmaps_of,
 from starskip.indexes.secondary.grams import gram_entries
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
 from starskip.indexes.skipping.metadata.metadata_files import joined
-from starskip.indexes.skipping.ordered_values import equal, order_keys, valid_mask
+from starskip.predicates.ordered_values import equal, order_keys, valid_mask
 
 BLOCK_ROWS = 8_192
 """Rows of a run that are read together; a row group of its file."""

@@ -6,9 +6,9 @@ from typing import Any
 
 from starskip.indexes.secondary.table_schema import TableSchema
 from starskip.indexes.secondary.zones import are_disjoint
-from starskip.indexes.skipping.column_name import column_name
 from starskip.lake.parquet_footers import open_footer
 from starskip.lake.table_snapshot import TableSnapshot
+from starskip.predicates.column_name import column_name
 
 _MOST_FILES = 1_024
 """Files whose footers are looked at; a table of more is declared its key."""

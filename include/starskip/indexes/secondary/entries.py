@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyroaring import BitMap64
 
-from starskip.indexes.skipping.ordered_values import equal, order_keys
+from starskip.predicates.ordered_values import equal, order_keys
 
 Addresses = npt.NDArray[np.uint64]
 LONG_LIST_ENTRIES = 24

@@ -14,7 +14,7 @@ import pyarrow as pa
 from starskip.indexes.secondary.read_rows import DataFileOfTable, read_row_groups, together
 from starskip.indexes.secondary.row_filter import columns_in, row_filter
 from starskip.indexes.secondary.table_schema import TableSchema
-from starskip.indexes.skipping.expression import Call, Expression
+from starskip.predicates.expression import Call, Expression
 
 _ROWS_AT_ONCE = 1 << 20
 """Rows of neighbouring row groups that are read in one request."""

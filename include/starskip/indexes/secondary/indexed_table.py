@@ -28,7 +28,7 @@ from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.indexes.secondary.spatial_functions import CONTAINS, DISTANCE
 from starskip.indexes.secondary.table_state import OpenedTable, TableState
 from starskip.indexes.secondary.where_clause import where_expression
-from starskip.indexes.skipping.expression import Call, Expression, Literal, nodes
+from starskip.predicates.expression import Call, Expression, Literal, nodes
 
 _SLOW = frozenset({CONTAINS, DISTANCE, "Levenshtein"})
 """Functions that cost more of a row than reading it."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from starskip.indexes.secondary.run_reader import KeyRange
-from starskip.indexes.skipping.comparison import Operator, comparison_of
-from starskip.indexes.skipping.expression import Expression
-from starskip.indexes.skipping.like_pattern import like_parts
-from starskip.indexes.skipping.ordered_values import below, is_text, order_keys, ranked
-from starskip.indexes.skipping.prefix_bounds import first_after
+from starskip.predicates.comparison import Operator, comparison_of
+from starskip.predicates.expression import Expression
+from starskip.predicates.like_pattern import like_parts
+from starskip.predicates.ordered_values import below, is_text, order_keys, ranked
+from starskip.predicates.prefix_bounds import first_after
 
 
 @dataclass(frozen=True)

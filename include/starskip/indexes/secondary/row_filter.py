@@ -15,9 +15,9 @@ from starskip.indexes.secondary.edit_distance import edit_distances
 from starskip.indexes.secondary.spatial_functions import CONTAINS, DISTANCE
 from starskip.indexes.secondary.spatial_shapes import shape_of
 from starskip.indexes.secondary.table_schema import field_values
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal, LiteralSet, nodes
-from starskip.indexes.skipping.like_pattern import like_regex
-from starskip.indexes.skipping.ordered_values import among, at_most, below, order_keys, valid_mask
+from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet, nodes
+from starskip.predicates.like_pattern import like_regex
+from starskip.predicates.ordered_values import among, at_most, below, order_keys, valid_mask
 
 
 def row_filter(expression: Expression, rows: pa.Table) -> pa.Array:

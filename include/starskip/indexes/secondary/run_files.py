@@ -19,7 +19,7 @@ from starskip.indexes.secondary.build_run import BLOCK_ROWS
 from starskip.indexes.secondary.entries import bitmaps_of, serialised
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
 from starskip.indexes.skipping.metadata.metadata_files import joined
-from starskip.indexes.skipping.ordered_values import valid_mask
+from starskip.predicates.ordered_values import valid_mask
 from starskip.storage.manifest import DataFile
 from starskip.storage.staged_write import StagedWrite
 

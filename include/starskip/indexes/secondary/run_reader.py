@@ -18,7 +18,7 @@ from starskip.indexes.secondary.entries import bitmaps_of
 from starskip.indexes.secondary.run_files import BITMAPS_TOGETHER
 from starskip.indexes.skipping.metadata.column_cache import ColumnCache
 from starskip.indexes.skipping.metadata.metadata_files import joined
-from starskip.indexes.skipping.ordered_values import Keys, order_keys, positions
+from starskip.predicates.ordered_values import Keys, order_keys, positions
 from starskip.storage.manifest import DataFile
 from starskip.storage.storage import Storage
 

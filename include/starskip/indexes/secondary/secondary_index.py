@@ -9,10 +9,10 @@ from functools import cached_property
 import pyarrow as pa
 
 from starskip.errors import ConfigError
-from starskip.indexes.skipping.column_name import column_path
-from starskip.indexes.skipping.ordered_values import is_text
 from starskip.indexes.skipping.registry import specification_parts
 from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.predicates.column_name import column_path
+from starskip.predicates.ordered_values import is_text
 
 DEFAULT_GRAM_LENGTH = 3
 _LONGEST_GRAM = 3

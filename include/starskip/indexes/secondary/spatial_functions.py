@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from starskip.errors import UnsupportedQuery, printable
 from starskip.indexes.secondary.typed_comparison import literal_value
-from starskip.indexes.skipping.expression import Call, Column, Literal
+from starskip.predicates.expression import Call, Column, Literal
 
 CONTAINS, DISTANCE = "udf:st_contains", "udf:st_distance"
 _NAMES = {"stcontains": CONTAINS, "stdistance": DISTANCE}

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.errors import SourceError, first_line
-from starskip.indexes.skipping.column_name import column_name
 from starskip.lake.parquet_footers import parquet_footers
 from starskip.lake.table_snapshot import TableSnapshot
+from starskip.predicates.column_name import column_name
 
 _LONGEST_INT = 2**31
 _SPARK_NAMES = {

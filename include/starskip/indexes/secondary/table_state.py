@@ -19,13 +19,13 @@ from starskip.indexes.secondary.run_reader import RunReader
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
 from starskip.indexes.secondary.table_files import listed_table, table_files
 from starskip.indexes.secondary.table_schema import TableSchema, partition_scalar, table_schema
-from starskip.indexes.skipping.column_name import column_name
 from starskip.indexes.skipping.metadata.match_paths import match_paths, same_files
 from starskip.indexes.skipping.metadata.metadata_files import read_columns
 from starskip.indexes.skipping.metadata.open_metadata import metadata_chain
 from starskip.indexes.skipping.metadata.segment import Segment
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.lake.table_snapshot import TableSnapshot
+from starskip.predicates.column_name import column_name
 
 _ZONE_COLUMNS = ("low", "high", "file", "first_row", "rows", "nulls")
 

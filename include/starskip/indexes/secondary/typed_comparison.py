@@ -19,8 +19,8 @@ import pyarrow as pa
 from sqlglot import exp
 
 from starskip.errors import UnsupportedQuery, printable
-from starskip.indexes.skipping.column_name import column_name
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal, LiteralSet
+from starskip.predicates.column_name import column_name
+from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet
 
 Value = bool | int | float | Decimal | str | bytes | date | datetime | None
 _REASON = "where"

@@ -18,10 +18,10 @@ from starskip.errors import ConfigError, UnsupportedQuery, first_line, printable
 from starskip.indexes.secondary.spatial_functions import spatial_call
 from starskip.indexes.secondary.table_schema import TableSchema, spark_type
 from starskip.indexes.secondary.typed_comparison import literal_value, typed_comparison, typed_membership
-from starskip.indexes.skipping.column_name import column_name
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal
-from starskip.indexes.skipping.like_pattern import like_parts
-from starskip.indexes.skipping.ordered_values import is_text
+from starskip.predicates.column_name import column_name
+from starskip.predicates.expression import Call, Column, Expression, Literal
+from starskip.predicates.like_pattern import like_parts
+from starskip.predicates.ordered_values import is_text
 
 TRUE = Literal(pa.scalar(True))
 _WHERE = re.compile(r"\s*where\b", re.IGNORECASE)

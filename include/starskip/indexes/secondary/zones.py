@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from starskip.indexes.secondary.key_ranges import KeyRanges
 from starskip.indexes.skipping.metadata.metadata_files import joined
-from starskip.indexes.skipping.ordered_values import Keys, at_most, below, order_keys, ranked, valid_mask
+from starskip.predicates.ordered_values import Keys, at_most, below, order_keys, ranked, valid_mask
 
 ZONES = "zones.parquet"
 

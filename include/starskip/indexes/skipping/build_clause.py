@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from starskip.indexes.skipping.clause import AnyOf, Clause, Label, NoFile, all_of
-from starskip.indexes.skipping.expression import Call, Expression, Literal
 from starskip.indexes.skipping.failing_indexes import Failures, label_unless_failing
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.indexes.skipping.user_functions import Implication, implications
+from starskip.predicates.expression import Call, Expression, Literal
 
 
 def build_clause(

@@ -12,8 +12,8 @@ from functools import reduce
 
 import numpy as np
 
-from starskip.indexes.skipping.expression import Expression
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
+from starskip.predicates.expression import Expression
 
 
 class Clause:

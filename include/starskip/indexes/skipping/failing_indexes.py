@@ -13,9 +13,9 @@ import numpy as np
 
 from starskip.errors import TransientError, first_line
 from starskip.indexes.skipping.clause import Clause, Label
-from starskip.indexes.skipping.expression import Expression
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
 from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.predicates.expression import Expression
 
 Failures = dict[str, str]
 """Reasons why indexes were left out, by specification."""

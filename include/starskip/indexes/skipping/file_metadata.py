@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-Mask = npt.NDArray[np.bool_]
+from starskip.predicates.ordered_values import Mask
+
+__all__ = ["FileMetadata", "Mask"]
 
 
 class FileMetadata(Protocol):

@@ -10,10 +10,9 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from starskip.errors import ConfigError
-from starskip.indexes.skipping.column_name import column_name, column_path
 from starskip.indexes.skipping.contrib.formatted import Formatted
 from starskip.indexes.skipping.contrib.metric_dist import MetricDist
-from starskip.indexes.skipping.former_names import RENAMED, current_name
+from starskip.indexes.skipping.former_modules import RENAMED, current_name
 from starskip.indexes.skipping.index_types.affixes import Prefix, Suffix
 from starskip.indexes.skipping.index_types.bloom_filter import BloomFilter
 from starskip.indexes.skipping.index_types.gap_list import GapList
@@ -23,6 +22,7 @@ from starskip.indexes.skipping.index_types.min_max import MinMax, Partition
 from starskip.indexes.skipping.index_types.null_count import NullCount
 from starskip.indexes.skipping.index_types.value_list import ValueList
 from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.predicates.column_name import column_name, column_path
 
 OWN_TYPES: tuple[type[SkippingIndex], ...] = (
     MinMax,

@@ -15,10 +15,10 @@ import pyarrow as pa
 
 from starskip.execution.engine import Engine
 from starskip.indexes.skipping.choice.candidate_indexes import ColumnFacts
-from starskip.indexes.skipping.expression import Expression
 from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.lake.lake_table import LakeTable
+from starskip.predicates.expression import Expression
 
 
 @dataclass(frozen=True, slots=True)

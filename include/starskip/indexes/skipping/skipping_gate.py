@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 from starskip.errors import SourceError, SourceOutage
 from starskip.indexes.skipping.metadata.open_metadata import open_metadata
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
-from starskip.indexes.skipping.ordered_values import order_keys, valid_mask
 from starskip.indexes.skipping.refresh_skipping_indexes import BY_HAND, DELETED, FAILED, KEPT, NOT_BUILT
 from starskip.lake.lake_table import LakeTable
 from starskip.lake.open_table import open_table
 from starskip.lake.parquet_footers import counted_rows
+from starskip.predicates.ordered_values import order_keys, valid_mask
 from starskip.run.expectations import Expectation, View, distinct, equal, in_set, none, present
 from starskip.run.gate import Gate
 from starskip.run.night import Night

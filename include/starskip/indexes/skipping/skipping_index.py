@@ -12,7 +12,7 @@ from typing import ClassVar, Self
 import pyarrow as pa
 
 from starskip.indexes.skipping.clause import Clause
-from starskip.indexes.skipping.expression import Expression
+from starskip.predicates.expression import Expression
 
 
 class SkippingIndex:

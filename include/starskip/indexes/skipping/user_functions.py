@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
-from starskip.indexes.skipping.expression import Call, Expression, Literal
-from starskip.indexes.skipping.padded_texts import of_padded_text
+from starskip.predicates.expression import Call, Expression, Literal
+from starskip.predicates.padded_texts import of_padded_text
 
 Implication = Callable[[Expression], Expression | None]
 """Returns a predicate that holds wherever a boolean node does, None if it knows none."""

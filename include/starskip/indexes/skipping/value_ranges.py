@@ -10,10 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.indexes.skipping.clause import Clause
-from starskip.indexes.skipping.comparison import Comparison, Operator, comparison_of
-from starskip.indexes.skipping.expression import Call, Expression
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
-from starskip.indexes.skipping.ordered_values import (
+from starskip.indexes.skipping.value_sets import any_of
+from starskip.predicates.comparison import Comparison, Operator, comparison_of
+from starskip.predicates.expression import Call, Expression
+from starskip.predicates.ordered_values import (
     Keys,
     at_most,
     below,
@@ -25,8 +26,7 @@ from starskip.indexes.skipping.ordered_values import (
     sorted_keys,
     valid_mask,
 )
-from starskip.indexes.skipping.prefix_bounds import first_after
-from starskip.indexes.skipping.value_sets import any_of
+from starskip.predicates.prefix_bounds import first_after
 
 MOST_CONJUNCTS = 100
 """Conjuncts that are judged together; each is also judged alone."""

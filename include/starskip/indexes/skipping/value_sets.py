@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.indexes.skipping.clause import Clause
-from starskip.indexes.skipping.comparison import Comparison, Operator
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
-from starskip.indexes.skipping.like_pattern import like_regex
-from starskip.indexes.skipping.ordered_values import (
+from starskip.predicates.comparison import Comparison, Operator
+from starskip.predicates.like_pattern import like_regex
+from starskip.predicates.ordered_values import (
     Keys,
     among,
     at_most,

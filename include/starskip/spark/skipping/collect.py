@@ -12,10 +12,10 @@ from pyspark.sql import functions as sql
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from starskip.errors import StarskipError
-from starskip.indexes.skipping.column_name import column_path
 from starskip.indexes.skipping.metadata.collect_order import FILES, Collection, CollectOrder
 from starskip.indexes.skipping.metadata.write_collected import Groups
 from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.predicates.column_name import column_path
 from starskip.spark.skipping.collect_tasks import TaskFiles, groups_of, run_tasks, with_messages, written
 from starskip.spark.skipping.list_files import file_path_of
 from starskip.spark.skipping.table_relation import MALFORMED

@@ -26,12 +26,12 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from starskip.indexes.skipping.column_name import column_path
-from starskip.indexes.skipping.data_types import arrow_type_of
 from starskip.indexes.skipping.metadata.collect_order import Collection, CollectOrder
 from starskip.indexes.skipping.metadata.write_collected import Groups
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.lake.footer_bounds import FooterColumn, Footers, footer_bounds
+from starskip.predicates.column_name import column_path
+from starskip.predicates.data_types import arrow_type_of
 from starskip.spark.skipping.collect import quoted
 from starskip.spark.skipping.collect_tasks import TaskFiles, groups_of, run_tasks, with_messages, written
 from starskip.spark.skipping.table_relation import TableRelation

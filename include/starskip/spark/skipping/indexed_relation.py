@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from starskip.indexes.skipping.column_name import column_name
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.predicates.column_name import column_name
 from starskip.spark.skipping.compatible_indexes import CompatibleIndexes, compatible_indexes
 from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
 from starskip.spark.skipping.read_signature import read_signature

@@ -14,8 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from starskip.indexes.skipping.data_types import literal_type_of
-from starskip.indexes.skipping.expression import Literal, LiteralSet
+from starskip.predicates.data_types import literal_type_of
+from starskip.predicates.expression import Literal, LiteralSet
 from starskip.spark.skipping.plan_tree import Node
 from starskip.spark.skipping.relation_facts import joined_texts
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from starskip.indexes.skipping.build_clause import build_clause
-from starskip.indexes.skipping.expression import Expression
 from starskip.indexes.skipping.failing_indexes import Failures
 from starskip.indexes.skipping.file_metadata import Mask
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.predicates.expression import Expression
 from starskip.spark.skipping.indexed_relation import IndexedRelation
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
 from starskip.spark.skipping.leaf_predicates import Predicates, attribute_identity

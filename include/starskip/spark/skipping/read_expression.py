@@ -1,4 +1,4 @@
-"""Convert Catalyst expressions to starskip.indexes.skipping.expression."""
+"""Convert Catalyst expressions to starskip.predicates.expression."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal
-from starskip.indexes.skipping.padded_texts import PADDED
+from starskip.predicates.expression import Call, Column, Expression, Literal
+from starskip.predicates.padded_texts import PADDED
 from starskip.spark.skipping.leaf_predicates import attribute_identity, is_deterministic
 from starskip.spark.skipping.literal_values import (
     array_literal,

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from starskip.indexes.skipping.build_clause import build_clause
-from starskip.indexes.skipping.expression import Expression
 from starskip.indexes.skipping.file_metadata import Mask
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.predicates.expression import Expression
 from starskip.spark.skipping.relation_facts import OtherRelation
 from starskip.spark.skipping.spark_listing import SparkListing, may_hold
 from starskip.spark.skipping.why_not_skipped import EVERY_FILE

@@ -10,10 +10,10 @@ from pyspark.sql import functions as sql
 from pyspark.sql.types import StructField, VariantType
 
 from starskip.errors import SourceError, StarskipError, TransientError, UnsupportedQuery
-from starskip.indexes.skipping.expression import Expression
 from starskip.indexes.skipping.skipping_engine import Reading, Replay
 from starskip.indexes.skipping.workload.expression_sql import REASON, expression_sql
 from starskip.lake.lake_table import LakeTable
+from starskip.predicates.expression import Expression
 from starskip.spark.skipping.failures import FAILURES, failure_of, is_of_files, reason_of
 from starskip.spark.skipping.isolated_session import isolated_session
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
 from starskip.indexes.skipping.choice.candidate_indexes import ColumnFacts
-from starskip.indexes.skipping.data_types import arrow_type_of, family_of
+from starskip.predicates.data_types import arrow_type_of, family_of
 from starskip.spark.skipping.collect import in_utc, quoted
 from starskip.spark.skipping.list_files import list_files
 from starskip.spark.skipping.table_relation import TableRelation

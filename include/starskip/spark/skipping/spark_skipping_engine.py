@@ -10,13 +10,13 @@ from pyspark.sql import SparkSession
 
 from starskip.errors import ConfigError
 from starskip.indexes.skipping.choice.candidate_indexes import ColumnFacts
-from starskip.indexes.skipping.expression import Expression
 from starskip.indexes.skipping.metadata.change_indexes import change_indexes
 from starskip.indexes.skipping.metadata.open_metadata import read_metadata
 from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
 from starskip.indexes.skipping.skipping_engine import MatchingRows, Replay
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.lake.lake_table import LakeTable
+from starskip.predicates.expression import Expression
 from starskip.spark.skipping.checked_indexes import checked_indexes, resolved_index
 from starskip.spark.skipping.count_matching import count_matching
 from starskip.spark.skipping.failures import spark_failures

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType, StructType
 
 from starskip.errors import SourceError
-from starskip.indexes.skipping.column_name import column_name, column_path
+from starskip.predicates.column_name import column_name, column_path
 from starskip.spark.skipping.failures import reason_of
 from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
 from starskip.spark.skipping.plain_files import require_plain_files

@@ -9,9 +9,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from starskip.indexes.skipping.build_clause import build_clause
-from starskip.indexes.skipping.column_name import column_name, column_path
-from starskip.indexes.skipping.expression import Call, Expression
 from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.predicates.column_name import column_name, column_path
+from starskip.predicates.expression import Call, Expression
 from starskip.spark.skipping.leaf_predicates import Predicates, below, is_deterministic
 from starskip.spark.skipping.plan_tree import Node
 

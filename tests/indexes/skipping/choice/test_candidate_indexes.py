@@ -6,9 +6,9 @@ import pyarrow as pa
 import pytest
 from starskip.indexes.skipping.choice.candidate_indexes import CandidateIndex, ColumnFacts, candidate_indexes
 from starskip.indexes.skipping.choice.column_uses import column_uses
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal, LiteralSet
 from starskip.indexes.skipping.index_types.hybrid import hybrid_threshold
 from starskip.indexes.skipping.registry import index_from_specification
+from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet
 
 CITY = Column(("address", "city"), "string")
 TIME = Column(("ts",), "timestamp")

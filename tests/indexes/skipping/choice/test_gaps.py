@@ -20,7 +20,7 @@ from starskip.indexes.skipping.choice.disjunctive_gaps import (
 )
 from starskip.indexes.skipping.choice.range_workload import RangeWorkload, range_workload
 from starskip.indexes.skipping.choice.workload_gap_list import gaps_of_files, optimal_gaps
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal, LiteralSet
+from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet
 
 C = Column(("c",), "bigint")
 Range = tuple[int, int]

@@ -12,8 +12,8 @@ from starskip.indexes.skipping.choice.layout_notice import (
     column_shares,
     layout_notice,
 )
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal, LiteralSet
 from starskip.indexes.skipping.indicators import Indicators, indicators
+from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet
 
 FILES, ROWS_A_FILE = 64, 500
 ROWS = FILES * ROWS_A_FILE

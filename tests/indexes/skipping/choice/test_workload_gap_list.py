@@ -15,10 +15,10 @@ from starskip.indexes.skipping.choice.alternatives import QuerySkips, alternativ
 from starskip.indexes.skipping.choice.index_choice import ChoiceLimits
 from starskip.indexes.skipping.choice.skip_patterns import skip_patterns
 from starskip.indexes.skipping.choice.workload_gap_list import WorkloadGapList
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal
 from starskip.indexes.skipping.index_types.gap_list import GapList
 from starskip.indexes.skipping.index_types.min_max import MinMax
 from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.predicates.expression import Call, Column, Expression, Literal
 
 C = Column(("c",), "bigint")
 Range = tuple[int, int]

@@ -9,7 +9,7 @@ from skipping_law.written import negated
 from starskip.errors import ConfigError
 from starskip.indexes.skipping.contrib.formatted import Formatted
 from starskip.indexes.skipping.contrib.user_agents import get_agent_name
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal, LiteralSet
+from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet
 
 CHROME = "Mozilla/5.0 (X11) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36"
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:121.0) Gecko/20100101 Firefox/121.0"

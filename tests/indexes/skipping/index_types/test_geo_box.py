@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from skipping_law.files_metadata import Files, collected, files_matching, files_read
 from skipping_law.predicates import comparisons, trees
 from starskip.errors import ConfigError
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal
 from starskip.indexes.skipping.index_types.geo_box import GeoBox
+from starskip.predicates.expression import Call, Column, Expression, Literal
 
 LAT, LNG = Column(("lat",), "double"), Column(("lng",), "double")
 TYPES = {"lat": pa.float64(), "lng": pa.float64()}

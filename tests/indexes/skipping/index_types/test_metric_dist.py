@@ -15,7 +15,7 @@ from starskip.indexes.skipping.contrib.metric_distances import (
     euclidean_distance,
     manhattan_distance,
 )
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal
+from starskip.predicates.expression import Call, Column, Expression, Literal
 
 FUNCTIONS = {
     "udf:euclidean_distance": euclidean_distance,

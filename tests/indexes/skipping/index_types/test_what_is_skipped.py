@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 from skipping_law.files_metadata import Collected, Files, collected, files_read
 from skipping_law.written import compared, is_not_null, is_null, negated
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal
 from starskip.indexes.skipping.registry import index_from_specification
+from starskip.predicates.expression import Call, Column, Expression, Literal
 
 NAN = float("nan")
 TEXTS = Files.of(

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal, LiteralSet
 from starskip.indexes.skipping.workload.expression_json import UNKNOWN, expression_json, expression_of
+from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet
 
 VALUES: dict[pa.DataType, st.SearchStrategy[Any]] = {
     pa.int8(): st.integers(-128, 127),

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starskip.errors import UnsupportedQuery
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal, LiteralSet
 from starskip.indexes.skipping.workload.expression_json import MAX_DEPTH, UNKNOWN
 from starskip.indexes.skipping.workload.expression_sql import MOST_CHARACTERS, column_sql, expression_sql
+from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet
 
 ID = Column(("id",), "bigint")
 S = Column(("s",), "string")

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starskip.indexes.skipping.data_types import column_types
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal, LiteralSet
 from starskip.indexes.skipping.workload.expression_json import UNKNOWN
 from starskip.indexes.skipping.workload.filter_text import EVERYTHING, filter_expression
+from starskip.predicates.data_types import column_types
+from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet
 
 SCHEMA = (
     "struct<id:bigint,v:bigint,d:date,s:string,p:decimal(15,2),ts:timestamp,"

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starskip.indexes.skipping.data_types import column_types
 from starskip.indexes.skipping.workload import lake_queries as module
 from starskip.indexes.skipping.workload.expression_json import UNKNOWN, expression_json
 from starskip.indexes.skipping.workload.filter_text import filter_expression
@@ -25,6 +24,7 @@ from starskip.indexes.skipping.workload.table_locations import TableLocations
 from starskip.lake.spark_events.event_logs import EventLog
 from starskip.lake.spark_events.sql_execution import LogSummary, SqlExecution, TableScan
 from starskip.lake.spark_events.sql_executions import read_event_log
+from starskip.predicates.data_types import column_types
 from starskip.storage.lake_schemas import LAKE_QUERIES
 
 SCHEMA = "struct<id:bigint,s:string,d:date>"

@@ -9,10 +9,10 @@ import pytest
 from night_tables import FILES, S, below, call, indexes, literal
 from pyspark.sql import SparkSession
 from starskip.errors import UnsupportedQuery
-from starskip.indexes.skipping.expression import Column, Expression
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
 from starskip.indexes.skipping.index_types.min_max import MinMaxClause
 from starskip.lake.lake_table import LakeTable
+from starskip.predicates.expression import Column, Expression
 from starskip.spark import skipping
 from starskip.spark.skipping.relation_facts import ENABLED
 from starskip.spark.skipping.session import last_query_stats

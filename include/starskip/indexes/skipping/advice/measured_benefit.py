@@ -13,7 +13,6 @@ import numpy as np
 from starskip.indexes.skipping.advice.lake_workload import LakeWorkload
 from starskip.indexes.skipping.build_clause import build_clause
 from starskip.indexes.skipping.choice.alternatives import QuerySkips, alternatives
-from starskip.indexes.skipping.expression import Expression
 from starskip.indexes.skipping.file_metadata import Mask
 from starskip.indexes.skipping.indicators import WorkloadIndicators, indicators
 from starskip.indexes.skipping.metadata.match_paths import match_paths
@@ -21,6 +20,7 @@ from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.skipping_engine import MatchingRows
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.indexes.skipping.workload.lake_queries import LakeQuery
+from starskip.predicates.expression import Expression
 
 
 def query_skips(

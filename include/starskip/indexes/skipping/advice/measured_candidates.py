@@ -9,7 +9,7 @@ from starskip.errors import ConfigError
 from starskip.indexes.skipping.choice.candidate_indexes import candidate_indexes
 from starskip.indexes.skipping.choice.column_uses import column_uses
 from starskip.indexes.skipping.choice.workload_gap_list import WorkloadGapList
-from starskip.indexes.skipping.former_names import current_name
+from starskip.indexes.skipping.former_modules import current_name
 from starskip.indexes.skipping.index_types.gap_list import GapList
 from starskip.indexes.skipping.registry import index_from_specification
 from starskip.indexes.skipping.skipping_engine import SkippingEngine

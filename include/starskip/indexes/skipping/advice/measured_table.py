@@ -24,7 +24,6 @@ from starskip.indexes.skipping.choice.column_uses import column_uses
 from starskip.indexes.skipping.choice.index_choice import ChoiceLimits
 from starskip.indexes.skipping.choice.judge_choice import SkippingTask
 from starskip.indexes.skipping.choice.skip_patterns import skip_patterns
-from starskip.indexes.skipping.data_types import ORDERED, family_of
 from starskip.indexes.skipping.index_types.gap_list import GapList
 from starskip.indexes.skipping.metadata.open_metadata import open_metadata
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
@@ -33,6 +32,7 @@ from starskip.indexes.skipping.skipping_engine import SkippingEngine
 from starskip.indexes.skipping.user_functions import implications
 from starskip.indexes.skipping.workload.lake_queries import LakeQuery
 from starskip.lake.lake_table import LakeTable
+from starskip.predicates.data_types import ORDERED, family_of
 from starskip.run.night import Night
 from starskip.storage.local_storage import LocalStorage
 

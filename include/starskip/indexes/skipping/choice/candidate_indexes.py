@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from starskip.indexes.skipping.choice.column_uses import ColumnUse, column_uses
-from starskip.indexes.skipping.data_types import ORDERED, family_of
-from starskip.indexes.skipping.expression import Expression
 from starskip.indexes.skipping.index_types.gap_list import GapList
 from starskip.indexes.skipping.index_types.hybrid import hybrid_threshold
 from starskip.indexes.skipping.user_functions import Implication
+from starskip.predicates.data_types import ORDERED, family_of
+from starskip.predicates.expression import Expression
 
 GAPS = (4, 16)
 """Numbers of gaps in a file that are tried."""

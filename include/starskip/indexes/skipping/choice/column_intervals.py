@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from starskip.indexes.skipping.column_name import column_name
-from starskip.indexes.skipping.comparison import Comparison, Operator, comparison_of
-from starskip.indexes.skipping.expression import Call, Column, Expression, nodes
-from starskip.indexes.skipping.like_pattern import like_prefix
-from starskip.indexes.skipping.ordered_values import order_keys, positions, ranked, same_order
-from starskip.indexes.skipping.prefix_bounds import text_after
+from starskip.predicates.column_name import column_name
+from starskip.predicates.comparison import Comparison, Operator, comparison_of
+from starskip.predicates.expression import Call, Column, Expression, nodes
+from starskip.predicates.like_pattern import like_prefix
+from starskip.predicates.ordered_values import order_keys, positions, ranked, same_order
+from starskip.predicates.prefix_bounds import text_after
 
 Interval = tuple[int, int]
 """A pair of cuts, see range_workload; empty unless the first is below the second."""

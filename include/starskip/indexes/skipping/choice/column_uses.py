@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from starskip.indexes.skipping.column_name import column_name
-from starskip.indexes.skipping.comparison import Comparison, Operator, comparison_of, comparison_of_function
 from starskip.indexes.skipping.contrib.metric_distances import TEXT_METRIC, VECTOR_METRICS
 from starskip.indexes.skipping.contrib.user_agents import AGENT_NAME_FUNCTION
-from starskip.indexes.skipping.data_types import FLOATS, NUMBERS, family_of
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal, nodes
-from starskip.indexes.skipping.like_pattern import like_prefix, like_suffix
 from starskip.indexes.skipping.user_functions import Implication
+from starskip.predicates.column_name import column_name
+from starskip.predicates.comparison import Comparison, Operator, comparison_of, comparison_of_function
+from starskip.predicates.data_types import FLOATS, NUMBERS, family_of
+from starskip.predicates.expression import Call, Column, Expression, Literal, nodes
+from starskip.predicates.like_pattern import like_prefix, like_suffix
 
 _LOWER = {Operator.AT_LEAST, Operator.ABOVE}
 _UPPER = {Operator.AT_MOST, Operator.BELOW}

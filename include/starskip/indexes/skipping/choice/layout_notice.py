@@ -26,9 +26,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from starskip.indexes.skipping.choice.range_workload import range_workload
-from starskip.indexes.skipping.expression import Expression
-from starskip.indexes.skipping.ordered_values import order_keys, sorted_keys
 from starskip.number_text import share
+from starskip.predicates.expression import Expression
+from starskip.predicates.ordered_values import order_keys, sorted_keys
 
 Factors = npt.NDArray[np.float64]
 _MIN_SCANNING_FACTOR = 0.2

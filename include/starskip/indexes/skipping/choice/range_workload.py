@@ -15,8 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from starskip.indexes.skipping.choice.column_intervals import ColumnIntervals, column_intervals
-from starskip.indexes.skipping.expression import Expression
-from starskip.indexes.skipping.ordered_values import Keys, order_keys, positions, ranked
+from starskip.predicates.expression import Expression
+from starskip.predicates.ordered_values import Keys, order_keys, positions, ranked
 
 Positions = npt.NDArray[np.int64]
 

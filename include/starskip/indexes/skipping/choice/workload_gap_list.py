@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from starskip.indexes.skipping.choice.disjunctive_gaps import disjunctive_gaps
 from starskip.indexes.skipping.choice.range_workload import Positions, RangeWorkload, range_workload
-from starskip.indexes.skipping.expression import Expression
 from starskip.indexes.skipping.index_types.gap_list import GapList
+from starskip.predicates.expression import Expression
 
 
 class WorkloadGapList(GapList):

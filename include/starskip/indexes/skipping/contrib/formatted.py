@@ -13,18 +13,18 @@ import pyarrow.compute as pc
 
 from starskip.errors import ConfigError
 from starskip.indexes.skipping.clause import Clause
-from starskip.indexes.skipping.comparison import comparison_of_function
 from starskip.indexes.skipping.contrib.user_agents import (
     AGENT_NAME_FUNCTION,
     agent_names_version,
     get_agent_name,
 )
-from starskip.indexes.skipping.data_types import is_collated
-from starskip.indexes.skipping.expression import Call, Column, Expression
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
 from starskip.indexes.skipping.index_types.column_index import ColumnIndex
-from starskip.indexes.skipping.ordered_values import mask_of
 from starskip.indexes.skipping.value_sets import ValueSetClause, value_set_clause
+from starskip.predicates.comparison import comparison_of_function
+from starskip.predicates.data_types import is_collated
+from starskip.predicates.expression import Call, Column, Expression
+from starskip.predicates.ordered_values import mask_of
 
 
 @dataclass(frozen=True, slots=True)

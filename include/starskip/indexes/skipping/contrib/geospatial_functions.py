@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from starskip.errors import ConfigError
-from starskip.indexes.skipping.comparison import Operator, comparison_of_function
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal
 from starskip.indexes.skipping.user_functions import map_function
+from starskip.predicates.comparison import Operator, comparison_of_function
+from starskip.predicates.expression import Call, Column, Expression, Literal
 
 try:
     import shapely

@@ -16,8 +16,6 @@ import pyarrow as pa
 
 from starskip.errors import ConfigError
 from starskip.indexes.skipping.clause import Clause
-from starskip.indexes.skipping.column_name import column_name
-from starskip.indexes.skipping.comparison import Comparison, comparison_of_function
 from starskip.indexes.skipping.contrib.metric_distances import (
     TEXT_METRIC,
     VECTOR_METRICS,
@@ -25,12 +23,14 @@ from starskip.indexes.skipping.contrib.metric_distances import (
     distances_to_point,
     edit_distances,
 )
-from starskip.indexes.skipping.data_types import NUMBERS
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
 from starskip.indexes.skipping.index_types.column_index import check_column, check_family
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.indexes.skipping.value_ranges import is_possible_known, possible_between
+from starskip.predicates.column_name import column_name
+from starskip.predicates.comparison import Comparison, comparison_of_function
+from starskip.predicates.data_types import NUMBERS
+from starskip.predicates.expression import Call, Column, Expression, Literal
 
 _FUNCTIONS = {TEXT_METRIC: ("Levenshtein", "udf:levenshtein_distance")} | {
     name: (f"udf:{name}_distance",) for name in VECTOR_METRICS

@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 
 from starskip.errors import ConfigError
 from starskip.indexes.skipping.clause import Clause
-from starskip.indexes.skipping.comparison import Comparison, Operator
-from starskip.indexes.skipping.expression import Expression
 from starskip.indexes.skipping.index_types.column_index import ColumnIndex
-from starskip.indexes.skipping.like_pattern import like_prefix, like_suffix
 from starskip.indexes.skipping.value_sets import ValueSetClause, with_valid_texts
+from starskip.predicates.comparison import Comparison, Operator
+from starskip.predicates.expression import Expression
+from starskip.predicates.like_pattern import like_prefix, like_suffix
 
 
 class _AffixIndex(ColumnIndex):

@@ -14,12 +14,12 @@ import pyarrow as pa
 from starskip.errors import ConfigError
 from starskip.indexes.skipping.bloom_filters import bloom_filters, may_hold
 from starskip.indexes.skipping.clause import Clause
-from starskip.indexes.skipping.comparison import Comparison, Operator
-from starskip.indexes.skipping.data_types import ORDERED, arrow_type_of
-from starskip.indexes.skipping.expression import Expression
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
 from starskip.indexes.skipping.index_types.column_index import ColumnIndex
 from starskip.indexes.skipping.spark_xxhash64 import spark_xxhash64
+from starskip.predicates.comparison import Comparison, Operator
+from starskip.predicates.data_types import ORDERED, arrow_type_of
+from starskip.predicates.expression import Expression
 
 FALSE_POSITIVE_RATIO = 0.01
 LEAST_RATIO, GREATEST_RATIO = 1e-6, 0.5

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from starskip.errors import ConfigError
-from starskip.indexes.skipping.column_name import column_name
-from starskip.indexes.skipping.comparison import Comparison, compared, comparison_of
-from starskip.indexes.skipping.data_types import family_of
-from starskip.indexes.skipping.expression import Column, Expression
 from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.predicates.column_name import column_name
+from starskip.predicates.comparison import Comparison, compared, comparison_of
+from starskip.predicates.data_types import family_of
+from starskip.predicates.expression import Column, Expression
 
 
 class ColumnIndex(SkippingIndex):

@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 
 from starskip.errors import ConfigError
 from starskip.indexes.skipping.clause import Clause
-from starskip.indexes.skipping.data_types import NUMBERS, TIMES
-from starskip.indexes.skipping.expression import Expression
 from starskip.indexes.skipping.index_types.column_index import ColumnIndex
 from starskip.indexes.skipping.value_ranges import Condition, RangesClause, conjuncts, is_possible_known
+from starskip.predicates.data_types import NUMBERS, TIMES
+from starskip.predicates.expression import Expression
 
 GAPS = 10
 MOST_GAPS = 10_000

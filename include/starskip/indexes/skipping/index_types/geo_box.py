@@ -16,13 +16,13 @@ import pyarrow as pa
 
 from starskip.errors import ConfigError
 from starskip.indexes.skipping.clause import Clause
-from starskip.indexes.skipping.column_name import column_name
-from starskip.indexes.skipping.comparison import Comparison, Operator
-from starskip.indexes.skipping.data_types import NUMBERS
-from starskip.indexes.skipping.expression import Expression
 from starskip.indexes.skipping.index_types.column_index import check_family
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.indexes.skipping.value_ranges import Condition, RangesClause, conjuncts
+from starskip.predicates.column_name import column_name
+from starskip.predicates.comparison import Comparison, Operator
+from starskip.predicates.data_types import NUMBERS
+from starskip.predicates.expression import Expression
 
 BOXES = 4
 MOST_BOXES = 1000

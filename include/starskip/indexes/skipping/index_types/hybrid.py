@@ -14,12 +14,12 @@ import pyarrow as pa
 from starskip.errors import ConfigError
 from starskip.indexes.skipping.bloom_filters import bloom_filters
 from starskip.indexes.skipping.clause import Clause
-from starskip.indexes.skipping.data_types import ORDERED
-from starskip.indexes.skipping.expression import Expression
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
 from starskip.indexes.skipping.index_types.bloom_filter import FALSE_POSITIVE_RATIO, BloomClause, bloom_clause
 from starskip.indexes.skipping.index_types.column_index import ColumnIndex
 from starskip.indexes.skipping.value_sets import ValueSetClause, value_set_clause, with_valid_texts
+from starskip.predicates.data_types import ORDERED
+from starskip.predicates.expression import Expression
 
 THRESHOLD = 10_000
 """Distinct values of a file up to which a list is kept; the example of section IV-E gives 10,088."""

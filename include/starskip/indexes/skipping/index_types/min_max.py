@@ -13,15 +13,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.indexes.skipping.clause import Clause
-from starskip.indexes.skipping.comparison import Comparison, Operator
-from starskip.indexes.skipping.data_types import ORDERED
-from starskip.indexes.skipping.expression import Expression
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
 from starskip.indexes.skipping.index_types.column_index import ColumnIndex
-from starskip.indexes.skipping.like_pattern import like_prefix
-from starskip.indexes.skipping.ordered_values import equal, is_text, mask_of, order_keys
-from starskip.indexes.skipping.prefix_bounds import long_bounds_cut
 from starskip.indexes.skipping.value_ranges import bounds_judged, is_possible_known, possible_between
+from starskip.predicates.comparison import Comparison, Operator
+from starskip.predicates.data_types import ORDERED
+from starskip.predicates.expression import Expression
+from starskip.predicates.like_pattern import like_prefix
+from starskip.predicates.ordered_values import equal, is_text, mask_of, order_keys
+from starskip.predicates.prefix_bounds import long_bounds_cut
 
 
 class MinMax(ColumnIndex):

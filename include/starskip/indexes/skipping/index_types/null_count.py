@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.indexes.skipping.clause import Clause
-from starskip.indexes.skipping.comparison import Operator
-from starskip.indexes.skipping.expression import Expression
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
 from starskip.indexes.skipping.index_types.column_index import ColumnIndex, check_column
-from starskip.indexes.skipping.ordered_values import mask_of
+from starskip.predicates.comparison import Operator
+from starskip.predicates.expression import Expression
+from starskip.predicates.ordered_values import mask_of
 
 
 class NullCount(ColumnIndex):

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from starskip.indexes.skipping.clause import Clause
-from starskip.indexes.skipping.data_types import ORDERED
-from starskip.indexes.skipping.expression import Expression
 from starskip.indexes.skipping.index_types.column_index import ColumnIndex
 from starskip.indexes.skipping.value_sets import value_set_clause, with_valid_texts
+from starskip.predicates.data_types import ORDERED
+from starskip.predicates.expression import Expression
 
 
 class ValueList(ColumnIndex):

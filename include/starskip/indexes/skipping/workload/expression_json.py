@@ -16,9 +16,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from starskip.indexes.skipping.data_types import literal_type_of
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal, LiteralSet
 from starskip.indexes.skipping.workload.literal_text import json_value, value_of_json
+from starskip.predicates.data_types import literal_type_of
+from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet
 
 UNKNOWN = Call("Unknown")
 """A part of a predicate whose meaning is unknown; no index labels it."""

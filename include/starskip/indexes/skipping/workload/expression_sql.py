@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from starskip.errors import UnsupportedQuery, printable
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal, LiteralSet
 from starskip.indexes.skipping.workload.expression_json import MAX_DEPTH, type_name
 from starskip.indexes.skipping.workload.predicate_shape import SIGNS
+from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet
 
 MOST_CHARACTERS = 1 << 20
 REASON = "predicate_not_askable"

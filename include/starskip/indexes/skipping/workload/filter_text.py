@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
-from starskip.indexes.skipping.data_types import family_of, literal_type_of
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal, LiteralSet
 from starskip.indexes.skipping.workload.expression_json import UNKNOWN
 from starskip.indexes.skipping.workload.literal_text import literal_value
+from starskip.predicates.data_types import family_of, literal_type_of
+from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet
 
 _OPERATORS = {
     "=": "EqualTo",

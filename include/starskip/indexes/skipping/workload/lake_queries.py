@@ -13,13 +13,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from starskip.indexes.skipping.data_types import column_types
-from starskip.indexes.skipping.expression import Expression
 from starskip.indexes.skipping.workload.expression_json import UNKNOWN, expression_json, expression_of
 from starskip.indexes.skipping.workload.filter_text import filter_expression
 from starskip.indexes.skipping.workload.predicate_shape import predicate_skeleton, shape_id
 from starskip.indexes.skipping.workload.table_locations import TableLocations
 from starskip.lake.spark_events.sql_execution import SqlExecution, TableScan
+from starskip.predicates.data_types import column_types
+from starskip.predicates.expression import Expression
 from starskip.storage.lake_schemas import LAKE_QUERIES
 
 MAX_INSTANCES = 100

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from starskip.indexes.skipping.data_types import FLOATS, INTEGERS, family_of, literal_type_of
+from starskip.predicates.data_types import FLOATS, INTEGERS, family_of, literal_type_of
 
 _INTEGER = re.compile(r"-?\d{1,20}")
 _NUMBER = re.compile(r"-?(?:\d{1,400}(?:\.\d{0,400})?(?:E-?\d{1,3})?|Infinity)|NaN")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 
-from starskip.indexes.skipping.column_name import column_name
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal, LiteralSet, nodes
+from starskip.predicates.column_name import column_name
+from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet, nodes
 
 SIGNS = {
     "EqualTo": "=",

@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.indexes.skipping.file_metadata import Mask
-
+Mask: TypeAlias = npt.NDArray[np.bool_]
+"""One boolean a value."""
 Keys: TypeAlias = Any
 """A NumPy array of numbers (NumPy sorts NaN last, as Spark does), or an Arrow array of bytes."""
 _NARROW_DIGITS = 18

@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal, LiteralSet
-from starskip.indexes.skipping.padded_texts import PADDED, of_padded_text
+from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet
+from starskip.predicates.padded_texts import PADDED, of_padded_text
 
 TEXTS = st.text(alphabet=" \t\x00ab~é😀", max_size=7)
 LENGTHS = st.integers(1, 6)

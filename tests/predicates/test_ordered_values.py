@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from skipping_law.predicates import TYPES
 from skipping_law.sparks_rows import order_key
-from starskip.indexes.skipping.data_types import arrow_type_of
-from starskip.indexes.skipping.ordered_values import (
+from starskip.predicates.data_types import arrow_type_of
+from starskip.predicates.ordered_values import (
     among,
     at_most,
     below,
@@ -20,7 +20,7 @@ from starskip.indexes.skipping.ordered_values import (
     same_order,
     sorted_keys,
 )
-from starskip.indexes.skipping.prefix_bounds import first_after, long_bounds_cut
+from starskip.predicates.prefix_bounds import first_after, long_bounds_cut
 
 
 @pytest.mark.parametrize("data_type", TYPES)

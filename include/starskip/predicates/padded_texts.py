@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal, LiteralSet
+from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet
 
 PADDED = "ReadSidePadding"
 """The call that pads a column to n characters."""

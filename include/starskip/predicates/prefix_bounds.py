@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.indexes.skipping.ordered_values import is_text, mask_of
+from starskip.predicates.ordered_values import is_text, mask_of
 
 LONGEST_BOUND_BYTES = 256
 """Longer least or greatest values are shortened, so that tables of huge texts have small metadata."""

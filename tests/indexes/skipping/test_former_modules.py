@@ -12,8 +12,9 @@ from starskip.errors import ConfigError
 from starskip.indexes.skipping.advice import measured_candidates
 from starskip.indexes.skipping.clause import Clause
 from starskip.indexes.skipping.contrib import user_agents
-from starskip.indexes.skipping.former_names import current_name
+from starskip.indexes.skipping.former_modules import current_name
 from starskip.indexes.skipping.registry import index_from_specification, load_modules
+from starskip.predicates.expression import Call
 
 HOME = "starskip.indexes.skipping"
 
@@ -36,6 +37,8 @@ def modules_as_they_were() -> Iterator[None]:
         (f"{HOME}.user_agents", f"{HOME}.contrib.user_agents"),
         ("starskip.skipping.index_types.prefix", f"{HOME}.index_types.affixes"),
         ("starskip.skipping.clause", f"{HOME}.clause"),
+        ("starskip.skipping.expression", "starskip.predicates.expression"),
+        (f"{HOME}.expression", "starskip.predicates.expression"),
         ("starskip.skipping", HOME),
         (f"{HOME}.contrib.user_agents", f"{HOME}.contrib.user_agents"),
         ("starskip.skippings", "starskip.skippings"),
@@ -65,6 +68,13 @@ def test_a_module_of_a_user_imports_the_same_classes(caplog: pytest.LogCaptureFi
     assert former.__spec__.name == f"{HOME}.clause"
     assert types.__name__ == f"{HOME}.index_types.column_index"
     assert "module starskip.skipping.clause is called starskip.indexes.skipping.clause now" in caplog.text
+
+
+@pytest.mark.parametrize("former", ["starskip.skipping.expression", f"{HOME}.expression"])
+def test_what_other_families_share_is_imported_by_its_former_name(former: str) -> None:
+    module = importlib.import_module(former)
+    sys.modules.pop(former)
+    assert module.Call is Call
 
 
 def test_a_module_that_never_was_is_no_module() -> None:

@@ -11,8 +11,8 @@ from enum import Enum
 
 import pyarrow as pa
 
-from starskip.indexes.skipping.data_types import is_collated
-from starskip.indexes.skipping.expression import Call, Column, Expression, Literal, LiteralSet
+from starskip.predicates.data_types import is_collated
+from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet
 
 
 class Operator(Enum):

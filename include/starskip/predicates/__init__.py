@@ -1,0 +1,1 @@
+"""Predicates on columns as expressions, and how Spark compares the values in them."""
