@@ -7,7 +7,9 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
+from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from starskip.reports.charts import (
@@ -22,7 +24,7 @@ from starskip.reports.evidence import Evidence
 from starskip.reports.family_sections import family_sections
 from starskip.reports.headline import headline
 from starskip.reports.masked_evidence import masked_evidence
-from starskip.reports.template_environment import template_environment, template_text
+from starskip.reports.template_environment import compiled, template_environment, template_text
 
 _BEFORE = ("section_change.html.j2", "section_savings.html.j2")
 _BEHIND = (
@@ -41,8 +43,7 @@ _OF_THE_LAKE = frozenset({"section_data_quality.html.j2", "section_settings.html
 
 def render_html(evidence: Evidence) -> str:
     """Return the page; safe to serve or to open from a file under ``content_security_policy``."""
-    environment = template_environment(autoescape=True)
-    environment.filters |= {"with_units": _with_units}
+    environment = _environment()
     evidence = masked_evidence(evidence)
     parts = {
         "evidence": evidence,
@@ -56,7 +57,7 @@ def render_html(evidence: Evidence) -> str:
         return [environment.get_template(name).render(parts) for name in shown]
 
     of_families = [
-        environment.from_string(section.html).render(
+        compiled(environment, section.html).render(
             evidence=evidence,
             section=values,
             kinds=section.kinds,
@@ -79,6 +80,14 @@ def render_html(evidence: Evidence) -> str:
         style=Markup(_style()),  # noqa: S704
         content_security_policy=content_security_policy(),
     )
+
+
+@cache
+def _environment() -> Environment:
+    """Return the environment of all pages of this process, which keeps their compiled templates."""
+    environment = template_environment(autoescape=True)
+    environment.filters |= {"with_units": _with_units}
+    return environment
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
+
+from jinja2 import Environment
 
 from starskip.reports.config_block import config_block
 from starskip.reports.evidence import Evidence
@@ -11,7 +14,7 @@ from starskip.reports.family_sections import family_sections
 from starskip.reports.headline import headline
 from starskip.reports.masked_evidence import masked_evidence
 from starskip.reports.sentences import code_words, filter_text, is_plain_code, known_words, stop_words
-from starskip.reports.template_environment import MAX_NAME, shown, template_environment
+from starskip.reports.template_environment import MAX_NAME, compiled, shown, template_environment
 
 _TEMPLATE = "report.md.j2"
 
@@ -24,6 +27,23 @@ _PROSE = re.compile(r"(?:[A-Za-z0-9]|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9])|:(?= )|[ .
 
 def render_markdown(evidence: Evidence) -> str:
     """Return the report as GitHub-flavoured Markdown; all text from outside stands in code spans."""
+    environment = _environment()
+    evidence = masked_evidence(evidence)
+    sections = [
+        compiled(environment, section.markdown).render(evidence=evidence, section=values, kinds=section.kinds)
+        for section, values in family_sections(evidence)
+    ]
+    return environment.get_template(_TEMPLATE).render(
+        evidence=evidence,
+        headline=headline(evidence),
+        config_block=config_block(evidence),
+        family_sections=sections,
+    )
+
+
+@cache
+def _environment() -> Environment:
+    """Return the environment of all reports of this process, which keeps their compiled templates."""
     environment = template_environment(autoescape=False)
     environment.filters |= {
         "code": code,
@@ -35,19 +55,7 @@ def render_markdown(evidence: Evidence) -> str:
         "known_words": lambda kind, kinds: known_words(kind, kinds) if is_plain_code(kind) else code(kind),
     }
     environment.globals |= {"table": table, "best_set": best_set}
-    evidence = masked_evidence(evidence)
-    sections = [
-        environment.from_string(section.markdown).render(
-            evidence=evidence, section=values, kinds=section.kinds
-        )
-        for section, values in family_sections(evidence)
-    ]
-    return environment.get_template(_TEMPLATE).render(
-        evidence=evidence,
-        headline=headline(evidence),
-        config_block=config_block(evidence),
-        family_sections=sections,
-    )
+    return environment
 
 
 def code(text: object, limit: int = MAX_NAME) -> str:

@@ -11,8 +11,10 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from typing import Any
 
+from jinja2 import Environment
 from markupsafe import Markup
 
 from starskip.indexes.headline_pieces import Piece
@@ -129,11 +131,17 @@ def render_message(links: PageLinks, message: Message) -> str:
 
 
 def _rendered(template: str, **values: Any) -> str:
+    return _environment().get_template(template).render(values)
+
+
+@cache
+def _environment() -> Environment:
+    """Return the environment of all pages of this process, which keeps their compiled templates."""
     environment = template_environment(autoescape=True)
     # Our own files, and neither element knows entities: to the byte of their hashes.
     own = {"style": Markup(_style()), "script": Markup(_script())}  # noqa: S704
     environment.globals |= {**own, "sentence": _sentence}
-    return environment.get_template(template).render(values)
+    return environment
 
 
 def _style() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from functools import lru_cache
 from importlib import resources
 
 import jinja2
@@ -52,6 +53,12 @@ def template_environment(*, autoescape: bool) -> jinja2.Environment:
         "usual_kind": BUILT_IN[0].name,
     }
     return environment
+
+
+@lru_cache(maxsize=64)
+def compiled(environment: jinja2.Environment, text: str) -> jinja2.Template:
+    """Return the template of a text; those of families are compiled once in a process."""
+    return environment.from_string(text)
 
 
 def template_text(name: str) -> str:
