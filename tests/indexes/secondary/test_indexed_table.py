@@ -286,3 +286,16 @@ def test_a_table_without_indexes_or_of_other_files_is_an_error(tmp_path: Path) -
     for bad in ("btree:nobody", "rtree:message,user", "ngram:user", "ngram:message:9", "btree:a,b", "hash:a"):
         with pytest.raises(ConfigError):
             create_indexes(str(tmp_path), [bad])
+
+
+@pytest.mark.parametrize("where", ["contains(message, 'mes')", "NOT contains(message, 'mes')"])
+def test_a_gram_that_most_rows_have_leaves_no_row_out_and_lets_none_in(tmp_path: Path, where: str) -> None:
+    few = events(ROWS, 1_000).set_column(4, "message", pa.array(["mes", "other"] * 500))
+    put(tmp_path / "a.parquet", events(0), 0)
+    put(tmp_path / "b.parquet", few, 1)
+    create_indexes(str(tmp_path), ["ngram:message"], clock=CLOCK)
+    # An index costs nothing here, so that it is taken where it can be.
+    table = open_table(str(tmp_path), settings=SecondarySettings(block_ms=0.0, entry_ns=0.0))
+    expected = 500 if where.startswith("NOT") else ROWS + 500
+    assert table.answer(where, is_count=True).count == expected
+    assert table.answer(where, ["id"]).count == expected

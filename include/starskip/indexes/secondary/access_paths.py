@@ -289,8 +289,8 @@ def _gram_path(index: SecondaryIndex, conjunct: Expression) -> GramPath | None:
     if not grams:
         return None
     least = sum(map(len, texts))
-    exact = comparison.operator is Operator.CONTAINS and len(texts[0]) == n
-    return GramPath(index, tuple(grams), len(grams), (conjunct,), least, None, exact)
+    # Not exact even where the text is one gram: of a stopped one there is no list, and all rows stay.
+    return GramPath(index, tuple(grams), len(grams), (conjunct,), least, None)
 
 
 def _edit_distance(conjunct: Expression, path: tuple[str, ...]) -> tuple[str, int] | None:
