@@ -49,5 +49,10 @@ def test_a_stage_is_made_of_what_an_earlier_one_has_published() -> None:
 
 def test_the_stages_that_build_and_prove_stop_no_report() -> None:
     names = {stage.name for stage in STAGES if not stage.stops_report}
-    assert names == {"build_star_trees", "refresh_skipping_indexes", "verify_indexes"}
+    assert names == {
+        "build_star_trees",
+        "refresh_skipping_indexes",
+        "refresh_secondary_indexes",
+        "verify_indexes",
+    }
     assert stage_named("write_report") is STAGES[-1]

@@ -16,6 +16,7 @@ from starskip.indexes.family import Family
 from starskip.indexes.index import DROPPED, Index
 from starskip.indexes.inverted.family import INVERTED
 from starskip.indexes.range.family import RANGE
+from starskip.indexes.secondary.family import SECONDARY
 from starskip.indexes.skipping.family import SKIPPING
 from starskip.indexes.sorted_column.family import SORTED
 from starskip.indexes.star_tree.family import STAR_TREE
@@ -23,7 +24,7 @@ from starskip.pinot.table_config import TableConfig
 from starskip.run.night import Night
 from starskip.settings import Settings
 
-BUILT_IN: tuple[Family, ...] = (INVERTED, RANGE, SORTED, STAR_TREE, SKIPPING)
+BUILT_IN: tuple[Family, ...] = (INVERTED, RANGE, SORTED, STAR_TREE, SKIPPING, SECONDARY)
 """The families that come with Starskip, in the order in which reports name them."""
 
 ALL = "all"

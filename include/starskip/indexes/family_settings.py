@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.indexes.skipping.settings import SkippingSettings
 from starskip.indexes.star_tree.settings import StarTreeSettings
 from starskip.settings import Settings
 
-_BUILT_IN = ("inverted", "range", "sorted", "star_tree", "skipping")
+_BUILT_IN = ("inverted", "range", "sorted", "star_tree", "skipping", "secondary")
 
 
 def family_defaults(modules: Sequence[str] = ()) -> Settings:
     """Return all settings at their defaults, with those of the families of users' ``modules``."""
     if not modules:
         # The DAG file asks for no more, and families bring the cost model's libraries.
-        return Settings(families=(StarTreeSettings(), SkippingSettings()), kinds=_BUILT_IN)
+        return Settings(
+            families=(StarTreeSettings(), SkippingSettings(), SecondarySettings()), kinds=_BUILT_IN
+        )
     from starskip.indexes.families import load_families  # noqa: PLC0415
 
     families = load_families(modules)

@@ -56,6 +56,14 @@ def below(keys: Keys, bound: Keys) -> Mask:
     return mask_of(pc.less(keys, bound[0]))
 
 
+def each_below(left: Keys, right: Keys) -> Mask:
+    """Return for each key of ``left`` whether it is below the key of ``right`` in its place."""
+    if isinstance(left, np.ndarray):
+        is_nan = np.isnan(left) if left.dtype.kind == "f" else np.zeros(len(left), np.bool_)
+        return np.asarray((left < right) | (~is_nan & (right != right)))
+    return mask_of(pc.less(left, right))
+
+
 def at_most(keys: Keys, bound: Keys) -> Mask:
     """Return for each key whether it is at most ``bound``, the keys of one value."""
     if isinstance(keys, np.ndarray):

@@ -85,7 +85,7 @@ STAGES = (
         artefact="recommendations",
         gate="starskip.quality.recommendations_gate:RECOMMENDATIONS_GATE",
         made_of="votes",
-        beside=("skipping_shapes", "skipping_advice"),
+        beside=("skipping_shapes", "skipping_advice", "secondary_advice"),
     ),
     Stage(
         "build_star_trees",
@@ -102,6 +102,14 @@ STAGES = (
         artefact="skipping_builds",
         gate="starskip.indexes.skipping.skipping_gate:SKIPPING_GATE",
         made_of="skipping_advice",
+        stops_report=False,
+    ),
+    Stage(
+        "refresh_secondary_indexes",
+        function="starskip.indexes.secondary.refresh_secondary_indexes:refresh_secondary_indexes",
+        artefact="secondary_builds",
+        gate="starskip.indexes.secondary.secondary_gate:SECONDARY_GATE",
+        made_of="secondary_advice",
         stops_report=False,
     ),
     Stage(

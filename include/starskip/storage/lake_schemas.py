@@ -58,6 +58,19 @@ SKIPPING_ADVICE = pa.schema(
 ``rank`` from 1. Ratios are shares of all bytes that the workload reads; sizes are of metadata as collected.
 """
 
+SECONDARY_ADVICE = pa.schema(
+    [
+        *SKIPPING_ADVICE,
+        ("files_sampled", pa.int64()),
+        ("build_seconds", pa.float64()),
+    ]
+)
+"""One row a secondary index of a table of the lake that was "chosen" or "refused".
+
+As SKIPPING_ADVICE, but that sizes and savings are estimated from ``files_sampled`` files; ``build_seconds``:
+to index the whole table in one task, as the sample took.
+"""
+
 SKIPPING_SHAPES = pa.schema(
     [
         ("table", pa.string()),
@@ -95,12 +108,15 @@ SKIPPING_BUILDS = pa.schema(
         ("estimated_bytes", pa.int64()),
     ]
 )
-"""One row a skipping index that a night had to keep or to take away, and what became of it.
+"""One row an index of a lake table that a night had to keep or to take away, and what became of it.
 
 ``outcome``: "created", "refreshed", "unchanged", "by_hand" (somebody's own, refreshed too), "deleted",
 "failed" or "not_built". ``files`` are the live files of the table, ``files_known`` those of which the index
 has metadata.
 """
+
+SECONDARY_BUILDS = SKIPPING_BUILDS
+"""The same of secondary indexes."""
 
 SKIPPING_VERDICTS = pa.schema(
     [

@@ -18,7 +18,7 @@ from starskip.indexes.secondary.entries import bitmaps_of
 from starskip.indexes.secondary.run_files import BITMAPS_TOGETHER
 from starskip.indexes.skipping.metadata.column_cache import ColumnCache
 from starskip.indexes.skipping.metadata.metadata_files import joined
-from starskip.predicates.ordered_values import Keys, order_keys, positions
+from starskip.predicates.ordered_values import Keys, each_below, order_keys, positions
 from starskip.storage.manifest import DataFile
 from starskip.storage.storage import Storage
 
@@ -122,6 +122,12 @@ class RunReader:
         # Bounds of a prefix are bytes, and need not be a text.
         as_they_are = self.key_type is None or pa.types.is_binary(values.type)
         return order_keys(values if as_they_are else values.cast(self.key_type))
+
+    def disordered_blocks(self) -> int:
+        """Return how many blocks end below their first key, or begin below the last key of the one before."""
+        lows, highs = self._lows, self._highs
+        within = np.count_nonzero(each_below(highs, lows))
+        return int(within + np.count_nonzero(each_below(lows[1:], highs[:-1])))
 
     def block(self, number: int, read: ReadCounts | None = None) -> pa.Table:
         """Return the rows of one block, of the cache if it is there."""

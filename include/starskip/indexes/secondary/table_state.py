@@ -7,27 +7,22 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import pyarrow as pa
 
 from starskip.indexes.secondary.cost import TableLayout
+from starskip.indexes.secondary.indexed_segments import indexed_segment
 from starskip.indexes.secondary.lifecycle import ARTEFACT, existing_indexes
 from starskip.indexes.secondary.parquet_table import FORMAT, SCHEMA, files_of_snapshot
 from starskip.indexes.secondary.postings import IndexedSegment
 from starskip.indexes.secondary.read_rows import DataFileOfTable, column_bytes
-from starskip.indexes.secondary.run_files import paired
-from starskip.indexes.secondary.run_reader import RunReader
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
 from starskip.indexes.secondary.table_files import listed_table, table_files
-from starskip.indexes.secondary.table_schema import TableSchema, partition_scalar, table_schema
+from starskip.indexes.secondary.table_schema import TableSchema, table_schema
 from starskip.indexes.skipping.metadata.match_paths import match_paths, same_files
-from starskip.indexes.skipping.metadata.metadata_files import read_columns
 from starskip.indexes.skipping.metadata.open_metadata import metadata_chain
 from starskip.indexes.skipping.metadata.segment import Segment
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.lake.table_snapshot import TableSnapshot
 from starskip.predicates.column_name import column_name
-
-_ZONE_COLUMNS = ("low", "high", "file", "first_row", "rows", "nulls")
 
 
 @dataclass(frozen=True)
@@ -136,68 +131,8 @@ def table_state(metadata: TableMetadata, snapshot: TableSnapshot) -> TableState:
         SecondaryIndex(Kind.PRIMARY, (column_name((name,)),)) for name in snapshot.partition_columns
     )
     state = [
-        _indexed_segment(metadata, name, segment, live_files[name], indexes, schema)
+        indexed_segment(metadata, name, segment, live_files[name], indexes, schema)
         for name, segment in used.items()
     ]
     files = {(name, position): file for name in used for position, file in live_files[name].items()}
     return TableState(schema, (*indexes, *partitioned), tuple(state), files, beside)
-
-
-def _indexed_segment(
-    metadata: TableMetadata,
-    name: str,
-    segment: Segment,
-    files: Mapping[int, DataFileOfTable],
-    indexes: Sequence[SecondaryIndex],
-    schema: TableSchema,
-) -> IndexedSegment:
-    file_rows = np.zeros(segment.rows, np.int64)
-    positions = metadata.live[name]
-    of = metadata.rows.slice(metadata.row_slices[name].start, metadata.row_counts[name])
-    file_rows[np.arange(segment.rows) if positions is None else positions] = of.fill_null(0).to_numpy()
-    live = np.zeros(segment.rows, np.bool_)
-    live[list(files)] = True
-    types = schema.types_by_name()
-    runs, zones = {}, {}
-    for index in indexes:
-        groups = segment.groups[index.specification]
-        if index.kind_of_index is Kind.PRIMARY:
-            found = read_columns(metadata.storage, groups, _ZONE_COLUMNS) if groups else None
-            zones[index.specification] = _typed(found, types[index.columns[0]])
-        else:
-            kind = types[index.columns[0]] if index.kind_of_index is Kind.BTREE else None
-            runs[index.specification] = tuple(
-                RunReader(metadata.storage, rows, blocks, kind) for rows, blocks in paired(groups)
-            )
-    for column in schema.partition:
-        zones[f"primary:{column_name((column,))}"] = _partition_zones(column, files, file_rows, schema)
-    return IndexedSegment(name, file_rows, live, runs, zones)
-
-
-def _typed(zones: pa.Table | None, kind: pa.DataType) -> pa.Table:
-    names = [pa.field("low", kind), pa.field("high", kind)]
-    schema = pa.schema([*names, *(pa.field(name, pa.int64()) for name in _ZONE_COLUMNS[2:])])
-    return schema.empty_table() if zones is None else zones.cast(schema).combine_chunks()
-
-
-def _partition_zones(
-    column: str, files: Mapping[int, DataFileOfTable], file_rows: np.ndarray, schema: TableSchema
-) -> pa.Table:
-    """Return the zones of a partition column: one a file, from the least to the greatest of one value."""
-    kind = schema.columns.field(column).type
-    values = [partition_scalar(dict(file.partition).get(column), kind) for file in files.values()]
-    key = pa.array([value.as_py() for value in values], kind)
-    positions = list(files)
-    rows = file_rows[positions]
-    nulls = np.where(np.asarray(key.is_null()), rows, 0) if positions else rows
-    return pa.table(
-        [
-            key,
-            key,
-            pa.array(positions, pa.int64()),
-            pa.array(np.zeros(len(rows), np.int64)),
-            pa.array(rows),
-            pa.array(nulls),
-        ],
-        names=list(_ZONE_COLUMNS),
-    )

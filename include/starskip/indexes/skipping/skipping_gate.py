@@ -8,98 +8,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.errors import SourceError, SourceOutage
+from starskip.indexes.metadata_gate import build_expectations, build_views
 from starskip.indexes.skipping.metadata.open_metadata import open_metadata
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
-from starskip.indexes.skipping.refresh_skipping_indexes import BY_HAND, DELETED, FAILED, KEPT, NOT_BUILT
-from starskip.lake.lake_table import LakeTable
-from starskip.lake.open_table import open_table
-from starskip.lake.parquet_footers import counted_rows
+from starskip.indexes.skipping.refresh_skipping_indexes import BUILDS
 from starskip.predicates.ordered_values import order_keys, valid_mask
-from starskip.run.expectations import Expectation, View, distinct, equal, in_set, none, present
+from starskip.run.expectations import Expectation, View, none
 from starskip.run.gate import Gate
 from starskip.run.night import Night
-from starskip.run.stream_rows import published
 from starskip.settings import Settings
-
-_COUNTED_FILES = 64
-"""Files of which the footers are read, to compare their rows."""
-_COUNTS = ("metadata_rows", "distinct_files", "without_metadata", "gone", "rows_told", "rows_counted")
-_LOCAL, _S3 = r"^file:/+", r"^s3[an]://"
 
 
 def _views(night: Night, table: str) -> Mapping[str, View]:
-    snapshot = published(night, "skipping_builds")
-    builds = snapshot.read_table([table]).to_pylist()
-    location = snapshot.parts([table])[table].properties.get("location")
-    metadata = open_metadata(location) if location else None
-    active = {index.specification: index for index in metadata.indexes} if metadata else {}
-    for row in builds:
-        row["is_of_table"] = row["table"] == table
-    there = [row for row in builds if row["outcome"] in (*KEPT, BY_HAND)]
-    for row in there:
-        row["is_active"] = row["index"] in active
-        row["disordered_bounds"] = _disordered(metadata, row["index"]) if row["is_active"] and metadata else 0
-        row["impossible_nulls"] = _impossible(metadata, row["index"]) if row["is_active"] and metadata else 0
-    gone = [row for row in builds if row["outcome"] == DELETED]
-    for row in gone:
-        row["is_active"] = row["index"] in active
-    files = _files(night, table, metadata) if metadata and there else dict.fromkeys(_COUNTS, 0)
-    return {
-        "indexes": View(builds, "index"),
-        "kept": View(there, "index"),
-        "deleted": View(gone, "index"),
-        "files": View([files]),
-    }
+    def facts(metadata: TableMetadata, index: str) -> Mapping[str, int]:
+        return {
+            "disordered_bounds": _disordered(metadata, index),
+            "impossible_nulls": _impossible(metadata, index),
+        }
 
-
-def _files(night: Night, table: str, metadata: TableMetadata) -> Mapping[str, int]:
-    """Return the counts: of metadata rows, of the table's files, and of rows in some of them."""
-    lake = night.lake_tables.get(table)
-    try:
-        live = _no_paths() if lake is None else _live_paths(lake)
-    except SourceOutage:
-        raise
-    except SourceError:
-        live = _no_paths()
-    known, live = _plain(metadata.paths), _plain(live)
-    told, counted = _counted_rows(metadata) if metadata.source.file_format == "parquet" else (0, 0)
-    without = int(pc.sum(pc.invert(pc.is_in(live, value_set=known)), min_count=0).as_py())
-    gone = int(pc.sum(pc.invert(pc.is_in(known, value_set=live)), min_count=0).as_py())
-    counts = (metadata.files, pc.count_distinct(known).as_py(), without, gone, told, counted)
-    return dict(zip(_COUNTS, counts, strict=True))
-
-
-def _live_paths(lake: LakeTable) -> pa.Array:
-    return open_table(lake.path, lake.file_format, look_above=False).files.column("path").combine_chunks()
-
-
-def _no_paths() -> pa.Array:
-    return pa.array([], pa.string())
-
-
-def _plain(paths: pa.Array) -> pa.Array:
-    """Return paths in one spelling, as whole columns: there may be a million."""
-    local = pc.replace_substring_regex(paths, _LOCAL, "/")
-    return pc.replace_substring_regex(local, _S3, "s3://")
-
-
-def _counted_rows(metadata: TableMetadata) -> tuple[int, int]:
-    """Return the rows of some files, spread over the table, by the metadata and by their footers."""
-    spread = np.unique(np.linspace(0, metadata.files - 1, _COUNTED_FILES).astype(np.int64))
-    at = pa.array(spread if metadata.files else [], pa.int64())
-    paths, told = _plain(metadata.paths.take(at)).to_pylist(), metadata.rows.take(at).to_pylist()
-    found = counted = 0
-    for path, rows in zip(paths, told, strict=True):
-        in_file = None if rows is None else counted_rows(path)
-        # None: gone or changed since, which the next refresh knows.
-        if in_file is not None:
-            counted += in_file
-            found += rows
-    return found, counted
+    return build_views(night, table, BUILDS, open_metadata, facts)
 
 
 def _disordered(metadata: TableMetadata, index: str) -> int:
@@ -127,25 +56,9 @@ def _impossible(metadata: TableMetadata, index: str) -> int:
 def _expectations(_: Settings) -> Sequence[Expectation]:
     indexes = "skipping indexes of {table}"
     return (
-        in_set("indexes", "is_of_table", f"{indexes}: rows of this table", [True]),
-        distinct("indexes", ["index"], f"{indexes}: told twice"),
-        present("indexes", "outcome", f"{indexes}: missing outcome"),
-        in_set(
-            "indexes",
-            "outcome",
-            f"{indexes}: what became of them",
-            sorted({*KEPT, BY_HAND, DELETED, NOT_BUILT}),
-            expected=f"anything but {FAILED}",
-        ),
-        in_set("kept", "is_active", f"{indexes}: used by queries", [True]),
-        in_set("deleted", "is_active", f"{indexes}: deleted ones used by queries", [False]),
-        equal("kept", "files_known", "files", f"{indexes}: files known, and live ones", "equal"),
+        *build_expectations(indexes),
         none("kept", "disordered_bounds", f"{indexes}: files whose least value is above the greatest"),
         none("kept", "impossible_nulls", f"{indexes}: files with more nulls than rows"),
-        equal("files", "metadata_rows", "distinct_files", f"{indexes}: rows of metadata, and files", "equal"),
-        none("files", "without_metadata", f"{indexes}: live files without metadata"),
-        none("files", "gone", f"{indexes}: metadata of files that are gone"),
-        equal("files", "rows_told", "rows_counted", f"{indexes}: rows told, and in the files", "equal"),
     )
 
 

@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from starskip.errors import SourceError, StarskipError, TransientError, UnsupportedQuery, printable
 from starskip.execution.engine import Engine
+from starskip.indexes.lake_builds import BY_HAND, KEPT
 from starskip.indexes.skipping.advice.lake_workload import LakeWorkload, lake_workload
-from starskip.indexes.skipping.refresh_skipping_indexes import BUILDS, BY_HAND, KEPT
+from starskip.indexes.skipping.refresh_skipping_indexes import BUILDS
 from starskip.indexes.skipping.skipping_engine import Replay, SkippingEngine, skipping_engine
 from starskip.indexes.skipping.workload.lake_queries import LakeQuery
 from starskip.lake.lake_table import LakeTable
