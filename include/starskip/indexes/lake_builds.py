@@ -34,7 +34,7 @@ OUTCOMES = (CREATED, REFRESHED, UNCHANGED, BY_HAND, DELETED, FAILED, NOT_BUILT)
 
 @dataclass(frozen=True, slots=True)
 class TableBuild:
-    """Rows of one table in an artefact of builds, such as SKIPPING_BUILDS, and the properties of their part."""
+    """Rows of one table in an artefact of builds, such as SKIPPING_BUILDS, and its properties."""
 
     rows: Sequence[dict[str, Any]] = ()
     properties: dict[str, Any] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -69,7 +69,18 @@ class Seen:
         self.broken += other.broken
 
 
-def see(spark: SparkSession, folder: Path, example: Example) -> Seen:
+def create_skipping(spark: SparkSession, frame: DataFrame, folder: Path, indexes: Sequence[str]) -> None:
+    """Create skipping indexes of a frame's files; the folder says the same."""
+    del folder
+    skipping.create(spark, frame, list(indexes))
+
+
+def see(
+    spark: SparkSession,
+    folder: Path,
+    example: Example,
+    create: Callable[[SparkSession, DataFrame, Path, Sequence[str]], None] = create_skipping,
+) -> Seen:
     """Write an example's files below ``folder``, for as long as this takes, and compare."""
     seen = Seen()
     data = example.data
@@ -80,7 +91,7 @@ def see(spark: SparkSession, folder: Path, example: Example) -> Seen:
             for name, (function, returned) in _FUNCTIONS.items():
                 spark.udf.register(name, function, returned)
             frame = data.read(spark, folder)
-            skipping.create(spark, frame, list(example.indexes))
+            create(spark, frame, folder, example.indexes)
             spark.conf.set("spark.sql.session.timeZone", example.zone)
             skipping.disable(spark)
             texts = _analysed(frame, texts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from starskip.indexes.secondary.table_schema import TableSchema
@@ -37,7 +38,9 @@ def found_clustering_key(snapshot: TableSnapshot, schema: TableSchema) -> list[s
                 statistics = column.statistics
                 if statistics is not None and statistics.has_min_max:
                     found = ranges.setdefault(column.path_in_schema, [])
-                    found.append((statistics.min, statistics.max))
+                    # A date before the year 1, as calendars of old files have it, is none of Python's.
+                    with suppress(OverflowError, ValueError):
+                        found.append((statistics.min, statistics.max))
     names = {column_name((field.name,)): field.name for field in schema.columns}
     return [
         name

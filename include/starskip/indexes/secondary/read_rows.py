@@ -69,7 +69,9 @@ def read_row_groups(
         if footer is None:
             found, size = pa.table({}), 0
         else:
-            parquet = pq.ParquetFile(_opened(file.path), metadata=footer, pre_buffer=True)
+            parquet = pq.ParquetFile(
+                _opened(file.path), metadata=footer, pre_buffer=True, coerce_int96_timestamp_unit="us"
+            )
             present = [name for name in stored if name in parquet.schema_arrow.names]
             found = parquet.read_row_groups(list(groups), columns=present, use_threads=True)
             size = column_bytes(footer, groups, present)

@@ -44,6 +44,13 @@ class SecondarySettings(SettingsGroup):
         unit="blocks",
         at_least=1,
     )
+    planning_entries: int = setting(
+        2_000_000,
+        "Entries of an index that Spark's planning reads for one predicate; an index of more is not used.",
+        title="Entries that planning reads",
+        unit="entries",
+        at_least=1,
+    )
     request_ms: float = setting(
         0.15,
         "Time to open a row group for reading; some 30 in an object store.",

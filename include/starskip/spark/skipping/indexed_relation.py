@@ -17,6 +17,7 @@ from starskip.spark.skipping.rule_warnings import RuleWarnings
 from starskip.spark.skipping.signature_comparison import (
     dependent_rows,
     partitions_differ,
+    read_otherwise,
     unsure_partitions,
 )
 from starskip.spark.skipping.table_finder import TableFinder
@@ -38,6 +39,7 @@ class IndexedRelation:
     relation: Any
     report: RelationReport
     tables: list[tuple[TableMetadata, CompatibleIndexes]] = field(default_factory=list)
+    secondary: list[TableMetadata] = field(default_factory=list)
     unknown: frozenset[str] = frozenset()
 
     @property
@@ -65,10 +67,14 @@ def indexed_relation(facts: FileRelation, logical: Any) -> IndexedRelation:
 
 
 def find_indexes(
-    relation: IndexedRelation, tables: TableFinder, metadata_root: str | None, warnings: RuleWarnings
+    relation: IndexedRelation,
+    finders: tuple[TableFinder, TableFinder],
+    metadata_root: str | None,
+    warnings: RuleWarnings,
 ) -> bool:
     """Find the tables of the relation whose indexes are compatible; return whether there are any.
 
+    ``finders``: of the tables with skipping indexes, and of those with secondary ones.
     The reasons why there are none, and why single indexes are not used, go into the relation's report.
     """
     reasons = relation.report.not_skipped_because
@@ -77,14 +83,16 @@ def find_indexes(
         if why_not is not None:
             reasons.append(why_not)
             return False
-        found = tables.find(relation.facts.folders, metadata_root or relation.facts.metadata_root)
-        reasons += _missing_indexes(relation.report.path, found, warnings)
-        if found:
-            _take_compatible(relation, found)
+        root = metadata_root or relation.facts.metadata_root
+        found, secondary = (each.find(relation.facts.folders, root) for each in finders)
+        if found or not secondary:
+            reasons += _missing_indexes(relation.report.path, found, warnings)
+        if found or secondary:
+            _take_compatible(relation, found, secondary)
     except Exception as error:
         reasons.append(warnings.read_whole(error, relation.report.path))
         return False
-    return bool(relation.tables)
+    return bool(relation.tables or relation.secondary)
 
 
 def _why_not_at_all(facts: FileRelation) -> str | None:
@@ -105,7 +113,9 @@ def _missing_indexes(path: str, found: Sequence[TableMetadata], warnings: RuleWa
     return reasons
 
 
-def _take_compatible(relation: IndexedRelation, found: Sequence[TableMetadata]) -> None:
+def _take_compatible(
+    relation: IndexedRelation, found: Sequence[TableMetadata], secondary: Sequence[TableMetadata]
+) -> None:
     """Keep the indexes that were collected of files read as the relation is about to read them."""
     reasons = relation.report.not_skipped_because
     now = read_signature(relation.relation)
@@ -122,3 +132,8 @@ def _take_compatible(relation: IndexedRelation, found: Sequence[TableMetadata]) 
             relation.tables.append((table, compatible))
         if partitions_differ(table.source.read_signature, now):
             relation.unknown = relation.partition_columns
+    otherwise = read_otherwise(now) if secondary else None
+    if otherwise is not None:
+        reasons.append(f"secondary indexes are not used: {otherwise}")
+    else:
+        relation.secondary += secondary

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from starskip.indexes.secondary.surviving_files import AND
 from starskip.indexes.skipping.build_clause import build_clause
 from starskip.indexes.skipping.failing_indexes import Failures
 from starskip.indexes.skipping.file_metadata import Mask
@@ -24,6 +25,7 @@ from starskip.spark.skipping.read_expression import ExpressionReader
 from starskip.spark.skipping.relation_facts import folders_name_partitions
 from starskip.spark.skipping.relation_report import TableReport
 from starskip.spark.skipping.rule_warnings import RuleWarnings
+from starskip.spark.skipping.secondary_match import SecondaryMatch, secondary_matches
 from starskip.spark.skipping.spark_listing import SparkListing, SparkListings, may_hold
 from starskip.spark.skipping.why_not_skipped import why_not_skipped
 
@@ -57,12 +59,14 @@ class RelationPruner:
         reader = _reader_of(relation, leaf, plan)
         expressions = [reader.read(each) for each in predicates]
         matches = self._matches(relation, expressions, reader.zones)
-        if all(match.mask is None or match.mask.all() for match in matches):
-            report.not_skipped_because += _why_not(relation, leaf, predicates, reader, matches)
+        secondary = list(secondary_matches(relation, expressions, self._warnings))
+        masks = [match.mask for match in matches] + [match.mask for match in secondary]
+        if all(mask is None or mask.all() for mask in masks):
+            report.not_skipped_because += _why_not(relation, leaf, predicates, reader, matches, secondary)
             report.metadata_ms = (time.perf_counter() - started_s) * 1000
             return None
         listing = self._listings.of(relation.file_index(self._toolbox) if file_index is None else file_index)
-        chosen = _files_to_read(relation, listing, matches, expressions)
+        chosen = _files_to_read(relation, listing, matches, secondary, expressions)
         report.metadata_ms = (time.perf_counter() - started_s) * 1000
         report.take_listing(listing, chosen)
         if chosen.all():
@@ -119,9 +123,15 @@ def _why_not(
     predicates: Predicates,
     reader: ExpressionReader,
     matches: Sequence[_Match],
+    secondary: Sequence[SecondaryMatch],
 ) -> list[str]:
-    if not any(match.table.files for match in matches):
+    tables = [match.table for match in matches] + [match.table for match in secondary]
+    if not any(table.files for table in tables):
         return ["the metadata tells of no file yet: refresh"]
+    if any(match.mask is not None for match in secondary):
+        return [
+            f"every file may hold a row that {AND.join(each.survivors.names)} leaves" for each in secondary
+        ]
     used = [index for match in matches for index in match.indexes]
     unsure = {*relation.unknown, relation.facts.corrupt_record}
     return why_not_skipped(leaf, predicates, reader.read, used, unsure)
@@ -131,6 +141,7 @@ def _files_to_read(
     relation: IndexedRelation,
     listing: SparkListing,
     matches: Sequence[_Match],
+    secondary: Sequence[SecondaryMatch],
     expressions: Sequence[Expression],
 ) -> Mask:
     """Return which files of Spark's listing may match, and add each table's part to the report."""
@@ -142,4 +153,9 @@ def _files_to_read(
                 TableReport(match.table, match.indexes, expressions, listing, positions)
             )
             chosen &= may_hold(listing, positions, match.mask)
+    for found in secondary:
+        if found.mask is not None:
+            positions = listing.positions(found.table)
+            relation.report.tables.append(found.report(listing, positions))
+            chosen &= may_hold(listing, positions, found.mask)
     return chosen

@@ -34,10 +34,11 @@ _FILES_ONLY = frozenset(
 )
 """Options that choose files, infer the schema, or apply to writing."""
 OWN_OPTIONS = "starskip."
+ADDED = "values of columns that were added"
 _FACTS = {
     "columns by position": "positional",
     "longest line": "longest_line",
-    "values of columns that were added": "defaults",
+    ADDED: "defaults",
 }
 """Entries of the signature by the name of the fact in RelationFacts, if it has a value."""
 PARTIAL_RESULTS = "spark.sql.json.enablePartialResults"

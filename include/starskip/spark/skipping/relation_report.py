@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,21 @@ from starskip.predicates.expression import Expression
 from starskip.spark.skipping.relation_facts import OtherRelation
 from starskip.spark.skipping.spark_listing import SparkListing, may_hold
 from starskip.spark.skipping.why_not_skipped import EVERY_FILE
+
+
+class JudgedFiles(Protocol):
+    """What indexes of one family know of a relation's files."""
+
+    @property
+    def metadata(self) -> TableMetadata:
+        """The metadata of the indexes."""
+
+    @property
+    def positions(self) -> npt.NDArray[np.int64]:
+        """Each file's row in the metadata, as in SparkListing."""
+
+    def skipped_by_each(self) -> dict[str, int]:
+        """Return the number of files that each index alone would skip."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +82,6 @@ class TableReport:
             else may_hold(self.listing, self.positions, clause.may_match(self.metadata))
         )
 
-    def rows(self, skipped: Mask) -> int | None:
-        """Return the number of rows in the skipped files of this table, None if any is unknown."""
-        counts = self.metadata.rows.take(self.positions[skipped & (self.positions >= 0)])
-        return None if counts.null_count else sum(counts.to_pylist())
-
 
 @dataclass(slots=True)
 class RelationReport:
@@ -83,7 +93,7 @@ class RelationReport:
     roots: list[str]
     location: Any
     not_skipped_because: list[str] = field(default_factory=list)
-    tables: list[TableReport] = field(default_factory=list)
+    tables: list[JudgedFiles] = field(default_factory=list)
     mark: str | None = None
     metadata_ms: float = 0.0
     chosen: Mask | None = None
@@ -153,9 +163,15 @@ class RelationReport:
     def _rows_skipped(self) -> int | None:
         if self.chosen is None or self.mark is None:
             return 0
-        counts = [table.rows(~self.chosen) for table in self.tables]
-        known = [count for count in counts if count is not None]
-        return sum(known) if len(known) == len(counts) else None
+        rows, left = 0, ~self.chosen
+        for table in self.tables:
+            # What two families know of one file counts once.
+            mine = left & (table.positions >= 0)
+            counts = table.metadata.rows.take(table.positions[mine])
+            if counts.null_count:
+                return None
+            rows, left = rows + sum(counts.to_pylist()), left & ~mine
+        return rows
 
 
 def other_report(relation: OtherRelation) -> RelationReport:

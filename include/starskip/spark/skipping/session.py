@@ -15,6 +15,8 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 from starskip.errors import ConfigError
+from starskip.indexes.secondary.lifecycle import ARTEFACT as SECONDARY_ARTEFACT
+from starskip.indexes.secondary.secondary_index import secondary_index
 from starskip.indexes.skipping.registry import load_modules
 from starskip.spark.skipping.failures import error_summary
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
@@ -39,8 +41,9 @@ class _Skipping:
     def __init__(self, spark: SparkSession) -> None:
         self.toolbox = JvmToolbox(spark)
         self.tables = TableFinder(time.monotonic)
+        secondary = TableFinder(time.monotonic, SECONDARY_ARTEFACT, secondary_index)
         self.reports = QueryReports(self.toolbox)
-        self.rule = SkippingRule(self.toolbox, self.tables, self.reports.planned)
+        self.rule = SkippingRule(self.toolbox, self.tables, secondary, self.reports.planned)
         self.reports.ended = self._ended
         self.registered = False
         self.switch(enabled=False)

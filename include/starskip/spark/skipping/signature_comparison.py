@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 
 from starskip.spark.skipping.read_signature import (
+    ADDED,
     CSV_PRUNING,
     NULL_STRUCTS,
     OF_USERS_TYPES,
@@ -13,6 +14,8 @@ from starskip.spark.skipping.read_signature import (
     USERS,
 )
 
+_NOT_OF_ARROW = ("spark.sql.parquet.fieldId.read.enabled", "spark.sql.parquet.int96TimestampConversion")
+"""Settings by which Spark finds columns otherwise than by their names, or moves times."""
 _UNESCAPED = "option unescapedquotehandling"
 
 
@@ -54,6 +57,18 @@ def unsure_partitions(found: Mapping[str, str]) -> frozenset[str]:
     """Return partition columns that Spark may read otherwise than it prunes by: decimals."""
     fields = json.loads(found.get(f"{PARTITION} schema", '{"fields": []}'))["fields"]
     return frozenset(each["name"] for each in fields if str(each["type"]).startswith("decimal"))
+
+
+def read_otherwise(found: Mapping[str, str]) -> str | None:
+    """Return why Spark may read other values than Arrow, None if it does not."""
+    if found["format"] != "ParquetFileFormat":
+        return f"they are of Parquet files, and this is {found['format'].removesuffix('FileFormat')}"
+    for name in _NOT_OF_ARROW:
+        if found.get(name) == "true":
+            return f"{name} is true"
+    if ADDED in found:
+        return "columns that were added have values in rows that were there before"
+    return None
 
 
 def dependent_rows(found: Mapping[str, str]) -> str | None:

@@ -29,6 +29,7 @@ class SkippingRule:
         self,
         toolbox: JvmToolbox,
         tables: TableFinder,
+        secondary: TableFinder,
         planned: Callable[[list[RelationReport]], None],
     ) -> None:
         """Start enabled; ``planned`` is called with the reports of each plan that has relations of files."""
@@ -36,7 +37,7 @@ class SkippingRule:
         self.metadata_root: str | None = None
         self.overwritten = OverwrittenTables(tables)
         self._toolbox = toolbox
-        self._tables = tables
+        self._finders = tables, secondary
         self._planned = planned
         self._warnings = RuleWarnings()
         self._pruner = RelationPruner(toolbox, self._warnings)
@@ -64,7 +65,7 @@ class SkippingRule:
         if found or relations.others or not any(self._toolbox.is_of(each, plan) for each in _COMMANDS):
             self._planned([each.report for each in found] + list(map(other_report, relations.others)))
         indexed = [
-            each for each in found if find_indexes(each, self._tables, self.metadata_root, self._warnings)
+            each for each in found if find_indexes(each, self._finders, self.metadata_root, self._warnings)
         ]
         if not indexed:
             return plan

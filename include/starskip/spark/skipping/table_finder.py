@@ -8,8 +8,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from starskip.indexes.skipping.metadata.metadata_location import metadata_location
-from starskip.indexes.skipping.metadata.open_metadata import newest_version, open_metadata
+from starskip.indexes.skipping.metadata.open_metadata import ParseIndex, metadata_chain, read_metadata
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.indexes.skipping.metadata.table_state import ARTEFACT
+from starskip.indexes.skipping.registry import index_from_specification
+from starskip.storage.storage_for import storage_for
 
 _ANSWER_LASTS_S = 1.0
 ROOTS_ASKED_EACH = 8
@@ -38,11 +41,17 @@ class _Answer:
 
 
 class TableFinder:
-    """``clock`` returns monotonic seconds."""
+    """``clock`` returns monotonic seconds; ``artefact`` and ``parse``: of which family."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        artefact: str = ARTEFACT,
+        parse: ParseIndex = index_from_specification,
+    ) -> None:
         """Start with an empty cache."""
         self._clock = clock
+        self._artefact, self._parse = artefact, parse
         self._answers: dict[str, _Answer] = {}
         self.given: dict[str, TableMetadata] = {}
         """Metadata that lies in no store, by the table's path."""
@@ -84,7 +93,8 @@ class TableFinder:
             known = self._answers.get(location)
         if known and known.changed == changed and now_s - known.at_s < _ANSWER_LASTS_S:
             return known.metadata
-        version = newest_version(location)
+        storage = storage_for(location)
+        version = max(metadata_chain(storage, self._artefact).listed(), default=None)
         opened_s = now_s
         if version is None:
             metadata = None
@@ -95,7 +105,7 @@ class TableFinder:
         ):
             metadata, opened_s = known.metadata, known.opened_s
         else:
-            metadata = _same(known, open_metadata(location))
+            metadata = _same(known, read_metadata(storage, self._artefact, self._parse))
         with self._lock:
             if len(self._answers) >= _TABLES_KEPT:
                 self._answers.clear()

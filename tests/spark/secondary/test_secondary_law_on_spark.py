@@ -1,0 +1,102 @@
+"""Random tables, predicates and secondary indexes on real Spark: the same rows with the rule and without.
+
+STARSKIP_SECONDARY_SPARK_CASES is how many predicates in all, STARSKIP_SECONDARY_SPARK_SEED where Hypothesis
+begins.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import Phase, given, seed, settings
+from hypothesis import strategies as st
+from pyroaring import BitMap64
+from pyspark.sql import DataFrame, SparkSession
+from skipping_on_spark.data_sets import DEPTH, ZONES, Example, data_sets
+from skipping_on_spark.law_of_skipping import Seen, see
+from skipping_on_spark.predicates import predicates
+from starskip.errors import ConfigError
+from starskip.indexes.secondary import collect_entries
+from starskip.indexes.secondary.lifecycle import create_indexes
+from starskip.indexes.secondary.postings import PostingReader
+from starskip.spark.skipping.table_finder import metadata_changed
+
+CASES = int(os.environ.get("STARSKIP_SECONDARY_SPARK_CASES", "60"))
+SEED = int(os.environ.get("STARSKIP_SECONDARY_SPARK_SEED", random.SystemRandom().randrange(1 << 32)))
+OF_AN_EXAMPLE = 20
+FAULTS_SEED = 5
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900 + CASES)]
+
+
+def create_secondary(spark: SparkSession, frame: DataFrame, folder: Path, indexes: Sequence[str]) -> None:
+    """Create those of the indexes that the table can have."""
+    del spark, frame
+    made = 0
+    for each in indexes:
+        try:
+            create_indexes(str(folder), [each])
+            made += 1
+        except ConfigError:
+            continue
+    assert made
+    metadata_changed()
+
+
+@st.composite
+def secondary_examples(draw: st.DrawFn) -> Example:
+    data = draw(data_sets("parquet"))
+    possible = [f"{kind}:{name}" for name in data.kinds for kind in ("btree", "ngram")]
+    chosen = [each for each in possible if draw(st.integers(0, 4)) < 3]
+    zone = draw(st.sampled_from((data.zone, *ZONES)))
+    questions = draw(st.lists(predicates(data, DEPTH, ()), min_size=OF_AN_EXAMPLE, max_size=OF_AN_EXAMPLE))
+    return Example(data, ("btree:i", *chosen), zone, tuple(questions))
+
+
+def law(spark: SparkSession, folder: Path, cases: int, begin: int) -> Seen:
+    """Raise AssertionError at the first example that breaks the law; return what was seen of all."""
+    total = Seen()
+
+    def holds(example: Example) -> None:
+        seen = see(spark, folder / f"table-{total.cases}", example, create_secondary)
+        total.add(seen)
+        assert not seen.broken, (f"seed {begin}, asked in {example.zone}: {example.indexes}", seen.broken[:5])
+
+    examples = -(-cases // OF_AN_EXAMPLE)
+    some = settings(max_examples=examples, database=None, phases=(Phase.generate,))
+    seed(begin)(some(given(secondary_examples())(holds)))()
+    return total
+
+
+def test_no_row_is_missed(spark: SparkSession, tmp_path: Path) -> None:
+    print(f"STARSKIP_SECONDARY_SPARK_SEED={SEED}")
+    seen = law(spark, tmp_path, CASES, SEED)
+    print(f"{seen.cases} predicates with {seen.rows} rows, {seen.skipped} of {seen.files} files left alone")
+    # A law by which no file is left alone says nothing.
+    assert seen.skipped > seen.files // 20
+
+
+def _positions_shifted(monkeypatch: pytest.MonkeyPatch) -> None:
+    sound = collect_entries.addresses_of
+    monkeypatch.setattr(collect_entries, "addresses_of", lambda file, rows: sound(file + (file == 0), rows))
+
+
+def _entries_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_rows(reader: PostingReader, path: Path) -> dict[str, BitMap64]:
+        del path
+        return {segment.name: BitMap64() for segment in reader.segments}
+
+    monkeypatch.setattr(PostingReader, "rows", no_rows)
+
+
+@pytest.mark.parametrize("fault", [_positions_shifted, _entries_left_out])
+def test_a_planted_fault_is_found(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Any
+) -> None:
+    fault(monkeypatch)
+    with pytest.raises(AssertionError, match="are missing"):
+        law(spark, tmp_path, 100, FAULTS_SEED)

@@ -1,0 +1,181 @@
+"""What Spark reads of tables with secondary indexes, and what it tells of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+from skipping_tables import aged
+from starskip.indexes.secondary.lifecycle import create_indexes, delete_indexes, index_storage
+from starskip.indexes.secondary.settings import SecondarySettings
+from starskip.spark import skipping
+from starskip.spark.skipping.table_finder import metadata_changed
+
+pytestmark = pytest.mark.spark
+FILES, ROWS = 6, 300
+
+
+def write(folder: Path, number: int, seed: int | None = None) -> None:
+    """Write a file whose columns are spread alike in all files, but for pairs of values."""
+    random = np.random.default_rng(number if seed is None else seed)
+    users = random.integers(0, 50, ROWS)
+    rows = pa.table(
+        {
+            "id": np.arange(number * ROWS, (number + 1) * ROWS),
+            "user": users,
+            # Of a user's rows of this file alone the word is that of the file.
+            "message": [f"the word is w{(user + number) % 50:02}x" for user in users.tolist()],
+        }
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    pq.write_table(rows, folder / f"part-{number}.parquet")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    for number in range(FILES):
+        write(tmp_path / "t", number)
+    aged(tmp_path / "t")
+    create_indexes(str(tmp_path / "t"), ["btree:user", "ngram:message"])
+    metadata_changed()
+    return tmp_path / "t"
+
+
+@pytest.fixture
+def on(spark: SparkSession) -> Iterator[SparkSession]:
+    skipping.enable(spark)
+    yield spark
+    skipping.disable(spark)
+
+
+def asked(spark: SparkSession, folder: Path, where: str) -> tuple[list[int], dict[str, Any]]:
+    rows = spark.read.parquet(str(folder)).where(where).select("id").collect()
+    (stats,) = skipping.last_query_stats(spark)
+    skipping.disable(spark)
+    expected = sorted(row[0] for row in spark.read.parquet(str(folder)).where(where).select("id").collect())
+    skipping.enable(spark)
+    assert sorted(row[0] for row in rows) == expected
+    return expected, stats
+
+
+PAIR = "user = 7 AND message LIKE '%w09x%'"
+
+
+def test_the_intersection_leaves_files_alone_that_neither_index_does(on: SparkSession, table: Path) -> None:
+    rows, stats = asked(on, table, PAIR)
+    assert rows and {each // ROWS for each in rows} == {2}
+    assert (stats["files_read"], stats["files_total"]) == (1, FILES)
+    assert stats["skipped_by"]["btree:user ∩ ngram:message"] == FILES - 1
+    assert stats["skipped_by"]["btree:user"] < FILES - 1
+    assert stats["rows_skipped"] == (FILES - 1) * ROWS
+    assert stats["not_skipped_because"] == []
+
+
+def test_an_or_of_two_indexes_leaves_alone_what_holds_neither(on: SparkSession, table: Path) -> None:
+    rows, stats = asked(on, table, "user = 1000 OR message LIKE '%nothing of the kind%'")
+    assert rows == []
+    assert stats["files_read"] == 0
+
+
+def test_a_new_and_a_changed_file_are_read(on: SparkSession, table: Path) -> None:
+    write(table, FILES)
+    write(table, 0, seed=99)
+    aged(table)
+    on.catalog.refreshByPath(str(table))
+    _, stats = asked(on, table, "user = 1000")
+    assert stats["files_read"] == 2
+    assert (
+        "2 of 7 files are new, changed, or too young to be trusted: refresh" in stats["not_skipped_because"]
+    )
+
+
+def test_beside_skipping_indexes_both_leave_files_alone(on: SparkSession, table: Path) -> None:
+    skipping.create(on, str(table), ["minmax:id"])
+    _, stats = asked(on, table, f"id < {2 * ROWS} AND message LIKE '%w09x%' AND user IN (8, 9)")
+    alone = {"minmax:id", "btree:user", "ngram:message", "primary:id"}
+    assert set(stats["skipped_by"]) == {*alone, "btree:user ∩ ngram:message ∩ primary:id"}
+    assert stats["skipped_by"]["minmax:id"] == FILES - 2
+    assert stats["files_read"] <= 2
+    assert stats["rows_skipped"] == (FILES - stats["files_read"]) * ROWS
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        # With a third argument levenshtein is -1 beyond it.
+        "levenshtein(message, 'no such text at all', 2) <= 3",
+        "NOT message LIKE '%w09x%'",
+        "user + 1 = 8",
+        "CAST(user AS STRING) = '7'",
+        "user = 7 OR id % 2 = 0",
+    ],
+)
+def test_what_entries_do_not_answer_is_read_whole(on: SparkSession, table: Path, where: str) -> None:
+    _, stats = asked(on, table, where)
+    assert stats["files_read"] == FILES
+    assert stats["not_skipped_because"]
+
+
+def test_deleted_indexes_are_not_used(on: SparkSession, table: Path) -> None:
+    delete_indexes(str(table), None)
+    metadata_changed()
+    _, stats = asked(on, table, PAIR)
+    assert stats["files_read"] == FILES
+
+
+def test_a_damaged_index_costs_what_it_left_alone_and_not_the_query(on: SparkSession, table: Path) -> None:
+    storage = index_storage(str(table))
+    (place,) = {Path(storage.place.removeprefix("file:"))}
+    damaged = [path for path in place.rglob("*rows.parquet") if "ngram" in str(path)]
+    assert damaged
+    for path in damaged:
+        path.write_bytes(b"no index at all")
+    metadata_changed()
+    _, stats = asked(on, table, "user = 1000 AND message LIKE '%w09x%'")
+    assert stats["skipped_by"] == {"btree:user": FILES}
+    (reason,) = [each for each in stats["not_skipped_because"] if "ngram:message cannot be read" in each]
+    assert "refresh" in reason
+
+
+def test_an_index_of_too_many_entries_is_left_out_with_the_reason(
+    on: SparkSession, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    default = SecondarySettings.__dataclass_fields__["planning_entries"].default
+    assert default == 2_000_000
+    monkeypatch.setattr(
+        "starskip.spark.skipping.secondary_match.SecondarySettings",
+        lambda: SecondarySettings(planning_entries=10),
+    )
+    _, stats = asked(on, table, "user = 7")
+    assert stats["files_read"] == FILES
+    assert any("too many for a plan" in each for each in stats["not_skipped_because"])
+
+
+def test_old_times_and_times_beyond_2262_are_found(on: SparkSession, tmp_path: Path) -> None:
+    folder = str(tmp_path / "times")
+    texts = ["0001-01-02 00:00:00", "1582-10-10 00:00:00", "1899-12-31 23:00:00", "2026-11-23 10:00:00"]
+    texts += ["2262-04-12 00:00:00", "9999-12-31 23:59:59"]
+    for mode in ("CORRECTED", "LEGACY"):
+        on.conf.set("spark.sql.parquet.datetimeRebaseModeInWrite", mode)
+        on.conf.set("spark.sql.parquet.int96RebaseModeInWrite", mode)
+        for number, text in enumerate(texts):
+            frame = on.sql(f"SELECT {number} AS id, TIMESTAMP '{text}' AS ts, DATE '{text[:10]}' AS d")
+            frame.coalesce(1).write.mode("append").parquet(folder)
+    on.conf.unset("spark.sql.parquet.datetimeRebaseModeInWrite")
+    on.conf.unset("spark.sql.parquet.int96RebaseModeInWrite")
+    aged(tmp_path / "times")
+    create_indexes(folder, ["btree:ts", "btree:d"])
+    metadata_changed()
+    read = []
+    for text in texts:
+        for name, literal in (("ts", f"TIMESTAMP '{text}'"), ("d", f"DATE '{text[:10]}'")):
+            for operator in ("=", "<", ">="):
+                _, stats = asked(on, Path(folder), f"{name} {operator} {literal}")
+                read.append(stats["files_read"])
+    assert min(read) == 2
