@@ -5,6 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+import pyarrow as pa
+
+from starskip.errors import SourceError, SourceOutage
 from starskip.indexes.secondary.table_schema import TableSchema
 from starskip.indexes.secondary.zones import are_disjoint
 from starskip.lake.parquet_footers import open_footer
@@ -29,7 +32,12 @@ def found_clustering_key(snapshot: TableSnapshot, schema: TableSchema) -> list[s
     ranges: dict[str, list[tuple[Any, Any]]] = {}
     groups = 0
     for path in paths:
-        footer = open_footer(path)
+        try:
+            footer = open_footer(path)
+        except SourceOutage:
+            raise
+        except (OSError, SourceError, pa.ArrowException):
+            return []  # damaged: nobody knows what it holds
         for number in range(footer.num_row_groups):
             group = footer.row_group(number)
             groups += 1

@@ -86,8 +86,10 @@ class ParquetTable:
         for index in indexes:
             index.check(schema.types_by_name())
         tasks = list(_tasks(order, files))
-        run = EngineTasks(self.engine).run_tasks(
-            "indexing", tasks, _Collect(indexes, schema, aside, self.settings.stop_share)
+        run = _sound(
+            EngineTasks(self.engine).run_tasks(
+                "indexing", tasks, _Collect(indexes, schema, aside, self.settings.stop_share)
+            )
         )
         collected: list[Mapping[str, tuple[DataFile, ...]]] = []
         start = 0
@@ -126,7 +128,7 @@ class _Collect:
     aside: StagedWrite
     stop_share: float
 
-    def __call__(self, task: _Task) -> TaskFiles:
+    def __call__(self, task: _Task) -> TaskFiles | _Unread:
         try:
             return collect_entries(
                 task.files, self.indexes, self.schema, self.aside, stop_share=self.stop_share
@@ -134,9 +136,28 @@ class _Collect:
         except SourceOutage:
             raise
         except SourceError as error:
-            if isinstance(error.__cause__, FileNotFoundError):
-                raise PlanOvertaken(f"{error.source}: is gone since it was listed") from error
-            raise DamagedFiles({hadoop_path(error.source): str(error)}) from error
+            is_gone = isinstance(error.__cause__, FileNotFoundError)
+            return _Unread(hadoop_path(error.source), str(error), is_gone=is_gone)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unread:
+    """A file that a task could not read: a value, since engines keep little of an error's class."""
+
+    path: str
+    reason: str
+    is_gone: bool
+
+
+def _sound(results: Sequence[TaskFiles | _Unread]) -> list[TaskFiles]:
+    """Return the results of all tasks; raise PlanOvertaken or DamagedFiles if files were not read."""
+    unread = [each for each in results if isinstance(each, _Unread)]
+    for each in unread:
+        if each.is_gone:
+            raise PlanOvertaken(f"{each.path}: is gone since it was listed")
+    if unread:
+        raise DamagedFiles({each.path: each.reason for each in unread})
+    return [each for each in results if isinstance(each, TaskFiles)]
 
 
 def files_of_snapshot(snapshot: TableSnapshot) -> Mapping[str, DataFileOfTable]:

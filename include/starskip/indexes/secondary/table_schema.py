@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.errors import SourceError, first_line
-from starskip.lake.parquet_footers import parquet_footers
+from starskip.errors import SourceError, SourceOutage, first_line
+from starskip.lake.parquet_footers import Damaged, NoRows, each_footer, parquet_footers
 from starskip.lake.table_snapshot import TableSnapshot
 from starskip.predicates.column_name import column_name
 
@@ -67,7 +67,7 @@ def table_schema(snapshot: TableSnapshot, known: str | None, paths: Sequence[str
         found = [snapshot.schema]
     else:
         found = [] if known is None else [pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(known)))]
-        found += [footer.schema for footer in parquet_footers(list(paths))]
+        found += _schemas(paths)
     fields = [pa.schema([normal_field(each) for each in schema]) for schema in dict.fromkeys(found)]
     try:
         together = pa.unify_schemas(fields, promote_options="permissive") if fields else pa.schema([])
@@ -82,6 +82,20 @@ def table_schema(snapshot: TableSnapshot, known: str | None, paths: Sequence[str
         field = pa.field(name, kind or _partition_type(partition_values(snapshot, name)))
         together = together.append(field) if at < 0 else together.set(at, field)
     return TableSchema(together, snapshot.partition_columns)
+
+
+def _schemas(paths: Sequence[str]) -> list[pa.Schema]:
+    """Return the schemas of files; those that are damaged are left out, unless all are."""
+    try:
+        return [footer.schema for footer in parquet_footers(list(paths))]
+    except SourceOutage:
+        raise
+    except SourceError:
+        footers = [each for each in each_footer(list(paths)) if not isinstance(each, NoRows | type(None))]
+        sound = [each for each in footers if not isinstance(each, Damaged)]
+        if not sound:
+            raise
+        return [each.schema.to_arrow_schema().remove_metadata() for each in sound]
 
 
 def partition_values(snapshot: TableSnapshot, name: str) -> list[str | None]:
