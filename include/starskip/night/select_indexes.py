@@ -2,7 +2,7 @@
 
 Source: Automated Inverted Index Recommendation, II.3 C.
 
-And ``lake_queries`` to ``skipping_advice`` (skipping_advice; Extensible Data Skipping, IV-B).
+And ``lake_queries`` to ``skipping_advice`` (Extensible Data Skipping, IV-B) and ``secondary_advice``.
 """
 
 from __future__ import annotations
@@ -21,6 +21,11 @@ from starskip.execution.engine_tasks import EngineTasks
 from starskip.indexes.answer import RowSource
 from starskip.indexes.families import families_of_night
 from starskip.indexes.index import Index
+from starskip.indexes.secondary.advice.publish_advice import (
+    SecondaryAdvice,
+    measured_secondary,
+    publish_secondary_advice,
+)
 from starskip.indexes.skipping.advice.advice_rows import SkippingAdvice
 from starskip.indexes.skipping.advice.publish_advice import measured_skipping, publish_skipping_advice
 from starskip.indexes.star_tree.family import STAR_TREE
@@ -42,7 +47,7 @@ from starskip.workload.shape_workload import workload_shapes
 
 
 def select_indexes(engine: Engine, night: Night) -> StageResult:
-    """Publish ``recommendations``, ``skipping_advice`` and ``skipping_shapes`` of the night's tables.
+    """Publish ``recommendations``, and the advice on indexes of files, of the night's tables.
 
     A table whose programme fails costs the others nothing; its part says why.
     """
@@ -55,11 +60,15 @@ def select_indexes(engine: Engine, night: Night) -> StageResult:
     chosen_skipping = publish_skipping_advice(
         night, {table: advised[table].skipping for table in found.left_of(tables)}
     )
+    chosen_secondary = publish_secondary_advice(
+        night, {table: advised[table].secondary for table in found.left_of(tables)}
+    )
     counts = {
         "tables": len(tables),
         "chosen_indexes": sum(len(each.advice.recommendation.chosen) for each in advised.values()),
         "chosen_star_trees": sum(len(each.advice.answers.answers) for each in advised.values()),
         "chosen_skipping_indexes": chosen_skipping,
+        "chosen_secondary_indexes": chosen_secondary,
     }
     warnings = [warning for each in advised.values() for warning in each.warnings]
     failed = failure_warnings("select_indexes", found.failures)
@@ -73,6 +82,7 @@ class _AdvisedTable:
     advice: TableAdvice
     part: Part
     skipping: SkippingAdvice
+    secondary: SecondaryAdvice
     warnings: Sequence[str]
 
 
@@ -98,6 +108,7 @@ def _advised(
     past = past_nights(night, table, snapshot_of)
     sizes = sizes_of(_rows(night, "index_sizes", table))
     measured = measured_skipping(engine, night, table, snapshot_of)
+    of_rows = measured_secondary(engine, night, table, snapshot_of, measured.spared)
     advice = advise_table(
         TableQuestion(
             table,
@@ -118,13 +129,15 @@ def _advised(
                 night.store,
             ),
             leaves=_leaves(night, table),
-            skips=[] if measured.skips is None else [measured.skips],
+            skips=[each for each in (measured.skips, of_rows.skips) if each is not None],
         )
     )
     properties = {**_properties(advice), "table_bytes": overview.stored_bytes if overview else None}
     part = Part(aside.write(table, _recommendation_rows(advice, sizes)), properties)
     skipping, warnings = measured.advise(advice.answers.file_indexes, advice.answers.gap_ratio)
-    return _AdvisedTable(advice, part, skipping, (*past.warnings, *warnings))
+    secondary = of_rows.advise(advice.answers.file_indexes, advice.answers.gap_ratio)
+    told = (*past.warnings, *warnings, *of_rows.warnings)
+    return _AdvisedTable(advice, part, skipping, secondary, told)
 
 
 def _rows(night: Night, artefact: str, table: str) -> pa.Table:

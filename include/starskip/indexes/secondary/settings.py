@@ -15,7 +15,7 @@ class SecondarySettings(SettingsGroup):
     """
 
     group = "secondary"
-    heading = "How secondary indexes are used"
+    heading = "Which secondary indexes are advised, and how they are used"
 
     primary_share: float = setting(
         0.001,
@@ -42,6 +42,21 @@ class SecondarySettings(SettingsGroup):
         4,
         "Blocks of an index by which an intersection is estimated before all of it is read.",
         unit="blocks",
+        at_least=1,
+    )
+    max_secondary_size_ratio: float = setting(
+        0.1,
+        "Share of a lake table's bytes that all its secondary indexes may take.",
+        title="Most that secondary indexes may take",
+        unit="share",
+        at_least=0,
+        at_most=1,
+    )
+    indexed_sample_files: int = setting(
+        16,
+        "Files of a lake table that candidates are built over to be judged.",
+        title="Files sampled for secondary indexes",
+        unit="files a table",
         at_least=1,
     )
     planning_entries: int = setting(

@@ -35,7 +35,7 @@ from starskip.predicates.column_name import column_name
 from starskip.predicates.expression import Call, Expression
 from starskip.predicates.ordered_values import Mask
 
-AND = " ∩ "
+AND, _OR = " ∩ ", " ∪ "
 _reading = RLock()
 """Runs are read by one thread at a time: several may plan queries of one table."""
 Rows = Mapping[str, BitMap64]
@@ -45,11 +45,12 @@ Rows = Mapping[str, BitMap64]
 class Survivors:
     """The paths that serve some conditions on a table, and the rows that their entries leave.
 
-    ``names``: of each path its indexes; ``why_not``: why indexes that serve a predicate were not read.
+    ``names`` and ``indexes``: of each path; ``why_not``: why indexes that serve a predicate were not read.
     """
 
     metadata: TableMetadata
     names: tuple[str, ...] = ()
+    indexes: tuple[tuple[str, ...], ...] = ()
     why_not: tuple[str, ...] = ()
     _rows: tuple[Rows, ...] = ()
     _masks: dict[tuple[int, ...], Mask] = field(default_factory=dict)
@@ -108,25 +109,28 @@ def surviving_files(
         condition = Call("And", tuple(sure_predicates(each, types) for each in conditions))
         reader = PostingReader(segments)
         found, why_not = [], []
-        for path in _served(condition, indexes):
-            name = AND.join(path_indexes(path))
+        for path in served_paths(condition, indexes):
+            of = path_indexes(path)
+            name = (_OR if isinstance(path, UnionPath) else AND).join(of)
             try:
                 entries = reader.count(path)
                 if entries > max_entries:
                     why_not.append(f"{name} has {counted(entries)} entries for it, too many for a plan")
                 else:
-                    found.append((name, reader.rows(path)))
+                    found.append((name, of, reader.rows(path)))
             except (StorageError, ArithmeticError, ValueError) as error:
                 why_not.append(f"{name} cannot be read: {first_line(error)}")
     return Survivors(
         metadata,
-        tuple(name for name, _ in found),
+        tuple(name for name, _, _ in found),
+        tuple(of for _, of, _ in found),
         tuple(why_not),
-        tuple(rows for _, rows in found),
+        tuple(rows for _, _, rows in found),
     )
 
 
-def _served(condition: Expression, indexes: Sequence[SecondaryIndex]) -> list[Path]:
+def served_paths(condition: Expression, indexes: Sequence[SecondaryIndex]) -> list[Path]:
+    """Return the paths of a condition by which an engine that reads files by itself can leave some alone."""
     paths = access_paths(condition, indexes).paths if indexes else ()
     return [path for path in paths if _leaves_some(path)]
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+import numpy as np
 import pyarrow as pa
 
 from starskip.errors import StarskipError, StorageOutage, printable
@@ -20,9 +21,13 @@ from starskip.indexes.file_skips import FileSkips
 from starskip.indexes.index import Index
 from starskip.indexes.skipping.advice.advice_rows import SkippingAdvice
 from starskip.indexes.skipping.advice.lake_workload import lake_workload
+from starskip.indexes.skipping.advice.measured_benefit import read_files
 from starskip.indexes.skipping.advice.measured_table import measured_table
 from starskip.indexes.skipping.family import SKIPPING
+from starskip.indexes.skipping.metadata.match_paths import match_paths
 from starskip.indexes.skipping.skipping_engine import skipping_engine
+from starskip.predicates.expression import Expression
+from starskip.predicates.ordered_values import Mask
 from starskip.run.night import ADVICE_NIGHTS, Night
 from starskip.run.plugin_errors import plugin_errors
 from starskip.run.table_by_table import failure_words, is_of_one_table, is_ours
@@ -34,16 +39,22 @@ ADVICE = "skipping_advice"
 SHAPES = "skipping_shapes"
 
 
+SparedFiles = Callable[[Expression, pa.Array], Mask]
+"""Takes a predicate and paths of files, and returns which of these are left alone for it."""
+
+
 @dataclass(frozen=True, slots=True)
 class MeasuredSkipping:
     """What the skipping indexes of a table would save, before the choice.
 
     ``skips``: what the one choice takes, None where there is nothing to choose from. ``advise``: returns the
-    advice and warnings; takes what was chosen and by how much another choice could be better.
+    advice and warnings; takes what was chosen and by how much another choice could be better. ``spared``:
+    which files all candidates together leave alone.
     """
 
     skips: FileSkips | None
     advise: Callable[[Collection[Index], float], tuple[SkippingAdvice, Sequence[str]]]
+    spared: SparedFiles
 
 
 def publish_skipping_advice(night: Night, advice: Mapping[str, SkippingAdvice]) -> int:
@@ -100,7 +111,13 @@ def measured_skipping(
             reason, problem = _failure(table, error)
             return _none(reason), (*warnings, problem)
 
-    return MeasuredSkipping(measured.task.offer(), advise)
+    def spared(predicate: Expression, paths: pa.Array) -> Mask:
+        metadata = measured.metadata
+        at = match_paths(paths, metadata.paths)
+        read = read_files(predicate, metadata, metadata.indexes)
+        return (at >= 0) & ~read[at] if metadata.files else at >= 0
+
+    return MeasuredSkipping(measured.task.offer(), advise, spared)
 
 
 def _failure(table: str, error: Exception) -> tuple[str, str]:
@@ -112,19 +129,27 @@ def _failure(table: str, error: Exception) -> tuple[str, str]:
 
 
 def _nothing(note: str, warnings: Sequence[str] = ()) -> MeasuredSkipping:
-    return MeasuredSkipping(None, lambda *_: (_none(note), warnings))
+    return MeasuredSkipping(None, lambda *_: (_none(note), warnings), _none_spared)
+
+
+def _none_spared(predicate: Expression, paths: pa.Array) -> Mask:
+    del predicate
+    return np.zeros(len(paths), np.bool_)
 
 
 def _none(note: str) -> SkippingAdvice:
     return SkippingAdvice(properties={"note": note})
 
 
-def last_choice(night: Night, table: str, snapshot_of: SnapshotSource) -> list[str]:
-    """Return the indexes that the newest advice before ``night`` chose, best first."""
+def last_choice(night: Night, table: str, snapshot_of: SnapshotSource, artefact: str = ADVICE) -> list[str]:
+    """Return the indexes that the newest advice before ``night`` chose, best first.
+
+    ``artefact``: that of the advice, which may be of another family of indexes of files.
+    """
     for age in range(1, ADVICE_NIGHTS):
         day = (night.run_date - timedelta(days=age)).isoformat()
         try:
-            snapshot = snapshot_of(ADVICE, day)
+            snapshot = snapshot_of(artefact, day)
             part = snapshot.parts([table]).get(table) if snapshot else None
             if snapshot is None or part is None or part.properties.get("note") is not None:
                 continue

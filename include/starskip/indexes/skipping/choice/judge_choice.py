@@ -28,7 +28,8 @@ class SkippingTask:
     """What skipping indexes of one table are chosen from.
 
     ``sizes``: bytes of the candidates, None if unknown: such a one fits no budget. ``kept``: the last choice.
-    ``rows_a_byte``: of the table, by which bytes count as rows.
+    ``rows_a_byte``: of the table, by which bytes count as rows; 1 where the patterns are of rows. ``family``:
+    that of the candidates, which may be another one that leaves files alone.
     """
 
     patterns: SkipPatterns
@@ -36,6 +37,7 @@ class SkippingTask:
     limits: ChoiceLimits
     kept: Collection[str] = ()
     rows_a_byte: float = 1.0
+    family: str = SKIPPING.name
 
     def must(self) -> dict[str, float]:
         """Return the bytes that each candidate must save; those that fit no budget are left out."""
@@ -52,7 +54,7 @@ class SkippingTask:
         Of more than ``MAX_PATTERNS`` patterns the lightest are left out, which are of next to no weight.
         Raises ValueError for a size below 0.
         """
-        known = {_index(name): float(size) for name, size in self.sizes.items() if size is not None}
+        known = {self._index(name): float(size) for name, size in self.sizes.items() if size is not None}
         if any(size < 0 for size in known.values()):
             raise ValueError("sizes of indexes are 0 or more")
         heaviest = sorted(
@@ -60,12 +62,12 @@ class SkippingTask:
         )
         budget = self.limits.budget_bytes
         return FileSkips(
-            SKIPPING.name,
+            self.family,
             {
-                frozenset(frozenset(map(_index, names)) for names in pattern): weight * self.rows_a_byte
+                frozenset(frozenset(map(self._index, names)) for names in pattern): weight * self.rows_a_byte
                 for pattern, weight in heaviest[:MAX_PATTERNS]
             },
-            {_index(name): least * self.rows_a_byte for name, least in self.must().items()},
+            {self._index(name): least * self.rows_a_byte for name, least in self.must().items()},
             known,
             None if budget is None else float(budget),
         )
@@ -82,10 +84,10 @@ class SkippingTask:
         known = {name: size for name, size in self.sizes.items() if size is not None}
         found = coverage(self.patterns, self.must(), known, self.limits.budget_bytes)
         number = {name: position for position, name in enumerate(found.indexes)}
-        taken = frozenset(number[each.column] for each in chosen if each.family == SKIPPING.name)
+        taken = frozenset(number[each.column] for each in chosen if each.family == self.family)
         return IndexChoice(
-            chosen=_ranked(found, taken, self.patterns.total, self.sizes),
-            refused=refused_indexes(found, taken, self.patterns, self.sizes),
+            chosen=self._ranked(found, taken),
+            refused=refused_indexes(found, taken, self.patterns, self.sizes, self.family),
             total=self.patterns.total,
             saving=found.saving(taken),
             size_bytes=found.size_bytes(taken),
@@ -93,28 +95,24 @@ class SkippingTask:
             patterns=len(self.patterns.weights),
         )
 
+    def _index(self, specification: str) -> Index:
+        return Index(self.family, specification)
 
-def _index(specification: str) -> Index:
-    return Index(SKIPPING.name, specification)
-
-
-def _ranked(
-    task: Coverage, chosen: frozenset[int], total: float, sizes: Mapping[str, int | None]
-) -> tuple[Verdict, ...]:
-    total = total or 1.0
-    ranked: list[Verdict] = []
-    before: frozenset[int] = frozenset()
-    while left := chosen - before:
-        saved = task.saving(before)
-        best = max(sorted(left), key=lambda each: task.saving(before | {each}))
-        index = task.indexes[best]
-        ranked.append(
-            chosen_index(
-                _index(index),
-                individual_saving_ratio=task.saving([best]) / total,
-                progressive_saving_ratio=(task.saving(before | {best}) - saved) / total,
-                size_bytes=sizes[index],
+    def _ranked(self, task: Coverage, chosen: frozenset[int]) -> tuple[Verdict, ...]:
+        total = self.patterns.total or 1.0
+        ranked: list[Verdict] = []
+        before: frozenset[int] = frozenset()
+        while left := chosen - before:
+            saved = task.saving(before)
+            best = max(sorted(left), key=lambda each: task.saving(before | {each}))
+            index = task.indexes[best]
+            ranked.append(
+                chosen_index(
+                    self._index(index),
+                    individual_saving_ratio=task.saving([best]) / total,
+                    progressive_saving_ratio=(task.saving(before | {best}) - saved) / total,
+                    size_bytes=self.sizes[index],
+                )
             )
-        )
-        before |= {best}
-    return tuple(ranked)
+            before |= {best}
+        return tuple(ranked)

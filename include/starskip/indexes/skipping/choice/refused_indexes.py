@@ -7,13 +7,16 @@ from collections.abc import Mapping
 from starskip.indexes.index import Index
 from starskip.indexes.skipping.choice.coverage import Coverage
 from starskip.indexes.skipping.choice.skip_patterns import SkipPatterns
-from starskip.indexes.skipping.family import SKIPPING
 from starskip.indexes.verdict import Reason, Verdict, refused
 from starskip.number_text import saves, share, size
 
 
 def refused_indexes(
-    task: Coverage, chosen: frozenset[int], patterns: SkipPatterns, sizes: Mapping[str, int | None]
+    task: Coverage,
+    chosen: frozenset[int],
+    patterns: SkipPatterns,
+    sizes: Mapping[str, int | None],
+    family: str,
 ) -> tuple[Verdict, ...]:
     """Return a refusal for each candidate (a key of ``sizes``) that is not chosen, in their order."""
     rank = {index: number for number, index in enumerate(task.indexes)}
@@ -29,7 +32,7 @@ def refused_indexes(
             alone = task.saving([number])
             reason, detail = _reason(task, chosen, number, patterns)
         ratio = alone / (patterns.total or 1.0)
-        found.append(refused(Index(SKIPPING.name, index), reason, detail, ratio, sizes[index]))
+        found.append(refused(Index(family, index), reason, detail, ratio, sizes[index]))
     return tuple(found)
 
 

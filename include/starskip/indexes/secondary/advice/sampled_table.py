@@ -1,0 +1,101 @@
+"""Index a sample of a table's files, by which the indexes of the whole table are judged."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from starskip.indexes.secondary.lifecycle import ARTEFACT, new_commit
+from starskip.indexes.secondary.parquet_table import ParquetTable
+from starskip.indexes.secondary.secondary_index import SecondaryIndex, secondary_index
+from starskip.indexes.secondary.table_files import listed_table
+from starskip.indexes.skipping.metadata.change_indexes import change_indexes
+from starskip.indexes.skipping.metadata.open_metadata import read_metadata
+from starskip.indexes.skipping.metadata.refresh_metadata import Clock, refresh_metadata
+from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.indexes.skipping.metadata.vacuum_metadata import vacuum_metadata
+from starskip.lake.table_snapshot import TableSnapshot
+from starskip.run.night import Night
+from starskip.storage.storage import Storage
+from starskip.storage.store_clock import store_clock
+
+CREATED_BY = "starskip night"
+_CLOCK = Clock(lambda: datetime.now(UTC), time.sleep)
+
+
+@dataclass
+class SampledTable(ParquetTable):
+    """The table as if it had ``most_files`` of its files alone, spread evenly over their paths."""
+
+    most_files: int = 16
+    whole: TableSnapshot | None = None
+
+    @property
+    def snapshot(self) -> TableSnapshot:
+        """The sample of the last listing."""
+        if self._snapshot is None:
+            self.whole = listed_table(self.path, self.file_format)
+            self._snapshot = _sampled(self.whole, self.most_files)
+        return self._snapshot
+
+    @property
+    def bytes_ratio(self) -> float:
+        """The bytes of all files, as a multiple of those of the sample."""
+        sample = self.snapshot.files["size_bytes"]
+        whole = (self.whole or self.snapshot).files["size_bytes"]
+        total = pc.sum(sample, min_count=0).as_py()
+        return float(pc.sum(whole, min_count=0).as_py() / total) if total else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedSample:
+    """The indexes over a sample; ``seconds``: what collecting their entries took, 0 if nothing was new."""
+
+    metadata: TableMetadata
+    seconds: float
+    new_files: int
+
+
+def indexed_sample(
+    table: SampledTable, indexes: Sequence[SecondaryIndex], storage: Storage, night: Night
+) -> IndexedSample:
+    """Bring the entries of a sample up to date, of new and changed files alone; others' are dropped.
+
+    Raises SourceError and StorageError.
+    """
+    former = read_metadata(storage, ARTEFACT, secondary_index)
+    names = {each.specification for each in indexes}
+    unwanted = [name for name in former.state.active if name not in names] if former else []
+    if unwanted:
+        change_indexes(storage, unwanted, new_commit(), active=False, artefact=ARTEFACT)
+    began = time.perf_counter()
+    made = refresh_metadata(
+        storage,
+        table,
+        indexes,
+        _CLOCK,
+        created_by=CREATED_BY,
+        artefact=ARTEFACT,
+        parse=secondary_index,
+    )
+    seconds = time.perf_counter() - began
+    grace = timedelta(hours=night.settings.retention.vacuum_grace_hours)
+    vacuum_metadata(storage, new_commit(), now=store_clock(storage), grace=grace, artefact=ARTEFACT)
+    metadata = read_metadata(storage, ARTEFACT, secondary_index)
+    assert metadata is not None
+    return IndexedSample(metadata, seconds if made.collected_files else 0.0, made.collected_files)
+
+
+def _sampled(snapshot: TableSnapshot, most_files: int) -> TableSnapshot:
+    files = snapshot.files
+    if files.num_rows <= most_files:
+        return snapshot
+    spread = np.unique(np.linspace(0, files.num_rows - 1, most_files).astype(np.int64))
+    # The bounds are of all files, and nobody asks for them here.
+    return replace(snapshot, files=files.take(pa.array(spread)), bounds=None)
