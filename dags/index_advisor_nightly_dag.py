@@ -12,6 +12,7 @@ the most, and publishes one report a table. Nothing is changed in Pinot.
 | `select_indexes` | the best set, how good it is, and why the others were refused |
 | `build_star_trees` | the chosen star-trees, built from tables of the lake; what has not changed stays |
 | `refresh_skipping_indexes` | the chosen skipping indexes of lake tables, of new and changed files |
+| `refresh_secondary_indexes` | the chosen secondary indexes of lake tables, of new and changed files |
 | `verify_indexes` | queries of the night, from what is built and by a scan: equal? read how much less? |
 | `write_report` | one report a table: JSON, Markdown, HTML |
 | `check_…` | a quality gate after each stage, table by table |
@@ -19,8 +20,8 @@ the most, and publishes one report a table. Nothing is changed in Pinot.
 
 **Gates** stop tables, not nights: a table that fails one is left out from there on and its last report
 stays, the other tables go on, and the run ends as failed for it alone. Those behind `build_star_trees`,
-`refresh_skipping_indexes` and `verify_indexes` keep no report back: the advice stands, and the report says
-what failed.
+`refresh_skipping_indexes`, `refresh_secondary_indexes` and `verify_indexes` keep no report back: the
+advice stands, and the report says what failed.
 
 **Backfills** advise and build nothing: what is built is current state, and the newest night's alone.
 

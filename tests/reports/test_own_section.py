@@ -117,7 +117,7 @@ def test_the_headline_of_a_table_of_the_lake_names_each_family_that_could_serve_
     assert headline_text(evidence) == f"{alone} Two zones let queries of {evidence.table} read less."
     nothing = replace(evidence, skipping=None)
     load(replace(of_lake, gain=lambda _: None, note=lambda _: "no log of it."), monkeypatch)
-    words = f"No skipping index or zone for {evidence.table}: no log of it."
+    words = f"No skipping index or secondary index or zone for {evidence.table}: no log of it."
     assert headline_text(nothing) == words
 
 

@@ -118,7 +118,7 @@ STAGES = (
         artefact="verdicts",
         gate="",
         made_of="star_tree_builds",
-        beside=("skipping_verdicts",),
+        beside=("skipping_verdicts", "secondary_verdicts"),
         stops_report=False,
     ),
     Stage(

@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 from tqdm import tqdm
 
 from starskip.errors import StarskipError, printable
+from starskip.spark.skipping.failures import context_logger
 from starskip.spark.understood_failure import understood_failure
 
 _EVERY_S = 0.3
@@ -30,7 +31,7 @@ def command_session(label: str) -> Iterator[SparkSession]:
     Raises StarskipError if it cannot be started; errors of Spark's own become one line.
     """
     # What it says is said again by the error that follows.
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    context_logger().setLevel(logging.CRITICAL)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     is_guest = SparkContext._active_spark_context is not None
     builder = (

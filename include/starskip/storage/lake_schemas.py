@@ -140,3 +140,6 @@ SKIPPING_VERDICTS = pa.schema(
 ``verdict``: "equal", "different", "failed", or "not_comparable" for a predicate that cannot be asked again,
 as ``detail`` explains. Files and bytes are Spark's own numbers; the others are null unless both ran.
 """
+
+SECONDARY_VERDICTS = SKIPPING_VERDICTS
+"""The same of queries that a secondary index serves; ``skipping_`` stands for all that Spark's rule does."""

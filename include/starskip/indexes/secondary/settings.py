@@ -20,7 +20,6 @@ class SecondarySettings(SettingsGroup):
     primary_share: float = setting(
         0.001,
         "Share of the rows up to which the clustering key is taken and no other path weighed.",
-        title="Largest share for which the primary path is taken unasked",
         unit="share",
         at_least=0,
         at_most=1,
@@ -28,12 +27,10 @@ class SecondarySettings(SettingsGroup):
     primary_always: bool = setting(
         False,
         "Take the clustering key wherever it applies, as AsterixDB does.",
-        title="Always take the primary path",
     )
     stop_share: float = setting(
         0.3,
         "Share of the rows of a run from which the list of an n-gram is not kept.",
-        title="Share of rows that stops an n-gram",
         unit="share",
         at_least=0.001,
         at_most=1,
@@ -55,14 +52,12 @@ class SecondarySettings(SettingsGroup):
     indexed_sample_files: int = setting(
         16,
         "Files of a lake table that candidates are built over to be judged.",
-        title="Files sampled for secondary indexes",
         unit="files a table",
         at_least=1,
     )
     planning_entries: int = setting(
         2_000_000,
         "Entries of an index that Spark's planning reads for one predicate; an index of more is not used.",
-        title="Entries that planning reads",
         unit="entries",
         at_least=1,
     )

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
 
 from starskip.errors import SourceError, StarskipError, printable
 from starskip.spark.understood_failure import understood_failure
@@ -22,11 +23,19 @@ _FILE = re.compile(r"(?:FAILED_READ_FILE|FILE_NOT_EXIST|FileNotFoundException|wh
 _NAME = re.compile(r"reading file:? (\S+?)\.?\s")
 
 
+def context_logger() -> logging.Logger:
+    """Return the logger by which PySpark tells each error, expected or not.
+
+    It is asked for as PySpark asks: a plain logger of that name would refuse what PySpark passes to it, and
+    an AnalysisException would be a TypeError.
+    """
+    return PySparkLogger.getLogger("SQLQueryContextLogger")
+
+
 @contextmanager
 def spark_failures(table: str) -> Iterator[None]:
     """Raise Spark's exceptions as StarskipError, as SourceError if a file of ``table`` cannot be read."""
-    # PySpark logs each error, expected or not.
-    log = logging.getLogger("SQLQueryContextLogger")
+    log = context_logger()
     level = log.level
     log.setLevel(logging.CRITICAL)
     try:

@@ -14,31 +14,34 @@ from starskip.verification.verdict import AGREED, Verdict
 _RAN_BOTH_WAYS = (Verdict.EQUAL.value, Verdict.DIFFERENT.value)
 
 
-def _views(night: Night, table: str) -> Mapping[str, View]:
-    snapshot = night.store.snapshot(VERDICTS, night.date_text)
-    rows = snapshot.read_table([table]).to_pylist() if snapshot and table in snapshot.tables else []
-    for row in rows:
-        row["is_of_table"] = row["table"] == table
-        row["name"] = f"{row['shape_id']} query {row['instance']}"
-    asked = [row for row in rows if row["verdict"] in _RAN_BOTH_WAYS]
-    return {"skipped": View(rows, "name"), "asked": View(asked, "name")}
+def replays_gate(verdicts: str, words: str) -> Gate:
+    """Return the gate of an artefact of verdicts; ``words``: as checks name the queries, with ``{table}``."""
+
+    def views(night: Night, table: str) -> Mapping[str, View]:
+        snapshot = night.store.snapshot(verdicts, night.date_text)
+        rows = snapshot.read_table([table]).to_pylist() if snapshot and table in snapshot.tables else []
+        for row in rows:
+            row["is_of_table"] = row["table"] == table
+            row["name"] = f"{row['shape_id']} query {row['instance']}"
+        asked = [row for row in rows if row["verdict"] in _RAN_BOTH_WAYS]
+        return {"skipped": View(rows, "name"), "asked": View(asked, "name")}
+
+    def expectations(_: Settings) -> Sequence[Expectation]:
+        return (
+            in_set("skipped", "is_of_table", f"{words}: rows of this table", [True]),
+            distinct("skipped", ["shape_id", "instance"], f"{words}: told twice"),
+            present("skipped", "verdict", f"{words}: missing verdict"),
+            in_set("skipped", "verdict", f"{words}: answers", AGREED),
+            at_most(
+                "asked",
+                "skipping_bytes_read",
+                "plain_bytes_read",
+                f"{words}: bytes read",
+                "no more than without",
+            ),
+        )
+
+    return Gate(views, expectations)
 
 
-def _expectations(_: Settings) -> Sequence[Expectation]:
-    skipped = "queries of {table} with skipping and without"
-    return (
-        in_set("skipped", "is_of_table", f"{skipped}: rows of this table", [True]),
-        distinct("skipped", ["shape_id", "instance"], f"{skipped}: told twice"),
-        present("skipped", "verdict", f"{skipped}: missing verdict"),
-        in_set("skipped", "verdict", f"{skipped}: answers", AGREED),
-        at_most(
-            "asked",
-            "skipping_bytes_read",
-            "plain_bytes_read",
-            f"{skipped}: bytes read",
-            "no more than without",
-        ),
-    )
-
-
-SKIPPING_VERDICTS_GATE = Gate(_views, _expectations)
+SKIPPING_VERDICTS_GATE = replays_gate(VERDICTS, "queries of {table} with skipping and without")

@@ -1,8 +1,12 @@
-"""Ask what Spark asked of lake tables again, with skipping and without: a part of stage verify_indexes."""
+"""Ask what Spark asked of lake tables again, as indexes of files let it and without them.
+
+A part of stage verify_indexes, for each family whose indexes Spark's rule leaves files alone by.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -16,11 +20,11 @@ from starskip.indexes.skipping.refresh_skipping_indexes import BUILDS
 from starskip.indexes.skipping.skipping_engine import Replay, SkippingEngine, skipping_engine
 from starskip.indexes.skipping.workload.lake_queries import LakeQuery
 from starskip.lake.lake_table import LakeTable
+from starskip.predicates.expression import Expression
 from starskip.run.gate_verdicts import usable_tables
 from starskip.run.night import Night, StageResult
 from starskip.run.table_by_table import failure_words, is_of_one_table
 from starskip.sql.masking import mask_failure, mask_literals
-from starskip.storage.lake_schemas import SKIPPING_VERDICTS
 from starskip.storage.manifest import Part
 from starskip.storage.snapshot import SnapshotSource
 from starskip.verification.verdict import Verdict
@@ -28,37 +32,63 @@ from starskip.verification.verdict import Verdict
 VERDICTS = "skipping_verdicts"
 MAX_SHAPES = 25
 """Shapes of a table that are asked again, those that read most: each query reads the whole table once."""
+Serves = Callable[[Expression], bool]
+"""Whether what was built may serve a predicate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replays:
+    """What a family proves: the artefact that tells what it ``built``, and that of its ``verdicts``.
+
+    ``word``: by which counts and warnings name the family. ``serves`` returns, for the properties of a
+    table's build, which queries are worth asking.
+    """
+
+    built: str
+    verdicts: str
+    word: str
+    serves: Callable[[Mapping[str, Any]], Serves]
 
 
 def publish_skipping_verdicts(engine: Engine, night: Night) -> StageResult:
     """Publish ``skipping_verdicts`` of the night's tables; those without an index of this night have none."""
-    tables = usable_tables(night, BUILDS, "verify_indexes")
+    return publish_replays(engine, night, Replays(BUILDS, VERDICTS, "skipping", lambda _: lambda _: True))
+
+
+def publish_replays(engine: Engine, night: Night, replays: Replays) -> StageResult:
+    """Publish the verdicts of a family on the night's tables; those without a built index have none."""
+    tables = usable_tables(night, replays.built, "verify_indexes")
     snapshot_of = cache(night.store.snapshot)
-    aside = night.store.staged_write(VERDICTS, night.date_text)
+    aside = night.store.staged_write(replays.verdicts, night.date_text)
     parts: dict[str, Part] = {}
     counts: dict[str, int] = {}
     warnings: list[str] = []
     for table in tables:
-        rows = list(_rows(engine, night, table, snapshot_of))
+        rows = list(_rows(engine, night, table, replays, snapshot_of))
         for row in rows:
-            name = f"skipping_{row['verdict']}"
+            name = f"{replays.word}_{row['verdict']}"
             counts[name] = counts.get(name, 0) + 1
             if row["verdict"] in (Verdict.DIFFERENT.value, Verdict.FAILED.value):
-                problem = f"table {table}: shape {row['shape_id']}: {row['verdict']} with skipping"
+                problem = f"table {table}: shape {row['shape_id']}: {row['verdict']} with {replays.word}"
                 warnings.append(printable(f"{problem}: {row['detail']}"))
-        parts[table] = Part(aside.write(table, pa.Table.from_pylist(rows, schema=SKIPPING_VERDICTS)))
-    night.publish(VERDICTS, parts)
+        schema = night.store.schemas[replays.verdicts]
+        parts[table] = Part(aside.write(table, pa.Table.from_pylist(rows, schema=schema)))
+    night.publish(replays.verdicts, parts)
     return StageResult(counts, tuple(warnings))
 
 
-def _rows(engine: Engine, night: Night, table: str, snapshot_of: SnapshotSource) -> Iterator[dict[str, Any]]:
+def _rows(
+    engine: Engine, night: Night, table: str, replays: Replays, snapshot_of: SnapshotSource
+) -> Iterator[dict[str, Any]]:
     lake, of_lake = night.lake_tables.get(table), skipping_engine(engine)
-    builds = snapshot_of(BUILDS, night.date_text)
+    builds = snapshot_of(replays.built, night.date_text)
     assert builds is not None
     outcomes = set(builds.read_table([table], ["outcome"])["outcome"].to_pylist())
     if lake is None or of_lake is None or not outcomes & {*KEPT, BY_HAND}:
         return
+    serves = replays.serves(builds.parts([table])[table].properties)
     workload = lake_workload(night, table, snapshot_of)
+    workload = replace(workload, queries=tuple(each for each in workload.queries if serves(each.predicate)))
     for query, instance in _asked(workload, night.settings.building.verified_instances):
         yield {
             "table": table,
