@@ -1,6 +1,6 @@
 """Makes the sample's Spark event log: runs the sample's queries on Spark and keeps what it logs.
 
-``python spark_log.py TABLE_FOLDER EVENTS_FOLDER [QUERIES]``. The log is Spark's own but for what belongs to
+``python spark_log.py TABLE_FOLDER EVENTS_FOLDER [QUERIES|pairs]``. The log is Spark's own but for what belongs to
 the machine that ran it: the table's path becomes ``file:/lake/lineitem``, the queries run on 2026-11-20, and
 properties, call stacks and names of hosts are left out.
 """
@@ -19,7 +19,7 @@ from typing import Any
 
 import zstandard
 from pyspark.sql import SparkSession
-from spark_queries import sample_queries
+from spark_queries import QUERIES, pair_queries, sample_queries
 
 TABLE = "file:/lake/lineitem"
 FIRST_QUERY = datetime(2026, 11, 20, 6, tzinfo=UTC)
@@ -103,5 +103,6 @@ def _without_machine(event: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    asked = list(sample_queries())[: int(sys.argv[3]) if len(sys.argv) > 3 else None]
+    which = sys.argv[3] if len(sys.argv) > 3 else str(QUERIES)
+    asked = list(pair_queries()) if which == "pairs" else list(sample_queries())[: int(which)]
     print(write_spark_log(Path(sys.argv[1]), Path(sys.argv[2]), asked))

@@ -8,6 +8,7 @@ from random import Random
 
 SEED = 20261120
 QUERIES = 200
+PAIRS = 60
 
 _FIRST_DAY = date(1992, 1, 2)
 _DAYS = 2524
@@ -141,6 +142,20 @@ _KINDS: tuple[tuple[int, Callable[[Random], str]], ...] = (
     (5, _comment_holds),
     (2, _road),
 )
+
+
+def _supplier_and_quantity(random: Random) -> str:
+    return (
+        "SELECT l_orderkey, l_comment FROM lineitem"
+        f" WHERE l_suppkey = {random.randrange(1, 501)} AND l_quantity = {random.randrange(1, 51)}"
+    )
+
+
+def pair_queries(count: int = PAIRS, seed: int = SEED) -> Iterator[str]:
+    """Yield queries for a supplier's lines of one quantity: every file has both, few have them in one row."""
+    random = Random(seed)
+    for _ in range(count):
+        yield _supplier_and_quantity(random)
 
 
 def sample_queries(count: int = QUERIES, seed: int = SEED) -> Iterator[str]:

@@ -100,7 +100,7 @@ def test_the_samples_log_made_anew(sample_lake: Path, tmp_path: Path) -> None:
 
 
 def _read(folder: Path) -> list[SqlExecution]:
-    (log,) = event_logs([str(folder)])
+    log, *_ = event_logs([str(folder)])
     return [each for each in read_event_log(log, LogSummary()) if each.scans]
 
 

@@ -42,7 +42,7 @@ class SecondarySettings(SettingsGroup):
         at_least=1,
     )
     max_secondary_size_ratio: float = setting(
-        0.1,
+        0.25,
         "Share of a lake table's bytes that all its secondary indexes may take.",
         title="Most that secondary indexes may take",
         unit="share",
