@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 from sample.lake_table import FILES, write_lake_table
-from sample.spark_queries import QUERIES, sample_queries
+from sample.spark_queries import PAIRS, QUERIES, pair_queries, sample_queries
 from starskip.indexes.skipping.choice.candidate_indexes import candidate_indexes
 from starskip.indexes.skipping.workload.expression_json import UNKNOWN
 from starskip.indexes.skipping.workload.lake_queries import MAX_INSTANCES, lake_queries, weighted_queries
