@@ -1,8 +1,8 @@
 """Makes the sample's Spark event log: runs the sample's queries on Spark and keeps what it logs.
 
 ``python spark_log.py TABLE_FOLDER EVENTS_FOLDER [QUERIES|pairs]``. The log is Spark's own but for what
-belongs to the machine that ran it: the table's path becomes ``file:/lake/lineitem``, the queries run on 2026-11-20, and
-properties, call stacks and names of hosts are left out.
+belongs to the machine that ran it: the table's path becomes ``file:/lake/lineitem``, the queries run on
+2026-11-20, and properties, call stacks and names of hosts are left out.
 """
 
 from __future__ import annotations
