@@ -55,6 +55,12 @@ class SecondarySettings(SettingsGroup):
         unit="files a table",
         at_least=1,
     )
+    indexed_sample_bytes: int = setting(
+        256 << 20,
+        "Bytes of those files together: of a table of large files fewer are sampled, one at least.",
+        unit="bytes a table",
+        at_least=1,
+    )
     planning_entries: int = setting(
         2_000_000,
         "Entries of an index that Spark's planning reads for one predicate; an index of more is not used.",

@@ -136,6 +136,7 @@ def _measured(
         engine=engine,
         settings=settings,
         most_files=settings.indexed_sample_files,
+        most_bytes=settings.indexed_sample_bytes,
     )
     queries = workload.queries[:MAX_QUERIES]
     candidates = candidate_indexes(queries, sampled.schema.types())

@@ -31,9 +31,13 @@ _CLOCK = Clock(lambda: datetime.now(UTC), time.sleep)
 
 @dataclass
 class SampledTable(ParquetTable):
-    """The table as if it had ``most_files`` of its files alone, spread evenly over their paths."""
+    """The table as if it had some of its files alone, spread evenly over their paths.
+
+    These are at most ``most_files``, and of ``most_bytes`` together unless a single one has more.
+    """
 
     most_files: int = 16
+    most_bytes: int = 1 << 28
     whole: TableSnapshot | None = None
 
     @property
@@ -41,7 +45,7 @@ class SampledTable(ParquetTable):
         """The sample of the last listing."""
         if self._snapshot is None:
             self.whole = listed_table(self.path, self.file_format)
-            self._snapshot = _sampled(self.whole, self.most_files)
+            self._snapshot = _sampled(self.whole, self.most_files, self.most_bytes)
         return self._snapshot
 
     @property
@@ -92,10 +96,13 @@ def indexed_sample(
     return IndexedSample(metadata, seconds if made.collected_files else 0.0, made.collected_files)
 
 
-def _sampled(snapshot: TableSnapshot, most_files: int) -> TableSnapshot:
+def _sampled(snapshot: TableSnapshot, most_files: int, most_bytes: int) -> TableSnapshot:
     files = snapshot.files
-    if files.num_rows <= most_files:
+    sizes = np.asarray(files["size_bytes"].to_numpy(), np.int64)
+    mean = max(float(sizes.mean()), 1.0) if len(sizes) else 1.0
+    count = max(1, min(most_files, int(most_bytes / mean)))
+    if files.num_rows <= count:
         return snapshot
-    spread = np.unique(np.linspace(0, files.num_rows - 1, most_files).astype(np.int64))
+    spread = np.unique(np.linspace(0, files.num_rows - 1, count).astype(np.int64))
     # The bounds are of all files, and nobody asks for them here.
     return replace(snapshot, files=files.take(pa.array(spread)), bounds=None)
