@@ -6,8 +6,12 @@ the ranges of the source's tables 1 to 3, the time of the scan, of each index al
 planner's choice, in one process that is warm, and how many times faster than the better single index the last
 two are.
 
+Part 2 (``intersection_choice.py``): how near the chosen plan is to the best measured one. Part 3
+(``intersection_peers.py``): one conjunction in DuckDB, PostgreSQL and Spark, too.
+
     make bench-intersection
-    make bench-intersection ARGS="--rows 100000 --row-group-rows 500 --data tweets"
+    make bench-intersection ARGS="--part 1 --rows 100000 --row-group-rows 500 --data tweets"
+    make bench-intersection ARGS="--part 2 --rows 200000 --queries 500 --seed 2"
 """
 
 from __future__ import annotations
@@ -22,6 +26,8 @@ from time import perf_counter
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from intersection_choice import print_choice
+from intersection_peers import print_peers
 from starskip.indexes.secondary import IndexedTable, open_table
 from starskip.indexes.secondary.lifecycle import create_indexes, describe_indexes
 
@@ -116,12 +122,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--part", type=int, choices=(1, 2, 3), default=1)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--row-group-rows", type=int, default=1_000)
+    parser.add_argument("--queries", type=int, default=100, help="of part 2")
+    parser.add_argument("--seed", type=int, default=1, help="of part 2")
     parser.add_argument("--data", type=Path, help="keeps the tweets, or finds them there")
     arguments = parser.parse_args()
     with TemporaryDirectory() as made:
         folder = arguments.data or Path(made)
+        if arguments.part == 2:
+            print_choice(folder, arguments.rows, arguments.row_group_rows, arguments.queries, arguments.seed)
+            return
+        if arguments.part == 3:
+            print_peers(folder, arguments.rows, arguments.row_group_rows)
+            return
         if not list(folder.glob("*.parquet")):
             folder.mkdir(parents=True, exist_ok=True)
             write_tweets(folder, arguments.rows, arguments.row_group_rows)
