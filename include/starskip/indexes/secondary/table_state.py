@@ -37,6 +37,7 @@ class TableState:
     segments: tuple[IndexedSegment, ...]
     files: Mapping[tuple[str, int], DataFileOfTable]
     beside: tuple[DataFileOfTable, ...]
+    _layouts: dict[tuple[str, ...], TableLayout] = field(default_factory=dict, repr=False, compare=False)
 
     def file(self, segment: str, position: int) -> DataFileOfTable | None:
         """Return a file that an index answers for; None for one that is gone or changed."""
@@ -51,13 +52,20 @@ class TableState:
         """The sizes of all live files."""
         return sum(file.size_bytes for file in (*self.files.values(), *self.beside))
 
-    @property
+    @cached_property
     def row_groups(self) -> int:
         """The row groups of all live files, by their footers."""
         return sum(len(file.row_group_rows()) for file in (*self.files.values(), *self.beside))
 
     def layout(self, columns: Sequence[str]) -> TableLayout:
         """Return the layout of the indexed rows; rows of a group and bytes of a row are those of one file."""
+        found = self._layouts.get(tuple(columns))
+        if found is None:
+            # Each row group of the footer is looked at, which is much beside a query's other work.
+            found = self._layouts[tuple(columns)] = self._layout(columns)
+        return found
+
+    def _layout(self, columns: Sequence[str]) -> TableLayout:
         rows = sum(int(segment.file_rows[segment.live].sum()) for segment in self.segments)
         largest = max(self.files.values(), key=lambda file: file.size_bytes, default=None)
         footer = None if largest is None else largest.footer()
