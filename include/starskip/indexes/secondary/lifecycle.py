@@ -7,7 +7,7 @@ segment of files are sorted runs of entries instead of a row for each file.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -21,6 +21,7 @@ from starskip.execution.engine import Engine
 from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.secondary.build_run import merge_runs
 from starskip.indexes.secondary.clustering_key import found_clustering_key
+from starskip.indexes.secondary.collect_entries import RUN_BYTES
 from starskip.indexes.secondary.entries import addresses_in, bitmap_of, file_of, serialised
 from starskip.indexes.secondary.parquet_table import FORMAT, PRIMARY, ParquetTable
 from starskip.indexes.secondary.run_files import paired, write_run
@@ -102,7 +103,7 @@ def refresh_indexes(
 
 
 def optimize_indexes(path: str, *, root: str | None = None) -> int | None:
-    """Merge all runs into one for each index, without dead entries; None if there is nothing to do."""
+    """Merge the runs of each index into few, without dead entries; None if there is nothing to do."""
     return optimize_metadata(
         index_storage(path, root),
         new_commit(),
@@ -133,7 +134,9 @@ def describe_indexes(path: str, *, root: str | None = None) -> dict[str, Any]:
     document = describe_metadata(metadata, metadata.storage.place)
     for each in document["indexes"]:
         groups = [segment.groups.get(each["index"], ()) for segment in metadata.segments.values()]
-        each["runs"] = sum(max(1, len(files) // 2) for files in groups if files)
+        # A run is two files, but for the zones of a clustering key.
+        files_each = 1 if secondary_index(each["index"]).kind_of_index is Kind.PRIMARY else 2
+        each["runs"] = sum(len(files) // files_each for files in groups)
     return document
 
 
@@ -183,29 +186,46 @@ def _refreshed(
 def _merged_group(
     aside: StagedWrite, metadata: TableMetadata, specification: str, order: pa.Array
 ) -> tuple[DataFile, ...] | None:
-    """Write one run of all live entries, whose files are numbered by their place in ``order``."""
+    """Write the live entries as few runs, whose files are numbered by their place in ``order``.
+
+    A run is written as soon as ``RUN_BYTES`` are held, so that an index of any size fits memory.
+    """
     index = secondary_index(specification)
     place = np.empty(metadata.files, np.int64)
     place[order.to_numpy()] = np.arange(metadata.files)
-    runs = []
+    for name, segment in metadata.segments.items():
+        if not segment.groups.get(specification) and metadata.row_counts[name]:
+            # A segment without the index: the next refresh adds it, as it would to the old segment.
+            return None
+    written: list[DataFile] = []
+    held: list[pa.Table] = []
+    for rows in _live_runs(metadata, index, place):
+        held.append(rows)
+        if sum(each.nbytes for each in held) >= RUN_BYTES:
+            written.extend(_one_run(aside, index, held))
+            held = []
+    if held:
+        written.extend(_one_run(aside, index, held))
+    return tuple(written)
+
+
+def _live_runs(metadata: TableMetadata, index: SecondaryIndex, place: Any) -> Iterator[pa.Table]:
+    """Yield the runs of all segments without entries of dead files, whose files are numbered anew."""
     for name, segment in metadata.segments.items():
         live = metadata.live[name]
         places = np.full(segment.rows, -1, np.int64)
         places[np.arange(segment.rows) if live is None else live] = place[metadata.row_slices[name]]
-        files = segment.groups.get(specification, ())
-        if not files and metadata.row_counts[name]:
-            # A segment without the index: the next refresh adds it, as it would to the old segment.
-            return None
+        files = segment.groups.get(index.specification, ())
         of = files if index.kind_of_index is Kind.PRIMARY else [rows for rows, _ in paired(files)]
         for file in of:
             rows = read_columns(metadata.storage, [file], read_schema(metadata.storage, file).names)
-            runs.append(_renumbered(rows.combine_chunks(), places))
-    if not runs:
-        return ()
+            yield _renumbered(rows.combine_chunks(), places)
+
+
+def _one_run(aside: StagedWrite, index: SecondaryIndex, runs: Sequence[pa.Table]) -> Sequence[DataFile]:
     if index.kind_of_index is Kind.PRIMARY:
-        return write_rows(aside, specification, pa.concat_tables(runs))
-    kinds = {run.schema.field(0).type for run in runs}
-    if len(kinds) > 1:
+        return write_rows(aside, index.specification, pa.concat_tables(runs))
+    if len({run.schema.field(0).type for run in runs}) > 1:
         # Files of older segments had a narrower type.
         together = pa.unify_schemas([run.schema for run in runs], promote_options="permissive")
         runs = [run.cast(together) for run in runs]
