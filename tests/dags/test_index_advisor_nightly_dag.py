@@ -37,7 +37,7 @@ def test_tasks_are_the_stages_in_order_each_with_its_gate_behind_it(nightly: Any
 
 def test_every_stage_submits_the_job_file_of_its_name(nightly: Any) -> None:
     jobs = {task.task_id: task.application for task in nightly.tasks if hasattr(task, "application")}
-    assert len(jobs) == 9
+    assert len(jobs) == 10
     for task_id, application in jobs.items():
         assert Path(application) == CHECKOUT / "spark_jobs" / f"{task_id}.py"
         assert Path(application).is_file()
@@ -52,7 +52,7 @@ def test_stages_and_gates_are_tried_twice_and_the_last_task_runs_whatever_came_b
 
 def test_a_gate_skips_by_rule_so_that_the_last_task_still_runs(nightly: Any) -> None:
     gates = [task for task in nightly.tasks if task.task_id.startswith("check_")]
-    assert len(gates) == 9
+    assert len(gates) == 10
     assert not any(task.ignore_downstream_trigger_rules for task in gates)
 
 

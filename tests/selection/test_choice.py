@@ -7,11 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from index_choice import k_selection
 from starskip.indexes.index import Index
+from starskip.selection.choice_items import choice_items
+from starskip.selection.greedy_set import LinearLimits
+from starskip.selection.programme import solve
+from starskip.selection.set_values import set_values
 from starskip.selection.vote_list import Saving, VoteList, total_saving
 
 STRUCTURES = tuple(Index("inverted", name) for name in "abcdef")
@@ -148,6 +153,23 @@ def test_an_index_that_harms_another_query_more_than_it_helps_is_not_chosen() ->
     helped = VoteList("t", "s", 0, {a: Saving(100)}, is_complete=True)
     harmed = VoteList("t", "u", 0, {a: Saving(-150)}, is_complete=True)
     assert k_selection([helped, harmed], 3).chosen == frozenset()
+
+
+def test_a_list_whose_one_set_loses_counts_where_that_set_is_built() -> None:
+    a, b, c = STRUCTURES[:3]
+    gains = {frozenset({b}): Saving(1.0), frozenset({b, c}): Saving(91.0)}
+    lists = [
+        VoteList("t", "s", 0, {frozenset({a}): Saving(85.5)}, is_complete=False),
+        VoteList("t", "s", 1, gains, is_complete=False),
+        VoteList("t", "s", 2, {frozenset({c}): Saving(-5.0)}, is_complete=False),
+        VoteList("t", "s", 3, {frozenset({b}): Saving(1.0)}, is_complete=False),
+    ]
+    values = set_values(choice_items(lists, ()), {})
+    two = LinearLimits(np.ones((1, values.variables)), np.array([2.0]), None)
+    solved = solve(values, two, np.zeros(values.variables, np.bool_), 10.0)
+    # b and c save 92 and lose 5, a and b save 87.5.
+    assert solved.chosen is not None and values.of(solved.chosen[None, :])[0] == 87.5
+    assert solved.bound == pytest.approx(87.5)
 
 
 def test_a_new_order_of_the_rows_pays_for_what_the_old_one_saved() -> None:

@@ -187,8 +187,9 @@ def _add_list(
 
 
 def _is_covered(votes: VoteList) -> bool:
-    """Return whether every listed set saves the same, and a larger one no more."""
-    return not votes.is_complete and len({each.entries for each in votes.alternatives.values()}) == 1
+    """Return whether every listed set saves the same, a larger one no more, and none loses anything."""
+    savings = {each.entries for each in votes.alternatives.values()}
+    return not votes.is_complete and len(savings) == 1 and min(savings) >= 0
 
 
 def _add_covered(
