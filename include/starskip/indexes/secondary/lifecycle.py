@@ -7,24 +7,23 @@ segment of files are sorted runs of entries instead of a row for each file.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
-from pyroaring import BitMap64
 
 from starskip.errors import ConfigError
 from starskip.execution.engine import Engine
+from starskip.execution.engine_tasks import EngineTasks
 from starskip.execution.local_engine import LocalEngine
-from starskip.indexes.secondary.build_run import merge_runs
 from starskip.indexes.secondary.clustering_key import found_clustering_key
-from starskip.indexes.secondary.collect_entries import RUN_BYTES
-from starskip.indexes.secondary.entries import addresses_in, bitmap_of, file_of, serialised
+from starskip.indexes.secondary.merge_segments import MergeSegments, Places, RunToMerge
 from starskip.indexes.secondary.parquet_table import FORMAT, PRIMARY, ParquetTable
-from starskip.indexes.secondary.run_files import paired, write_run
+from starskip.indexes.secondary.run_files import paired
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex, secondary_index
 from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.indexes.secondary.table_files import full_path, hadoop_path
@@ -102,14 +101,17 @@ def refresh_indexes(
     return _refreshed(path, root, table, (), clock, in_full=in_full)
 
 
-def optimize_indexes(path: str, *, root: str | None = None) -> int | None:
-    """Merge the runs of each index into few, without dead entries; None if there is nothing to do."""
+def optimize_indexes(path: str, *, root: str | None = None, engine: Engine = _ENGINE) -> int | None:
+    """Merge all runs of each index, without dead entries, as RUN_BYTES allow; None if there is nothing to do.
+
+    A run that is written begins behind the keys of the one before.
+    """
     return optimize_metadata(
         index_storage(path, root),
         new_commit(),
         artefact=ARTEFACT,
         parse=secondary_index,
-        write_group=_merged_group,
+        write_group=_MergedGroup(engine),
     )
 
 
@@ -134,9 +136,7 @@ def describe_indexes(path: str, *, root: str | None = None) -> dict[str, Any]:
     document = describe_metadata(metadata, metadata.storage.place)
     for each in document["indexes"]:
         groups = [segment.groups.get(each["index"], ()) for segment in metadata.segments.values()]
-        # A run is two files, but for the zones of a clustering key.
-        files_each = 1 if secondary_index(each["index"]).kind_of_index is Kind.PRIMARY else 2
-        each["runs"] = sum(len(files) // files_each for files in groups)
+        each["runs"] = sum(max(1, len(files) // 2) for files in groups if files)
     return document
 
 
@@ -183,78 +183,45 @@ def _refreshed(
     )
 
 
-def _merged_group(
-    aside: StagedWrite, metadata: TableMetadata, specification: str, order: pa.Array
-) -> tuple[DataFile, ...] | None:
-    """Write the live entries as few runs, whose files are numbered by their place in ``order``.
+@dataclass(frozen=True, slots=True)
+class _MergedGroup:
+    """Writes the live entries of one index on a task, files numbered by their place in the new order."""
 
-    A run is written as soon as ``RUN_BYTES`` are held, so that an index of any size fits memory.
-    """
-    index = secondary_index(specification)
-    place = np.empty(metadata.files, np.int64)
-    place[order.to_numpy()] = np.arange(metadata.files)
-    for name, segment in metadata.segments.items():
-        if not segment.groups.get(specification) and metadata.row_counts[name]:
-            # A segment without the index: the next refresh adds it, as it would to the old segment.
-            return None
-    written: list[DataFile] = []
-    held: list[pa.Table] = []
-    for rows in _live_runs(metadata, index, place):
-        held.append(rows)
-        if sum(each.nbytes for each in held) >= RUN_BYTES:
-            written.extend(_one_run(aside, index, held))
-            held = []
-    if held:
-        written.extend(_one_run(aside, index, held))
-    return tuple(written)
+    engine: Engine
 
-
-def _live_runs(metadata: TableMetadata, index: SecondaryIndex, place: Any) -> Iterator[pa.Table]:
-    """Yield the runs of all segments without entries of dead files, whose files are numbered anew."""
-    for name, segment in metadata.segments.items():
-        live = metadata.live[name]
-        places = np.full(segment.rows, -1, np.int64)
-        places[np.arange(segment.rows) if live is None else live] = place[metadata.row_slices[name]]
-        files = segment.groups.get(index.specification, ())
-        of = files if index.kind_of_index is Kind.PRIMARY else [rows for rows, _ in paired(files)]
-        for file in of:
-            rows = read_columns(metadata.storage, [file], read_schema(metadata.storage, file).names)
-            yield _renumbered(rows.combine_chunks(), places)
+    def __call__(
+        self, aside: StagedWrite, metadata: TableMetadata, specification: str, order: pa.Array
+    ) -> tuple[DataFile, ...] | None:
+        index = secondary_index(specification)
+        place = np.empty(metadata.files, np.int64)
+        place[order.to_numpy()] = np.arange(metadata.files)
+        runs: list[RunToMerge] = []
+        zones: list[pa.Table] = []
+        for name, segment in metadata.segments.items():
+            live = metadata.live[name]
+            places = np.full(segment.rows, -1, np.int64)
+            places[np.arange(segment.rows) if live is None else live] = place[metadata.row_slices[name]]
+            if specification not in segment.groups and metadata.row_counts[name]:
+                # A segment without the index: the next refresh adds it, as it would to the old segment.
+                return None
+            files = segment.groups.get(specification, ())
+            if index.kind_of_index is Kind.PRIMARY:
+                zones.extend(_zones(metadata, file, places) for file in files)
+            else:
+                runs.extend(RunToMerge(rows, blocks, places) for rows, blocks in paired(files))
+        if zones:
+            return write_rows(aside, specification, pa.concat_tables(zones))
+        if not runs:
+            return ()
+        (written,) = EngineTasks(self.engine).run_tasks(
+            f"merging {specification}", [runs], MergeSegments(aside, index)
+        )
+        return written
 
 
-def _one_run(aside: StagedWrite, index: SecondaryIndex, runs: Sequence[pa.Table]) -> Sequence[DataFile]:
-    if index.kind_of_index is Kind.PRIMARY:
-        return write_rows(aside, index.specification, pa.concat_tables(runs))
-    if len({run.schema.field(0).type for run in runs}) > 1:
-        # Files of older segments had a narrower type.
-        together = pa.unify_schemas([run.schema for run in runs], promote_options="permissive")
-        runs = [run.cast(together) for run in runs]
-    return write_run(aside, index, merge_runs(index, runs))
-
-
-def _renumbered(rows: pa.Table, places: Any) -> pa.Table:
-    """Move entries to the new numbers of their files and drop those of dead files."""
-    if "file" in rows.column_names:
-        moved = places[rows["file"].to_numpy()]
-        at = rows.column_names.index("file")
-        return rows.set_column(at, "file", pa.array(moved)).filter(pa.array(moved >= 0))
-    valid = np.asarray(rows["address"].is_valid())
-    addresses = rows["address"].fill_null(0).to_numpy().view(np.uint64)
-    moved = places[file_of(addresses)]
-    addresses = (moved.astype(np.uint64) << np.uint64(32)) | (addresses & np.uint64(0xFFFFFFFF))
-    keep = ~valid | (moved >= 0)
-    entries = rows["entries"].to_numpy().copy()
-    postings = rows["postings"].to_pylist()
-    for position, content in enumerate(postings):
-        if content is not None:
-            of = addresses_in(BitMap64.deserialize(content))
-            to = places[file_of(of)]
-            of = ((to.astype(np.uint64) << np.uint64(32)) | (of & np.uint64(0xFFFFFFFF)))[to >= 0]
-            entries[position], keep[position] = len(of), len(of) > 0
-            postings[position] = serialised(bitmap_of(of))
-    columns = [rows[name] for name in rows.column_names if name not in ("entries", "address", "postings")]
-    address = pa.array(addresses.view(np.int64), mask=~valid)
-    made = pa.table(
-        [*columns, pa.array(entries), address, pa.array(postings, pa.binary())], names=rows.column_names
-    )
-    return made.filter(pa.array(keep))
+def _zones(metadata: TableMetadata, file: DataFile, places: Places) -> pa.Table:
+    """Return the bounds of row groups, one row each, of the files that live."""
+    rows = read_columns(metadata.storage, [file], read_schema(metadata.storage, file).names).combine_chunks()
+    moved = places[rows["file"].to_numpy()]
+    at = rows.column_names.index("file")
+    return rows.set_column(at, "file", pa.array(moved)).filter(pa.array(moved >= 0))

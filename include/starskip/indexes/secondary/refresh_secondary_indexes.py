@@ -51,7 +51,7 @@ def _built(engine: Engine, of: ChosenIndexes) -> TableBuild:
     names = of.wanted(active)
     if former is not None:
         # Before tonight's changes: what this night deletes can be restored until the next one.
-        _tidy(path, root, of.night, former)
+        _tidy(engine, path, root, of.night, former)
     if not names and not active:
         return TableBuild(properties={"note": of.note})
     unwanted = [name for name in active if name not in names]
@@ -89,7 +89,7 @@ def _active(metadata: TableMetadata | None) -> list[str]:
     return [name for name in names if secondary_index(name).kind_of_index is not Kind.PRIMARY]
 
 
-def _tidy(path: str, root: str | None, night: Night, metadata: TableMetadata) -> None:
+def _tidy(engine: Engine, path: str, root: str | None, night: Night, metadata: TableMetadata) -> None:
     if len(metadata.segments) > _MOST_SEGMENTS:
-        optimize_indexes(path, root=root)
+        optimize_indexes(path, root=root, engine=engine)
     vacuum_indexes(path, grace=timedelta(hours=night.settings.retention.vacuum_grace_hours), root=root)

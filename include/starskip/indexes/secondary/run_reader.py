@@ -123,6 +123,11 @@ class RunReader:
         as_they_are = self.key_type is None or pa.types.is_binary(values.type)
         return order_keys(values if as_they_are else values.cast(self.key_type))
 
+    @property
+    def row_groups(self) -> int:
+        """The number of pieces that ``block`` reads; the row of null may lie in the last one."""
+        return int(self._opened.metadata.num_row_groups)
+
     def disordered_blocks(self) -> int:
         """Return how many blocks end below their first key, or begin below the last key of the one before."""
         lows, highs = self._lows, self._highs
