@@ -218,20 +218,6 @@ def test_optimize_leaves_one_run_without_dead_entries_and_the_same_answers(folde
     assert table.answer("user < 10", is_count=True).stats["candidates_read"] == {"btree:user": 0}
 
 
-def test_optimize_writes_a_run_as_soon_as_enough_is_held(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number in range(3):
-        put(folder / f"n{number}.parquet", events(300_000 + number * ROWS, 500), 10 + number)
-        refresh_indexes(str(folder), clock=CLOCK)
-    where = "user < 41000 OR contains(message, 'message 976 of 12')"
-    before = ids(open_table(str(folder)), where)
-    monkeypatch.setattr("starskip.indexes.secondary.lifecycle.RUN_BYTES", 1)
-    assert optimize_indexes(str(folder)) is not None
-    assert {each["runs"] for each in describe_indexes(str(folder))["indexes"]} == {4}
-    assert ids(open_table(str(folder)), where) == before
-
-
 def test_a_deleted_index_is_not_used_and_a_vacuum_removes_it(folder: Path) -> None:
     table = open_table(str(folder))
     delete_indexes(str(folder), ["btree:user"])
