@@ -31,3 +31,13 @@ def test_an_error_of_a_query_after_an_expected_one_is_still_that_error(spark: Sp
         spark.range(1).selectExpr("nothing + 1")
     with pytest.raises(AnalysisException, match="nothing"):
         spark.range(1).selectExpr("nothing + 1")
+
+
+@pytest.mark.usefixtures("skipping_on")
+def test_a_query_that_cannot_be_analyzed_is_no_warning_of_ours(
+    spark: SparkSession, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(AnalysisException, match="nothing"):
+        spark.range(1).selectExpr("nothing + 1")
+    spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+    assert [each for each in caplog.records if each.name == "starskip.skipping"] == []

@@ -279,7 +279,9 @@ class _Listener:
         if self._reports.ended is None:
             return
         try:
-            self._reports.ended(execution.analyzed())
+            # A query that Spark could not analyze has changed no table, and has no plan to look at.
+            if execution.tracker().phases().contains("analysis"):
+                self._reports.ended(execution.analyzed())
         except Exception as error:
             log.warning("what has become of a table's indexes is not known: %s", printable(str(error), 300))
 
