@@ -95,11 +95,24 @@ class RandomTable:
         rows = rows_of(self.draw, count, self.next_id, is_older=is_older)
         self.next_id += count
         path = self.folder / name
-        pq.write_table(rows, path, row_group_size=self.draw.choice([7, 16, 50, 1000]))
+        pq.write_table(rows, path, row_group_size=self.draw.choice([7, 16, 50, 1000]), **self._pages())
         self.ticks += 1
         os.utime(path, (_EPOCH_S + self.ticks, _EPOCH_S + self.ticks))
         if name not in self.names:
             self.names.append(name)
+
+    def _pages(self) -> dict[str, Any]:
+        """Options of a file whose pages hold few rows and are indexed, or of one without a page index."""
+        if self.draw.random() < 0.3:
+            return {}
+        return {
+            "write_page_index": True,
+            "data_page_size": 1,
+            "write_batch_size": self.draw.choice([1, 3, 8]),
+            "data_page_version": self.draw.choice(["1.0", "2.0"]),
+            "use_dictionary": self.draw.random() < 0.5,
+            "compression": self.draw.choice(["snappy", "zstd", "none"]),
+        }
 
     def remove(self, name: str) -> None:
         """Remove a file."""

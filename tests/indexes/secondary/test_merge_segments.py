@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from secondary_tables import CLOCK, INDEXES, Random, RandomTable, random_table, small_blocks
 from starskip.errors import StorageError
-from starskip.indexes.secondary import build_run, merge_segments, run_files
+from starskip.indexes.secondary import build_run, merge_segments, open_table, run_files
 from starskip.indexes.secondary.entries import addresses_in, entries_of, file_of, row_of
 from starskip.indexes.secondary.lifecycle import (
     create_indexes,
@@ -228,6 +228,24 @@ def test_an_index_stays_beside_a_segment_without_entries(tmp_path: Path) -> None
     assert optimize_indexes(str(tmp_path)) is not None
     known = {each["index"]: each["files_known"] for each in describe_indexes(str(tmp_path))["indexes"]}
     assert {known["btree:s"], known["ngram:s"]} == {3}
+
+
+def test_grams_of_one_text_may_lie_in_several_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merge_segments, "RUN_BYTES", 200)
+    for module in (build_run, run_files):
+        monkeypatch.setattr(module, "BLOCK_ROWS", 16)
+    for number in range(2):
+        texts = [f"{first}{second}" for first in ("abcd", "wxyz") for second in ("lmno", "pqrs", str(number))]
+        path = tmp_path / f"{number}.parquet"
+        pq.write_table(pa.table({"s": texts, "id": np.arange(len(texts)) + 10 * number}), path)
+        os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
+        create_indexes(str(tmp_path), ["ngram:s"], clock=CLOCK)
+    optimize_indexes(str(tmp_path))
+    assert len(runs_of(tmp_path, "ngram:s")) > 1
+    table = open_table(str(tmp_path))
+    for where, ids in (("s LIKE '%abcdpqrs%'", [1, 11]), ("levenshtein(s, 'wxyzlmnx') <= 1", [3, 13])):
+        found = table.query(where, ["id"], path=["ngram:s"])
+        assert sorted(found["id"].to_pylist()) == ids
 
 
 def test_entries_of_a_list_keep_their_rows() -> None:

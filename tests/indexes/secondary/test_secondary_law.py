@@ -54,6 +54,11 @@ def check(folder: Path, seed: int, conditions: int) -> None:
                 for forced in drawn_paths(tables[0], condition.spark, draw):
                     answer = tables[0].answer(condition.spark, ["id"], path=forced)
                     assert sorted(answer.rows["id"].to_pylist()) == expected, (case, forced)
+                whole, scanned = (
+                    repr(table.query(condition.spark, path=path).sort_by("id").to_pylist())
+                    for table, path in ((tables[1], []), (tables[0], ["scan"]))
+                )
+                assert whole == scanned, case
                 few = tables[1].query(condition.spark, ["id"], limit=3)["id"].to_pylist()
                 assert len(few) == min(3, len(expected)) and set(few) <= set(expected), case
         finally:

@@ -1,32 +1,29 @@
-"""Fetch rows at addresses: only the row groups that hold some, only the columns asked for, until a limit."""
+"""Fetch rows at addresses: only the pages that hold some, only the columns asked for, until a limit."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from starskip.indexes.secondary.read_rows import DataFileOfTable, read_row_groups, together
+from starskip.indexes.secondary.read_rows import (
+    DataFileOfTable,
+    FetchCounts,
+    read_positions,
+    read_row_groups,
+    together,
+)
 from starskip.indexes.secondary.row_filter import columns_in, row_filter
 from starskip.indexes.secondary.table_schema import TableSchema
+from starskip.lake.parquet_pages import Numbers
 from starskip.predicates.expression import Call, Expression
 
 _ROWS_AT_ONCE = 1 << 20
 """Rows of neighbouring row groups that are read in one request."""
-
-
-@dataclass
-class FetchCounts:
-    """What a fetch has read of the table."""
-
-    row_groups: int = 0
-    bytes: int = 0
-    rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +37,16 @@ class Wanted:
     @property
     def read_columns(self) -> tuple[str, ...]:
         """The columns to read, those of the predicates too."""
-        of_predicates = [name for each in self.predicates for name in columns_in(each)]
-        return tuple(dict.fromkeys([*self.columns, *of_predicates]))
+        return tuple(dict.fromkeys([*self.columns, *self.predicate_columns]))
 
-    def kept(self, rows: pa.Table, places: npt.NDArray[np.int64] | None) -> pa.Table:
-        """Return the rows at places that satisfy the predicates, with the columns of the answer.
+    @property
+    def predicate_columns(self) -> tuple[str, ...]:
+        """The columns of the predicates."""
+        return tuple(dict.fromkeys(name for each in self.predicates for name in columns_in(each)))
 
-        Columns of the predicates are taken first, and all others only of the rows that are left.
-        """
-        if not self.predicates:
-            found = rows.select(list(self.columns))
-            return found if places is None else found.take(pa.array(places))
-        condition = reduce(lambda one, two: Call("And", (one, two)), self.predicates)
-        asked = rows.select(list(columns_in(condition)) or list(self.columns))
-        if places is None:
-            return rows.select(list(self.columns)).filter(row_filter(condition, asked))
-        holds = row_filter(condition, asked.take(pa.array(places)))
-        return rows.select(list(self.columns)).take(pa.array(places).filter(holds))
+    def holds(self, rows: pa.Table) -> pa.Array:
+        """Return which rows satisfy the predicates."""
+        return row_filter(reduce(lambda one, two: Call("And", (one, two)), self.predicates), rows)
 
 
 def fetch_rows(
@@ -74,24 +64,63 @@ def fetch_rows(
         groups = np.unique(np.searchsorted(starts, positions, side="right") - 1)
     for piece in together(groups.tolist(), row_counts, _ROWS_AT_ONCE):
         counts.row_groups += len(piece)
-        rows, size = read_row_groups(file, piece, wanted.schema, wanted.read_columns)
-        counts.bytes += size
-        places = None if positions is None else _places(positions, piece, starts, row_counts)
-        kept = wanted.kept(rows, places)
+        if positions is None:
+            kept = _scanned(file, piece, wanted, counts)
+        else:
+            kept = _looked_up(file, _by_group(positions, piece, starts, row_counts), wanted, counts)
         counts.rows += kept.num_rows
         if kept.num_rows:
             yield kept
 
 
-def _places(
-    positions: npt.NDArray[np.int64], groups: Sequence[int], starts: Any, row_counts: Any
-) -> npt.NDArray[np.int64]:
-    """Return where the positions of some row groups lie in the rows of these groups, one after the other."""
-    found = []
+def _scanned(file: DataFileOfTable, groups: Sequence[int], wanted: Wanted, counts: FetchCounts) -> pa.Table:
+    rows, size = read_row_groups(file, groups, wanted.schema, wanted.read_columns)
+    counts.bytes += size
+    found = rows.select(list(wanted.columns))
+    return found.filter(wanted.holds(rows)) if wanted.predicates else found
+
+
+def _looked_up(
+    file: DataFileOfTable, groups: Mapping[int, Numbers], wanted: Wanted, counts: FetchCounts
+) -> pa.Table:
+    """Read the columns of the predicates first, and all others only of the rows that these leave."""
+    if not wanted.predicates:
+        return read_positions(file, groups, wanted.schema, wanted.columns, counts)
+    first = wanted.predicate_columns or wanted.columns[:1]
+    asked = read_positions(file, groups, wanted.schema, first, counts)
+    holds = wanted.holds(asked)
+    mask = np.asarray(holds.fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
+    asked = asked.filter(holds)
+    left = _kept(groups, mask)
+    rest = [name for name in wanted.columns if name not in first]
+    if rest and left:
+        others = read_positions(file, left, wanted.schema, rest, counts)
+        asked = asked.select([name for name in wanted.columns if name in first])
+        for name in rest:
+            asked = asked.append_column(others.schema.field(name), others[name])
+    elif rest:
+        return pa.schema([wanted.schema.columns.field(name) for name in wanted.columns]).empty_table()
+    return asked.select(list(wanted.columns))
+
+
+def _kept(groups: Mapping[int, Numbers], mask: npt.NDArray[np.bool_]) -> dict[int, Numbers]:
+    found = {}
     before = 0
+    for group, positions in groups.items():
+        kept = positions[mask[before : before + len(positions)]]
+        before += len(positions)
+        if len(kept):
+            found[group] = kept
+    return found
+
+
+def _by_group(
+    positions: npt.NDArray[np.int64], groups: Sequence[int], starts: Numbers, row_counts: Numbers
+) -> dict[int, Numbers]:
+    """Return positions in a file as positions in its row groups."""
+    found = {}
     for group in groups:
         start, count = int(starts[group]), int(row_counts[group])
         first, last = np.searchsorted(positions, [start, start + count])
-        found.append(positions[first:last] - start + before)
-        before += count
-    return np.concatenate(found)
+        found[group] = positions[first:last] - start
+    return found

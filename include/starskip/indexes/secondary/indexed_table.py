@@ -19,10 +19,11 @@ from starskip.errors import ConfigError, printable
 from starskip.indexes.secondary.access_paths import Path, PathMapping, access_paths, path_indexes
 from starskip.indexes.secondary.cost import Cost
 from starskip.indexes.secondary.entries import addresses_in, file_of, row_of
-from starskip.indexes.secondary.fetch import FetchCounts, Wanted, fetch_rows
+from starskip.indexes.secondary.fetch import Wanted, fetch_rows
 from starskip.indexes.secondary.lifecycle import existing_indexes
 from starskip.indexes.secondary.plan import SCAN, Plan, choose_plan, forced_plan
 from starskip.indexes.secondary.postings import PostingReader
+from starskip.indexes.secondary.read_rows import FetchCounts
 from starskip.indexes.secondary.row_filter import columns_in
 from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.indexes.secondary.spatial_functions import CONTAINS, DISTANCE
@@ -118,6 +119,7 @@ class IndexedTable:
             "rows": found,
             "candidates_read": {name: read.entries for name, read in sorted(reader.read.items())},
             "row_groups_read": counts.row_groups,
+            "pages_read": counts.pages,
             "row_groups_total": question.state.row_groups,
             "bytes_read": counts.bytes + sum(read.bytes for read in reader.read.values()),
             "bytes_total": question.state.bytes_total,

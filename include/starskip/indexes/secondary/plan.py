@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 from pyroaring import BitMap64
 
 from starskip.indexes.secondary.access_paths import Path, RangePath, WithoutPath, path_indexes
@@ -181,11 +182,11 @@ def _list_of(path: Path, search: _Search) -> _List:
     if sample is None and gather_ms > _SLOW * cost.scan:
         return _List(path, count, gather_ms, {}, True, gather_ms + cost.fetch_random(count))
     known = reader.rows(path) if sample is None else sample
-    groups = cost.layout.groups_holding(known)
+    units = cost.layout.units_holding(known)
     if sample is not None:
-        # Entries of other blocks lie in as many further groups, unless these are all that there are.
-        groups = min(groups * count / max(_count(known), 1), cost.layout.groups_of_random(count))
-    alone_ms = gather_ms + cost.fetch(groups) + cost.evaluate(count)
+        # Entries of other blocks lie in as many further units, unless these are all that there are.
+        units = np.minimum(units * count / max(_count(known), 1), cost.layout.units_of_random(count))
+    alone_ms = gather_ms + cost.fetch(units) + cost.evaluate(count)
     return _List(path, count, gather_ms, known, sample is not None, alone_ms)
 
 
@@ -205,12 +206,12 @@ def _greedy(paths: Sequence[Path], differences: Sequence[WithoutPath], search: _
     reason = f"{' and '.join(path_indexes(first.path))} leaves {counted(_count(rows))} rows"
     best = Plan((), _names(chosen), reason, tuple(chosen), rows)
     while left and any(rows.values()):
-        groups, at_hand = cost.layout.groups_holding(rows), _count(rows)
+        units, at_hand = cost.layout.units_holding(rows), _count(rows)
         expected = []
         for each in left:
             share = each.share_of(rows)
-            # A group stays while one of its rows does.
-            stays = groups * (1 - (1 - share) ** (at_hand / max(groups, 1)))
+            # A unit stays while one of its rows does.
+            stays = units * (1 - (1 - share) ** (at_hand / np.maximum(units, 1)))
             ms = spent + each.gather_ms + cost.fetch(stays) + cost.evaluate(at_hand * share)
             expected.append((ms, share, each))
         ms, _, best_next = min(expected, key=lambda each: each[0])

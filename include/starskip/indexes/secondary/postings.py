@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from typing import Any
@@ -78,8 +78,7 @@ class PostingReader:
             case PointPath():
                 return sum(_points_counted(path, run) for run in _runs(path, segment))
             case GramPath():
-                found = sum(_grams_counted(path, run) for run in _runs(path, segment))
-                return int(min(found, len(segment.all_rows)))
+                return min(_grams_counted(path, _runs(path, segment)), len(segment.all_rows))
             case UnionPath(paths=paths):
                 return sum(self._count(each, segment) for each in paths)
             case AllOfPath(paths=paths):
@@ -160,7 +159,7 @@ class PostingReader:
             case PointPath():
                 return [part for run in _runs(path, segment) for part in self._points(path, run)]
             case GramPath():
-                return [self._grams(path, run, segment) for run in _runs(path, segment)]
+                return [self._grams(path, segment)]
             case UnionPath(paths=paths):
                 return [part for each in paths for part in self._parts(each, segment)]
             case AllOfPath(paths=paths):
@@ -183,15 +182,16 @@ class PostingReader:
             counts.entries += rows.num_rows
             yield from bitmaps_of(rows)
 
-    def _grams(self, path: GramPath, run: RunReader, segment: IndexedSegment) -> BitMap64:
-        counts = self.counts(path.index.specification)
+    def _grams(self, path: GramPath, segment: IndexedSegment) -> BitMap64:
+        """Return the rows that have enough of the grams; the lists of one row's may lie in several runs."""
+        counts, runs = self.counts(path.index.specification), _runs(path, segment)
         lists, stopped = [], 0
-        for wanted in sorted(_gram_ranges(path), key=run.count):
-            rows = _gram_rows(run, wanted, counts)
-            if _has_stopped(rows):
+        for wanted in sorted(_gram_ranges(path), key=lambda each: sum(run.count(each) for run in runs)):
+            found_in = [_gram_rows(run, wanted, counts) for run in runs]
+            if any(map(_has_stopped, found_in)):
                 stopped += 1
                 continue
-            found = _union(bitmaps_of(rows))
+            found = _union(part for rows in found_in for part in bitmaps_of(rows))
             counts.entries += len(found)
             if not found and path.shared == len(path.grams):
                 # No text has all grams, whatever the lists behind hold.
@@ -259,8 +259,8 @@ def _points_counted(path: PointPath, run: RunReader) -> int:
     return int(np.ceil(found))
 
 
-def _grams_counted(path: GramPath, run: RunReader) -> int:
-    counted = sorted(run.count(each) for each in _gram_ranges(path))
+def _grams_counted(path: GramPath, runs: Sequence[RunReader]) -> int:
+    counted = sorted(sum(run.count(each) for run in runs) for each in _gram_ranges(path))
     # Texts with ``shared`` of the grams have one that is not among the ``shared - 1`` most frequent.
     return sum(counted[: len(counted) - path.shared + 1])
 

@@ -1,8 +1,11 @@
-"""Read row groups of a table's Parquet files, columns as the table has them, and count what that reads."""
+"""Read row groups, or rows at positions, of a table's Parquet files, columns as the table has them.
+
+Of rows at positions only the pages that hold them are read, where a page index tells of pages.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -14,11 +17,24 @@ import pyarrow.parquet as pq
 
 from starskip.errors import SourceError, first_line
 from starskip.indexes.secondary.table_schema import TableSchema, conformed, partition_scalar
+from starskip.lake.parquet_pages import ColumnPages, Numbers, PagedFile, paged_file
 from starskip.storage.files.object_reader import ObjectReader
 from starskip.storage.files.object_url import local_path, object_url
 
 _DAMAGE = (OSError, ValueError, LookupError, pa.ArrowException)
 _FOOTERS = 4_096
+_MOST_OF_A_CHUNK = 0.5
+"""A column chunk is read whole if more of it would be: Arrow decodes those of several columns at once."""
+
+
+@dataclass
+class FetchCounts:
+    """What a fetch has read of the table; a row group counts if any page of it was read."""
+
+    row_groups: int = 0
+    pages: int = 0
+    bytes: int = 0
+    rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +49,16 @@ class DataFileOfTable:
     def footer(self) -> Any:
         """Return the file's footer; those of a process's last files are kept. Raises SourceError."""
         return None if self.size_bytes == 0 else _footer(self.path, self.size_bytes, self.modified_ms)
+
+    def paged(self) -> PagedFile | None:
+        """Return the file by its page index, None if it has none. Raises SourceError."""
+        footer = self.footer()
+        if footer is None:
+            return None
+        try:
+            return paged_file(self.path, self.size_bytes, self.modified_ms, footer.serialized_size)
+        except _DAMAGE as error:
+            raise SourceError(f"{self.path}: cannot be read ({first_line(error)})", source=self.path) from error
 
     def row_group_rows(self) -> npt.NDArray[np.int64]:
         """Return the rows of each row group; a file of no bytes has none."""
@@ -87,6 +113,76 @@ def read_row_groups(
         return pa.table(columns, schema=pa.schema(fields)), size
     except _DAMAGE as error:
         raise SourceError(f"{file.path}: cannot be read ({first_line(error)})", source=file.path) from error
+
+
+def read_positions(
+    file: DataFileOfTable,
+    groups: Mapping[int, Numbers],
+    schema: TableSchema,
+    names: Sequence[str],
+    counts: FetchCounts,
+) -> pa.Table:
+    """Return columns of the rows at rising positions of row groups.
+
+    Only pages that hold such rows are read of a column that a page index tells of. Raises SourceError naming
+    a file that cannot be read.
+    """
+    paged = file.paged()
+    by_pages: dict[str, list[tuple[ColumnPages, Numbers]]] = {}
+    for name in names if paged is not None else ():
+        chosen = _chosen_pages(paged, name, groups)
+        if chosen is not None:
+            by_pages[name] = chosen
+    columns = {}
+    for name, chosen in by_pages.items():
+        try:
+            found, size = paged.read(name, chosen)
+            of_pages = conformed(pa.table({name: found}), schema, [name], len(found))
+        except _DAMAGE as error:
+            raise SourceError(f"{file.path}: cannot be read ({first_line(error)})", source=file.path) from error
+        counts.pages += sum(len(numbers) for _, numbers in chosen)
+        counts.bytes += size
+        columns[name] = of_pages[name].take(pa.array(_places(chosen, groups)))
+    others = [name for name in names if name not in columns]
+    if others:
+        table, size = read_row_groups(file, list(groups), schema, others)
+        counts.bytes += size
+        starts = np.cumsum([0, *(file.row_group_rows()[group] for group in groups)])
+        places = [positions + start for positions, start in zip(groups.values(), starts, strict=False)]
+        taken = table.take(pa.array(np.concatenate(places)))
+        columns.update({name: taken[name] for name in others})
+    fields = [schema.columns.field(name) for name in names]
+    return pa.table([columns[name] for name in names], schema=pa.schema(fields))
+
+
+def _chosen_pages(
+    paged: PagedFile, column: str, groups: Mapping[int, Numbers]
+) -> list[tuple[ColumnPages, Numbers]] | None:
+    """Return the pages of a column that hold rows, None if no index tells or most of it would be read."""
+    chosen = []
+    read = whole = 0
+    for group, positions in groups.items():
+        pages = paged.pages(group, column)
+        if pages is None:
+            return None
+        numbers = pages.holding(positions)
+        chosen.append((pages, numbers))
+        read += pages.bytes_of(numbers)
+        whole += pages.chunk.meta_data.total_compressed_size
+    return chosen if read <= _MOST_OF_A_CHUNK * whole else None
+
+
+def _places(chosen: Sequence[tuple[ColumnPages, Numbers]], groups: Mapping[int, Numbers]) -> Numbers:
+    """Return where the rows lie among all rows of the chosen pages."""
+    found = []
+    before = 0
+    for (pages, numbers), positions in zip(chosen, groups.values(), strict=True):
+        lengths = pages.rows_of(numbers)
+        of_row = np.searchsorted(pages.first_rows[numbers], positions, side="right") - 1
+        page_starts = before + np.cumsum(lengths) - lengths
+        found.append(page_starts[of_row] + positions - pages.first_rows[numbers][of_row])
+        before += int(lengths.sum())
+    return np.concatenate(found)
 
 
 def together(groups: Sequence[int], row_counts: npt.NDArray[np.int64], most_rows: int) -> Iterator[list[int]]:

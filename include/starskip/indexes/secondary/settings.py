@@ -73,6 +73,12 @@ class SecondarySettings(SettingsGroup):
         unit="ms",
         at_least=0,
     )
+    page_ms: float = setting(
+        0.03,
+        "Time to find and open a page of a column; some 5 in an object store, of which several are read at once.",
+        unit="ms",
+        at_least=0,
+    )
     column_mib_ms: float = setting(
         0.5,
         "Time to read and decode a MiB of stored columns.",

@@ -8,12 +8,13 @@ from functools import cached_property
 
 import numpy as np
 
-from starskip.indexes.secondary.cost import TableLayout
+from starskip.indexes.secondary.cost import Stride, TableLayout
 from starskip.indexes.secondary.indexed_segments import indexed_segment
 from starskip.indexes.secondary.lifecycle import ARTEFACT, existing_indexes
 from starskip.indexes.secondary.parquet_table import FORMAT, SCHEMA, files_of_snapshot
 from starskip.indexes.secondary.postings import IndexedSegment
-from starskip.indexes.secondary.read_rows import DataFileOfTable, column_bytes
+from starskip.indexes.secondary.read_rows import DataFileOfTable
+from starskip.indexes.secondary.strides import strides_of
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
 from starskip.indexes.secondary.table_files import listed_table, table_files
 from starskip.indexes.secondary.table_schema import TableSchema, table_schema
@@ -58,7 +59,7 @@ class TableState:
         return sum(len(file.row_group_rows()) for file in (*self.files.values(), *self.beside))
 
     def layout(self, columns: Sequence[str]) -> TableLayout:
-        """Return the layout of the indexed rows; rows of a group and bytes of a row are those of one file."""
+        """Return the layout of the indexed rows; its strides are those of the largest file."""
         found = self._layouts.get(tuple(columns))
         if found is None:
             # Each row group of the footer is looked at, which is much beside a query's other work.
@@ -68,12 +69,8 @@ class TableState:
     def _layout(self, columns: Sequence[str]) -> TableLayout:
         rows = sum(int(segment.file_rows[segment.live].sum()) for segment in self.segments)
         largest = max(self.files.values(), key=lambda file: file.size_bytes, default=None)
-        footer = None if largest is None else largest.footer()
-        if footer is None or not footer.num_rows:
-            return TableLayout(rows, 1.0, 1.0, len(columns))
-        stored = column_bytes(footer, range(footer.num_row_groups), columns)
-        group_rows = footer.num_rows / footer.num_row_groups
-        return TableLayout(rows, group_rows, stored / footer.num_rows, len(columns))
+        strides = () if largest is None else strides_of(largest, columns)
+        return TableLayout(rows, strides or (Stride(1.0, 1.0, len(columns), False),))
 
 
 @dataclass

@@ -87,13 +87,18 @@ class ObjectReader(io.RawIOBase):
     def _fetch(self, wanted: int) -> None:
         length = max(wanted, self._range_bytes) if self._read_ahead else wanted
         start, end = self._position, min(self._position + length, self.size_bytes)
+        held = self.read_range(start, end)
+        self._held, self._held_from = held, start
+        self._range_bytes = min(2 * self._range_bytes, _LARGEST_RANGE_BYTES)
+
+    def read_range(self, start: int, end: int) -> bytes:
+        """Return the bytes from ``start`` to before ``end`` by one request; several threads may ask at once."""
         with read_failures(self._url):
             options = {"range": (start, end), **({"if_match": self._etag} if self._etag else {})}
             held = bytes(get(self._store, self._url.key, options=options).bytes())  # type: ignore[arg-type]
         if len(held) != end - start:
             raise OSError(errno.EIO, "the store sent another range than was asked for")
-        self._held, self._held_from = held, start
-        self._range_bytes = min(2 * self._range_bytes, _LARGEST_RANGE_BYTES)
+        return held
 
 
 @contextmanager
