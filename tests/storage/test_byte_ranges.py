@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ def test_coalesced_ranges_cover_all_and_lie_apart(ranges: list[tuple[int, int]],
     found = coalesced(ranges, gap)
     for start, end in ranges:
         assert start == end or any(first <= start and end <= last for first, last in found)
-    assert all(after[0] - before[1] > gap for before, after in zip(found, found[1:], strict=False))
+    assert all(after[0] - before[1] > gap for before, after in pairwise(found))
 
 
 def test_ranges_of_a_file_are_its_bytes(tmp_path: Path) -> None:

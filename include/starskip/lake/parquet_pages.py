@@ -1,7 +1,7 @@
-"""Read chosen pages of a Parquet file's columns; the offset index ("Page Index") tells where they lie.
+"""Read chosen pages of a Parquet file's columns; the offset index tells where they lie.
 
-Arrow reads whole column chunks. So the pages that hold wanted rows, with their dictionary, are put together as
-a small Parquet file of one column, whose footer knows no other pages, and Arrow reads that.
+Arrow reads whole column chunks. So the pages that hold wanted rows, with their dictionary, are put together
+as a small Parquet file of one column, whose footer knows no other pages, and Arrow reads that.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
+import thriftpy2
+from thriftpy2.protocol.compact import TCompactProtocolFactory
+from thriftpy2.utils import deserialize, serialize
 
 from starskip.storage.files.byte_ranges import Range, read_ranges
 
@@ -87,9 +90,7 @@ class PagedFile:
             self._pages[key] = self._decoded(group, column)
         return self._pages[key]
 
-    def read(
-        self, column: str, chosen: Sequence[tuple[ColumnPages, Numbers]]
-    ) -> tuple[pa.ChunkedArray, int]:
+    def read(self, column: str, chosen: Sequence[tuple[ColumnPages, Numbers]]) -> tuple[pa.ChunkedArray, int]:
         """Return all rows of chosen pages of a column, a row group after the other, and the bytes read.
 
         Raises OSError and pa.ArrowException for a file that cannot be read, ValueError for one whose index
@@ -161,7 +162,7 @@ class PagedFile:
     def _footer(
         self, column: str, chosen: Sequence[tuple[ColumnPages, Numbers]], lengths: Sequence[int]
     ) -> tuple[bytes, bytes, bytes]:
-        """Return the footer of a file of dictionaries and pages of these lengths, its length and the magic."""
+        """Return the footer of a file of dictionaries and pages, its length and the magic."""
         kinds = _kinds()
         position = len(_MAGIC)
         groups = []
@@ -230,9 +231,7 @@ def paged_file(path: str, size_bytes: int, modified_ms: int, footer_bytes: int) 
     if start < 0 or end > footer_at:
         return None
     (indexes,), _ = read_ranges(path, [(start, end)])
-    parquet = pq.ParquetFile(
-        pa.BufferReader(_MAGIC + bytes(content)), coerce_int96_timestamp_unit="us"
-    )
+    parquet = pq.ParquetFile(pa.BufferReader(_MAGIC + bytes(content)), coerce_int96_timestamp_unit="us")
     schema = parquet.schema_arrow.remove_metadata()
     if sum(_leaves(each.type) for each in schema) != len(_leaf_elements(document.schema)):
         return None
@@ -274,28 +273,21 @@ def _asks_for_dictionary(page: memoryview) -> bool:
 @cache
 def _kinds() -> Any:
     """Return the classes of the format's structs."""
-    import thriftpy2
-
     with as_file(files("starskip.lake") / "parquet_format.thrift") as path:
         return thriftpy2.load(str(path), module_name="parquet_format_thrift")
 
 
+_COMPACT: Any = TCompactProtocolFactory
+
+
 def _decode(kind: str, content: bytes) -> Any:
     """Return a struct, None for bytes that are none."""
-    from thriftpy2.protocol.compact import TCompactProtocolFactory
-    from thriftpy2.utils import deserialize
-
     try:
-        return deserialize(
-            getattr(_kinds(), kind)(), content, TCompactProtocolFactory(decode_response=False)
-        )
+        return deserialize(getattr(_kinds(), kind)(), content, _COMPACT(decode_response=False))
     except Exception:
         # thriftpy2 lets the errors of all parts of a damaged document through: any of them means the same.
         return None
 
 
 def _encode(document: Any) -> bytes:
-    from thriftpy2.protocol.compact import TCompactProtocolFactory
-    from thriftpy2.utils import serialize
-
-    return bytes(serialize(document, TCompactProtocolFactory(decode_response=False)))
+    return bytes(serialize(document, _COMPACT(decode_response=False)))

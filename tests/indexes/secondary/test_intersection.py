@@ -1,49 +1,104 @@
-"""The k-way intersection is that of sets, and reads no input further than the end of the shortest."""
+"""The k-way intersection is that of sets, and reads no input further than needed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from itertools import chain
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starskip.indexes.secondary import intersection
-from starskip.indexes.secondary.intersection import Addresses, SortedInput, intersect
+from pyroaring import BitMap64
+from starskip.indexes.secondary import intersection as module
+from starskip.indexes.secondary.intersection import Piece, PostingInput, intersect, intersection
 
-_INPUTS = st.lists(st.lists(st.integers(0, 60), unique=True).map(sorted), min_size=1, max_size=5)
+FILE = 1 << 32
+_ADDRESSES = st.builds(lambda file, row: file * FILE + row, st.integers(0, 3), st.integers(0, 20))
+_PIECES = st.lists(st.lists(_ADDRESSES, min_size=1, max_size=8), max_size=6)
+_INPUTS = st.lists(st.tuples(_PIECES, st.lists(_ADDRESSES, max_size=8)), min_size=1, max_size=5)
 
 
-def pieces(values: list[int], length: int) -> Iterator[Addresses]:
-    for start in range(0, len(values), length):
-        yield np.array(values[start : start + length], np.uint64)
+def piece(values: list[int], wider: int = 0, read: list[list[int]] | None = None) -> Piece:
+    def load() -> list[BitMap64]:
+        if read is not None:
+            read.append(values)
+        return [BitMap64(values)]
+
+    return Piece(max(min(values) - wider, 0), max(values) + wider, load)
 
 
-@given(_INPUTS, st.integers(1, 9))
-def test_it_yields_what_all_inputs_have(inputs: list[list[int]], length: int) -> None:
-    found = list(map(int, intersect([SortedInput(pieces(each, length)) for each in inputs])))
-    assert found == sorted(set.intersection(*map(set, inputs)))
+@given(_INPUTS, st.sampled_from([0, 3, FILE]))
+def test_it_gives_what_all_inputs_have(inputs: list[tuple[list[list[int]], list[int]]], wider: int) -> None:
+    made = [
+        PostingInput([piece(each, wider) for each in pieces], held=BitMap64(held)) for pieces, held in inputs
+    ]
+    expected = set.intersection(*({*chain.from_iterable(pieces), *held} for pieces, held in inputs))
+    windows = [list(window) for window in intersect(made)]
+    assert list(chain.from_iterable(windows)) == sorted(expected)
+    assert all(windows)
 
 
 def test_it_ends_as_soon_as_one_input_ends() -> None:
-    short = SortedInput(pieces([5, 9], 100))
-    long = SortedInput(pieces(list(range(1_000_000)), 64))
-    assert list(map(int, intersect([short, long]))) == [5, 9]
-    assert long.addresses_read == 64
+    read: list[list[int]] = []
+    short = PostingInput(held=BitMap64([5, FILE + 9]))
+    long = PostingInput([piece([file * FILE + row for row in range(20)], read=read) for file in range(1_000)])
+    assert list(intersection([short, long])) == [5, FILE + 9]
+    assert long.pieces_read == 2 == len(read)
 
 
-def test_it_gallops_over_what_does_not_match() -> None:
-    values = np.arange(1 << 20, dtype=np.uint64)
-    long = SortedInput([values])
-    assert list(map(int, intersect([SortedInput([values[[-1]]]), long]))) == [len(values) - 1]
-    assert long.comparisons <= 21
+def test_pieces_between_the_entries_of_another_input_stay_unread() -> None:
+    short = PostingInput([piece([700 * FILE])])
+    long = PostingInput([piece([file * FILE]) for file in range(1_000)])
+    other = PostingInput([piece([file * FILE, file * FILE + 5]) for file in range(1_000)])
+    assert list(intersection([long, other, short])) == [700 * FILE]
+    assert (short.pieces_read, long.pieces_read, other.pieces_read) == (1, 1, 1)
 
 
-def test_an_end_too_early_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    def cut(self: SortedInput) -> np.uint64 | None:
-        return None if self._at >= len(self._piece) and self.addresses_read > 0 else sound(self)
+def test_an_input_without_entries_reads_no_other() -> None:
+    long = PostingInput([piece([file * FILE]) for file in range(10)])
+    assert not intersection([long, PostingInput()])
+    assert long.pieces_read == 0
 
-    sound = SortedInput.head
-    monkeypatch.setattr(intersection.SortedInput, "head", cut)
-    inputs = [SortedInput(pieces([1, 2, 3, 4], 2)), SortedInput(pieces([1, 2, 3, 4], 2))]
-    assert list(map(int, intersect(inputs))) != [1, 2, 3, 4]
+
+def test_windows_come_before_later_pieces_are_read() -> None:
+    one, two = (PostingInput([piece([file * FILE]) for file in range(100)]) for _ in range(2))
+    assert list(next(intersect([one, two]))) == [0]
+    assert (one.pieces_read, two.pieces_read) == (1, 1)
+
+
+def _end_too_early(patch: pytest.MonkeyPatch) -> None:
+    sound = PostingInput.seek
+    patch.setattr(
+        PostingInput, "seek", lambda self, at: sound(self, at) if self._unread.any() or not at else None
+    )
+
+
+def _not_sorted(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(module, "sorted", lambda values, key: list(values), raising=False)
+
+
+def _window_too_short(patch: pytest.MonkeyPatch) -> None:
+    sound = PostingInput.window
+    patch.setattr(PostingInput, "window", lambda self, start, end: sound(self, start, end - 1))
+
+
+@pytest.mark.parametrize("plant", [_end_too_early, _not_sorted, _window_too_short])
+def test_a_planted_fault_is_found(
+    plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(monkeypatch)
+    random = np.random.default_rng(1)
+    for _ in range(200):
+        inputs = [
+            [(random.integers(0, 3, 4) * FILE + random.integers(0, 9, 4)).tolist() for _ in range(5)]
+            for _ in range(2)
+        ]
+        expected = sorted(set.intersection(*(set(chain.from_iterable(pieces)) for pieces in inputs)))
+        try:
+            found = [list(each) for each in intersect([PostingInput(list(map(piece, p))) for p in inputs])]
+        except (ValueError, IndexError):
+            return
+        if list(chain.from_iterable(found)) != expected:
+            return
+    pytest.fail("no intersection showed the fault")

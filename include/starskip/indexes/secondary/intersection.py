@@ -1,83 +1,155 @@
-"""Intersect k sorted inputs of row addresses, reading none further than needed.
+"""Intersect k inputs of row addresses, reading none further than needed.
 
 The loop is the INTERSECT operator's of AsterixDB: find the greatest address at hand, have every other input
-catch up with it, yield it where all have it; as soon as one input ends, all is done. Inputs catch up by
-galloping (Bentley and Yao, 1976) and come in pieces, so that what lies behind the end is never read.
+catch up with it, and as soon as one input ends, all is done. An input catches up by leaving unread the pieces
+that end before; within a window of addresses bitmaps are intersected, the shortest first, which gallops
+(Bentley and Yao, 1976).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
+from pyroaring import BitMap64
 
 Addresses = npt.NDArray[np.uint64]
+LAST_ADDRESS = 2**64 - 1
+_FILE_BITS = 32
 
 
-class SortedInput:
-    """A cursor over rising addresses that arrive in sorted pieces; ``addresses_read`` counts what arrived."""
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Entries that are read at once: ``read`` gives their bitmaps; none lies outside ``low`` to ``high``."""
 
-    def __init__(self, pieces: Iterable[Addresses]) -> None:
-        """Take pieces that rise within and across; none is read yet."""
-        self._pieces: Iterator[Addresses] = iter(pieces)
-        self._piece: Addresses = np.empty(0, np.uint64)
-        self._at = 0
-        self.addresses_read = 0
-        self.comparisons = 0
-
-    def head(self) -> np.uint64 | None:
-        """Return the address at hand, None behind the last one."""
-        while self._at >= len(self._piece):
-            piece = next(self._pieces, None)
-            if piece is None:
-                return None
-            self._piece, self._at = piece, 0
-            self.addresses_read += len(piece)
-        return np.uint64(self._piece[self._at])
-
-    def advance(self) -> None:
-        """Go behind the address at hand."""
-        self._at += 1
-
-    def seek(self, address: np.uint64) -> np.uint64 | None:
-        """Go to the first address that is at least ``address`` and return it, None if there is none."""
-        while (head := self.head()) is not None and head < address:
-            if self._piece[-1] < address:
-                # A whole piece lies before it.
-                self._at = len(self._piece)
-                continue
-            self._gallop(address)
-        return head
-
-    def _gallop(self, address: np.uint64) -> None:
-        step, low = 1, self._at
-        while low + step < len(self._piece) and self._piece[low + step] < address:
-            self.comparisons += 1
-            low, step = low + step, 2 * step
-        high = min(low + step, len(self._piece) - 1)
-        self._at = low + int(np.searchsorted(self._piece[low : high + 1], address))
+    low: int
+    high: int
+    read: Callable[[], Sequence[BitMap64]]
 
 
-def intersect(inputs: Sequence[SortedInput]) -> Iterator[np.uint64]:
-    """Yield the addresses that all inputs have, rising; ends with the first input that ends."""
-    if not inputs:
-        return
-    while True:
-        greatest = inputs[0].head()
-        if greatest is None:
-            return
-        matched = 1
-        at = 1
-        while matched < len(inputs):
-            found = inputs[at % len(inputs)].seek(greatest)
-            if found is None:
-                return
-            if found > greatest:
-                greatest, matched = found, 1
-            else:
-                matched += 1
-            at += 1
-        yield greatest
-        for each in inputs:
-            each.advance()
+@dataclass
+class PostingInput:
+    """The union of pieces in any order, each read when an intersection comes to it.
+
+    ``held``: entries that are at hand from the start. ``pieces_read`` counts the pieces that were read.
+    """
+
+    pieces: Sequence[Piece] = ()
+    held: BitMap64 = field(default_factory=BitMap64)
+    pieces_read: int = 0
+    _lows: Addresses = field(init=False, repr=False)
+    _highs: Addresses = field(init=False, repr=False)
+    _unread: npt.NDArray[np.bool_] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Sort the pieces by their first addresses; none is read yet."""
+        self.pieces = sorted(self.pieces, key=lambda piece: piece.low)
+        self._lows = np.array([piece.low for piece in self.pieces], np.uint64)
+        self._highs = np.array([piece.high for piece in self.pieces], np.uint64)
+        self._unread = np.ones(len(self.pieces), np.bool_)
+
+    def seek(self, address: int) -> int | None:
+        """Return the first address from ``address`` on that the input may hold, None at its end.
+
+        Pieces that end before are never read.
+        """
+        self._unread &= self._highs >= np.uint64(address)
+        found = _first_from(self.held, address)
+        first = int(self._unread.argmax()) if self._unread.any() else None
+        if first is None:
+            return found
+        low = max(int(self._lows[first]), address)
+        return low if found is None else min(found, low)
+
+    def next_piece(self, address: int) -> int:
+        """Return where the first piece begins that lies behind an address."""
+        at = int(np.searchsorted(self._lows, np.uint64(address), side="right"))
+        unread = np.flatnonzero(self._unread[at:])
+        return int(self._lows[at + unread[0]]) if len(unread) else LAST_ADDRESS
+
+    def window(self, start: int, end: int) -> BitMap64:
+        """Return the entries from ``start`` to before ``end``, which reads the pieces that lie there."""
+        self._read(self._unread & (self._lows < np.uint64(end)) & (self._highs >= np.uint64(start)))
+        if not self.held or (start <= self.held.min() and self.held.max() < end):
+            return self.held
+        # A bitmap of the window itself would be long: files lie 2**32 apart.
+        found = self.held.copy()
+        found.remove_range(0, start)
+        found.remove_range(end, LAST_ADDRESS)
+        return found
+
+    def among(self, addresses: BitMap64) -> BitMap64:
+        """Return those of some addresses that the input has; pieces that reach none stay unread."""
+        near = np.flatnonzero(
+            self._unread
+            & (self._lows <= np.uint64(addresses.max()))
+            & (self._highs >= np.uint64(addresses.min()))
+        )
+        wanted = np.zeros(len(self.pieces), np.bool_)
+        for at in near.tolist():
+            piece = self.pieces[at]
+            wanted[at] = addresses.range_cardinality(piece.low, min(piece.high + 1, LAST_ADDRESS)) > 0
+        self._read(wanted)
+        return self.held & addresses
+
+    def unread_within(self, start: int, end: int) -> int:
+        """Return how many pieces a window would read."""
+        return int((self._unread & (self._lows < np.uint64(end)) & (self._highs >= np.uint64(start))).sum())
+
+    def _read(self, wanted: npt.NDArray[np.bool_]) -> None:
+        found = [bitmap for at in np.flatnonzero(wanted).tolist() for bitmap in self.pieces[at].read()]
+        self._unread &= ~wanted
+        self.pieces_read += int(wanted.sum())
+        if found:
+            self.held = BitMap64.union(self.held, *found)
+
+
+def intersect(inputs: Sequence[PostingInput]) -> Iterator[BitMap64]:
+    """Yield the addresses that all inputs have, in rising windows of at least a file each."""
+    at = _caught_up(inputs, 0) if inputs else None
+    while at is not None:
+        end = max(min(each.next_piece(at) for each in inputs), _next_file(at))
+        # Another input is read only where those before it have anything.
+        to_read = {id(each): (each.unread_within(at, end), len(each.held)) for each in inputs}
+        first, *others = sorted(inputs, key=lambda each: to_read[id(each)])
+        common = first.window(at, end)
+        for each in others:
+            if not common:
+                break
+            common = each.among(common)
+        if common:
+            yield common
+        at = None if end >= LAST_ADDRESS else _caught_up(inputs, end)
+
+
+def intersection(inputs: Sequence[PostingInput]) -> BitMap64:
+    """Return the addresses that all inputs have."""
+    found = list(intersect(inputs))
+    return reduce(lambda one, two: one | two, found, BitMap64())
+
+
+def _caught_up(inputs: Sequence[PostingInput], at: int) -> int | None:
+    """Return the first address from ``at`` on that all inputs may hold, None as soon as one has ended."""
+    agreed = 0
+    number = 0
+    while agreed < len(inputs):
+        found = inputs[number % len(inputs)].seek(at)
+        if found is None:
+            return None
+        agreed = agreed + 1 if found == at else 1
+        at = found
+        number += 1
+    return at
+
+
+def _next_file(address: int) -> int:
+    return min(((address >> _FILE_BITS) + 1) << _FILE_BITS, LAST_ADDRESS)
+
+
+def _first_from(bitmap: BitMap64, address: int) -> int | None:
+    if not bitmap or address > bitmap.max():
+        return None
+    return int(next(bitmap.iter_equal_or_larger(address)))

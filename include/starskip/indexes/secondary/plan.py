@@ -119,10 +119,7 @@ def choose_plan(
 
 def forced_plan(paths: Sequence[Path], reader: PostingReader) -> Plan:
     """Return the plan that intersects exactly these paths in this order."""
-    rows: Mapping[str, BitMap64] = reader.rows(paths[0])
-    for path in paths[1:]:
-        rows = reader.within(path, rows)
-    return Plan((), _names(paths), "asked for", tuple(paths), rows)
+    return Plan((), _names(paths), "asked for", tuple(paths), reader.intersected(paths))
 
 
 def _primary_plan(paths: Sequence[Path], search: _Search) -> tuple[Plan, str] | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from starskip.indexes.secondary.access_paths import (
 )
 from starskip.indexes.secondary.entries import addresses_in, bitmaps_of
 from starskip.indexes.secondary.grams import gram_key, length_partition
+from starskip.indexes.secondary.intersection import LAST_ADDRESS, Piece, PostingInput, intersection
 from starskip.indexes.secondary.run_reader import KeyRange, ReadCounts, RunReader
 from starskip.indexes.secondary.zones import zones_within
 
@@ -105,26 +106,45 @@ class PostingReader:
     def rows(self, path: Path) -> dict[str, BitMap64]:
         """Return all addresses of a path by segment; they are kept, since a plan asks for them again."""
         if id(path) not in self._rows:
-            found = {segment.name: _union(self._parts(path, segment)) for segment in self.segments}
-            self._rows[id(path)] = path, found
+            self._rows[id(path)] = path, {each.name: self._read(path, each) for each in self.segments}
         return self._rows[id(path)][1]
 
     def within(self, path: Path, rows: Rows) -> dict[str, BitMap64]:
-        """Return those of ``rows`` that a path has; an AND distributes over the bitmaps that it reads."""
+        """Return those of ``rows`` that a path has; of the path is read what lies near them."""
         found = {}
         for segment in self.segments:
             mine = rows.get(segment.name)
             if mine is None or not mine:
                 continue
-            if id(path) in self._rows:
-                kept = mine & self._rows[id(path)][1][segment.name]
-            elif isinstance(path, WithoutPath):
-                kept = mine - _union([mine & part for part in self._parts(path.path, segment)])
+            if isinstance(path, WithoutPath) and id(path) not in self._rows:
+                kept = mine - intersection([PostingInput(held=mine), self._input(path.path, segment)])
             else:
-                kept = _union([mine & part for part in self._parts(path, segment)])
+                kept = intersection([PostingInput(held=mine), self._input(path, segment)])
             if kept:
                 found[segment.name] = kept
         return found
+
+    def intersected(self, paths: Sequence[Path]) -> dict[str, BitMap64]:
+        """Return the addresses that all paths have, by segment."""
+        lists = [path for path in paths if not isinstance(path, WithoutPath)]
+        if not lists:
+            rows: dict[str, BitMap64] = self.rows(paths[0])
+        else:
+            rows = {
+                each.name: intersection([self._input(path, each) for path in lists]) for each in self.segments
+            }
+        for path in paths:
+            if isinstance(path, WithoutPath):
+                rows = self.within(path, rows)
+        return rows
+
+    def _input(self, path: Path, segment: IndexedSegment) -> PostingInput:
+        if id(path) in self._rows:
+            return PostingInput(held=self._rows[id(path)][1][segment.name])
+        return PostingInput(self._pieces(path, segment))
+
+    def _read(self, path: Path, segment: IndexedSegment) -> BitMap64:
+        return self._input(path, segment).window(0, LAST_ADDRESS)
 
     def sample(self, path: Path, blocks: int) -> dict[str, BitMap64] | None:
         """Return the entries of a few blocks of a range, by segment.
@@ -148,39 +168,40 @@ class PostingReader:
             found.setdefault(name, []).extend(run.block_parts(block, counts))
         return {name: _union(parts) for name, parts in found.items()}
 
-    def _parts(self, path: Path, segment: IndexedSegment) -> list[BitMap64]:
+    def _pieces(self, path: Path, segment: IndexedSegment) -> list[Piece]:
+        """Return the pieces of a path in a segment, none of them read."""
+        runs = () if isinstance(path, UnionPath | AllOfPath | WithoutPath) else _runs(path, segment)
         match path:
             case RangePath(index=index) if index.specification in segment.zones:
-                return [_zoned(path, segment)]
+                return [_at_once(lambda: _zoned(path, segment))]
             case RangePath(ranges=ranges, index=index):
                 counts = self.counts(index.specification)
-                runs = _runs(path, segment)
-                return [part for run in runs for each in ranges.ranges for part in run.parts(each, counts)]
+                return [piece for run in runs for each in ranges.ranges for piece in run.pieces(each, counts)]
             case PointPath():
-                return [part for run in _runs(path, segment) for part in self._points(path, run)]
+                return [piece for run in runs for piece in self._points(path, run)]
             case GramPath():
-                return [self._grams(path, segment)]
+                return [_at_once(lambda: self._grams(path, segment))]
             case UnionPath(paths=paths):
-                return [part for each in paths for part in self._parts(each, segment)]
+                return [piece for each in paths for piece in self._pieces(each, segment)]
             case AllOfPath(paths=paths):
-                return [reduce(lambda one, two: one & two, self._each(paths, segment))]
+                return [_at_once(lambda: intersection([self._input(each, segment) for each in paths]))]
             case WithoutPath(path=inner):
-                return [segment.all_rows - _union(self._parts(inner, segment))]
+                return [_at_once(lambda: segment.all_rows - self._read(inner, segment))]
 
-    def _each(self, paths: Iterable[Path], segment: IndexedSegment) -> Iterable[BitMap64]:
-        for path in paths:
-            yield _union(self._parts(path, segment))
-
-    def _points(self, path: PointPath, run: RunReader) -> Iterable[BitMap64]:
-        counts = self.counts(path.index.specification)
+    def _points(self, path: PointPath, run: RunReader) -> Iterable[Piece]:
+        low, high = run.reach
         blocks, inside = run.point_blocks(_box(path))
         for block, whole in zip(blocks, inside.tolist(), strict=True):
-            if whole and path.shape is None:
-                yield from run.block_parts(block, counts)
-                continue
-            rows = run.points(block, lambda x, y: _holds(path, x, y), counts)
-            counts.entries += rows.num_rows
-            yield from bitmaps_of(rows)
+            read = partial(self._points_of, path, run, block, whole and path.shape is None)
+            yield Piece(int(low[block]), int(high[block]), read)
+
+    def _points_of(self, path: PointPath, run: RunReader, block: int, is_whole: bool) -> list[BitMap64]:
+        counts = self.counts(path.index.specification)
+        if is_whole:
+            return run.block_parts(block, counts)
+        rows = run.points(block, lambda x, y: _holds(path, x, y), counts)
+        counts.entries += rows.num_rows
+        return bitmaps_of(rows)
 
     def _grams(self, path: GramPath, segment: IndexedSegment) -> BitMap64:
         """Return the rows that have enough of the grams; the lists of one row's may lie in several runs."""
@@ -206,6 +227,11 @@ class PostingReader:
             np.concatenate([addresses_in(each) for each in lists]), return_counts=True
         )
         return BitMap64(addresses[times >= needed])
+
+
+def _at_once(read: Callable[[], BitMap64]) -> Piece:
+    """Return a piece that may hold any address."""
+    return Piece(0, LAST_ADDRESS, lambda: [read()])
 
 
 def _zoned(path: RangePath, segment: IndexedSegment) -> BitMap64:

@@ -58,7 +58,9 @@ class DataFileOfTable:
         try:
             return paged_file(self.path, self.size_bytes, self.modified_ms, footer.serialized_size)
         except _DAMAGE as error:
-            raise SourceError(f"{self.path}: cannot be read ({first_line(error)})", source=self.path) from error
+            raise SourceError(
+                f"{self.path}: cannot be read ({first_line(error)})", source=self.path
+            ) from error
 
     def row_group_rows(self) -> npt.NDArray[np.int64]:
         """Return the rows of each row group; a file of no bytes has none."""
@@ -128,18 +130,18 @@ def read_positions(
     a file that cannot be read.
     """
     paged = file.paged()
-    by_pages: dict[str, list[tuple[ColumnPages, Numbers]]] = {}
-    for name in names if paged is not None else ():
-        chosen = _chosen_pages(paged, name, groups)
-        if chosen is not None:
-            by_pages[name] = chosen
     columns = {}
-    for name, chosen in by_pages.items():
+    for name in names:
+        chosen = None if paged is None else _chosen_pages(paged, name, groups)
+        if paged is None or chosen is None:
+            continue
         try:
             found, size = paged.read(name, chosen)
             of_pages = conformed(pa.table({name: found}), schema, [name], len(found))
         except _DAMAGE as error:
-            raise SourceError(f"{file.path}: cannot be read ({first_line(error)})", source=file.path) from error
+            raise SourceError(
+                f"{file.path}: cannot be read ({first_line(error)})", source=file.path
+            ) from error
         counts.pages += sum(len(numbers) for _, numbers in chosen)
         counts.bytes += size
         columns[name] = of_pages[name].take(pa.array(_places(chosen, groups)))

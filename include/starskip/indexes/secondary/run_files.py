@@ -1,7 +1,8 @@
-"""Write a run as two Parquet files: its rows, and one row for each block with bounds, entries and a bitmap.
+"""Write a run as two Parquet files: its rows, and one row for each block, which tells what is in it.
 
-A block is a row group of the run. A lookup reads the bounds, then only the blocks at the ends of a range; of
-a block within the range its bitmap is enough. A b-tree's null key is the last block, without bounds.
+A block is a row group of the run. Its row has its bounds, its entries, the ends of their addresses and a
+bitmap. A lookup reads the bounds, then only the blocks at the ends of a range; of a block within the range
+its bitmap is enough. A b-tree's null key is the last block, without bounds.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from starskip.storage.manifest import DataFile
 from starskip.storage.staged_write import StagedWrite
 
 ROWS, BLOCKS = "rows.parquet", "blocks.parquet"
+FIRST, LAST = "first_address", "last_address"
+"""The least and the greatest address of a block; null of n-grams, whose blocks are read for single lists."""
 BITMAPS_TOGETHER = 16
 """Bitmaps of neighbouring blocks in one row group."""
 
@@ -57,18 +60,27 @@ def blocks_of(index: SecondaryIndex, rows: pa.Table) -> pa.Table:
     entries: Any = rows["entries"].to_numpy()
     sums = [int(entries[start:end].sum()) for start, end in zip(starts, ends, strict=True)]
     bitmaps: list[bytes | None]
+    reach: list[tuple[int, int] | None] = [None] * len(starts)
     if index.kind_of_index is Kind.NGRAM:
         # No range of grams is ever asked for.
         bitmaps = [None] * len(starts)
     else:
-        bitmaps = [_bitmap(rows.slice(start, end - start)) for start, end in zip(starts, ends, strict=True)]
+        found = [_bitmap(rows.slice(start, end - start)) for start, end in zip(starts, ends, strict=True)]
+        bitmaps, reach = [each[0] for each in found], [each[1] for each in found]
     bounds = _bounds(keys, starts, ends)
     if nulls:
         bounds = {name: pa.concat_arrays([each, pa.nulls(1, each.type)]) for name, each in bounds.items()}
         sums.append(int(entries[count:].sum()))
         bitmaps.append(rows["postings"][count].as_py())
+        reach.append(_reach(bitmaps_of(rows.slice(count))))
     return pa.table(
-        {**bounds, "entries": pa.array(sums, pa.int64()), "bitmap": pa.array(bitmaps, pa.binary())}
+        {
+            **bounds,
+            "entries": pa.array(sums, pa.int64()),
+            FIRST: pa.array([each and each[0] for each in reach], pa.int64()),
+            LAST: pa.array([each and each[1] for each in reach], pa.int64()),
+            "bitmap": pa.array(bitmaps, pa.binary()),
+        }
     )
 
 
@@ -84,14 +96,19 @@ def _bounds(keys: pa.Table, starts: Any, ends: Any) -> dict[str, pa.Array]:
     return found
 
 
-def _bitmap(rows: pa.Table) -> bytes | None:
-    """Return the bitmap of a block; None where reading its long lists costs no more."""
+def _bitmap(rows: pa.Table) -> tuple[bytes | None, tuple[int, int] | None]:
+    """Return a block's bitmap, None where reading its long lists costs no more, and its addresses' ends."""
     single: Any = valid_mask(joined(rows, "address"))
     entries: Any = rows["entries"].to_numpy()
-    if np.count_nonzero(single) < entries.sum() / 2:
-        return None
     found = bitmaps_of(rows)
-    return serialised(BitMap64.union(*found))
+    if np.count_nonzero(single) < entries.sum() / 2:
+        return None, _reach(found)
+    return serialised(BitMap64.union(*found)), _reach(found)
+
+
+def _reach(bitmaps: Sequence[BitMap64]) -> tuple[int, int] | None:
+    held = [each for each in bitmaps if each]
+    return (min(int(each.min()) for each in held), max(int(each.max()) for each in held)) if held else None
 
 
 def _encoded(rows: pa.Table, row_group_rows: int) -> bytes:

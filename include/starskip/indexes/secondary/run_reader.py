@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,8 @@ from pyroaring import BitMap64
 
 from starskip.errors import StorageError
 from starskip.indexes.secondary.entries import bitmaps_of
-from starskip.indexes.secondary.run_files import BITMAPS_TOGETHER
+from starskip.indexes.secondary.intersection import Piece
+from starskip.indexes.secondary.run_files import BITMAPS_TOGETHER, FIRST, LAST
 from starskip.indexes.skipping.metadata.column_cache import ColumnCache
 from starskip.indexes.skipping.metadata.metadata_files import joined
 from starskip.predicates.ordered_values import Keys, each_below, order_keys, positions
@@ -26,6 +27,7 @@ BLOCKS = ColumnCache(1 << 30)
 """What this process has read of indexes."""
 _DAMAGE = (OSError, ValueError, LookupError, pa.ArrowException)
 _LISTS = ("entries", "address", "postings")
+_ANY = np.iinfo(np.int64).max
 Mask = npt.NDArray[np.bool_]
 
 
@@ -123,6 +125,15 @@ class RunReader:
         as_they_are = self.key_type is None or pa.types.is_binary(values.type)
         return order_keys(values if as_they_are else values.cast(self.key_type))
 
+    @cached_property
+    def reach(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The least and the greatest address of each block; all addresses where it was written without."""
+        if FIRST not in self.bounds.column_names:
+            blocks = self.bounds.num_rows
+            return np.zeros(blocks, np.int64), np.full(blocks, _ANY)
+        first, last = self.bounds[FIRST].fill_null(0), self.bounds[LAST].fill_null(_ANY)
+        return np.asarray(first.to_numpy(), np.int64), np.asarray(last.to_numpy(), np.int64)
+
     @property
     def row_groups(self) -> int:
         """The number of pieces that ``block`` reads; the row of null may lie in the last one."""
@@ -211,17 +222,23 @@ class RunReader:
                 found += int(self.slice_of(self.block(block), wanted)["entries"].to_numpy().sum())
         return found
 
-    def parts(self, wanted: KeyRange, read: ReadCounts) -> list[BitMap64]:
-        """Return bitmaps whose union holds the entries in a range of keys without stopped ones."""
+    def pieces(self, wanted: KeyRange, read: ReadCounts) -> list[Piece]:
+        """Return the blocks with entries in a range of keys without stopped ones, none of them read."""
         overlapping, within = self.overlapping(wanted)
-        found: list[BitMap64] = []
-        for block in overlapping:
-            found.extend(self.block_parts(block, read) if block in within else [])
-            if block not in within:
-                rows = self.slice_of(self.block(block, read), wanted)
-                read.entries += int(rows["entries"].to_numpy().sum())
-                found.extend(bitmaps_of(rows))
-        return found
+        low, high = self.reach
+        return [
+            Piece(
+                int(low[block]), int(high[block]), partial(self._parts, block, block in within, wanted, read)
+            )
+            for block in overlapping
+        ]
+
+    def _parts(self, block: int, is_whole: bool, wanted: KeyRange, read: ReadCounts) -> list[BitMap64]:
+        if is_whole:
+            return self.block_parts(block, read)
+        rows = self.slice_of(self.block(block, read), wanted)
+        read.entries += int(rows["entries"].to_numpy().sum())
+        return bitmaps_of(rows)
 
     def block_parts(self, block: int, read: ReadCounts) -> list[BitMap64]:
         """Return bitmaps of all entries of a block."""

@@ -50,7 +50,8 @@ def _rows_of_entries(segment: IndexedSegment, runs: Sequence[RunReader]) -> tupl
     """Return the live rows without an entry in a b-tree, and the entries beyond one a row."""
     read = ReadCounts()
     every = (KeyRange(), KeyRange(of_null=True))
-    parts = [part for run in runs for each in every for part in run.parts(each, read)]
+    pieces = [piece for run in runs for each in every for piece in run.pieces(each, read)]
+    parts = [part for piece in pieces for part in piece.read()]
     found = BitMap64.union(*parts) if parts else BitMap64()
     return len(segment.all_rows - found), read.entries - len(found)
 

@@ -75,7 +75,7 @@ class SecondarySettings(SettingsGroup):
     )
     page_ms: float = setting(
         0.03,
-        "Time to find and open a page of a column; some 5 in an object store, of which several are read at once.",
+        "Time to find and open a page of a column; some 5 in an object store, which reads several at once.",
         unit="ms",
         at_least=0,
     )

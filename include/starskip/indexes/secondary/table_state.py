@@ -14,8 +14,8 @@ from starskip.indexes.secondary.lifecycle import ARTEFACT, existing_indexes
 from starskip.indexes.secondary.parquet_table import FORMAT, SCHEMA, files_of_snapshot
 from starskip.indexes.secondary.postings import IndexedSegment
 from starskip.indexes.secondary.read_rows import DataFileOfTable
-from starskip.indexes.secondary.strides import strides_of
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
+from starskip.indexes.secondary.strides import strides_of
 from starskip.indexes.secondary.table_files import listed_table, table_files
 from starskip.indexes.secondary.table_schema import TableSchema, table_schema
 from starskip.indexes.skipping.metadata.match_paths import match_paths, same_files

@@ -53,7 +53,8 @@ def coalesced(ranges: Sequence[Range], gap_bytes: int) -> list[Range]:
 
 def _local(path: str, pieces: Sequence[Range]) -> list[memoryview]:
     with local_path(path).open("rb", buffering=0) as file:
-        return [_whole(path, os.pread(file.fileno(), end - start, start), end - start) for start, end in pieces]
+        ranges = ((start, end - start) for start, end in pieces)
+        return [_whole(path, os.pread(file.fileno(), size, start), size) for start, size in ranges]
 
 
 def _object(url: ObjectUrl, pieces: Sequence[Range]) -> list[memoryview]:

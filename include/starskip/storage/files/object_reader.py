@@ -92,7 +92,7 @@ class ObjectReader(io.RawIOBase):
         self._range_bytes = min(2 * self._range_bytes, _LARGEST_RANGE_BYTES)
 
     def read_range(self, start: int, end: int) -> bytes:
-        """Return the bytes from ``start`` to before ``end`` by one request; several threads may ask at once."""
+        """Return the bytes from ``start`` to before ``end`` by one request; threads may ask at once."""
         with read_failures(self._url):
             options = {"range": (start, end), **({"if_match": self._etag} if self._etag else {})}
             held = bytes(get(self._store, self._url.key, options=options).bytes())  # type: ignore[arg-type]
