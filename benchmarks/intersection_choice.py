@@ -53,7 +53,7 @@ def write_rows(folder: Folder, rows: int, row_group_rows: int) -> None:
         }
     )
     folder.mkdir(parents=True, exist_ok=True)
-    pq.write_table(table, folder / "0.parquet", row_group_size=row_group_rows)
+    pq.write_table(table, folder / "0.parquet", row_group_size=row_group_rows, write_page_index=True)
 
 
 def conjunction(random: Random, rows: int) -> str:

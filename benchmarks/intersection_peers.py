@@ -52,7 +52,7 @@ def write_events(folder: Path, rows: int, row_group_rows: int) -> None:
             }
         )
         path = folder / f"{number:03}.parquet"
-        pq.write_table(table, path, row_group_size=row_group_rows)
+        pq.write_table(table, path, row_group_size=row_group_rows, write_page_index=True)
         os.utime(path, (1_700_000_000, 1_700_000_000))
 
 

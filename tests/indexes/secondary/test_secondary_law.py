@@ -9,13 +9,21 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from secondary_tables import Random, Truth, random_condition, random_table, small_blocks
-from starskip.indexes.secondary import access_paths, build_run, collect_entries, open_table, run_reader
+from starskip.indexes.secondary import (
+    access_paths,
+    build_run,
+    collect_entries,
+    open_table,
+    read_rows,
+    run_reader,
+)
 from starskip.indexes.secondary.access_paths import WithoutPath, path_indexes
 from starskip.indexes.secondary.indexed_table import IndexedTable
 from starskip.indexes.secondary.lifecycle import optimize_indexes
@@ -120,7 +128,18 @@ def _positions_shifted(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(collect_entries, "addresses_of", shifted)
 
 
-@pytest.mark.parametrize("plant", [_list_not_sorted, _end_too_early, _positions_shifted])
+def _places_in_pages_shifted(patch: pytest.MonkeyPatch) -> None:
+    sound = read_rows._places
+
+    def shifted(*arguments: Any) -> np.ndarray:
+        return np.maximum(sound(*arguments) - 1, 0)
+
+    patch.setattr(read_rows, "_places", shifted)
+
+
+@pytest.mark.parametrize(
+    "plant", [_list_not_sorted, _end_too_early, _positions_shifted, _places_in_pages_shifted]
+)
 def test_the_law_finds_a_planted_fault(plant: Callable[[pytest.MonkeyPatch], None]) -> None:
     for seed in range(6):
         with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:

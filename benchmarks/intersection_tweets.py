@@ -1,0 +1,188 @@
+"""Part 1: the experiments of the source on intersecting AsterixDB's secondary indexes, rebuilt.
+
+Synthetic tweets of about 800 bytes: ``create_at`` rises with the rows, ``user.create_at`` and the place do
+not. Tables 1 to 3 have tweets of one hour and run warm. Tables 4 to 6 have tweets of a day, and each run is
+cold: the kernel gives up the pages of all files, and the process what it kept of indexes, but for footers.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from starskip.indexes.secondary import IndexedTable, open_table
+from starskip.indexes.secondary.lifecycle import create_indexes, describe_indexes
+from starskip.indexes.secondary.run_reader import BLOCKS
+
+TIME, MEMBER, PLACE = "btree:create_at", "btree:user.create_at", "rtree:lng,lat"
+_ROWS_A_FILE = 250_000
+_MONTHS_IN_ALL = 72
+_MESSAGE_BYTES = 700
+_WARM_RUNS = 10
+_COLD_RUNS = 4
+_MONTHS = "user.create_at >= '2010-01-01' AND user.create_at < '2010-{:02}-28'"
+_MINUTES = "create_at >= '2015-11-23 00:00:00' AND create_at < '2015-11-23 00:{:02}:03'"
+_HOURS = "create_at >= '2015-11-23 00:00:00' AND create_at < '2015-11-23 {:02}:00:00'"
+_CIRCLE = "ST_Distance(ST_GeomFromText('POINT (-118.125 33.939)'), lng, lat) < {}"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table of the source: two indexes, and the ends of both ranges in each of its rows."""
+
+    title: str
+    indexes: tuple[str, str]
+    conditions: tuple[str, str]
+    ends: Sequence[tuple[float, float]]
+
+
+_RADII = (0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08)
+WARM = (
+    Table(
+        "table 1: months fixed, minutes grow",
+        (MEMBER, TIME),
+        (_MONTHS, _MINUTES),
+        [(2, last) for last in (9, 19, 29, 39, 49, 59)],
+    ),
+    Table(
+        "table 2: minutes fixed, months grow",
+        (MEMBER, TIME),
+        (_MONTHS, _MINUTES),
+        [(last, 9) for last in range(2, 13)],
+    ),
+    Table(
+        "table 3: both grow",
+        (MEMBER, TIME),
+        (_MONTHS, _MINUTES),
+        [(2, 9), (3, 19), (4, 19), (5, 29), (6, 29), (7, 39), (8, 49), (9, 49), (10, 59)],
+    ),
+)
+COLD = (
+    Table(
+        "table 4: months fixed, hours grow",
+        (MEMBER, TIME),
+        (_MONTHS, _HOURS),
+        [(2, last) for last in range(1, 10)],
+    ),
+    Table(
+        "table 5: an hour, months grow",
+        (MEMBER, TIME),
+        (_MONTHS, _HOURS),
+        [(last, 1) for last in range(2, 11)],
+    ),
+    Table(
+        "table 6: months fixed, a circle grows",
+        (MEMBER, PLACE),
+        (_MONTHS, _CIRCLE),
+        [(2, radius) for radius in _RADII],
+    ),
+)
+
+
+def write_tweets(folder: Path, rows: int, row_group_rows: int, hours: int) -> None:
+    """Write tweets of some hours, in the order of their time, a tenth of them near Los Angeles."""
+    random = np.random.default_rng(2015)
+    start = np.datetime64("2015-11-23T00:00:00", "us")
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, first in enumerate(range(0, rows, _ROWS_A_FILE)):
+        count = min(_ROWS_A_FILE, rows - first)
+        at = (np.arange(first, first + count) * (hours * 3_600e6 / rows)).astype("timedelta64[us]")
+        joined = np.datetime64("2010-01-01") + random.integers(0, _MONTHS_IN_ALL * 30, count)
+        letters = random.integers(97, 123, (count, _MESSAGE_BYTES), np.uint8)
+        offsets = np.arange(count + 1, dtype=np.int32) * _MESSAGE_BYTES
+        misc = pa.StringArray.from_buffers(count, pa.py_buffer(offsets), pa.py_buffer(letters.tobytes()))
+        user = pa.StructArray.from_arrays(
+            [pa.array(random.integers(0, 1 << 40, count)), pa.array(joined)], ["id", "create_at"]
+        )
+        place = np.array(["United States", "Canada", "Brazil", "Japan"])[random.integers(0, 4, count)]
+        is_near = random.random(count) < 0.1
+        tweets = pa.table(
+            {
+                "id": np.arange(first, first + count),
+                "create_at": start + at,
+                "user": user,
+                "place": place,
+                "lng": np.where(is_near, random.normal(-118.2, 0.1, count), random.uniform(-180, 180, count)),
+                "lat": np.where(is_near, random.normal(34.0, 0.1, count), random.uniform(-60, 60, count)),
+                "misc": misc,
+            }
+        )
+        path = folder / f"{number:03}.parquet"
+        pq.write_table(tweets, path, row_group_size=row_group_rows, write_page_index=True)
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+
+
+def print_tables(folder: Path, rows: int, row_group_rows: int) -> None:
+    """Write and index the tweets of both halves, unless they are there, and print all six tables."""
+    for name, hours, tables, runs in (("hour", 1, WARM, _warm), ("day", 24, COLD, _cold)):
+        tweets = folder / name
+        if not list(tweets.glob("*.parquet")):
+            write_tweets(tweets, rows, row_group_rows, hours)
+        began = perf_counter()
+        create_indexes(str(tweets), sorted({index for each in tables for index in each.indexes}))
+        took = perf_counter() - began
+        sizes = describe_indexes(str(tweets))
+        print(
+            f"\n{sizes['rows']:,} tweets of {hours} h, {sizes['files_bytes'] / 1e6:,.0f} MB;"
+            f" indexed in {took:.1f} s: {sizes['metadata_bytes'] / 1e6:,.1f} MB"
+        )
+        table = open_table(str(tweets))
+        for each in tables:
+            _print_table(table, each, lambda ask, tweets=tweets, runs=runs: runs(ask, tweets))
+
+
+def _print_table(table: IndexedTable, about: Table, mean_ms: Callable[[Callable[[], object]], float]) -> None:
+    print(f"\n{about.title}; ms, and how many times faster than the better index alone")
+    heads = ("rows", "ends", "scan", "first", "second", "both", "chosen", "both×", "chosen×")
+    print("".join(f"{head:>11}" for head in heads) + "  path")
+    won = []
+    for ends in about.ends:
+        legs = [leg.format(end) for leg, end in zip(about.conditions, ends, strict=True)]
+        where = " AND ".join([*legs, "place = 'United States'"])
+        paths = (["scan"], [about.indexes[0]], [about.indexes[1]], list(about.indexes), [])
+        scan, first, second, both, chosen = (
+            mean_ms(partial(table.answer, where, path=path)) for path in paths
+        )
+        answer = table.answer(where)
+        single = min(first, second)
+        won.append((single / both, single / chosen))
+        times = "".join(f"{ms:>11.1f}" for ms in (scan, first, second, both, chosen))
+        ratios = f"{single / both:>11.2f}{single / chosen:>11.2f}"
+        told = f"{answer.count:>11,}{f'{ends[0]} {ends[1]}':>11}"
+        print(f"{told}{times}{ratios}  {' ∩ '.join(answer.stats['path'])}", flush=True)
+    of_both, of_chosen = zip(*won, strict=True)
+    print(f"best row: both {max(of_both):.2f}, chosen {max(of_chosen):.2f};", end=" ")
+    print(f"worst row: both {min(of_both):.2f}, chosen {min(of_chosen):.2f}")
+
+
+def _timed(ask: Callable[[], object]) -> float:
+    began = perf_counter()
+    ask()
+    return (perf_counter() - began) * 1000
+
+
+def _warm(ask: Callable[[], object], _: Path) -> float:
+    """Return the mean of the last half of the runs, as the source does."""
+    times = [_timed(ask) for _ in range(_WARM_RUNS)]
+    return float(np.mean(times[_WARM_RUNS // 2 :]))
+
+
+def _cold(ask: Callable[[], object], folder: Path) -> float:
+    """Return the mean of all runs but the first, each of which finds nothing in memory."""
+    times = []
+    for _ in range(_COLD_RUNS):
+        BLOCKS.clear()
+        for path in folder.rglob("*.parquet"):
+            opened = os.open(path, os.O_RDONLY)
+            os.fsync(opened)
+            os.posix_fadvise(opened, 0, 0, os.POSIX_FADV_DONTNEED)
+            os.close(opened)
+        times.append(_timed(ask))
+    return float(np.mean(times[1:]))
