@@ -88,13 +88,13 @@ def rules(table: IndexedTable, where: str) -> Mapping[str, tuple[str, ...]]:
     paths = {path_indexes(each)[0]: each for each in access_paths(condition, state.indexes).paths}
     reader = PostingReader(state.segments)
     layout = state.layout(tuple(dict.fromkeys([*_WANTED, *columns_in(condition)])))
-    cost = Cost(layout, table.settings)
+    cost = Cost(layout, table.settings, frozenset(_WANTED), frozenset(columns_in(condition)))
     share = {name: reader.count(path) / layout.rows for name, path in paths.items()}
     gather = {name: cost.gather(reader.read_bytes(path), reader.count(path)) for name, path in paths.items()}
 
     def expected(subset: Sequence[str]) -> float:
         rows = layout.rows * prod(share[name] for name in subset)
-        return sum(gather[name] for name in subset) + cost.fetch_random(rows)
+        return sum(gather[name] for name in subset) + cost.fetch_random(rows, cost.predicate_columns)
 
     ordered = sorted(paths, key=lambda name: share[name])
     prefix = 1
@@ -105,8 +105,8 @@ def rules(table: IndexedTable, where: str) -> Mapping[str, tuple[str, ...]]:
     return {
         "chosen": tuple(table.explain(where, _WANTED).chosen),
         "all applicable": tuple(ordered),
-        "greedy prefix": tuple(ordered[:prefix]) if expected(ordered[:prefix]) < cost.scan else SCAN,
-        "as if independent": best if expected(best) < cost.scan else SCAN,
+        "greedy prefix": tuple(ordered[:prefix]) if expected(ordered[:prefix]) < cost.scan() else SCAN,
+        "as if independent": best if expected(best) < cost.scan() else SCAN,
     }
 
 

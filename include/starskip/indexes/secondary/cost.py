@@ -19,24 +19,30 @@ _BLOCK_BYTES = 64 << 10
 
 Units = npt.NDArray[np.float64]
 """How many units of each stride a fetch reads."""
+Blocks = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
+"""The first and the last address of each block of an index."""
+MOST_OF_A_CHUNK = 0.5
+"""A column chunk is read whole if more of it would be: Arrow decodes those of several columns at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stride:
     """Columns that are read in units of so many rows each: row groups, or pages where they are indexed.
 
-    ``row_bytes``: stored bytes of a row in these columns.
+    ``column_bytes``: stored bytes of a row in each column, by its name.
     """
 
     rows: float
-    row_bytes: float
-    columns: int
+    column_bytes: Mapping[str, float]
     is_page: bool
 
 
 @dataclass(frozen=True, slots=True)
 class TableLayout:
-    """The indexed rows of a table as a fetch meets them; ``strides``: of the columns that a query needs."""
+    """The indexed rows of a table as a fetch meets them.
+
+    ``strides``: of the columns that a query needs; the first one is that of row groups, if it has none, too.
+    """
 
     rows: int
     strides: tuple[Stride, ...]
@@ -48,10 +54,19 @@ class TableLayout:
 
     def units_of_random(self, rows: float) -> Units:
         """Return how many units hold so many rows at random places (Cardenas, 1975)."""
+        return _cardenas(self.units, rows)
+
+    def units_of_blocks(self, blocks: Blocks, rows: float) -> Units:
+        """Return how many units hold so many rows of index blocks with these first and last addresses."""
+        lows, highs = blocks
         units = self.units
-        few = units <= 1
-        share = np.log1p(-1 / np.where(few, 2.0, units))
-        return np.where(few, np.minimum(1.0, rows), -units * np.expm1(rows * share))
+        reached = np.array(
+            [
+                np.minimum((highs - lows) / each.rows + 1, own).sum()
+                for each, own in zip(self.strides, units, strict=True)
+            ]
+        )
+        return _cardenas(np.minimum(reached, units), rows)
 
     def units_holding(self, rows: Mapping[str, BitMap64]) -> Units:
         """Return how many units hold the rows of bitmaps, as if all of a stride had the average length."""
@@ -70,41 +85,66 @@ class TableLayout:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Turns what is read into ms; ``functions``: slow ones that are evaluated on each row that is fetched."""
+    """Turns what is read into ms.
+
+    ``columns``: what is asked for. ``predicate_columns``: what a scan filters by. ``functions``: slow ones
+    that are evaluated on each row that is fetched.
+    """
 
     layout: TableLayout
     settings: SecondarySettings
+    columns: frozenset[str] = frozenset()
+    predicate_columns: frozenset[str] = frozenset()
     functions: int = 0
 
-    def fetch(self, units: Units) -> float:
-        """Return the time to fetch so many units of each stride."""
+    def fetch(self, units: Units, rows: float, filtered: frozenset[str], share: float) -> float:
+        """Return the time to fetch rows that lie in so many units of each stride.
+
+        The columns that are ``filtered`` by come first, and all others of the share of the rows that stays.
+        """
+        later = units
+        found = 0.0
+        if filtered:
+            found += self._read(units, filtered) + rows * len(filtered) * self.settings.value_ns / 1e6
+            later = np.minimum(units, self.layout.units_of_random(rows * share))
+        return found + self._read(later, self.columns - filtered) + self.evaluate(rows)
+
+    def _read(self, units: Units, names: frozenset[str]) -> float:
+        """Return the time to read columns: by pages, or in whole row groups where that is most of them."""
         layout, settings = self.layout, self.settings
+        groups = float(units[0])
+        group_rows = min(groups * layout.strides[0].rows, layout.rows)
         found = 0.0
         for number, stride in zip(units.tolist(), layout.strides, strict=True):
-            rows = number * min(stride.rows, layout.rows)
-            begin = settings.page_ms * stride.columns if stride.is_page else settings.request_ms
-            read = rows * stride.row_bytes / _MIB * settings.column_mib_ms
-            found += number * begin + read + rows * stride.columns * settings.value_ns / 1e6
+            row_bytes = [size for name, size in stride.column_bytes.items() if name in names]
+            rows = min(number * stride.rows, layout.rows)
+            if stride.is_page and rows <= MOST_OF_A_CHUNK * group_rows:
+                found += number * len(row_bytes) * settings.page_ms
+            else:
+                rows = group_rows
+                found += groups * len(row_bytes) * settings.request_ms
+            found += rows * sum(row_bytes) / _MIB * settings.column_mib_ms
         return found
 
-    def fetch_random(self, rows: float) -> float:
+    def fetch_random(self, rows: float, filtered: frozenset[str] = frozenset(), share: float = 1.0) -> float:
         """Return the time to fetch so many rows at random places."""
-        return self.fetch(self.layout.units_of_random(rows)) + self.evaluate(rows)
+        return self.fetch(self.layout.units_of_random(rows), rows, filtered, share)
 
-    def fetch_rows(self, rows: Mapping[str, BitMap64]) -> float:
-        """Return the time to fetch the rows of bitmaps."""
-        return self.fetch(self.layout.units_holding(rows)) + self.evaluate(sum(map(len, rows.values())))
+    def scan(self, share: float = 1.0) -> float:
+        """Return the time to scan all rows, of which a share satisfies the predicates."""
+        return self.fetch(self.layout.units, self.layout.rows, self.predicate_columns, share)
 
     def evaluate(self, rows: float) -> float:
         """Return the time to evaluate slow functions on so many rows."""
         return rows * self.functions * self.settings.function_ns / 1e6
 
-    @property
-    def scan(self) -> float:
-        """Return the time to scan all rows."""
-        return self.fetch(self.layout.units) + self.evaluate(self.layout.rows)
-
     def gather(self, read_bytes: float, entries: float) -> float:
         """Return the time to read blocks of indexes and gather their entries."""
         blocks = np.ceil(read_bytes / _BLOCK_BYTES)
         return float(blocks * self.settings.block_ms + entries * self.settings.entry_ns / 1e6)
+
+
+def _cardenas(units: Units, rows: float) -> Units:
+    few = units <= 1
+    share = np.log1p(-1 / np.where(few, 2.0, units))
+    return np.where(few, np.minimum(1.0, rows), -units * np.expm1(rows * share))

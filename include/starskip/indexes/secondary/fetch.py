@@ -35,11 +35,6 @@ class Wanted:
     predicates: tuple[Expression, ...]
 
     @property
-    def read_columns(self) -> tuple[str, ...]:
-        """The columns to read, those of the predicates too."""
-        return tuple(dict.fromkeys([*self.columns, *self.predicate_columns]))
-
-    @property
     def predicate_columns(self) -> tuple[str, ...]:
         """The columns of the predicates."""
         return tuple(dict.fromkeys(name for each in self.predicates for name in columns_in(each)))
@@ -65,7 +60,7 @@ def fetch_rows(
     for piece in together(groups.tolist(), row_counts, _ROWS_AT_ONCE):
         counts.row_groups += len(piece)
         if positions is None:
-            kept = _scanned(file, piece, wanted, counts)
+            kept = _scanned(file, {group: int(row_counts[group]) for group in piece}, wanted, counts)
         else:
             kept = _looked_up(file, _by_group(positions, piece, starts, row_counts), wanted, counts)
         counts.rows += kept.num_rows
@@ -73,28 +68,45 @@ def fetch_rows(
             yield kept
 
 
-def _scanned(file: DataFileOfTable, groups: Sequence[int], wanted: Wanted, counts: FetchCounts) -> pa.Table:
-    rows, size = read_row_groups(file, groups, wanted.schema, wanted.read_columns)
+def _scanned(
+    file: DataFileOfTable, groups: Mapping[int, int], wanted: Wanted, counts: FetchCounts
+) -> pa.Table:
+    """Read whole row groups; ``groups`` tells their rows."""
+    first = wanted.predicate_columns or wanted.columns
+    asked, size = read_row_groups(file, list(groups), wanted.schema, first)
     counts.bytes += size
-    found = rows.select(list(wanted.columns))
-    return found.filter(wanted.holds(rows)) if wanted.predicates else found
+    if not wanted.predicates:
+        return asked.select(list(wanted.columns))
+    every = {group: np.arange(rows) for group, rows in groups.items()}
+    return _completed(file, every, asked, wanted, counts)
 
 
 def _looked_up(
     file: DataFileOfTable, groups: Mapping[int, Numbers], wanted: Wanted, counts: FetchCounts
 ) -> pa.Table:
-    """Read the columns of the predicates first, and all others only of the rows that these leave."""
+    """Read rows at positions of row groups."""
     if not wanted.predicates:
         return read_positions(file, groups, wanted.schema, wanted.columns, counts)
     first = wanted.predicate_columns or wanted.columns[:1]
     asked = read_positions(file, groups, wanted.schema, first, counts)
+    return _completed(file, groups, asked, wanted, counts)
+
+
+def _completed(
+    file: DataFileOfTable,
+    groups: Mapping[int, Numbers],
+    asked: pa.Table,
+    wanted: Wanted,
+    counts: FetchCounts,
+) -> pa.Table:
+    """Filter rows by the columns of the predicates, and read all other columns only of what these leave."""
     holds = wanted.holds(asked)
     mask = np.asarray(holds.fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
+    first = asked.column_names
     asked = asked.filter(holds)
-    left = _kept(groups, mask)
     rest = [name for name in wanted.columns if name not in first]
-    if rest and left:
-        others = read_positions(file, left, wanted.schema, rest, counts)
+    if rest and asked.num_rows:
+        others = read_positions(file, _kept(groups, mask), wanted.schema, rest, counts)
         asked = asked.select([name for name in wanted.columns if name in first])
         for name in rest:
             asked = asked.append_column(others.schema.field(name), others[name])

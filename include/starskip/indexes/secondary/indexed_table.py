@@ -142,9 +142,15 @@ class IndexedTable:
             return Plan((), SCAN, "all rows are asked for")
         read = tuple(dict.fromkeys([*question.columns, *columns_in(question.condition)]))
         functions = sum(isinstance(each, Call) and each.name in _SLOW for each in nodes(question.condition))
-        cost = Cost(question.state.layout(read), self.settings, functions)
+        cost = Cost(
+            question.state.layout(read),
+            self.settings,
+            frozenset(question.columns),
+            frozenset(columns_in(question.condition)),
+            functions,
+        )
         is_covered = is_count and not question.mapping.residual(question.mapping.paths)
-        return choose_plan(question.mapping.paths, reader, cost, is_covered=is_covered)
+        return choose_plan(question.mapping, reader, cost, is_covered=is_covered)
 
 
 def open_table(

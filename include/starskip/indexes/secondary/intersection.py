@@ -51,6 +51,11 @@ class PostingInput:
         self._highs = np.array([piece.high for piece in self.pieces], np.uint64)
         self._unread = np.ones(len(self.pieces), np.bool_)
 
+    @property
+    def is_held(self) -> bool:
+        """Whether no piece is left to read."""
+        return not self._unread.any()
+
     def seek(self, address: int) -> int | None:
         """Return the first address from ``address`` on that the input may hold, None at its end.
 
@@ -109,6 +114,11 @@ class PostingInput:
 
 def intersect(inputs: Sequence[PostingInput]) -> Iterator[BitMap64]:
     """Yield the addresses that all inputs have, in rising windows of at least a file each."""
+    inputs = _held_together(inputs)
+    if len(inputs) == 1 and inputs[0].is_held:
+        if inputs[0].held:
+            yield inputs[0].held
+        return
     at = _caught_up(inputs, 0) if inputs else None
     while at is not None:
         end = max(min(each.next_piece(at) for each in inputs), _next_file(at))
@@ -129,6 +139,15 @@ def intersection(inputs: Sequence[PostingInput]) -> BitMap64:
     """Return the addresses that all inputs have."""
     found = list(intersect(inputs))
     return reduce(lambda one, two: one | two, found, BitMap64())
+
+
+def _held_together(inputs: Sequence[PostingInput]) -> Sequence[PostingInput]:
+    """Return what is at hand already as one input, and all others: their addresses need no walk."""
+    held = sorted((each.held for each in inputs if each.is_held), key=len)
+    if len(held) < 2:
+        return inputs
+    common = PostingInput(held=reduce(lambda one, two: one & two, held))
+    return [common, *(each for each in inputs if not each.is_held)]
 
 
 def _caught_up(inputs: Sequence[PostingInput], at: int) -> int | None:

@@ -1,29 +1,37 @@
 """Choose the paths by which a query is answered, in order, by counts and never by assumed independence.
 
 The greedy order of "Greedy List Intersection" (Krauthgamer and others, 2008): begin with the list that is
-cheapest alone, and go on with the one that leaves the cheapest fetch, as long as that saves more than reading
-it takes. Where the paper samples intersections, short lists are counted here; of a long one a few blocks are
-intersected with the rows at hand before all of it is read.
+cheapest alone, and go on with the one that promises the cheapest fetch, as long as that saves more than
+reading it takes. As in the paper intersections are sampled: of a long list a few blocks are intersected with
+the rows at hand before all of it is read. A list that cannot pay even if it left no row is not looked at.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from pyroaring import BitMap64
 
-from starskip.indexes.secondary.access_paths import Path, RangePath, WithoutPath, path_indexes
-from starskip.indexes.secondary.cost import Cost
+from starskip.indexes.secondary.access_paths import (
+    Path,
+    PathMapping,
+    RangePath,
+    WithoutPath,
+    path_indexes,
+)
+from starskip.indexes.secondary.cost import Cost, Units
 from starskip.indexes.secondary.postings import PostingReader
+from starskip.indexes.secondary.row_filter import columns_in
 from starskip.indexes.secondary.secondary_index import Kind
 from starskip.number_text import count as counted
 
 SCAN = ("scan",)
 _SHORT = 0.05
-"""A list is read at once if that takes no more than this share of a scan."""
+"""A list is read without a sample of it if that takes no more than this share of what is at stake."""
 _SLOW = 0.5
 """A list is not read at all if that alone takes this share of a scan."""
 
@@ -66,8 +74,9 @@ class Plan:
 
 @dataclass
 class _Search:
-    """The candidates so far, and the rows that a prefix of paths leaves."""
+    """The candidates so far, and what all estimates are made from."""
 
+    mapping: PathMapping
     reader: PostingReader
     cost: Cost
     candidates: list[Candidate] = field(default_factory=list)
@@ -78,16 +87,39 @@ class _Search:
         self.candidates.append(found)
         return found
 
+    def share(self, path: Path) -> float:
+        """Return the share of the rows that a path has, counted."""
+        return min(1.0, self.reader.count(path) / max(self.cost.layout.rows, 1))
 
-def choose_plan(
-    paths: Sequence[Path], reader: PostingReader, cost: Cost, *, is_covered: bool = False
-) -> Plan:
+    def left_share(self, chosen: Sequence[Path]) -> float:
+        """Return what share of the chosen paths' rows may satisfy all other predicates.
+
+        The most selective counts in full, the next by its square root, and so on: they may be correlated.
+        """
+        shares = sorted(
+            self.share(path) for path in self.mapping.paths if all(path is not each for each in chosen)
+        )
+        return float(math.prod(share ** (0.5**at) for at, share in enumerate(shares)))
+
+    def fetch(self, chosen: Sequence[Path], units: Units, rows: float) -> float:
+        """Return the time to fetch rows that chosen paths leave."""
+        residual = self.mapping.residual(chosen)
+        filtered = frozenset(name for each in residual for name in columns_in(each))
+        return self.cost.fetch(units, rows, filtered, self.left_share(chosen))
+
+    def fetch_rows(self, chosen: Sequence[Path], rows: Mapping[str, BitMap64]) -> float:
+        """Return the time to fetch the rows of bitmaps."""
+        return self.fetch(chosen, self.cost.layout.units_holding(rows), _count(rows))
+
+
+def choose_plan(mapping: PathMapping, reader: PostingReader, cost: Cost, *, is_covered: bool = False) -> Plan:
     """Return the cheapest plan among scan, the clustering key, each path alone, and greedy intersections.
 
     ``is_covered``: all paths together answer the query without a fetch.
     """
-    search = _Search(reader, cost)
-    scan = search.told(SCAN, cost.layout.rows, cost.scan)
+    paths = mapping.paths
+    search = _Search(mapping, reader, cost)
+    scan = search.told(SCAN, cost.layout.rows, cost.scan(search.left_share(())))
     if is_covered and paths:
         ms = sum(cost.gather(reader.read_bytes(path), reader.count(path)) for path in paths)
         search.told(_names(paths), min(map(reader.count, paths)), ms)
@@ -105,7 +137,8 @@ def choose_plan(
         best: Plan = Plan((), SCAN, reason)
         best_ms = scan.estimated_ms
     else:
-        best, best_ms = _greedy(lists, [path for path in paths if isinstance(path, WithoutPath)], search)
+        differences = [path for path in paths if isinstance(path, WithoutPath)]
+        best, best_ms = _greedy(lists, differences, search, scan.estimated_ms)
         if best_ms >= scan.estimated_ms:
             best = Plan((), SCAN, _no_better(search.candidates, scan))
             best_ms = scan.estimated_ms
@@ -129,7 +162,7 @@ def _primary_plan(paths: Sequence[Path], search: _Search) -> tuple[Plan, str] | 
         return None
     rows = search.reader.rows(path)
     count = sum(map(len, rows.values()))
-    search.told(path_indexes(path), count, search.cost.fetch_rows(rows))
+    search.told(path_indexes(path), count, search.fetch_rows((path,), rows))
     plan = Plan((), path_indexes(path), "", (path,), rows)
     settings = search.cost.settings
     share = count / max(search.cost.layout.rows, 1)
@@ -145,89 +178,82 @@ def _primary_plan(paths: Sequence[Path], search: _Search) -> tuple[Plan, str] | 
 
 @dataclass(frozen=True, slots=True)
 class _List:
-    """What is known of a path before a plan takes it.
-
-    ``known``: its rows, all or a sample of them; ``count``: its entries; ``gather_ms``: to read all of it.
-    """
+    """What is known of a path before any of it is read: its entries and the time to gather them."""
 
     path: Path
     count: int
     gather_ms: float
-    known: Mapping[str, BitMap64]
-    is_sample: bool
     alone_ms: float
 
-    def share_of(self, rows: Mapping[str, BitMap64]) -> float:
-        """Return what share of rows it has, counted; of a sample what that says of all of it."""
-        common = sum(
-            each.intersection_cardinality(rows.get(name, _NONE)) for name, each in self.known.items()
-        )
-        if self.is_sample:
-            common = round(common * self.count / max(_count(self.known), 1))
-        return min(1.0, common / max(_count(rows), 1))
-
-
-_NONE = BitMap64()
+    @property
+    def names(self) -> str:
+        """The indexes that it uses."""
+        return " and ".join(path_indexes(self.path))
 
 
 def _list_of(path: Path, search: _Search) -> _List:
-    """Read a short list, or some blocks of a long one, and estimate what it costs alone."""
+    """Estimate what a path costs alone by its count, and by the addresses where its blocks begin and end."""
     reader, cost = search.reader, search.cost
     count = reader.count(path)
     gather_ms = cost.gather(reader.read_bytes(path), count)
-    sample = reader.sample(path, cost.settings.sampled_blocks) if gather_ms > _SHORT * cost.scan else None
-    if sample is None and gather_ms > _SLOW * cost.scan:
-        return _List(path, count, gather_ms, {}, True, gather_ms + cost.fetch_random(count))
-    known = reader.rows(path) if sample is None else sample
-    units = cost.layout.units_holding(known)
-    if sample is not None:
-        # Entries of other blocks lie in as many further units, unless these are all that there are.
-        units = np.minimum(units * count / max(_count(known), 1), cost.layout.units_of_random(count))
-    alone_ms = gather_ms + cost.fetch(units) + cost.evaluate(count)
-    return _List(path, count, gather_ms, known, sample is not None, alone_ms)
+    units = cost.layout.units_of_blocks(reader.blocks(path), count)
+    return _List(path, count, gather_ms, gather_ms + search.fetch([path], units, count))
 
 
-def _greedy(paths: Sequence[Path], differences: Sequence[WithoutPath], search: _Search) -> tuple[Plan, float]:
-    """Return the best of the prefixes of the greedy order, and its time."""
+def _greedy(
+    paths: Sequence[Path], differences: Sequence[WithoutPath], search: _Search, scan_ms: float
+) -> tuple[Plan, float]:
+    """Return the last of the prefixes of the greedy order that saves time, and its time."""
     reader, cost = search.reader, search.cost
     first, *left = sorted((_list_of(path, search) for path in paths), key=lambda each: each.alone_ms)
     for each in (first, *left):
         search.told(path_indexes(each.path), each.count, each.alone_ms)
-    if first.gather_ms > _SLOW * cost.scan:
-        return Plan((), SCAN, ""), cost.scan
+    if first.gather_ms > _SLOW * scan_ms:
+        return Plan((), SCAN, ""), scan_ms
     left.extend(_list_of(path, search) for path in differences)
     chosen: list[Path] = [first.path]
-    spent = first.gather_ms
+    spent_ms = first.gather_ms
     rows: Mapping[str, BitMap64] = reader.rows(first.path)
-    best_ms = spent + cost.fetch_rows(rows)
-    reason = f"{' and '.join(path_indexes(first.path))} leaves {counted(_count(rows))} rows"
-    best = Plan((), _names(chosen), reason, tuple(chosen), rows)
-    while left and any(rows.values()):
-        units, at_hand = cost.layout.units_holding(rows), _count(rows)
-        expected = []
-        for each in left:
-            share = each.share_of(rows)
-            # A unit stays while one of its rows does.
-            stays = units * (1 - (1 - share) ** (at_hand / np.maximum(units, 1)))
-            ms = spent + each.gather_ms + cost.fetch(stays) + cost.evaluate(at_hand * share)
-            expected.append((ms, share, each))
-        ms, _, best_next = min(expected, key=lambda each: each[0])
-        names = " and ".join(path_indexes(best_next.path))
-        if ms >= best_ms:
-            for rejected_ms, share, rejected in expected:
-                search.told(_names([*chosen, rejected.path]), at_hand * share, rejected_ms)
-            best = replace(best, reason=f"{reason}; {names} would save less than it takes")
+    units = cost.layout.units_holding(rows)
+    fetch_ms = search.fetch(chosen, units, _count(rows))
+    reason = f"{first.names} leaves {counted(_count(rows))} rows"
+    rejected = []
+    for each in sorted(left, key=lambda each: each.gather_ms + fetch_ms * search.share(each.path)):
+        at_hand = _count(rows)
+        if not at_hand:
             break
-        spent += best_next.gather_ms
-        rows = reader.within(best_next.path, rows)
-        chosen.append(best_next.path)
-        left.remove(best_next)
-        ms = spent + cost.fetch_rows(rows)
-        search.told(_names(chosen), _count(rows), ms)
-        reason += f", with {names} {counted(_count(rows))}"
-        if ms < best_ms:
-            best, best_ms = Plan((), _names(chosen), reason, tuple(chosen), rows), ms
-    return best, best_ms
+        share = search.share(each.path)
+        if _SHORT * fetch_ms < each.gather_ms < fetch_ms:
+            share = _sampled_share(each, rows, search, share)
+        # A unit stays while one of its rows does.
+        stays = units * (1 - (1 - share) ** (at_hand / np.maximum(units, 1)))
+        together = [*chosen, each.path]
+        ms = each.gather_ms + search.fetch(together, stays, at_hand * share)
+        if ms >= fetch_ms:
+            search.told(_names(together), at_hand * share, spent_ms + ms)
+            rejected.append(each.names)
+            continue
+        chosen, spent_ms = together, spent_ms + each.gather_ms
+        rows = reader.within(each.path, rows)
+        units = cost.layout.units_holding(rows)
+        fetch_ms = search.fetch(chosen, units, _count(rows))
+        search.told(_names(chosen), _count(rows), spent_ms + fetch_ms)
+        reason += f", with {each.names} {counted(_count(rows))}"
+    if rejected:
+        reason += f"; {', '.join(rejected)} would save less than it takes"
+    return Plan((), _names(chosen), reason, tuple(chosen), rows), spent_ms + fetch_ms
+
+
+def _sampled_share(each: _List, rows: Mapping[str, BitMap64], search: _Search, otherwise: float) -> float:
+    """Return what share of rows a path has, by a sample of its blocks; ``otherwise`` if there is none."""
+    sample = search.reader.sample(each.path, search.cost.settings.sampled_blocks)
+    if sample is None:
+        return otherwise
+    common = sum(found.intersection_cardinality(rows.get(name, _NONE)) for name, found in sample.items())
+    return min(1.0, common * each.count / max(_count(sample), 1) / max(_count(rows), 1))
+
+
+_NONE = BitMap64()
 
 
 def _no_better(candidates: Sequence[Candidate], scan: Candidate) -> str:

@@ -21,6 +21,7 @@ from starskip.indexes.secondary.access_paths import (
     UnionPath,
     WithoutPath,
 )
+from starskip.indexes.secondary.cost import Blocks
 from starskip.indexes.secondary.entries import addresses_in, bitmaps_of
 from starskip.indexes.secondary.grams import gram_key, length_partition
 from starskip.indexes.secondary.intersection import LAST_ADDRESS, Piece, PostingInput, intersection
@@ -102,6 +103,12 @@ class PostingReader:
                 return sum(len(run.point_blocks(_box(path))[0]) * run.block_bytes for run in runs)
             case GramPath():
                 return sum(run.read_bytes(_gram_ranges(path)) for run in runs)
+
+    def blocks(self, path: Path) -> Blocks:
+        """Return the first and the last address of each block that a path may read; none is read."""
+        pieces = [piece for segment in self.segments for piece in self._pieces(path, segment)]
+        lows, highs = ([getattr(each, name) for each in pieces] for name in ("low", "high"))
+        return np.array(lows, np.float64), np.array(highs, np.float64)
 
     def rows(self, path: Path) -> dict[str, BitMap64]:
         """Return all addresses of a path by segment; they are kept, since a plan asks for them again."""

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from starskip.errors import SourceError, first_line
+from starskip.indexes.secondary.cost import MOST_OF_A_CHUNK
 from starskip.indexes.secondary.table_schema import TableSchema, conformed, partition_scalar
 from starskip.lake.parquet_pages import ColumnPages, Numbers, PagedFile, paged_file
 from starskip.storage.files.object_reader import ObjectReader
@@ -23,8 +24,6 @@ from starskip.storage.files.object_url import local_path, object_url
 
 _DAMAGE = (OSError, ValueError, LookupError, pa.ArrowException)
 _FOOTERS = 4_096
-_MOST_OF_A_CHUNK = 0.5
-"""A column chunk is read whole if more of it would be: Arrow decodes those of several columns at once."""
 
 
 @dataclass
@@ -171,7 +170,7 @@ def _chosen_pages(
         chosen.append((pages, numbers))
         read += pages.bytes_of(numbers)
         whole += pages.chunk.meta_data.total_compressed_size
-    return chosen if read <= _MOST_OF_A_CHUNK * whole else None
+    return chosen if read <= MOST_OF_A_CHUNK * whole else None
 
 
 def _places(chosen: Sequence[tuple[ColumnPages, Numbers]], groups: Mapping[int, Numbers]) -> Numbers:

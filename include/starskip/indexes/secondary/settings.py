@@ -68,8 +68,8 @@ class SecondarySettings(SettingsGroup):
         at_least=1,
     )
     request_ms: float = setting(
-        0.15,
-        "Time to open a row group for reading; some 30 in an object store.",
+        0.08,
+        "Time to open a column of a row group; some 30 in an object store.",
         unit="ms",
         at_least=0,
     )
@@ -80,13 +80,13 @@ class SecondarySettings(SettingsGroup):
         at_least=0,
     )
     column_mib_ms: float = setting(
-        0.5,
+        0.35,
         "Time to read and decode a MiB of stored columns.",
         unit="ms a MiB",
         at_least=0,
     )
     value_ns: float = setting(
-        10.0,
+        3.0,
         "Time to filter one value of a column that is read.",
         unit="ns",
         at_least=0,
@@ -98,7 +98,7 @@ class SecondarySettings(SettingsGroup):
         at_least=0,
     )
     block_ms: float = setting(
-        0.1,
+        0.03,
         "Time to read 64 KiB of an index.",
         unit="ms",
         at_least=0,

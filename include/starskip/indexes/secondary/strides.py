@@ -22,18 +22,16 @@ def strides_of(file: DataFileOfTable, columns: Sequence[str]) -> tuple[Stride, .
     paged = file.paged()
     groups = range(footer.num_row_groups)
     group_rows = footer.num_rows / footer.num_row_groups
-    by_length: list[tuple[float, bool, list[str]]] = []
+    strides: list[tuple[float, bool, dict[str, float]]] = [(group_rows, False, {})]
     for name in columns:
         pages = None if paged is None else paged.pages(0, name)
         is_page = pages is not None and len(pages.offsets) > 1
         rows = pages.rows / len(pages.offsets) if is_page and pages is not None else group_rows
-        for length, of_pages, names in by_length:
+        row_bytes = column_bytes(footer, groups, [name]) / footer.num_rows
+        for length, of_pages, found in strides:
             if of_pages == is_page and 1 / _STEP < rows / length < _STEP:
-                names.append(name)
+                found[name] = row_bytes
                 break
         else:
-            by_length.append((rows, is_page, [name]))
-    return tuple(
-        Stride(rows, column_bytes(footer, groups, names) / footer.num_rows, len(names), is_page)
-        for rows, is_page, names in by_length
-    )
+            strides.append((rows, is_page, {name: row_bytes}))
+    return tuple(Stride(rows, found, is_page) for rows, is_page, found in strides)

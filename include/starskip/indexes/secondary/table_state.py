@@ -70,7 +70,7 @@ class TableState:
         rows = sum(int(segment.file_rows[segment.live].sum()) for segment in self.segments)
         largest = max(self.files.values(), key=lambda file: file.size_bytes, default=None)
         strides = () if largest is None else strides_of(largest, columns)
-        return TableLayout(rows, strides or (Stride(1.0, 1.0, len(columns), False),))
+        return TableLayout(rows, strides or (Stride(1.0, dict.fromkeys(columns, 1.0), is_page=False),))
 
 
 @dataclass
