@@ -223,7 +223,9 @@ def _greedy(
         if not at_hand:
             break
         share = search.share(each.path)
-        if _SHORT * fetch_ms < each.gather_ms < fetch_ms:
+        if each.gather_ms <= _SHORT * fetch_ms:
+            share = _count(reader.within(each.path, rows)) / at_hand
+        elif each.gather_ms < fetch_ms:
             share = _sampled_share(each, rows, search, share)
         # A unit stays while one of its rows does.
         stays = units * (1 - (1 - share) ** (at_hand / np.maximum(units, 1)))
