@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
@@ -42,6 +43,16 @@ ENGINES = frozenset(HOMES.values())
 MAX_LINES = 400
 
 
+REGISTER = PACKAGE / "run" / "stages.py"
+"""Names the functions of the stages, which lie above it, for whoever runs them."""
+
+
+def place_of(node: ast.AST) -> str:
+    """Return ``package.module:name`` where a node is such a text, which is imported when it is asked for."""
+    value = node.value if isinstance(node, ast.Constant) else None
+    return value if isinstance(value, str) and re.fullmatch(r"starskip(\.\w+)+:\w+", value) else ""
+
+
 def part_of(module: str) -> str:
     """``starskip.sql.predicate`` is of part ``sql``."""
     return module.split(".")[1] if "." in module else ""
@@ -52,7 +63,7 @@ def module_of(path: Path) -> str:
 
 
 def imports_of(path: Path) -> Iterator[str]:
-    """All modules that a file imports, wherever in it: at the top, in a function, for types only."""
+    """All modules that a file imports: at the top, in a function, for types only, by ``indexes/lazy.py``."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
@@ -61,6 +72,8 @@ def imports_of(path: Path) -> Iterator[str]:
             yield node.module or ""
             # ``from starskip import sql`` names a part, too.
             yield from (f"{node.module}.{name.name}" for name in node.names if node.module == "starskip")
+        elif path != REGISTER and (place := place_of(node)):
+            yield place.partition(":")[0]
 
 
 IMPORTS = [(path, module) for path in FILES for module in imports_of(path)]
@@ -82,6 +95,19 @@ def test_no_import_points_upward() -> None:
         if module.startswith("starskip.") and LEVEL[part_of(module)] > LEVEL.get(part_of(module_of(path)), -1)
     ]
     assert upward == []
+
+
+def test_what_is_imported_when_it_is_called_exists() -> None:
+    places = {
+        place
+        for path in FILES
+        if path != REGISTER
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (place := place_of(node))
+    }
+    assert len(places) >= 11
+    for place in places:
+        resolve_name(place)
 
 
 def test_engines_never_import_one_another() -> None:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
-if TYPE_CHECKING:
-    from starskip.settings.group import SettingsGroup
-
-_FACTS = "setting"
-_KINDS = (bool, int, float, str)
+FACTS = "setting"
+"""Key of the facts in a field's metadata."""
 
 T = TypeVar("T")
 
@@ -102,25 +98,4 @@ def setting(
         json_values or {},
         formerly,
     )
-    return field(default=default, metadata={_FACTS: facts})
-
-
-def declared_settings(group: type[SettingsGroup]) -> tuple[Declared, ...]:
-    """Return the settings of ``group`` in their order.
-
-    Raises TypeError for a field that ``setting`` did not make, or whose type no text can be read as.
-    """
-    types_of = get_type_hints(group)
-    of_class: Any = group  # a dataclass, which its base cannot say
-    return tuple(_declared(group, item, types_of[item.name]) for item in fields(of_class))
-
-
-def _declared(group: type[SettingsGroup], item: Any, annotated: Any) -> Declared:
-    facts = item.metadata.get(_FACTS)
-    is_union = get_origin(annotated) in (Union, types.UnionType)
-    kinds = [each for each in get_args(annotated) if each is not type(None)] if is_union else [annotated]
-    if facts is None or len(kinds) != 1 or kinds[0] not in _KINDS:
-        raise TypeError(
-            f"{group.__name__}.{item.name}: a setting is bool, int, float or str, made by starskip.settings"
-        )
-    return Declared(group.group, item.name, kinds[0], is_union, item.default, facts)
+    return field(default=default, metadata={FACTS: facts})

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from starskip.errors import ConfigError, printable
-from starskip.settings.declared import declared_settings
+from starskip.settings.group import declared_settings
 from starskip.settings.setting_value import setting_value
 from starskip.settings.settings import Settings
 

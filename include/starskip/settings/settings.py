@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from starskip.errors import ConfigError, printable
 from starskip.settings.advice_groups import ALL, AdviceSettings, ScoringSettings, WorkloadSettings
-from starskip.settings.declared import Declared, declared_settings
-from starskip.settings.group import SettingsGroup
+from starskip.settings.declared import Declared
+from starskip.settings.group import SettingsGroup, declared_settings
 from starskip.settings.night_groups import (
     BuildingSettings,
     GateSettings,

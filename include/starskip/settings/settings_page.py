@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from starskip.settings.declared import Declared, declared_settings
-from starskip.settings.group import SettingsGroup
+from starskip.settings.declared import Declared
+from starskip.settings.group import SettingsGroup, declared_settings
 from starskip.settings.setting_value import allowed_values, value_text
 from starskip.settings.settings import Settings
 

@@ -13,13 +13,11 @@ from starskip.indexes.lake_builds import ChosenIndexes, LakeBuilds, TableBuild, 
 from starskip.indexes.metadata_build import metadata_build
 from starskip.indexes.skipping.advice.lake_workload import lake_workload
 from starskip.indexes.skipping.advice.measured_candidates import serving_index
-from starskip.indexes.skipping.advice.publish_advice import ADVICE
 from starskip.indexes.skipping.advice.tidy_metadata import tidy_metadata
+from starskip.indexes.skipping.artefacts import ADVICE, BUILDS
 from starskip.indexes.skipping.metadata.open_metadata import open_metadata
 from starskip.indexes.skipping.skipping_engine import SkippingEngine, skipping_engine
 from starskip.run.night import Night, StageResult
-
-BUILDS = "skipping_builds"
 
 
 def refresh_skipping_indexes(engine: Engine, night: Night) -> StageResult:

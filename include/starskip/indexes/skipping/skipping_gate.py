@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow.compute as pc
 
 from starskip.indexes.metadata_gate import build_expectations, build_views
+from starskip.indexes.skipping.artefacts import BUILDS
 from starskip.indexes.skipping.metadata.open_metadata import open_metadata
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
-from starskip.indexes.skipping.refresh_skipping_indexes import BUILDS
 from starskip.predicates.ordered_values import order_keys, valid_mask
 from starskip.run.expectations import Expectation, View, none
 from starskip.run.gate import Gate

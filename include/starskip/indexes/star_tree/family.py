@@ -2,55 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from starskip.execution.engine import Engine
-from starskip.indexes.answer import AnswerOffer, TableQueries
 from starskip.indexes.family import Family
-from starskip.indexes.family_section import FamilySection
-from starskip.indexes.star_tree.settings import StarTreeSettings
+from starskip.indexes.lazy import lazy_function, lazy_value, lazy_values
+from starskip.indexes.star_tree.settings import STAR_TREE_NAME, StarTreeSettings
 from starskip.pinot.star_trees_key import StarTreesKey
-from starskip.run.gate import Gate
-from starskip.run.night import Night, StageResult
-
-
-def _answer(queries: TableQueries) -> AnswerOffer:
-    # Imported here: whoever names the family alone, as the DAG file does, needs none of it.
-    from starskip.indexes.star_tree.recommend.star_tree_offer import star_tree_offer  # noqa: PLC0415
-
-    return star_tree_offer(queries)
-
-
-def _proof(engine: Engine, night: Night) -> StageResult:
-    from starskip.indexes.star_tree.proof.verify_star_trees import (  # noqa: PLC0415
-        publish_star_tree_verdicts,
-    )
-
-    return publish_star_tree_verdicts(engine, night)
-
-
-def _gates() -> Mapping[str, Gate]:
-    from starskip.indexes.star_tree.chosen_trees_gate import CHOSEN_TREES_GATE  # noqa: PLC0415
-    from starskip.indexes.star_tree.proof.verdicts_gate import STAR_TREE_VERDICTS_GATE  # noqa: PLC0415
-
-    return {"select_indexes": CHOSEN_TREES_GATE, "verify_indexes": STAR_TREE_VERDICTS_GATE}
-
-
-def _section() -> FamilySection:
-    from starskip.indexes.star_tree.report.section import SECTION  # noqa: PLC0415
-
-    return SECTION
-
 
 STAR_TREE = Family(
-    name="star_tree",
+    name=STAR_TREE_NAME,
     singular="a star-tree",
     plural="star-trees",
-    answer=_answer,
+    answer=lazy_function("starskip.indexes.star_tree.recommend.star_tree_offer:star_tree_offer"),
     config=StarTreesKey(),
     settings=StarTreeSettings,
-    proof=_proof,
-    gates=_gates,
-    section=_section,
+    proof=lazy_function("starskip.indexes.star_tree.proof.verify_star_trees:publish_star_tree_verdicts"),
+    gates=lazy_values(
+        select_indexes="starskip.indexes.star_tree.chosen_trees_gate:CHOSEN_TREES_GATE",
+        verify_indexes="starskip.indexes.star_tree.proof.verdicts_gate:STAR_TREE_VERDICTS_GATE",
+    ),
+    section=lazy_value("starskip.indexes.star_tree.report.section:SECTION"),
 )
 """Star-trees, of Pinot's segments and of tables of the lake."""

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 
 from starskip.settings import SettingsGroup, setting
 
+STAR_TREE_NAME = "star_tree"
+"""Name of the family, and of the group of its settings."""
+
 
 @dataclass(frozen=True, slots=True)
 class StarTreeSettings(SettingsGroup):
     """Settings of star-trees; each is beside those of all advice."""
 
-    group = "star_tree"
+    group = STAR_TREE_NAME
     heading = "Which star-trees are advised"
     had_flat_names = True
 

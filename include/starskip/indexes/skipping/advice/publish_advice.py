@@ -23,6 +23,7 @@ from starskip.indexes.skipping.advice.advice_rows import SkippingAdvice
 from starskip.indexes.skipping.advice.lake_workload import lake_workload
 from starskip.indexes.skipping.advice.measured_benefit import read_files
 from starskip.indexes.skipping.advice.measured_table import measured_table
+from starskip.indexes.skipping.artefacts import ADVICE, SHAPES
 from starskip.indexes.skipping.family import SKIPPING
 from starskip.indexes.skipping.metadata.match_paths import match_paths
 from starskip.indexes.skipping.skipping_engine import skipping_engine
@@ -34,10 +35,6 @@ from starskip.run.table_by_table import failure_words, is_of_one_table, is_ours
 from starskip.storage.lake_schemas import SKIPPING_ADVICE, SKIPPING_SHAPES
 from starskip.storage.manifest import Part
 from starskip.storage.snapshot import SnapshotSource
-
-ADVICE = "skipping_advice"
-SHAPES = "skipping_shapes"
-
 
 SparedFiles = Callable[[Expression, pa.Array], Mask]
 """Takes a predicate and paths of files, and returns which of these are left alone for it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from starskip.indexes.skipping.proof.verify_skipping import VERDICTS
+from starskip.indexes.skipping.artefacts import VERDICTS
 from starskip.run.expectations import Expectation, View, at_most, distinct, in_set, present
 from starskip.run.gate import Gate
 from starskip.run.night import Night

@@ -16,7 +16,7 @@ from starskip.errors import SourceError, StarskipError, TransientError, Unsuppor
 from starskip.execution.engine import Engine
 from starskip.indexes.lake_builds import BY_HAND, KEPT
 from starskip.indexes.skipping.advice.lake_workload import LakeWorkload, lake_workload
-from starskip.indexes.skipping.refresh_skipping_indexes import BUILDS
+from starskip.indexes.skipping.artefacts import BUILDS, VERDICTS
 from starskip.indexes.skipping.skipping_engine import Replay, SkippingEngine, skipping_engine
 from starskip.indexes.skipping.workload.lake_queries import LakeQuery
 from starskip.lake.lake_table import LakeTable
@@ -29,7 +29,6 @@ from starskip.storage.manifest import Part
 from starskip.storage.snapshot import SnapshotSource
 from starskip.verification.verdict import Verdict
 
-VERDICTS = "skipping_verdicts"
 MAX_SHAPES = 25
 """Shapes of a table that are asked again, those that read most: each query reads the whole table once."""
 Serves = Callable[[Expression], bool]

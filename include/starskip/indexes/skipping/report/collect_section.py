@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from starskip.errors import ConfigError
+from starskip.indexes.skipping.artefacts import ADVICE, BUILDS, SHAPES, VERDICTS
 from starskip.indexes.skipping.registry import index_from_specification
 from starskip.indexes.skipping.report.section_data import (
     MAX_REFUSED_INDEXES,
@@ -37,10 +38,10 @@ def skipping_report(night: Night, table: str) -> SkippingIndexes | None:
 
     Any artefact may be missing: an older version wrote the night, or it was stopped.
     """
-    advice, advised = published_rows(night, "skipping_advice", table)
-    shapes, _ = published_rows(night, "skipping_shapes", table)
-    builds, built = published_rows(night, "skipping_builds", table)
-    verdicts, _ = published_rows(night, "skipping_verdicts", table)
+    advice, advised = published_rows(night, ADVICE, table)
+    shapes, _ = published_rows(night, SHAPES, table)
+    builds, built = published_rows(night, BUILDS, table)
+    verdicts, _ = published_rows(night, VERDICTS, table)
     if not (advice or advised or builds or built):
         return None
     chosen = sorted((row for row in advice if row["verdict"] == "chosen"), key=lambda row: row["rank"])

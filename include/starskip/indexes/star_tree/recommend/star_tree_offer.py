@@ -11,7 +11,6 @@ from starskip.indexes.answer import AnswerCandidate, AnswerOffer, RowSource, Tab
 from starskip.indexes.index import Index
 from starskip.indexes.star_tree.build.published_trees import known_of_table
 from starskip.indexes.star_tree.build.source_table import SourceFile
-from starskip.indexes.star_tree.family import STAR_TREE
 from starskip.indexes.star_tree.recommend.candidates import CandidateTree
 from starskip.indexes.star_tree.recommend.star_tree_candidates import (
     NO_TREES,
@@ -24,7 +23,7 @@ from starskip.indexes.star_tree.recommend.trees_in_force import (
     star_trees_in_force,
     trees_in_force,
 )
-from starskip.indexes.star_tree.settings import StarTreeSettings
+from starskip.indexes.star_tree.settings import STAR_TREE_NAME, StarTreeSettings
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 from starskip.pinot.column_key import INDEX_CONFIG
 
@@ -71,7 +70,7 @@ def answer_of(tree: CandidateTree) -> AnswerCandidate:
 
 def tree_index(config: StarTreeConfig) -> Index:
     """Return the tree of ``config`` as an index, named by the whole configuration."""
-    return Index(STAR_TREE.name, json.dumps(config.to_document(), sort_keys=True))
+    return Index(STAR_TREE_NAME, json.dumps(config.to_document(), sort_keys=True))
 
 
 def _candidates(queries: TableQueries, rows: RowSource, held: TreesInForce) -> StarTreeCandidates:
