@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from pinot.tree_matching.fitting_tree import fitting_tree
 from starskip.indexes.star_tree.query.pinot_aggregation import pinot_query
 from starskip.pinot.star_tree_filter import NotServed
 from starskip.pinot.star_tree_matching import (
@@ -10,7 +11,6 @@ from starskip.pinot.star_tree_matching import (
     ColumnFacts,
     PinotAggregation,
     TreePart,
-    fitting_tree,
     tree_parts,
 )
 from starskip.pinot.star_tree_rules import star_tree_rules

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pinot.tree_matching.fitting_tree import fitting_tree
 from sqlglot import exp
 from starskip.errors import UnsupportedQuery
 from starskip.indexes.star_tree.query.conjuncts import Conjunct
@@ -21,7 +22,7 @@ from starskip.indexes.star_tree.sandboxed_duckdb import locked_database
 from starskip.indexes.star_tree.scalar_expressions import ScalarExpressions
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 from starskip.pinot.star_tree_filter import Composite, NotServed
-from starskip.pinot.star_tree_matching import ColumnFacts, fitting_tree, tree_parts
+from starskip.pinot.star_tree_matching import ColumnFacts, tree_parts
 from starskip.pinot.star_tree_rules import StarTreeRules, star_tree_rules
 from starskip.sql.predicate import EQUALITIES, NEGATIONS, Bound, Leaf, Operator, leaves
 

@@ -43,11 +43,6 @@ class FamilyChoice:
         """The families asked for that answer predicates of a column."""
         return tuple(family for family in self.asked if family.path is not None)
 
-    @property
-    def with_answer(self) -> tuple[Family, ...]:
-        """The families asked for that answer whole queries."""
-        return tuple(family for family in self.asked if family.answer is not None)
-
     def has(self, family: Family) -> bool:
         """Return whether ``family`` is considered."""
         return family in self.asked

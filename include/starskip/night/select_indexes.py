@@ -204,7 +204,7 @@ def _star_tree_properties(advice: TableAdvice) -> Mapping[str, Any]:
     offer = advice.offers.get(STAR_TREE.name)
     if offer is None or offer.detail is None:
         return star_tree_properties(advice.answers)
-    return star_tree_properties(advice.answers, offer.detail.candidates, offer.detail.in_force)
+    return star_tree_properties(advice.answers, offer.detail)
 
 
 def _order_properties(advice: TableAdvice) -> Mapping[str, Any] | None:

@@ -7,7 +7,7 @@ they take the first tree of the configuration that has all columns and pairs (is
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from starskip.errors import printable
@@ -24,8 +24,6 @@ from starskip.sql.predicate import And, Constant, Leaf, Not, Or, Predicate
 
 Pair = tuple[str, str]
 """Function and column, as functionColumnPairs have them; the column of COUNT is always ``*``."""
-
-_SHOWN_TREES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,26 +120,6 @@ def tree_parts(
     return tuple(found)
 
 
-def fitting_tree(
-    parts: Sequence[TreePart],
-    trees: Sequence[tuple[Collection[str], Collection[Pair]]],
-    rules: StarTreeRules,
-) -> tuple[int, ...] | NotServed:
-    """Return for each part the position of the tree that Pinot takes, the first that fits.
-
-    ``trees``: dimensions and pairs of each, in the order of the configuration.
-    """
-    taken = []
-    for part in parts:
-        lacks = [_tree_lack(part, dimensions, pairs, rules) for dimensions, pairs in trees]
-        fits = [position for position, lack in enumerate(lacks) if lack is None]
-        if not fits:
-            shown = [lack.detail for lack in lacks if lack is not None]
-            return NotServed("no_tree_fits", "; ".join(list(dict.fromkeys(shown))[:_SHOWN_TREES]))
-        taken.append(fits[0])
-    return tuple(taken)
-
-
 def stored_pair(function: str, column: str, rules: StarTreeRules) -> Pair:
     """Return the pair that Pinot looks for: COUNT of anything counts rows, some read another's state."""
     if function == "COUNT":
@@ -197,21 +175,6 @@ def _columns_lack(
             return NotServed(
                 "null_handling", f"column {printable(nulls[0], 60)} has nulls and enableNullHandling is true"
             )
-    return None
-
-
-def _tree_lack(
-    part: TreePart, dimensions: Collection[str], pairs: Collection[Pair], rules: StarTreeRules
-) -> NotServed | None:
-    """Return the check of isFitForStarTree that a tree fails."""
-    kept = {stored_pair(function, column, rules) for function, column in pairs}
-    for pair in part.pairs:
-        if pair not in kept:
-            return NotServed("pair", f"{pair[0]}({printable(pair[1], 60)}) is not pre-aggregated")
-    for clause, names in (("GROUP BY", part.group_by_columns), ("WHERE", part.predicate_columns)):
-        for name in names:
-            if name not in dimensions:
-                return NotServed("dimension", f"{printable(name, 60)} of {clause} is none of its dimensions")
     return None
 
 

@@ -11,7 +11,6 @@ from starskip.indexes.star_tree.family import STAR_TREE
 from starskip.indexes.star_tree.recommend.asked_shape import UnanswerableShape
 from starskip.indexes.star_tree.recommend.candidates import RefusedTree
 from starskip.indexes.star_tree.recommend.star_tree_candidates import NO_TREES, StarTreeCandidates
-from starskip.indexes.star_tree.recommend.trees_in_force import NO_TREES_IN_FORCE, TreesInForce
 from starskip.indexes.verdict import Verdict
 from starskip.selection.chosen_answers import ChosenAnswers
 
@@ -21,8 +20,7 @@ _MOST_BY_STARSKIP = 50
 
 def star_tree_properties(
     chosen: ChosenAnswers,
-    offer: StarTreeCandidates = NO_TREES,
-    held: TreesInForce = NO_TREES_IN_FORCE,
+    found: StarTreeCandidates = NO_TREES,
 ) -> Mapping[str, Any]:
     """Return ``star_trees``, in the order in which queries try them, and what there is to say of others.
 
@@ -36,9 +34,9 @@ def star_tree_properties(
     of the ``shapes`` that each answers.
     """
     unanswerable: Counter[str] = Counter()
-    for shape in offer.unanswerable:
+    for shape in found.unanswerable:
         unanswerable[shape.reason] += round(shape.queries)
-    total = max(offer.total_entries, 1.0)
+    total = max(found.total_entries, 1.0)
     refused = [each for each in chosen.refused if each[0].index.family == STAR_TREE.name]
     return {
         "star_trees": [
@@ -56,27 +54,27 @@ def star_tree_properties(
         ],
         "refused_star_trees": [
             *(_refused_answer(*each) for each in refused[:_MOST_REFUSED]),
-            *map(_refused, offer.refused[: max(_MOST_REFUSED - len(refused), 0)]),
+            *map(_refused, found.refused[: max(_MOST_REFUSED - len(refused), 0)]),
         ],
         "unanswerable_by_star_trees": dict(unanswerable.most_common()),
         "answered_by_starskip_only": [
             {"shape_id": shape.shape_id, "reason": shape.reason, "detail": shape.detail}
-            for shape in _by_starskip_only(chosen, offer)[:_MOST_BY_STARSKIP]
+            for shape in _by_starskip_only(chosen, found)[:_MOST_BY_STARSKIP]
         ],
-        "star_trees_note": offer.note,
+        "star_trees_note": found.note,
         "star_trees_in_force": [
-            {"config": tree.to_document(), "shapes": list(held.shapes_of(position))}
-            for position, tree in enumerate(held.trees)
+            {"config": tree.to_document(), "shapes": list(found.in_force.shapes_of(position))}
+            for position, tree in enumerate(found.in_force.trees)
         ],
     }
 
 
-def _by_starskip_only(chosen: ChosenAnswers, offer: StarTreeCandidates) -> list[UnanswerableShape]:
+def _by_starskip_only(chosen: ChosenAnswers, found: StarTreeCandidates) -> list[UnanswerableShape]:
     """Return the shapes that a chosen tree answers on the lake and not in Pinot, the heaviest first."""
     configs = [each.detail.config for each in chosen.answers if each.index.family == STAR_TREE.name]
     found = [
         shape
-        for shape in offer.unanswerable
+        for shape in found.unanswerable
         if shape.by_starskip is not None
         and shape.entries_scanned > 0
         and any(shape.by_starskip.fits(config) for config in configs)

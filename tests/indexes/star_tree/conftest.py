@@ -32,6 +32,20 @@ from starskip.storage.storage import PutVerdict, StoredObject
 CREATED = {"created_at": datetime(2026, 11, 19, 1, 30, tzinfo=UTC), "created_by": "test"}
 
 
+@pytest.fixture
+def row_groups_read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The column of each row group of documents that is read from now on."""
+    found: list[str] = []
+    read = pq.ParquetFile.read_row_group
+
+    def noted(self: pq.ParquetFile, group: int, columns: Sequence[str], **options: Any) -> pa.Table:
+        found.extend(columns)
+        return read(self, group, columns=columns, **options)
+
+    monkeypatch.setattr(pq.ParquetFile, "read_row_group", noted)
+    return found
+
+
 class _Star:
     def __repr__(self) -> str:
         return "*"

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from pyspark.sql import SparkSession
 from skipping_tables import aged, lines_of
 from starskip.cli.main import main
-from starskip.indexes.skipping.metadata.open_metadata import newest_version
+from starskip.indexes.skipping.metadata.open_metadata import open_metadata
 from starskip.spark import skipping
 
 pytestmark = pytest.mark.spark
@@ -108,7 +108,7 @@ def test_one_file_of_a_table_and_a_glob_of_them(
     skipping.create(spark, table, ["minmax:a"], format="json")
     skipping.enable(spark)
     with caplog.at_level(logging.WARNING, "starskip.skipping"):
-        assert newest_version(f"{table}/f1.json/_starskip") is None
+        assert open_metadata(f"{table}/f1.json/_starskip") is None
         assert spark.read.json(f"{table}/f*.json").where("a = 1").count() == 1
     assert caplog.messages == []
     (told,) = skipping.last_query_stats(spark)

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.errors import UnsupportedQuery
-from starskip.indexes.secondary.edit_distance import edit_distances
 from starskip.indexes.secondary.spatial_functions import CONTAINS, DISTANCE
 from starskip.indexes.secondary.spatial_shapes import shape_of
 from starskip.indexes.secondary.table_schema import field_values
+from starskip.predicates.edit_distance import edit_distances
 from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet, nodes
 from starskip.predicates.like_pattern import like_regex
 from starskip.predicates.ordered_values import among, at_most, below, order_keys, valid_mask

@@ -7,11 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from skipping_law.files_metadata import Files, collected, files_matching, files_read
-from skipping_law.sparks_rows import levenshtein
 from starskip.errors import ConfigError
 from starskip.indexes.skipping.contrib.metric_dist import MetricDist
 from starskip.indexes.skipping.contrib.metric_distances import (
-    edit_distances,
     euclidean_distance,
     manhattan_distance,
 )
@@ -102,13 +100,6 @@ def test_the_threshold_of_levenshtein_is_another_function():
     )
     predicate = Call("LessThan", (call, Literal(pa.scalar(5, pa.int32()))))
     assert MetricDist(["c"], ["levenshtein"]).label(predicate) is None
-
-
-@given(st.lists(TEXT | st.none(), max_size=5), TEXT)
-def test_edit_distances_of_a_column(texts, text):
-    found = edit_distances(pa.array(texts, pa.string()), text).tolist()
-    wanted = [None if each is None else levenshtein(each, text) for each in texts]
-    assert [None if each != each else each for each in found] == wanted
 
 
 @pytest.mark.parametrize(

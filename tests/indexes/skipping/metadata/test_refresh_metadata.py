@@ -8,7 +8,7 @@ import pytest
 from starskip.errors import ConfigError, SourceError
 from starskip.indexes.skipping.metadata import optimize
 from starskip.indexes.skipping.metadata.change_indexes import change_indexes
-from starskip.indexes.skipping.metadata.open_metadata import existing_metadata, newest_version, read_metadata
+from starskip.indexes.skipping.metadata.open_metadata import existing_metadata, metadata_chain, read_metadata
 from starskip.indexes.skipping.metadata.optimize import optimize_metadata
 from starskip.indexes.skipping.metadata.vacuum_metadata import vacuum_metadata
 
@@ -17,7 +17,7 @@ def test_a_created_index_knows_every_file(lake: Any, storage: Any, table: Any) -
     done = table.refresh(storage, "x", "y")
     assert lake.known(storage) == lake.expected(table.files, "x", "y")
     assert (done.version, done.files, done.collected_files) == (1, 4, 4)
-    assert newest_version(str(storage.root)) == 1
+    assert list(metadata_chain(storage).listed()) == [1]
     metadata = read_metadata(storage)
     assert metadata is not None
     assert metadata.paths.to_pylist() == sorted(table.files)
@@ -27,7 +27,7 @@ def test_a_created_index_knows_every_file(lake: Any, storage: Any, table: Any) -
 
 def test_there_is_no_metadata_until_an_index_is_created(storage: Any) -> None:
     assert read_metadata(storage) is None
-    assert newest_version(str(storage.root)) is None
+    assert list(metadata_chain(storage).listed()) == []
     with pytest.raises(SourceError, match="create an index first"):
         existing_metadata(storage)
 

@@ -21,7 +21,6 @@ from starskip.indexes.skipping.contrib.metric_distances import (
     VECTOR_METRICS,
     Distances,
     distances_to_point,
-    edit_distances,
 )
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
 from starskip.indexes.skipping.index_types.column_index import check_column, check_family
@@ -30,8 +29,11 @@ from starskip.indexes.skipping.value_ranges import is_possible_known, possible_b
 from starskip.predicates.column_name import column_name
 from starskip.predicates.comparison import Comparison, comparison_of_function
 from starskip.predicates.data_types import NUMBERS
+from starskip.predicates.edit_distance import edit_distances
 from starskip.predicates.expression import Call, Column, Expression, Literal
 
+_MOST_CELLS = 200_000_000
+"""Cells of the edit distance's tables of all texts; above this limit no distance is computed."""
 _FUNCTIONS = {TEXT_METRIC: ("Levenshtein", "udf:levenshtein_distance")} | {
     name: (f"udf:{name}_distance",) for name in VECTOR_METRICS
 }
@@ -163,7 +165,8 @@ class MetricDistClause(Clause):
 
     def _to_point(self, origin: pa.Array) -> Distances:
         if isinstance(self.point, str):
-            return edit_distances(origin, self.point)
+            found = edit_distances(origin, self.point, most_cells=_MOST_CELLS)
+            return np.asarray(found.to_numpy(zero_copy_only=False), np.float64)
         return distances_to_point(origin, self.point, self.metric)
 
 

@@ -11,8 +11,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 Distances = npt.NDArray[np.float64]
-MOST_CELLS = 200_000_000
-"""Cells of the edit distance's tables of all texts; above this limit no distance is computed."""
 
 
 def euclidean_distance(*points: Any) -> float | None:
@@ -74,28 +72,3 @@ def distances_to_point(points: pa.ListArray, point: Sequence[float], metric: str
     with np.errstate(over="ignore", invalid="ignore"):
         found[alike] = VECTOR_METRICS[metric](numbers[at] - np.asarray(point, np.float64))
     return found
-
-
-def edit_distances(texts: pa.Array, text: str) -> Distances:
-    """Return the Levenshtein distance of each text to ``text``, in characters.
-
-    NaN for null, and for all texts where the limit of cells is exceeded. The rows of the classical table are
-    computed one after the other, each for all texts at once.
-    """
-    coded = texts.dictionary_encode()
-    distinct = [np.frombuffer(each.encode("utf-32-le"), np.int32) for each in coded.dictionary.to_pylist()]
-    longest = max(map(len, distinct), default=0)
-    if len(distinct) * (longest + 1) * (len(text) + 1) > MOST_CELLS:
-        return np.full(len(texts), np.nan)
-    characters = np.full((len(distinct), longest), -1, np.int32)
-    for row, each in enumerate(distinct):
-        characters[row, : len(each)] = each
-    steps = np.arange(longest + 1)
-    table = np.broadcast_to(steps, (len(distinct), longest + 1))
-    for number, character in enumerate(text, 1):
-        replaced = table[:, :-1] + (characters != ord(character))
-        best = np.minimum(table + 1, np.pad(replaced, ((0, 0), (1, 0)), constant_values=number))
-        table = np.minimum.accumulate(best - steps, axis=1) + steps
-    found = np.array([row[len(each)] for row, each in zip(table, distinct, strict=True)], np.float64)
-    at = coded.indices.fill_null(len(found)).to_numpy(zero_copy_only=False)
-    return np.asarray(np.append(found, np.nan)[at])

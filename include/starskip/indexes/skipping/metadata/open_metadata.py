@@ -24,11 +24,6 @@ def open_metadata(location: str) -> TableMetadata | None:
     return read_metadata(storage_for(location))
 
 
-def newest_version(location: str) -> int | None:
-    """Return the newest version, None if there is none; this costs one listing."""
-    return max(metadata_chain(storage_for(location)).listed(), default=None)
-
-
 def metadata_chain(storage: Storage, artefact: str = ARTEFACT) -> ManifestLog:
     """Return the manifest log of a store of one table's metadata; ``artefact``: of which family."""
     return ArtefactStore(storage).chain(artefact, CURRENT)

@@ -38,12 +38,12 @@ def group_expressions(select: exp.Select) -> tuple[GroupExpression, ...]:
             if group.args.get("all")
             else [_item(node, select) for node in group.expressions]
         )
-        return _distinct(_grouped(_bare(node)) for node in asked)
+        return _distinct(_grouped(_unaliased(node)) for node in asked)
     if select.args.get("distinct") is None or _aggregates(select):
         return ()
     if select.args["distinct"].args.get("on"):
         raise UnsupportedQuery("no star-tree answers DISTINCT ON", reason="distinct")
-    columns = (piece for item in select.expressions for piece in _pieces(_bare(item)))
+    columns = (piece for item in select.expressions for piece in _pieces(_unaliased(item)))
     return _distinct(_grouped(piece) for piece in columns)
 
 
@@ -64,7 +64,7 @@ def _item(node: exp.Expr, select: exp.Select) -> exp.Expr:
     return item
 
 
-def _bare(node: exp.Expr) -> exp.Expr:
+def _unaliased(node: exp.Expr) -> exp.Expr:
     while isinstance(node, (exp.Alias, exp.Paren)):
         node = node.this
     return node

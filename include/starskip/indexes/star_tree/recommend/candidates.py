@@ -57,11 +57,10 @@ class RefusedTree:
 
 @dataclass(frozen=True, slots=True)
 class CandidateTrees:
-    """Those to choose from, those refused, and why the predicates of some shapes cannot be computed."""
+    """Trees to choose from, and those refused."""
 
     candidates: tuple[CandidateTree, ...]
     refused: tuple[RefusedTree, ...]
-    not_computed: Mapping[str, str]
 
 
 def candidate_trees(
@@ -89,7 +88,7 @@ def candidate_trees(
     )
     # What was advised before stays in the choice, even if something else does as well now.
     kept = (*before, *_undominated(found)[: max(most - len(before), 1)])
-    return CandidateTrees(kept, tuple(search.refused), forecaster.refused)
+    return CandidateTrees(kept, tuple(search.refused))
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,7 @@ class StarTreeCandidates:
     """Trees to choose from, those refused, the entries of all queries, and why there is no tree, if so.
 
     ``unanswerable``: shapes that Pinot answers from no star-tree; some of them Starskip's own would.
+    ``in_force``: the trees of the table's configuration.
     """
 
     candidates: tuple[CandidateTree, ...] = ()
@@ -60,6 +61,7 @@ class StarTreeCandidates:
     total_entries: float = 0.0
     table_bytes: float = 0.0
     note: str = ""
+    in_force: TreesInForce = NO_TREES_IN_FORCE
 
 
 NO_TREES = StarTreeCandidates()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 
 from starskip.errors import ConfigError, StarskipError, TransientError
 from starskip.indexes.answer import AnswerCandidate, AnswerOffer, RowSource, TableQueries
@@ -28,14 +28,6 @@ from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 from starskip.pinot.column_key import INDEX_CONFIG
 
 
-@dataclass(frozen=True, slots=True)
-class StarTreeOffer:
-    """Candidates as they were found, and the trees in force."""
-
-    candidates: StarTreeCandidates
-    in_force: TreesInForce
-
-
 def star_tree_offer(queries: TableQueries) -> AnswerOffer:
     """Return the candidate trees of a table; none where its rows must not be read."""
     settings = queries.settings
@@ -48,7 +40,7 @@ def star_tree_offer(queries: TableQueries) -> AnswerOffer:
         max_answers=settings.of(StarTreeSettings).max_star_trees,
         total_entries=found.total_entries,
         gain_bytes=settings.of(StarTreeSettings).tree_gain_size_ratio * found.table_bytes,
-        detail=StarTreeOffer(found, held),
+        detail=replace(found, in_force=held),
     )
 
 

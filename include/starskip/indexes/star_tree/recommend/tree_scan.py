@@ -87,7 +87,7 @@ def _evaluators(expression: exp.Expr) -> list[exp.Expr]:
     parts: list[exp.Expr] = []
     waiting = [expression]
     while waiting:
-        node = _bare(waiting.pop())
+        node = waiting.pop().unnest()
         if isinstance(node, exp.Or):
             waiting += [node.expression, node.this]
         else:
@@ -99,16 +99,10 @@ def _evaluators(expression: exp.Expr) -> list[exp.Expr]:
 
 
 def _is_range(expression: exp.Expr) -> bool:
-    node = _bare(expression)
+    node = expression.unnest()
     if isinstance(node, exp.And):
         return _is_range(node.this) and _is_range(node.expression)
     return isinstance(node, _RANGES)
-
-
-def _bare(node: exp.Expr) -> exp.Expr:
-    while isinstance(node, exp.Paren):
-        node = node.this
-    return node
 
 
 def _passes_all(name: str, mask: npt.NDArray[np.bool_], cuboids: Cuboids) -> bool:

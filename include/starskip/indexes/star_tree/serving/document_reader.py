@@ -47,7 +47,6 @@ class DocumentReader:
         self._cache_bytes = cache_bytes
         self._newest: NewestValues[tuple[int, int, str], Any] = NewestValues(cache_bytes)
         self._lock = threading.RLock()
-        self.row_groups_read = 0
 
     def forget(self) -> None:
         """Close the files and let go of what was decoded."""
@@ -107,7 +106,6 @@ class DocumentReader:
                 read = parquet.read_row_group(group, columns=[column], use_threads=False).column(0)
             if len(read) != ends[group] - (ends[group - 1] if group else 0):
                 raise damaged(self._files[file])
-            self.row_groups_read += 1
             array = one_array(read)
             if measure is None:
                 decoded: Any = array.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)

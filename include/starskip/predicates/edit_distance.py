@@ -10,11 +10,18 @@ import pyarrow.compute as pc
 _TEXTS_AT_ONCE = 1 << 16
 
 
-def edit_distances(texts: pa.Array, other: str) -> pa.Array:
-    """Return the distance of each text to ``other``, null for null; each distinct text is compared once."""
+def edit_distances(texts: pa.Array, other: str, *, most_cells: int | None = None) -> pa.Array:
+    """Return the distance of each text to ``other``, null for null; each distinct text is compared once.
+
+    All are null where the tables of the texts, each as large as the longest one's, have more than
+    ``most_cells``.
+    """
     codes = texts.dictionary_encode()
     distinct = codes.dictionary
     lengths = np.asarray(pc.utf8_length(distinct).to_numpy(zero_copy_only=False), np.int64)
+    cells = len(distinct) * (int(lengths.max(initial=0)) + 1) * (len(other) + 1)
+    if most_cells is not None and cells > most_cells:
+        return pa.nulls(len(texts), pa.int32())
     found = np.zeros(len(distinct), np.int32)
     for length in np.unique(lengths).tolist():
         at = np.flatnonzero(lengths == length)
