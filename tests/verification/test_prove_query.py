@@ -8,12 +8,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from starskip.errors import SourceOutage, StaleTree, UnsupportedQuery
-from starskip.indexes.star_tree.proof.comparable_query import (
+from starskip.indexes.star_tree.proof.prove_query import (
+    Proof,
+    Verdict,
     bound_columns,
     comparable_query,
     percentile_bounds_query,
+    prove_query,
 )
-from starskip.indexes.star_tree.proof.prove_query import Proof, Verdict, prove_query
 from starskip.indexes.star_tree.serving.aggregate_results import Approximation
 from starskip.indexes.star_tree.serving.answer_sql import Answer
 from starskip.indexes.star_tree.serving.finished_answer import ERROR_BOUND

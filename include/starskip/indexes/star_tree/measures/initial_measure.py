@@ -7,10 +7,9 @@ import pyarrow as pa
 
 from starskip.errors import CapExceeded
 from starskip.indexes.star_tree.measure import Measure, MeasureKind
-from starskip.indexes.star_tree.measures.counts import Counts
+from starskip.indexes.star_tree.measures.counts_and_sums import Counts, FloatSums
 from starskip.indexes.star_tree.measures.exact_sums import ExactSums
 from starskip.indexes.star_tree.measures.extremes import Extremes
-from starskip.indexes.star_tree.measures.float_sums import FloatSums
 from starskip.indexes.star_tree.measures.measure_array import MeasureArray
 from starskip.indexes.star_tree.measures.sketches import SketchedRows, Sketches
 

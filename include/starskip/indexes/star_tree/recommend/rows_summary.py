@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from starskip.errors import StorageError
-from starskip.indexes.star_tree.recommend.combination_sketch import CombinationSketch
+from starskip.indexes.star_tree.recommend.combination_sketch import (
+    CombinationSample,
+    CombinationSketch,
+    combination_hashes,
+)
 from starskip.indexes.star_tree.recommend.combinations import Positions
-from starskip.indexes.star_tree.recommend.sketch_columns import sketch_columns, sketch_of_columns
+from starskip.indexes.star_tree.recommend.cuboids import Dimensions
+from starskip.indexes.star_tree.recommend.value_hash import value_hashes
 from starskip.storage.checked_parquet import checked_parquet
 from starskip.storage.manifest import DataFile
 from starskip.storage.staged_write import StagedWrite
@@ -105,7 +110,7 @@ def summary_table(summary: RowsSummary) -> pa.Table:
     for name in spread.rows.schema.names:
         columns[f"row({name})"] = _one_array(spread.rows[name])
     for number, sketch in enumerate(summary.sketches):
-        for name, column in sketch_columns(sketch).items():
+        for name, column in _sketch_columns(sketch).items():
             columns[f"sketch({number}).{name}"] = column
     return pa.table({name: pa.ListArray.from_arrays([0, len(each)], each) for name, each in columns.items()})
 
@@ -129,7 +134,7 @@ def summary_of_table(table: pa.Table, plan: SummaryPlan) -> RowsSummary:
         own = {name.removeprefix(prefix): each for name, each in columns.items() if name.startswith(prefix)}
         for name in dimensions:
             own[f"value({name})"] = own[f"value({name})"].cast(plan.schema.field(name).type)
-        summary.sketches[number] = sketch_of_columns(own, dimensions, plan.size)
+        summary.sketches[number] = _sketch_of_columns(own, dimensions, plan.size)
     return summary
 
 
@@ -159,3 +164,68 @@ def read_summary(storage: Storage, file: DataFile, plan: SummaryPlan) -> RowsSum
             "again",
             location=file.name,
         ) from error
+
+
+def _sketch_columns(sketch: CombinationSketch) -> dict[str, pa.Array]:
+    """Return the columns of a sketch: values and counts of its samples end to end, without their hashes.
+
+    One value a sample: ``sets`` (bit i: the i-th dimension is in it), ``lengths`` and ``below``. One a
+    combination, sample by sample: ``rows``, and ``value(d)`` for samples with dimension d.
+    """
+    samples = sketch.samples
+    columns = {
+        "sets": pa.array([_bits(of, sketch.dimensions) for of in samples], pa.int64()),
+        "lengths": pa.array([len(sample.hashes) for sample in samples.values()], pa.int64()),
+        "below": pa.array([sample.below for sample in samples.values()], pa.uint64()),
+        "rows": pa.array(np.concatenate([np.empty(0, np.int64), *(item.rows for item in samples.values())])),
+    }
+    for name in sketch.dimensions:
+        chunks = [c for of, sample in samples.items() if name in of for c in sample.values[name].chunks]
+        columns[f"value({name})"] = pa.concat_arrays(chunks) if chunks else pa.nulls(0)
+    return columns
+
+
+def _sketch_of_columns(
+    columns: Mapping[str, pa.Array], dimensions: tuple[str, ...], size: int
+) -> CombinationSketch:
+    """Return the sketch of those dimensions and that size; ValueError if these are not columns of one.
+
+    Hashes follow from the values: computed anew, they show that nothing was changed.
+    """
+    sets = [_set(bits, dimensions) for bits in columns["sets"].to_pylist()]
+    below = columns["below"].to_pylist()
+    lengths, rows = (columns[name].cast(pa.int64()).to_numpy() for name in ("lengths", "rows"))
+    if not (
+        len(set(sets)) == len(sets) == len(lengths) == len(below)
+        and (not sets or frozenset(dimensions) in sets)
+        and (lengths > 0).all()
+        and (lengths <= size).all()
+        and lengths.sum() == len(rows)
+    ):
+        raise ValueError("not the samples of a sketch")
+    values = {name: columns[f"value({name})"] for name in dimensions}
+    for name, column in values.items():
+        if len(column) != sum(n for of, n in zip(sets, lengths.tolist(), strict=True) if name in of):
+            raise ValueError("combinations without a value")
+    hashes = {name: value_hashes(values[name], place) for place, name in enumerate(dimensions)}
+    taken = dict.fromkeys(dimensions, 0)
+    samples: dict[Dimensions, CombinationSample] = {}
+    ends = np.cumsum(lengths)
+    for of, length, end, limit in zip(sets, lengths.tolist(), ends.tolist(), below, strict=True):
+        names = [name for name in dimensions if name in of]
+        cut = {name: slice(taken[name], taken[name] + length) for name in names}
+        taken.update({name: taken[name] + length for name in names})
+        combined = combination_hashes({name: hashes[name][cut[name]] for name in names}, of)
+        if (combined[1:] <= combined[:-1]).any() or (limit is not None and int(combined[-1]) > limit):
+            raise ValueError("combinations that are not in the order of their hashes")
+        own = pa.table({name: values[name].slice(taken[name] - length, length) for name in names})
+        samples[of] = CombinationSample(combined, own, rows[end - length : end], limit)
+    return CombinationSketch(dimensions, size, samples)
+
+
+def _bits(of: Dimensions, dimensions: Sequence[str]) -> int:
+    return sum(1 << place for place, name in enumerate(dimensions) if name in of)
+
+
+def _set(bits: int, dimensions: Sequence[str]) -> Dimensions:
+    return frozenset(name for place, name in enumerate(dimensions) if bits >> place & 1)

@@ -7,7 +7,9 @@ one is qualified".
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,14 +17,16 @@ import pyarrow as pa
 
 from starskip.errors import UnsupportedQuery
 from starskip.indexes.star_tree.aggregation_query import AggregationQuery, aggregation_query
+from starskip.indexes.star_tree.documents import sorted_runs
+from starskip.indexes.star_tree.measure import Measure
+from starskip.indexes.star_tree.query.group_expressions import GroupExpression
 from starskip.indexes.star_tree.query.sql_select import bounded_depth
-from starskip.indexes.star_tree.scalar_expressions import ScalarExpressions
+from starskip.indexes.star_tree.scalar_expressions import Grouping, ScalarExpressions
 from starskip.indexes.star_tree.serving.aggregate_results import Approximation
 from starskip.indexes.star_tree.serving.answer_from_files import answer_from_files
 from starskip.indexes.star_tree.serving.finished_answer import finished_answer
 from starskip.indexes.star_tree.serving.fitting_tree import FittingTree, fitting_tree
-from starskip.indexes.star_tree.serving.grouped_rows import grouped_rows
-from starskip.indexes.star_tree.serving.star_tree import ScanRequest, StarTree
+from starskip.indexes.star_tree.serving.star_tree import ScanRequest, ScanResult, StarTree
 from starskip.indexes.star_tree.serving.tree_set import TreeSet
 
 WRONG_QUERIES = frozenset(
@@ -104,7 +108,7 @@ def _from_tree(trees: TreeSet, sql: str, dialect: str, most_documents: int | Non
     if most_documents is not None and (wanted := tree.traverse(request).documents) > most_documents:
         return f"the tree would read {wanted:,} documents; more than {most_documents:,} are left to Spark"
     scanned = tree.scan(request)
-    values, measures = grouped_rows(scanned, plan.query.group_by, tree, expressions)
+    values, measures = _grouped_rows(scanned, plan.query.group_by, tree, expressions)
     asked = {measure: measures[kept] for measure, kept in plan.tree.kept.items()}
     table, approximations = finished_answer(plan.query, values, asked, trees.memory.database)
     return Answer(
@@ -158,6 +162,60 @@ def _request(
 def _passes_all(mask: npt.NDArray[np.bool_], column: str, tree: StarTree) -> bool:
     """Return whether every value in the table passes; null, the last, does not count where there is none."""
     return bool(mask.all() if column in tree.columns_with_nulls else mask[:-1].all())
+
+
+def _grouped_rows(
+    scanned: ScanResult, groups: Sequence[GroupExpression], tree: StarTree, expressions: ScalarExpressions
+) -> tuple[list[pa.Array], Mapping[Measure, Any]]:
+    """Return an array of values for each of ``groups``, and the measures of these groups."""
+    groupings = [_grouping(group, tree, expressions) for group in groups]
+    keys = [
+        scanned.codes[group.column] if grouping is None else grouping.codes[scanned.codes[group.column]]
+        for group, grouping in zip(groups, groupings, strict=True)
+    ]
+    measures = scanned.measures
+    if any(grouping is not None for grouping in groupings):
+        keys, measures = _merged(keys, _sizes(groups, groupings, tree), measures)
+    values = [
+        _values(tree.dictionary(group.column), key)
+        if grouping is None
+        else grouping.values.take(pa.array(key))
+        for group, grouping, key in zip(groups, groupings, keys, strict=True)
+    ]
+    return values, measures
+
+
+def _grouping(group: GroupExpression, tree: StarTree, expressions: ScalarExpressions) -> Grouping | None:
+    if group.is_plain:
+        return None
+    return expressions.grouping(group.column, group.column, tree.dictionary(group.column), group.expression)
+
+
+def _sizes(
+    groups: Sequence[GroupExpression], groupings: Sequence[Grouping | None], tree: StarTree
+) -> list[int]:
+    return [
+        tree.star_code(group.column) if grouping is None else max(len(grouping.values), 1)
+        for group, grouping in zip(groups, groupings, strict=True)
+    ]
+
+
+def _merged(
+    keys: list[npt.NDArray[np.int32]], sizes: Sequence[int], measures: Mapping[Measure, Any]
+) -> tuple[list[npt.NDArray[np.int32]], Mapping[Measure, Any]]:
+    if not len(keys[0]):
+        return keys, measures
+    order, starts = sorted_runs(keys, sizes)
+    merged = {
+        measure: (array if order is None else array.take(order)).merged(starts)
+        for measure, array in measures.items()
+    }
+    return [(key if order is None else key[order])[starts] for key in keys], merged
+
+
+def _values(dictionary: pa.Array, codes: npt.NDArray[np.int32]) -> pa.Array:
+    """Return the values that codes stand for; the code behind the last value is null's."""
+    return dictionary.take(pa.array(codes, mask=codes == len(dictionary)))
 
 
 def _from_files(trees: TreeSet, sql: str, dialect: str, reason: str | None) -> Answer:

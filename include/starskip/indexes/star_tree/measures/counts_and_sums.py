@@ -1,4 +1,4 @@
-"""Sums of floats, in 64 bits."""
+"""Counts of rows, or of values that are not null, and sums of floats in 64 bits."""
 
 from __future__ import annotations
 
@@ -15,11 +15,59 @@ from starskip.indexes.star_tree.measures.arrow_buffers import (
     appended_masks,
     array_of,
     floats_of,
+    integers_of,
     merged_mask,
     taken_mask,
     valid_mask,
 )
 from starskip.indexes.star_tree.measures.measure_array import Positions
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """int64, never null: a group without values counts 0."""
+
+    values: npt.NDArray[np.int64]
+
+    @classmethod
+    def of_rows(cls, rows: int) -> Self:
+        """Return a count of 1 for each row."""
+        return cls(np.ones(rows, np.int64))
+
+    @classmethod
+    def of_values(cls, array: pa.Array) -> Self:
+        """Return 1 for each value and 0 for each null."""
+        valid = valid_mask(array)
+        return cls.of_rows(len(array)) if valid is None else cls(valid.astype(np.int64))
+
+    @classmethod
+    def from_arrow(cls, array: pa.Array) -> Self:
+        """Return the counts of a stored column."""
+        return cls(integers_of(array, pa.int64()))
+
+    def __len__(self) -> int:
+        """See MeasureArray."""
+        return len(self.values)
+
+    def take(self, positions: Positions) -> Counts:
+        """See MeasureArray.take."""
+        return Counts(self.values[positions])
+
+    def merged(self, starts: Positions) -> Counts:
+        """See MeasureArray.merged."""
+        return Counts(np.add.reduceat(self.values, starts)) if len(starts) else self
+
+    def appended(self, others: Sequence[Counts]) -> Counts:
+        """See MeasureArray.appended."""
+        return Counts(np.concatenate([self.values, *(other.values for other in others)]))
+
+    def to_arrow(self) -> pa.Array:
+        """See MeasureArray.to_arrow."""
+        return array_of(self.values, None)
+
+    def results(self) -> pa.Array:
+        """See MeasureArray.results."""
+        return self.to_arrow()
 
 
 @dataclass(frozen=True, slots=True)
