@@ -20,7 +20,7 @@ _MOST_BY_STARSKIP = 50
 
 def star_tree_properties(
     chosen: ChosenAnswers,
-    found: StarTreeCandidates = NO_TREES,
+    candidates: StarTreeCandidates = NO_TREES,
 ) -> Mapping[str, Any]:
     """Return ``star_trees``, in the order in which queries try them, and what there is to say of others.
 
@@ -34,9 +34,9 @@ def star_tree_properties(
     of the ``shapes`` that each answers.
     """
     unanswerable: Counter[str] = Counter()
-    for shape in found.unanswerable:
+    for shape in candidates.unanswerable:
         unanswerable[shape.reason] += round(shape.queries)
-    total = max(found.total_entries, 1.0)
+    total = max(candidates.total_entries, 1.0)
     refused = [each for each in chosen.refused if each[0].index.family == STAR_TREE.name]
     return {
         "star_trees": [
@@ -54,27 +54,27 @@ def star_tree_properties(
         ],
         "refused_star_trees": [
             *(_refused_answer(*each) for each in refused[:_MOST_REFUSED]),
-            *map(_refused, found.refused[: max(_MOST_REFUSED - len(refused), 0)]),
+            *map(_refused, candidates.refused[: max(_MOST_REFUSED - len(refused), 0)]),
         ],
         "unanswerable_by_star_trees": dict(unanswerable.most_common()),
         "answered_by_starskip_only": [
             {"shape_id": shape.shape_id, "reason": shape.reason, "detail": shape.detail}
-            for shape in _by_starskip_only(chosen, found)[:_MOST_BY_STARSKIP]
+            for shape in _by_starskip_only(chosen, candidates)[:_MOST_BY_STARSKIP]
         ],
-        "star_trees_note": found.note,
+        "star_trees_note": candidates.note,
         "star_trees_in_force": [
-            {"config": tree.to_document(), "shapes": list(found.in_force.shapes_of(position))}
-            for position, tree in enumerate(found.in_force.trees)
+            {"config": tree.to_document(), "shapes": list(candidates.in_force.shapes_of(position))}
+            for position, tree in enumerate(candidates.in_force.trees)
         ],
     }
 
 
-def _by_starskip_only(chosen: ChosenAnswers, found: StarTreeCandidates) -> list[UnanswerableShape]:
+def _by_starskip_only(chosen: ChosenAnswers, candidates: StarTreeCandidates) -> list[UnanswerableShape]:
     """Return the shapes that a chosen tree answers on the lake and not in Pinot, the heaviest first."""
     configs = [each.detail.config for each in chosen.answers if each.index.family == STAR_TREE.name]
     found = [
         shape
-        for shape in found.unanswerable
+        for shape in candidates.unanswerable
         if shape.by_starskip is not None
         and shape.entries_scanned > 0
         and any(shape.by_starskip.fits(config) for config in configs)
