@@ -16,7 +16,7 @@ MEASURED = TargetVersion()
 
 @dataclass(frozen=True, slots=True)
 class AccessPaths:
-    """What the indexes of each family answer; a family without an access path answers no predicate."""
+    """Predicates that the indexes of each family answer; a family without an access path answers none."""
 
     families: tuple[Family, ...] = BUILT_IN
     target: TargetVersion = MEASURED

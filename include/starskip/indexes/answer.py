@@ -1,4 +1,4 @@
-"""What a family offers that serves or prunes whole queries: candidates, each with its saving by shape."""
+"""Candidates of families whose indexes serve or prune whole queries, each with its saving by shape."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from types import ModuleType
 
 from starskip.errors import ConfigError, first_line, printable
 from starskip.indexes.family import Family
-from starskip.indexes.index import DROPPED, Index
+from starskip.indexes.index import DROP_PREFIX, Index
 from starskip.indexes.inverted.family import INVERTED
 from starskip.indexes.range.family import RANGE
 from starskip.indexes.secondary.family import SECONDARY
@@ -167,7 +167,7 @@ def _imported(name: str) -> ModuleType:
 
 
 def _check(family: Family, module: str, taken: Iterable[str]) -> None:
-    wrong = not _NAME.fullmatch(family.name) or family.name.startswith(DROPPED) or family.name == ALL
+    wrong = not _NAME.fullmatch(family.name) or family.name.startswith(DROP_PREFIX) or family.name == ALL
     if wrong or family.name in taken:
         raise ConfigError(
             f"module {module!r}: a family is called {printable(family.name)!r}, which"

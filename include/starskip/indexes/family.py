@@ -1,4 +1,4 @@
-"""What a family of indexes is: one value that says all that choice, table config and report need of it.
+"""A family of indexes: one value with all that choice, table config and report need of it.
 
 A family helps in one of two ways, or in both. An *access path* answers predicates of its column without a
 scan; the cost model simulates every filter with it and without it. An *answer* serves or prunes whole
@@ -72,7 +72,7 @@ class StoredSizes:
 
 
 WindowBytes = Callable[[ColumnWindow, int, int, IndexFormat], float | None]
-"""Takes a column's rows, how many they are, and the segment's; returns bytes, None if they cannot tell."""
+"""Takes a column's rows, how many they are, and the segment's; returns bytes, None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)

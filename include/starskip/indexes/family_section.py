@@ -1,4 +1,4 @@
-"""What a family brings for its section of the report: values and templates, which ``reports/`` renders."""
+"""A family's section of the report: values and templates, which ``reports/`` renders."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from starskip.workload.shape_workload import ShapeWorkload
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SectionSource:
-    """What a section is collected from.
+    """Sources of a section's values.
 
     ``advice``: the table's part of ``recommendations``. ``workload``: its shapes.
     """

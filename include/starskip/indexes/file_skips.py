@@ -1,4 +1,4 @@
-"""What indexes of files spare queries: rows of files that no longer have to be read, by sets of indexes."""
+"""Savings of indexes of files: rows that queries no longer have to read, by sets of indexes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ IndexSets = frozenset[frozenset[Index]]
 
 @dataclass(frozen=True, slots=True)
 class FileSkips:
-    """Indexes of files that one family offers for one table, and the terms on which they are chosen.
+    """One family's offer of indexes of files for one table, with the terms of the choice.
 
     ``saving_entries``: by sets of indexes, the rows of the files that any of them spares, times the queries.
     A row that a query need not read is one entry less to scan, so these stand beside what indexes on columns

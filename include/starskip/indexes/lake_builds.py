@@ -1,7 +1,7 @@
 """Stages that bring indexes of lake tables in line with a night's choice, whatever their family.
 
 Built artefacts are current state: a table holds what the newest night chose; an older night, or a backfill,
-leaves it alone. The artefact of builds tells what became of each index. Indexes that somebody created by
+leaves it alone. The artefact of builds holds the outcome of each index. Indexes that somebody created by
 hand are refreshed and never taken away.
 """
 
@@ -42,7 +42,7 @@ class TableBuild:
 
 @dataclass(frozen=True, slots=True)
 class ChosenIndexes:
-    """What a night has to build of one table.
+    """Indexes that a night has to build of one table.
 
     ``chosen``: indexes, best first, with the sizes that were estimated. ``own``: those that an earlier night
     made. ``note``: why there is no advice, None where there is.
@@ -91,7 +91,7 @@ class ChosenIndexes:
 
 @dataclass(frozen=True, slots=True)
 class LakeBuilds:
-    """A building stage: the artefacts that it reads and publishes, and how it builds one table.
+    """A building stage: the artefacts it reads and publishes, and its function for one table.
 
     ``plural``: as sentences name the indexes. ``obstacle``: why none can be built in this night, empty where
     they can. ``build``: builds what was chosen.
@@ -168,7 +168,7 @@ def _unbuilt(table: str, chosen: dict[str, int | None], outcome: str, detail: st
 
 
 def _own(night: Night, artefact: str, table: str, snapshot_of: SnapshotSource) -> set[str]:
-    """Return the indexes that an earlier run of a night made: the newest that looked after any tells."""
+    """Return the indexes that an earlier run of a night made, by the newest artefact that has any."""
     for run_date in reversed([d for d in night.store.run_dates(artefact) if d <= night.date_text]):
         snapshot = snapshot_of(artefact, run_date)
         if snapshot is None or table not in snapshot.tables:

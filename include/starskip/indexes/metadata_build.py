@@ -1,4 +1,4 @@
-"""What became of indexes that are kept in metadata of a lake table's files."""
+"""Outcomes of building the indexes that are kept in metadata of a lake table's files."""
 
 from __future__ import annotations
 

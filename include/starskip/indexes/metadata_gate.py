@@ -1,4 +1,4 @@
-"""What is expected of indexes that a night has built, and that are kept in metadata of a table's files."""
+"""Expectations of the indexes that a night has built and that are kept in metadata of a table's files."""
 
 from __future__ import annotations
 
@@ -96,10 +96,10 @@ def _files(night: Night, table: str, metadata: TableMetadata) -> Mapping[str, in
     except SourceError:
         live = _no_paths()
     known, live = _plain(metadata.paths), _plain(live)
-    told, counted = _counted_rows(metadata) if metadata.source.file_format == "parquet" else (0, 0)
+    stated, counted = _counted_rows(metadata) if metadata.source.file_format == "parquet" else (0, 0)
     without = int(pc.sum(pc.invert(pc.is_in(live, value_set=known)), min_count=0).as_py())
     gone = int(pc.sum(pc.invert(pc.is_in(known, value_set=live)), min_count=0).as_py())
-    counts = (metadata.files, pc.count_distinct(known).as_py(), without, gone, told, counted)
+    counts = (metadata.files, pc.count_distinct(known).as_py(), without, gone, stated, counted)
     return dict(zip(_COUNTS, counts, strict=True))
 
 
@@ -121,9 +121,9 @@ def _counted_rows(metadata: TableMetadata) -> tuple[int, int]:
     """Return the rows of some files, spread over the table, by the metadata and by their footers."""
     spread = np.unique(np.linspace(0, metadata.files - 1, _COUNTED_FILES).astype(np.int64))
     at = pa.array(spread if metadata.files else [], pa.int64())
-    paths, told = _plain(metadata.paths.take(at)).to_pylist(), metadata.rows.take(at).to_pylist()
+    paths, stated = _plain(metadata.paths.take(at)).to_pylist(), metadata.rows.take(at).to_pylist()
     found = counted = 0
-    for path, rows in zip(paths, told, strict=True):
+    for path, rows in zip(paths, stated, strict=True):
         in_file = None if rows is None else counted_rows(path)
         # None: gone or changed since, which the next refresh knows.
         if in_file is not None:

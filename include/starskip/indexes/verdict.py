@@ -1,4 +1,4 @@
-"""What became of an index: chosen, refused or to be dropped, with the reason, the saving and the size."""
+"""The verdict on an index: chosen, refused or to be dropped, with the reason, the saving and the size."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from starskip.indexes.index import Index
 
 
 class Outcome(Enum):
-    """What is said of an index."""
+    """Kinds of advice on an index."""
 
     CHOSEN = "chosen"
     REFUSED = "refused"
@@ -48,7 +48,7 @@ class Reason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One index and what is said of it; ratios are shares of all entries that the queries scan.
+    """The advice on one index; ratios are shares of all entries that the queries scan.
 
     ``detail``: a sentence with the figures. ``individual_saving_ratio``: what it saves alone.
     ``progressive_saving_ratio``: beyond the chosen ones that are ranked before it. ``shapes_helped``: number

@@ -73,4 +73,4 @@ def all_of(clauses: Sequence[Clause]) -> Clause | None:
 
 
 Label = Callable[[Expression], Clause | None]
-"""A filter of definition 3: returns the clause that an index knows for one node, None if it knows none."""
+"""A filter of definition 3: returns an index's clause for one node, None if it has none."""

@@ -1,4 +1,4 @@
-"""The family of skipping indexes: metadata of files by which queries on the lake leave files alone."""
+"""The family of skipping indexes: metadata of files by which queries on the lake skip files."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def current_name(module: str) -> str:
 
 
 class FormerModules(MetaPathFinder, Loader):
-    """Imports a former module as the very module that it is now, so that its classes are the same."""
+    """Imports a former name as the present module itself, so that its classes are the same."""
 
     def find_spec(
         self,

@@ -60,7 +60,10 @@ class Replay:
 
 
 class SkippingEngine(Protocol):
-    """All methods raise SourceError for a table that cannot be read, and StarskipError otherwise."""
+    """Reads lake tables and refreshes their metadata.
+
+    Methods raise SourceError for a table that cannot be read, and StarskipError for other failures.
+    """
 
     def location(self, table: LakeTable, root: str | None) -> str:
         """Return the folder or URL of the table's metadata."""

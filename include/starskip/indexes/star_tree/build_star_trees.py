@@ -1,7 +1,7 @@
 """Stage build_star_trees: chosen trees of ``recommendations`` to ``star_trees`` (Star-tree index, II).
 
 Built artefacts are current state: ``star_trees/current`` holds what the newest night chose; an older night,
-or a backfill, leaves it alone. ``star_tree_builds`` of the night tells what became of each tree.
+or a backfill, leaves it alone. ``star_tree_builds`` of the night holds the outcome of each tree.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ NOT_BUILT, FAILED = "not_built", "failed"
 
 @dataclass(frozen=True, slots=True)
 class TreeBuild:
-    """What became of one tree: a row of STAR_TREE_BUILDS; ``lake_bytes`` are those of the table's files."""
+    """Outcome of building one tree, a row of STAR_TREE_BUILDS; ``lake_bytes``: of the table's files."""
 
     tree: ChosenTree
     outcome: str
@@ -85,7 +85,7 @@ def _table_builds(
     held: Sequence[ChosenTree],
     withheld: str,
 ) -> list[TreeBuild]:
-    """Return what becomes of the chosen trees, and of those that Pinot has and queries ask for."""
+    """Return the outcomes of the chosen trees, and of Pinot's trees that queries ask for."""
     lake = night.lake_tables.get(table)
     if lake is None:
         return [TreeBuild(tree, NOT_BUILT, _by_pinot(tree)) for tree in (*held, *chosen)]
@@ -104,7 +104,7 @@ def _table_builds(
     try:
         return _built(run_tasks, night, table, lake, chosen)
     except NotPlainFiles as error:
-        # No failure of the night: such a table has no star-trees, and the report tells why.
+        # No failure of the night: such a table has no star-trees, and the report says why.
         return [TreeBuild(tree, NOT_BUILT, str(error)) for tree in chosen]
     except Exception as error:
         if not (is_ours(error) or is_of_one_table(error)):
@@ -166,7 +166,7 @@ def _built(
 def _whole_then_without_one(
     configs: tuple[StarTreeConfig, ...],
 ) -> Iterator[tuple[StarTreeConfig, ...]]:
-    """Yield what to try to build: all, and, should that fail, all but one, which one being unknown."""
+    """Yield the sets of trees to try: all of them, then, should these fail, all but one, each in turn."""
     if configs:
         yield configs
     if len(configs) > 1:

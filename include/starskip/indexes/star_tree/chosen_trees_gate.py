@@ -1,4 +1,4 @@
-"""What is expected of the star-trees in ``recommendations``: their number, saving and size within bounds.
+"""Expectations of the star-trees in ``recommendations``: their number, saving and size within bounds.
 
 Source: Star-tree index.
 """

@@ -39,7 +39,7 @@ class SandboxedDuckDB:
         return name
 
     def rows(self, select: str, **tables: pa.Table | pa.RecordBatchReader) -> pa.Table:
-        """Return what ``select`` gives; it may name tables that are kept, and ``tables``.
+        """Return the rows of ``select``, over the kept tables and ``tables``.
 
         ``select`` is generated from a checked syntax tree, never a text from outside. Raises UnsupportedQuery
         with the reason "not_computed" and the database's own first line.

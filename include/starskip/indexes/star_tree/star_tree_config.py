@@ -57,7 +57,7 @@ class StarTreeConfig:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All columns of the table that the tree is made of."""
+        """Columns of the table that the tree is made of."""
         columns = [item.column for item in self.measures if item.column != "*"]
         return tuple(dict.fromkeys([*self.dimensions_split_order, *columns]))
 

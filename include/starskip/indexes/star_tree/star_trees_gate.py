@@ -66,7 +66,7 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
 
 
 def _root(tree: StarTree) -> dict[str, Any]:
-    """Return what one look at the root tells: the rows that all documents together stand for."""
+    """Return the rows that all documents together stand for, as the root has them."""
     if COUNT_ROWS not in tree.config.measures:
         return {"documents_now": tree.documents_total}
     counts = tree.scan(ScanRequest({}, (), (COUNT_ROWS,))).measures[COUNT_ROWS]
@@ -74,7 +74,7 @@ def _root(tree: StarTree) -> dict[str, Any]:
 
 
 def _lake_rows(night: Night, table: str, trees: TreeSet) -> int | None:
-    """Return the rows that the footers of the lake table's files tell, None where they tell none.
+    """Return the rows that the footers of the lake table's files state, None where they state none.
 
     What the trees recorded of files that are still the same is not looked up again.
     """

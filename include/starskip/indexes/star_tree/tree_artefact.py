@@ -47,7 +47,7 @@ class TreeRecord:
 
 @dataclass(frozen=True, slots=True)
 class TableTrees:
-    """All trees of a table, over the same files of it.
+    """Trees of a table, all over the same files of it.
 
     ``dictionaries``: the file of each dimension's values; ``sources_file`` lists the table's files with their
     identities; ``schema`` and ``casts`` are those of ``SourceTable``. ``is_named``: whether the table was

@@ -53,7 +53,7 @@ def advise_skipping(
     *,
     faults: Mapping[str, str] | None = None,
 ) -> SkippingAdvice:
-    """Return the advice for ``table``, of which ``choice`` tells what was chosen within ``budget_bytes``.
+    """Return the advice for ``table``, where ``choice`` holds what was chosen within ``budget_bytes``.
 
     ``metadata``: of all candidates. ``sample``: values of some rows by column. ``faults``: candidates that
     the table cannot have.

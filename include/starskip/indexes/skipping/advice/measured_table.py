@@ -1,4 +1,4 @@
-"""Measure what candidates for skipping indexes save on one table, for the one choice to be made."""
+"""Measure the savings of candidates for skipping indexes on one table, for the one choice."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _SAMPLED_ROWS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class MeasuredTable:
-    """Metadata of all candidates, what it is measured by, and what is chosen from."""
+    """Metadata of all candidates, the measurements by it, and the task of the choice."""
 
     table: str
     workload: LakeWorkload

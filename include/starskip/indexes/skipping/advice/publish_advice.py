@@ -37,16 +37,16 @@ from starskip.storage.manifest import Part
 from starskip.storage.snapshot import SnapshotSource
 
 SparedFiles = Callable[[Expression, pa.Array], Mask]
-"""Takes a predicate and paths of files, and returns which of these are left alone for it."""
+"""Takes a predicate and paths of files, and returns which of these it skips."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredSkipping:
-    """What the skipping indexes of a table would save, before the choice.
+    """Savings that the skipping indexes of a table could have, before the choice.
 
     ``skips``: what the one choice takes, None where there is nothing to choose from. ``advise``: returns the
     advice and warnings; takes what was chosen and by how much another choice could be better. ``spared``:
-    which files all candidates together leave alone.
+    which files all candidates together skip.
     """
 
     skips: FileSkips | None

@@ -1,4 +1,4 @@
-"""What a choice of skipping indexes is: chosen and refused ones, and the limits that it keeps."""
+"""A choice of skipping indexes: chosen and refused ones, and the limits that it keeps."""
 
 from __future__ import annotations
 

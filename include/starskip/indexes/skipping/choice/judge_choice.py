@@ -1,4 +1,4 @@
-"""The skipping indexes of the one choice: what they are offered by, and what each of them saves.
+"""Offer skipping indexes to the one choice, and judge what each of them saves.
 
 See "Extensible Data Skipping", IV-B, problem 8. The paper adds up the benefits of indexes as if they were
 independent, and remarks that they are not (remark 10). Here the saving of a set is the bytes that it skips
@@ -25,11 +25,11 @@ MAX_PATTERNS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class SkippingTask:
-    """What skipping indexes of one table are chosen from.
+    """Candidates for skipping indexes of one table, their sizes and limits.
 
     ``sizes``: bytes of the candidates, None if unknown: such a one fits no budget. ``kept``: the last choice.
     ``rows_a_byte``: of the table, by which bytes count as rows; 1 where the patterns are of rows. ``family``:
-    that of the candidates, which may be another one that leaves files alone.
+    that of the candidates, which may be another one that skips files.
     """
 
     patterns: SkipPatterns

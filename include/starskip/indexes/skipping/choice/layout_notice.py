@@ -34,7 +34,7 @@ Factors = npt.NDArray[np.float64]
 _MIN_SCANNING_FACTOR = 0.2
 _MIN_GAIN_RATIO = 0.5
 _MAX_PAIRED = 64
-"""Columns all pairs of which are tried: those that help most alone."""
+"""Number of columns, best first, whose pairs are tried."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ class RangeWorkload:
 
     @property
     def is_of_ranges(self) -> bool:
-        """Whether each query is one range, for which the best gaps are found exactly."""
+        """True where each query is one range, for which the best gaps are found exactly."""
         return len(np.unique(self.query)) == len(self.query)
 
     def places(self, values: pa.Array) -> Places:

@@ -137,7 +137,7 @@ def refresh_metadata(
 
 @dataclass(frozen=True, slots=True)
 class _Metadata:
-    """Where the metadata is, of which family of indexes, and how these are parsed."""
+    """Place of the metadata, the family's artefact, and the parser of its indexes."""
 
     storage: Storage
     artefact: str

@@ -49,7 +49,7 @@ class RefreshPlan:
 
     @property
     def is_nothing(self) -> bool:
-        """Whether nothing is to be changed."""
+        """True where nothing is to be changed."""
         return not (self.in_full or self.creates or self.removed or self.patches or len(self.fresh.files))
 
     @property

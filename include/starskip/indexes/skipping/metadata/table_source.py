@@ -1,4 +1,4 @@
-"""The table that metadata was collected of, and the way it was read; metadata of another one is not used."""
+"""The table and the read options that metadata was collected with; no other metadata is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is expected of ``skipping_verdicts``: the same rows with skipping as without, and no more bytes."""
+"""Expectations of ``skipping_verdicts``: the same rows with skipping as without, and no more bytes."""
 
 from __future__ import annotations
 

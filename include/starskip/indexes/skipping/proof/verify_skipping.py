@@ -1,6 +1,6 @@
-"""Ask what Spark asked of lake tables again, as indexes of files let it and without them.
+"""Run the queries that Spark ran on lake tables again, with indexes of files and without them.
 
-A part of stage verify_indexes, for each family whose indexes Spark's rule leaves files alone by.
+A part of stage verify_indexes, for each family by whose indexes Spark's rule skips files.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from starskip.verification.verdict import Verdict
 MAX_SHAPES = 25
 """Shapes of a table that are asked again, those that read most: each query reads the whole table once."""
 Serves = Callable[[Expression], bool]
-"""Whether what was built may serve a predicate."""
+"""Returns whether the built indexes may serve a predicate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replays:
-    """What a family proves: the artefact that tells what it ``built``, and that of its ``verdicts``.
+    """Artefacts of a family's proof: of what it ``built``, and of its ``verdicts``.
 
     ``word``: by which counts and warnings name the family. ``serves`` returns, for the properties of a
     table's build, which queries are worth asking.

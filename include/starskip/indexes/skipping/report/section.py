@@ -85,7 +85,7 @@ def _chosen(indexes: SkippingIndexes) -> Sequence[tuple[str, tuple[str, ...]]]:
 
 
 def _gain(indexes: SkippingIndexes) -> tuple[str, str] | None:
-    """Return what the chosen indexes bring, as a subject and what it does; None where none is chosen."""
+    """Return the gain of the chosen indexes as subject and predicate; None where none is chosen."""
     if not indexes.chosen or indexes.saving_ratio is None:
         return None
     number = len(indexes.chosen)

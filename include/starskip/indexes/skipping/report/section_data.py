@@ -34,7 +34,7 @@ class ChosenSkippingIndex:
 
     @property
     def is_behind(self) -> bool:
-        """Whether it does not cover all files; the others are read by every query."""
+        """True where it does not cover all files; every query reads the others."""
         return self.files is not None and self.files_known is not None and self.files_known < self.files
 
 
@@ -117,7 +117,7 @@ class ReplayedShape:
 
     @property
     def is_equal(self) -> bool:
-        """Whether both runs gave the same rows, each time."""
+        """True where both runs gave the same rows, each time."""
         return self.verdict == "equal"
 
 

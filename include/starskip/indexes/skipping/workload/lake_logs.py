@@ -1,7 +1,7 @@
 """Spark's event logs, and our own JSON events, to ``lake_queries``: a part of stage parse_query_logs.
 
 A query belongs to the night in whose day it began, in the log's time zone. Each task writes what its logs
-tell; whoever reads a table's part merges it (skipping.workload.lake_queries).
+hold; whoever reads a table's part merges it (skipping.workload.lake_queries).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _REJECTED = "rejected_records"
 
 @dataclass(frozen=True, slots=True)
 class LakeLogs:
-    """What the event logs of a night hold; ``rejected``: the parts of ``rejected_records`` to publish."""
+    """Contents of a night's event logs; ``rejected``: the parts of ``rejected_records`` to publish."""
 
     counts: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -69,13 +69,13 @@ def publish_lake_queries(engine: Engine, night: Night, rejected_aside: StagedWri
     messages = engine.rows_of_items(logs, read, COMMIT_MESSAGES).gather(
         "messages of event log", MAX_COMMIT_MESSAGES
     )
-    told: Counter[str] = Counter()
+    tally: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     for note in map(json.loads, notes_of(messages, LAKE_QUERIES)):
         reasons.update(note.pop("reasons"))
-        told.update(note)
+        tally.update(note)
     parts = parts_of(messages, LAKE_QUERIES)
-    log = {"logs": len(logs), **told, "rejected": dict(sorted(reasons.items()))}
+    log = {"logs": len(logs), **tally, "rejected": dict(sorted(reasons.items()))}
     night.publish(
         LAKE_QUERIES,
         {name: Part(parts[name].files if name in parts else (), {"log": log}) for name in tables},
@@ -83,17 +83,17 @@ def publish_lake_queries(engine: Engine, night: Night, rejected_aside: StagedWri
     problems = [
         f"{count} lines of event logs rejected: {reason}" for reason, count in sorted(reasons.items())
     ]
-    if not told["lake_queries"]:
+    if not tally["lake_queries"]:
         problems.append(
             f"no query of {night.date_text} on {', '.join(sorted(tables))} in {len(logs)} event logs: "
             "their skipping indexes stay as they are"
         )
-    counts = {"event_logs": len(logs), **{name: told[name] for name in ("spark_queries", "lake_queries")}}
+    counts = {"event_logs": len(logs), **{name: tally[name] for name in ("spark_queries", "lake_queries")}}
     return LakeLogs(counts, (*warnings, *map(printable, problems)), parts_of(messages, _REJECTED))
 
 
 def _may_hold(log: EventLog, night: Night) -> bool:
-    """Tell whether a log may hold queries of the night: one that was last changed before it does not."""
+    """Return whether a log may hold queries of the night: one that was last changed before it does not."""
     changed = last_changed_day(log.files[-1], night.settings.log.time_zone) if log.files else date.min
     return changed is None or changed >= night.run_date
 
@@ -115,22 +115,22 @@ def _write_queries(
     queries, rejected = TableWriter(asides[0]), TableWriter(asides[1])
     table_locations = TableLocations(locations)
     merged = merged_lake_queries(())
-    told: Counter[str] = Counter()
+    tally: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     for log in logs:
         summary = LogSummary()
-        tonight = _Tonight(start_ms, end_ms, told)
+        tonight = _Tonight(start_ms, end_ms, tally)
         of_log = lake_queries(tonight.of(read_event_log(log, summary)), table_locations)
-        told["lake_queries"] += sum(of_log["queries"].to_pylist()) + sum(of_log["failed"].to_pylist())
+        tally["lake_queries"] += sum(of_log["queries"].to_pylist()) + sum(of_log["failed"].to_pylist())
         merged = merged_lake_queries((merged, of_log))
         for name in ("lines", "events", "other", "unfinished", "without_start"):
-            told[name] += getattr(summary, name)
+            tally[name] += getattr(summary, name)
         reasons.update(summary.reasons)
         if summary.rejected:
             yield from rejected.add(_rejected_rows(summary.rejected))
     for batch in merged.to_batches():
         yield from queries.add(batch)
-    yield note_message(LAKE_QUERIES, NO_TABLE, json.dumps({**told, "reasons": reasons}))
+    yield note_message(LAKE_QUERIES, NO_TABLE, json.dumps({**tally, "reasons": reasons}))
     yield from queries.finish()
     yield from rejected.finish()
 
@@ -139,15 +139,15 @@ def _write_queries(
 class _Tonight:
     start_ms: int
     end_ms: int
-    told: Counter[str]
+    tally: Counter[str]
 
     def of(self, executions: Iterable[SqlExecution]) -> Iterator[SqlExecution]:
         for execution in executions:
             if self.start_ms <= execution.started_ms < self.end_ms:
-                self.told["spark_queries"] += 1
+                self.tally["spark_queries"] += 1
                 yield execution
             else:
-                self.told["outside_run_date"] += 1
+                self.tally["outside_run_date"] += 1
 
 
 def _rejected_rows(lines: Iterable[RejectedLine]) -> pa.RecordBatch:

@@ -19,7 +19,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 DOCUMENTS_PER_TASK = 500_000
-"""What a task holds of documents before star nodes are added; with these, some hundreds of megabytes."""
+"""Documents of a task before star nodes are added; with these, some hundreds of megabytes."""
 
 
 class RunTasks(Protocol):
@@ -96,7 +96,7 @@ class _Job:
 
 
 def _fits(work: NodeRange, limit: int, tasks: NodeTasks) -> bool:
-    """Tell whether one task can hold the node; below the last dimension all documents become one."""
+    """Return whether one task can hold the node; below the last dimension all documents become one."""
     is_last = len(work.prefix) == len(tasks.rules.star_codes)
     return is_last or sum(each.rows for each in work.inputs) <= limit
 

@@ -1,4 +1,4 @@
-"""All star-trees of one table, from its files to what is published of them.
+"""Build the star-trees of one table, from its files to what is published of them.
 
 Source: Star-tree index, "Index generation".
 """
@@ -62,9 +62,9 @@ def build_trees(
 ) -> Part:
     """Build the trees and return the part to publish; their files are in ``aside``.
 
-    ``observed_at_ns`` is when the source was listed, and ``clock_ns`` tells when it is looked at again in the
-    end. With ``former``, which has the same configurations and
-    types, ``source`` holds all files, and those that ``former`` has not are read. Raises ConfigError for a
+    ``observed_at_ns``: time of the listing. ``clock_ns`` returns that of the second look, after the build.
+    With ``former``, which has the same configurations and types, ``source`` holds all files, and those
+    that ``former`` has not are read. Raises ConfigError for a
     configuration that the table cannot have, SourceError for files that cannot be read or were changed.
     """
     types: dict[str, Any] = {field.name: field.type for field in source.schema}
@@ -179,7 +179,7 @@ class _Build:
         return TreeRecord(config, built.layout, with_nulls, rows), built.files
 
     def remove_waiting(self, kept: set[str]) -> None:
-        """Remove what tasks wrote for one another; a vacuum would do it later."""
+        """Remove the files that tasks wrote for one another; a vacuum would do it later."""
         for stored in list(self.aside.storage.objects_below(self.aside.folder)):
             if stored.name not in kept:
                 with suppress(StorageError):

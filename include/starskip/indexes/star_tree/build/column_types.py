@@ -20,7 +20,7 @@ _DECIMAL = re.compile(r"decimal(?:128)?\((\d{1,2}), ?(\d{1,2})\)")
 
 
 def plain_type(arrow_type: pa.DataType) -> pa.DataType:
-    """Return the type without what only tells how values are laid out, as Parquet files give it back."""
+    """Return the type without the mere layout of values, as Parquet files give it back."""
     if pa.types.is_dictionary(arrow_type):
         arrow_type = arrow_type.value_type
     if pa.types.is_large_string(arrow_type) or pa.types.is_string_view(arrow_type):
@@ -44,7 +44,7 @@ _PLAIN = {
 
 
 def fits(of_file: pa.DataType, of_table: pa.DataType) -> bool:
-    """Tell whether a file's column may be read as the table's type; a checked cast then judges the values."""
+    """Return whether a file's column may be read as the table's type; a checked cast then judges values."""
     of_file, is_of = (of_file if pa.types.is_null(of_file) else plain_type(of_file)), pa.types
     if of_file == of_table or is_of.is_null(of_file):
         return True

@@ -24,7 +24,7 @@ _OF_COLUMN = re.compile(r"In CSV column #(\d{1,9}): (.{0,300})")
 def csv_tables(path: str, types: Mapping[str, pa.DataType], columns: list[str] | None) -> Iterator[pa.Table]:
     """Yield the rows of a file in tables of some megabytes; no row at all may still be a table.
 
-    Types that are not given are told from the first block. Raises SourceError naming the file and the column
+    Types not given are inferred from the first block. Raises SourceError naming the file and the column
     of a value that is not of its type, what Arrow raises for other damage.
     """
     convert = pacsv.ConvertOptions(
@@ -57,9 +57,9 @@ def csv_tables(path: str, types: Mapping[str, pa.DataType], columns: list[str] |
 
 
 def csv_types(path: str) -> tuple[pa.Schema, bool]:
-    """Return the types of a file's columns, told from its first block, and whether it has a row in it.
+    """Return the types of a file's columns, inferred from its first block, and whether it has a row in it.
 
-    Where nothing tells it, as for a column without any value, it is text: so it is read without loss.
+    A type that no value shows, as of a column without any, is text: so it is read without loss.
     """
     tables = csv_tables(path, {}, None)
     first = next(tables)

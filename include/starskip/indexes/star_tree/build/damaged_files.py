@@ -42,10 +42,10 @@ def _rows(part: Part) -> dict[str, int]:
     found: dict[str, int] = {}
     for tree in TableTrees.from_properties(part.properties).trees:
         for each in tree.layout.parts:
-            told = (
+            checked = (
                 (each.base_file, each.base_documents),
                 (each.star_file, each.star_documents),
                 (each.node_file, each.nodes),
             )
-            found.update({name: rows for name, rows in told if name is not None})
+            found.update({name: rows for name, rows in checked if name is not None})
     return found

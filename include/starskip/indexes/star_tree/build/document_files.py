@@ -21,7 +21,7 @@ from starskip.storage.staged_write import StagedWrite
 from starskip.storage.storage import Storage
 
 DOCUMENTS_PER_ROW_GROUP = 32_768
-"""What an answer reads at least; larger groups compress better."""
+"""Documents that an answer reads at least; larger groups compress better."""
 
 
 def code_column(dimension: str) -> str:
@@ -31,7 +31,7 @@ def code_column(dimension: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DocumentSchema:
-    """How documents are stored: dimensions in the order of the split, measures with their columns' types."""
+    """Schema of stored documents: dimensions in the order of the split, measures with their column types."""
 
     dimensions: tuple[str, ...]
     measures: tuple[Measure, ...]

@@ -1,4 +1,4 @@
-"""Digests of files' contents, by which a rewritten file is told where size and time are as before.
+"""Digests of files' contents, by which a rewritten file is found where size and time are as before.
 
 They are of 128 bits and no secret: whoever may write the files may also write what they should not hold. They
 take hardly longer than reading does.
@@ -42,7 +42,7 @@ def digests_by_tasks(run_tasks: RunTasks, files: Sequence[FileIdentity]) -> list
 
 
 def is_former(digest: str) -> bool:
-    """Tell whether an earlier version of Starskip took a digest, which ``former_digest`` takes."""
+    """Return whether an earlier version of Starskip took a digest, which ``former_digest`` takes."""
     return not digest.startswith(_PREFIX)
 
 

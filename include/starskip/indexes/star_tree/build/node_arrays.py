@@ -19,7 +19,7 @@ class NodeArrays:
     """One entry a node; parents stand before their children.
 
     ``depth``: how many dimensions its prefix has; ``code``: the value of the last of these. ``start`` and
-    ``end`` tell its documents, ``aggregated`` the one that aggregates them, all positions in ``…chunk``
+    ``end`` bound its documents, ``aggregated`` the one that aggregates them, all positions in ``…chunk``
     until ``placed`` makes them positions among the part's documents.
     """
 

@@ -1,4 +1,4 @@
-"""What tasks do with the documents of a node: merge a range of them, or build the subtrees below."""
+"""Tasks over the documents of a node: merge a range of them, or build the subtrees below."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class MergedRange:
 
 @dataclass(frozen=True, slots=True)
 class BuiltFiles:
-    """What a task has written: the part, its files, and the documents for the star child."""
+    """Result of a task: the part, its files, and the documents for the star child."""
 
     part: TreePart
     files: tuple[DataFile, ...]

@@ -37,7 +37,7 @@ class FormerDocuments:
 
 @dataclass(frozen=True, slots=True)
 class PieceDocuments:
-    """What became of a piece: its documents (None if it has no rows), its rows, and columns with nulls."""
+    """Result of a piece: its documents (None if it has no rows), its rows, and columns with nulls."""
 
     documents: StoredDocuments | None
     rows: int

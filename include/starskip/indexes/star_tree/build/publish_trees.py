@@ -32,7 +32,7 @@ from starskip.storage.manifest import Part
 
 
 class Outcome(Enum):
-    """What became of the trees."""
+    """Outcome of publishing the trees."""
 
     UNCHANGED = "unchanged"
     REFRESHED = "refreshed"
@@ -66,8 +66,8 @@ def publish_trees(
     Trees of the same configurations over the same files stay. Where files were only added, these alone are
     read and the former base documents are taken over; a changed or removed file can't be subtracted from MIN,
     MAX or a sketch, so that all is built again; so it is with ``rebuild``, and where a file of
-    the trees, or their manifest, is gone or damaged. ``now`` stamps the commit and tells which files are too
-    young to be told apart by size and time; ``clock_ns`` tells it once more when all were read.
+    the trees, or their manifest, is gone or damaged. ``now`` stamps the commit. Files written shortly before
+    it are too young to be compared by size and time; ``clock_ns`` is asked again when all were read.
     ``in_place_of``: tables whose trees go in the same commit. Killed at any moment, the former trees stay
     published.
     """
@@ -147,7 +147,7 @@ class _Work:
             return None, "it was built when percentiles left NaN out"
         if before.recorded is None:
             return None, "its list of files is gone or damaged"
-        # As they were listed for the build, so that it is of the files that this tells of.
+        # As they were listed for the build, so that it is of the files that this names.
         changes = self.changes(before, before.recorded)
         if not (changes.is_none or changes.is_growth):
             return None, _reasons(changes)
@@ -180,9 +180,9 @@ class _Work:
         recorded = recorded_files(
             self.source, observed_at_ns=self.observed_at_ns, before=former.recorded, digests=digests
         )
-        told = (former.trees.is_named, former.trees.asked_format, former.trees.asked_version)
+        former_terms = (former.trees.is_named, former.trees.asked_format, former.trees.asked_version)
         ordered = (self.order.is_named, self.order.file_format, self.order.version)
-        is_same = recorded == before.recorded and told == ordered
+        is_same = recorded == before.recorded and former_terms == ordered
         if is_same and not self.in_place_of and before.is_newest:
             return before.part
         aside = self.store.staged_write(ARTEFACT, CURRENT)
@@ -217,8 +217,8 @@ def _lacks_nan(trees: TableTrees) -> bool:
 
 
 def _reasons(changes: SourceChanges) -> str:
-    told: Sequence[tuple[str, Sequence[str]]] = (("changed", changes.changed), ("gone", changes.gone))
-    what = " and ".join(f"{_files(names)} {kind}" for kind, names in told if names)
+    kinds: Sequence[tuple[str, Sequence[str]]] = (("changed", changes.changed), ("gone", changes.gone))
+    what = " and ".join(f"{_files(names)} {kind}" for kind, names in kinds if names)
     return f"{what}, which cannot be subtracted"
 
 

@@ -20,7 +20,7 @@ from starskip.storage.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class PublishedPart:
-    """A part of the newest manifest that is whole, with what it tells.
+    """A part of the newest manifest that is whole, with its contents.
 
     ``trees`` is None of trees that this version cannot read, ``recorded`` of a list of files that is gone or
     damaged. ``is_newest``: whether no damaged manifest came after it.
@@ -62,9 +62,9 @@ def published_order(store: ArtefactStore, table: str) -> TreeOrder | None:
 
 
 def published_orders(store: ArtefactStore) -> Mapping[str, TreeOrder | None]:
-    """Return of each table what its trees were built to, None for those that this version cannot read.
+    """Return by table the order that its trees were built to; None for trees that this version cannot read.
 
-    Where no manifest is whole, the lists of files that lie in the store tell it.
+    Where no manifest is whole, the lists of files in the store show it.
     """
     snapshot = _snapshot(store)
     if snapshot is None:

@@ -22,7 +22,7 @@ class RecordedFile:
     """A file as it was when a tree was built of it.
 
     ``digest`` is of its content, and ``changed_ns`` the change time at which the file was found to have it;
-    both are None of an object store, whose ETag tells more. ``is_young``: it was written at about the time of
+    both are None of an object store, whose ETag says more. ``is_young``: it was written at about the time of
     the record, so that a later change might leave its size and times as they are
     (files.file_identity.is_racy). ``row_group_rows`` and ``schema`` are those of ``SourceFile``.
     """
@@ -47,12 +47,12 @@ class SourceChanges:
 
     @property
     def is_none(self) -> bool:
-        """Whether all is as it was."""
+        """True where all files are as recorded."""
         return not (self.added or self.changed or self.gone)
 
     @property
     def is_growth(self) -> bool:
-        """Whether there are new files and nothing else."""
+        """True where there are new files and no other changes."""
         return bool(self.added) and not self.changed and not self.gone
 
 
@@ -100,7 +100,7 @@ def known_files(recorded: Sequence[RecordedFile]) -> dict[str, SourceFile]:
             file.schema,
         )
         for file in recorded
-        # What neither time nor ETag can tell has to be looked at.
+        # What neither time nor ETag shows has to be looked at.
         if not file.is_young and (file.changed_ns is not None or file.identity.etag is not None)
     }
 
@@ -129,7 +129,7 @@ def source_changes(
     file_format: str | None = None,
     version: int | None = None,
 ) -> SourceChanges:
-    """Compare the files that are there now with the recorded ones; SourceError if they are no one table.
+    """Compare the files of the table now with the recorded ones; SourceError if they are not one table.
 
     ``file_format`` and ``version`` are those of ``open_table``.
     """
@@ -143,7 +143,7 @@ def source_changes(
 def changes_since(
     recorded: Sequence[RecordedFile], listed: Sequence[FileIdentity], digests: Digests = file_digests
 ) -> SourceChanges:
-    """Compare files that were listed with the recorded ones; only what times cannot tell is read."""
+    """Compare listed files with the recorded ones; only files whose times leave it open are read."""
     before = {file.identity.path: file for file in recorded}
     now = {identity.path: identity for identity in listed}
     same = [now[name] for name in before.keys() & now.keys() if before[name].identity == now[name]]
@@ -168,7 +168,7 @@ def changes_since(
 def settled_files(
     recorded: tuple[RecordedFile, ...], unchanged: Sequence[FileIdentity], *, observed_at_ns: int
 ) -> tuple[RecordedFile, ...]:
-    """Return what is needed from now on of files that were found unchanged at that time.
+    """Return the records to keep of files that were found unchanged at that time.
 
     A file that was old enough then needs to be read no more: every later change moves one of its times.
     """
@@ -186,7 +186,7 @@ def settled_files(
 
 
 def _is_doubtful(before: RecordedFile, now: FileIdentity) -> bool:
-    """Tell whether size and time, which are as before, may hide another content that a digest shows."""
+    """Return whether size and time, which are as before, may hide a change that a digest shows."""
     if before.digest is None:
         return False
     return before.is_young or before.changed_ns is None or before.changed_ns != now.changed_ns

@@ -27,7 +27,7 @@ class SourceFile:
     """One file: its identity when it was listed, and the rows of its row groups (None for CSV).
 
     ``schema``: its own columns and their types; None where nobody has looked. Of a CSV file it is kept only
-    where its first block has a row to tell types from.
+    where its first block has a row to infer types from.
     """
 
     identity: FileIdentity
@@ -50,7 +50,7 @@ class SourceTable:
     """A table in files of one format; ``schema`` holds the types after ``casts``.
 
     ``casts``: columns that are read as another type, such as dates as text, to be what the log's SQL asks of.
-    ``version``: of a table format, whose log tells the schema: a file without a column has nulls in it.
+    ``version``: of a table format, whose log holds the schema: a file without a column has nulls in it.
     ``asked_format`` and ``asked_version``: what ``open_table`` was given.
     """
 
@@ -65,7 +65,7 @@ class SourceTable:
 
     @property
     def is_versioned(self) -> bool:
-        """Whether a log names the files, which then are never written again."""
+        """True where a log names the files, which then are never written again."""
         return self.version is not None
 
     def chunks(self, rows_per_chunk: int) -> list[SourceChunk]:
@@ -161,8 +161,8 @@ def source_table(
 ) -> SourceTable:
     """Return the table at ``path``: a CSV or Parquet file, a folder with such files below it, a Delta table.
 
-    Folders ``name=value`` give their files the column ``name``. Types of CSV columns are told from the first
-    file. ``casts`` names Arrow types by column ("string", "double", "date32"). ``known``: what was found
+    Folders ``name=value`` give their files the column ``name``. The first CSV file gives the columns' types.
+    ``casts`` names Arrow types by column ("string", "double", "date32"). ``known``: what was found
     before, by path; a file that is still the same is not opened. ``file_format`` and ``version`` are those of
     ``open_table``. Footers of many files are read by ``run_tasks``. Raises SourceError naming the path, file
     or column that is missing or damaged, or of no known kind, and NotPlainFiles for another table format.
@@ -180,9 +180,9 @@ def source_table(
         files = _with_footers(files, run_tasks)
         schema = _parquet_schema(files) if snapshot.schema is None else snapshot.schema
     if snapshot.schema is None:
-        told = {name: _partition_type(files, name) for name in snapshot.partition_columns}
-        stored = [field for field in schema if field.name not in told]
-        schema = pa.schema([*stored, *(pa.field(name, type_) for name, type_ in told.items())])
+        partitions = {name: _partition_type(files, name) for name in snapshot.partition_columns}
+        stored = [field for field in schema if field.name not in partitions]
+        schema = pa.schema([*stored, *(pa.field(name, type_) for name, type_ in partitions.items())])
     twice = next((name for name in schema.names if schema.names.count(name) > 1), None)
     if twice is not None:
         first = files[0].identity.path
@@ -208,7 +208,7 @@ def _source_files(snapshot: TableSnapshot) -> Iterator[SourceFile]:
 
 
 def _known(listed: SourceFile, known: Mapping[str, SourceFile]) -> SourceFile:
-    """Return what is known of a listed file if it is the same as it was then, else that it is there."""
+    """Return a listed file with its known schema and row groups, if it is unchanged."""
     identity = listed.identity
     before = known.get(identity.path)
     is_same = (
@@ -320,7 +320,7 @@ def _cast_type(schema: pa.Schema, name: str, text: str, path: str) -> pa.DataTyp
 
 
 def _repeated(text: str | None, rows: int) -> pa.ChunkedArray:
-    """Return what a folder ``name=text``, or a log, tells of all rows of a file."""
+    """Return the value of a folder ``name=text``, or of a log, for all rows of a file."""
     return pa.chunked_array([pa.repeat(pa.scalar(text, pa.string()), rows)])
 
 

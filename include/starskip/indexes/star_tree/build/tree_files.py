@@ -15,7 +15,7 @@ from starskip.storage.staged_write import StagedWrite
 from starskip.storage.storage import Storage
 
 _DAMAGE = (OSError, ValueError, LookupError, pa.ArrowException)
-"""What reading a Parquet file raises whose footer was changed, which has no checksum of its own."""
+"""Errors of reading a Parquet file whose footer was changed, which has no checksum of its own."""
 
 
 def write_rows(aside: StagedWrite, table: str, file_name: str, rows: pa.Table) -> DataFile:
@@ -36,14 +36,14 @@ def read_rows(
         found = pq.read_table(opened, columns=wanted, page_checksum_verification=True)
         if wanted is not None:
             found = found.select(wanted)
-    # A footer has no checksum; what it tells must fit what was published.
+    # A footer has no checksum; what it states must fit what was published.
     if rows is not None and found.num_rows != rows:
         raise damaged(name)
     return found
 
 
 def is_damaged(storage: Storage, name: str, rows: int | None) -> bool:
-    """Tell whether a file of a tree cannot be read to its end, or has not as many ``rows``.
+    """Return whether a file of a tree cannot be read to its end, or has not as many ``rows``.
 
     Raises StorageError for a store that cannot be asked.
     """

@@ -1,4 +1,4 @@
-"""What a built tree consists of: parts made by tasks, hung below the nodes that were split between them."""
+"""Parts of a built tree: each made by a task, hung below the nodes that were split between tasks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class SplitNode:
 
 @dataclass(frozen=True, slots=True)
 class TreeLayout:
-    """All of one tree but its dictionaries; parts in order of their places."""
+    """One tree without its dictionaries; parts in order of their places."""
 
     parts: tuple[TreePart, ...]
     split_nodes: tuple[SplitNode, ...]

@@ -52,7 +52,7 @@ def t_digest_quantile(digest: Any, rank: float) -> float:
 
 _STANDARD_DEVIATIONS = 3
 _T_DIGEST_RATIO = 4 / T_DIGEST_K
-"""Of up to a million values, merged of up to 500 digests: at worst 1 / k, where 50 values repeat 3.8 / k."""
+"""At worst 1 / k for up to a million values of up to 500 merged digests, 3.8 / k where 50 values repeat."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ QUANTILE_SKETCHES: dict[MeasureKind, tuple[Any, int]] = {
 """Their classes, and how large each is made."""
 _HLL_TYPE = datasketches.tgt_hll_type.HLL_4
 _EMPTY_TEXT = "\0the empty text"
-"""The library leaves an empty text out, which SQL counts as a value: this one is hashed for it."""
+"""Stands for the empty text, which SQL counts and the library leaves out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ class ValuesApart:
 
 
 def parted(stored: bytes) -> tuple[bytes, ValuesApart]:
-    """Return the sketch, and what is counted beside it, of what ``ValuesApart.stored`` gave."""
+    """Return the sketch and the values counted beside it, from the form of ``ValuesApart.stored``."""
     if not stored.endswith(_MARK):
         return stored, ValuesApart()
     end = len(stored) - len(_MARK) - _COUNTS.size

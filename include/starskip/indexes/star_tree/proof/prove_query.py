@@ -28,7 +28,7 @@ _ONE_VALUE = ((1_000, 0.001), (100, 0.01), (10, 0.1), (0, 1.0))
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The verdict, why in a clause where it needs one, and the cost of both ways, None without one.
+    """The verdict, its reason, if any, and the costs of both ways; None where not measured.
 
     ``tree`` is the position of the tree that answered. The tree's time is that of its second answer, when
     what it needs is in memory, as in a process that serves queries.

@@ -140,7 +140,7 @@ def _most_scanned(shape: ShapeWorkload, literals: Literals) -> tuple[int, Litera
 
 
 def _is_asked(trees: TreeSet, shape: ShapeWorkload, is_advised: bool) -> bool:
-    """Tell whether a tree has to answer the shape, or says that it can.
+    """Return whether a tree has to answer the shape, or says that it can.
 
     Pinot's trees answer some that Starskip's never do, such as groups by an expression of two columns.
     """
@@ -155,7 +155,7 @@ def _is_asked(trees: TreeSet, shape: ShapeWorkload, is_advised: bool) -> bool:
 
 def _proofs(store: ArtefactStore, asked: Asked) -> list[Proof]:
     try:
-        # The log tells whose query it is, whatever it calls the table (sales_OFFLINE, "db.sales").
+        # The log says whose query it is, whatever it calls the table (sales_OFFLINE, "db.sales").
         trees = open_trees(store, asked.table, by_any_name=True)
         source = trees.sources()
     except Exception as error:
@@ -185,16 +185,16 @@ def _has_failed(proofs: Sequence[Proof]) -> bool:
 
 def _require_whole(run_tasks: RunTasks, store: ArtefactStore, tables: Sequence[str]) -> None:
     """Raise StorageError naming the tables whose star-trees have files that are gone or damaged."""
-    told = []
+    damages = []
     for table in tables:
         published = published_part(store, table)
         if published is not None and published.trees is not None:
             bad = damaged_files(run_tasks, store.storage, data_folder(store), published.part)
-            told += [f"table {table}: {bad[0].name} of its star-trees is gone or damaged"] if bad else []
-    if told:
+            damages += [f"table {table}: {bad[0].name} of its star-trees is gone or damaged"] if bad else []
+    if damages:
         raise StorageError(
-            f"{'; '.join(told)}: run build_star_trees of this night again, which builds them anew",
-            location=told[0],
+            f"{'; '.join(damages)}: run build_star_trees of this night again, which builds them anew",
+            location=damages[0],
         )
 
 

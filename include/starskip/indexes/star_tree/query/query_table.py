@@ -90,7 +90,7 @@ def single_table(select: exp.Select) -> exp.Table:
 
 
 def rename_table(select: exp.Select, name: str, answers_to: str | None = None) -> int:
-    """Put ``name`` for that of the one table that is read, in place; return how often it stands there.
+    """Replace the name of the queried table by ``name``, in place; return the number of replacements.
 
     ``answers_to``: the only table that may be asked; None for any. Raises UnsupportedQuery with the reason
     "several_tables" for a query over more than one, or none, "another_table" for one over another, and

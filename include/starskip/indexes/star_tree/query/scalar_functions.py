@@ -1,4 +1,4 @@
-"""The functions of one row that a query may use: those that Pinot, Spark and DuckDB compute alike.
+"""Scalar functions that a query may use, because Pinot, Spark and DuckDB compute them alike.
 
 An allow list, since expressions run in a database that has functions for files and settings too. Left out for
 their meaning: days of the week (three countings), logarithms (two orders of arguments).

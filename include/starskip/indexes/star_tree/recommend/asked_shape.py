@@ -24,7 +24,7 @@ COUNT_PAIR = FunctionColumnPair(AggregationFunction.COUNT, "*")
 
 @dataclass(frozen=True, slots=True)
 class AskedShape:
-    """All queries of one shape: how many, the entries that they scan together, and some of their texts.
+    """Queries of one shape: how many, the entries that they scan together, and some of their texts.
 
     ``examples``: a text with how many queries it stands for; at least one.
     """

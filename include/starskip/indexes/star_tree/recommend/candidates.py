@@ -140,7 +140,7 @@ class _Search:
         return self._candidate(forecast, _config(forecast.layout, scope.shapes), scope.shapes)
 
     def forecast_of(self, config: StarTreeConfig) -> CandidateTree | None:
-        """Return what a configuration as it is would save now; None where it helps nothing."""
+        """Return the candidate of a given configuration; None where it helps no query."""
         dimensions = frozenset(config.dimensions_split_order)
         shapes = [shape for shape in self._shapes if shape.fits(config)]
         if not shapes or not dimensions <= self._forecaster.sample.dimensions:

@@ -119,7 +119,7 @@ class CombinationSketch:
         self._keep(parts)
 
     def _keep(self, parts: Callable[[Dimensions], list[CombinationSample]]) -> None:
-        """Make what ``parts`` gives of a set of dimensions its sample, for each set that needs one."""
+        """Set the sample of each set of dimensions that needs one, from the result of ``parts``."""
         found: dict[Dimensions, CombinationSample] = {}
         level = [frozenset(self.dimensions)]
         while level:
@@ -204,7 +204,7 @@ def combination_hashes(hashes: Mapping[str, Hashes], of: Dimensions) -> Hashes:
 
 
 def _counted(known: CombinationSample, combined: Hashes, rows: Keys) -> tuple[CombinationSample, Positions]:
-    """Return the sample with the rows that have its combinations, and where others are that it may keep."""
+    """Return the sample with the rows of its combinations, and positions of other rows that it may keep."""
     kept = np.arange(len(combined))
     if known.below is not None:
         kept = np.flatnonzero(combined <= np.uint64(known.below))

@@ -42,7 +42,7 @@ class Predicates:
 
 
 class Cuboids:
-    """All subsets of some dimensions of one table or segment; each is computed once, when it is asked for.
+    """Cuboids of some dimensions of one table or segment; each is computed once, when it is asked for.
 
     ``samples``: the combinations of the whole set, or where these are a sample, those of every subset that
     is one too. ``values``: the distinct values of each dimension, in the order of the codes.

@@ -143,7 +143,7 @@ def _own_values(
     rows: SampledRows,
     values: Mapping[str, pa.Array],
 ) -> pa.Array:
-    """Return what is aggregated where the column is a dimension too: the document's value, if it has one."""
+    """Return the aggregated values of a column that is a dimension too: the document's value, if any."""
     name = list(rows.codes)[dimension]
     own = np.repeat(documents.codes[dimension], drawn)
     codes = np.where(own <= len(values[name]), own, rows.codes[name][lent])

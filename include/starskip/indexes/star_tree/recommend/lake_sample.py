@@ -204,7 +204,7 @@ def _groups(used: Sequence[Dimensions], dimensions: Collection[str]) -> list[Dim
 
 
 def _remove_all(aside: StagedWrite) -> None:
-    """Remove what tasks wrote for one another; a vacuum would do it later."""
+    """Remove the files that tasks wrote for one another; a vacuum would do it later."""
     with suppress(StorageError):
         for stored in list(aside.storage.objects_below(aside.folder)):
             aside.storage.delete(stored.name)

@@ -18,7 +18,7 @@ from starskip.indexes.star_tree.recommend.tree_forecast import Forecaster, TreeF
 MAX_LEAF_RECORDS = (10_000, 3_000, 1_000, 300, 100)
 """The thresholds that are tried, Pinot's default first."""
 SUFFICIENT_RATIO = 0.99
-"""Share of the best saving that is enough: of the trees that save it, that with fewest documents is taken."""
+"""Share of the best saving that is enough: the tree with fewest documents that reaches it is taken."""
 _EXHAUSTIVE_DIMENSIONS = 4
 _MOST_STEPS = 12
 

@@ -50,13 +50,13 @@ class TreeCounts:
 
     @property
     def documents(self) -> float:
-        """All documents of the tree."""
+        """Number of documents of all kinds."""
         return self.base_documents + self.star_documents + self.aggregated_documents
 
 
 @dataclass(frozen=True, slots=True)
 class NodeSet:
-    """All nodes of one level whose paths have values of the same dimensions, a flag a combination of them.
+    """Nodes of one level whose paths have values of the same dimensions, a flag a combination of them.
 
     ``has_own``: its aggregated document is one more, neither that of the star node nor of an only child.
     """

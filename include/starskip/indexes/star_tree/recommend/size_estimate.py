@@ -100,7 +100,7 @@ class SizeEstimate:
 
     @property
     def documents(self) -> float:
-        """All documents of the tree."""
+        """Number of documents of the tree."""
         return self.counts.documents
 
 

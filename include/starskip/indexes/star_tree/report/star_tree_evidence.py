@@ -125,7 +125,7 @@ class StarTrees:
 
     @property
     def proposed(self) -> tuple[ChosenStarTree, ...]:
-        """Those of the chosen that the table's configuration does not hold yet."""
+        """Chosen trees that the table's configuration does not hold yet."""
         return tuple(tree for tree in self.chosen if not tree.is_in_force)
 
     def __post_init__(self) -> None:

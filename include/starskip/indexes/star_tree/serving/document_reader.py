@@ -28,7 +28,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 class DocumentReader:
-    """All documents of a tree, numbered through its files; may be used by several threads at once."""
+    """Reads the documents of a tree, numbered through its files; several threads may use it at once."""
 
     def __init__(
         self,

@@ -27,7 +27,7 @@ class FittingTree:
 
 
 def fitting_tree(query: AggregationQuery, trees: Sequence[StarTree]) -> FittingTree | str:
-    """Return the first tree that fits, or a sentence that names what each one lacks."""
+    """Return the first tree that fits, or a sentence on what each tree lacks."""
     lacks = []
     for position, tree in enumerate(trees):
         kept, lack = _fitted(query, tree)

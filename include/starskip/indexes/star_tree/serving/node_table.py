@@ -1,4 +1,4 @@
-"""All nodes of a tree in memory, the children of each side by side and sorted by value."""
+"""Nodes of a tree in memory, the children of each side by side and sorted by value."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class StarTree:
 
     @property
     def nodes(self) -> NodeTable:
-        """All nodes; read when they are first asked for."""
+        """Nodes of the tree; read when they are first asked for."""
         with self._lock:
             if self._nodes is None:
                 self._nodes = load_nodes(self._storage, self._record.layout)

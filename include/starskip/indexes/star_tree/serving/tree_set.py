@@ -31,12 +31,12 @@ from starskip.storage.snapshot import Snapshot
 Result = TypeVar("Result")
 
 UNCHANGED_FOR_SECONDS = 1.0
-"""Seconds for which the look at the table's files counts: answers that follow one another share it."""
+"""Seconds for which one check of the table's files holds: consecutive answers share it."""
 
 
 @dataclass(slots=True)
 class TreeSet:
-    """All trees of a table, in the order of their configurations: the first one that fits answers.
+    """Trees of a table, in the order of their configurations: the first one that fits answers.
 
     ``answers_to``: the only name that may stand in FROM; None for any. It may be held open: ``current`` shows
     what a refresh has put in its place. It may be used by several threads at once.
@@ -123,7 +123,7 @@ class TreeSet:
             return
         path = self.published.source_path
         observed_at_ns = self.wall_clock_ns()
-        if self._checked_at is None:  # asked of each folder above, which an object store is slow to tell
+        if self._checked_at is None:  # asked of each folder above, which an object store is slow to answer
             refuse_format(path, format_above(path))
         published = self.published
         changes = source_changes(
