@@ -187,7 +187,9 @@ def test_only_our_own_names_are_taken_from_the_environment() -> None:
 
 def test_a_number_for_a_text_is_refused_since_yaml_drops_zeros() -> None:
     for written in ("pinot_version: 1.10", "pinot_version: 0.11"):
-        with pytest.raises(ConfigError, match=r"write it in quotes, such as pinot_version: '1\.10'") as refused:
+        with pytest.raises(
+            ConfigError, match=r"write it in quotes, such as pinot_version: '1\.10'"
+        ) as refused:
             laid_over({"scoring": yaml.safe_load(written)}, origin="night.yaml")
         assert str(refused.value).startswith("night.yaml: scoring.pinot_version: ")
     assert laid_over({"scoring": yaml.safe_load("pinot_version: '1.10'")}).scoring.pinot_version == "1.10"

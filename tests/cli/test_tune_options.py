@@ -305,7 +305,10 @@ def test_any_setting_of_the_night_is_set_by_its_name(call: Call, metadata: str, 
     [
         (("--max-indexes", "3", "--set", "advice.max_indexes=4"), "advice.max_indexes is given two values"),
         (("--max-indexes", "3", "--set", "max_indexes=4"), "advice.max_indexes is given two values"),
-        (("--set", "advice.max_indexes=3", "--set", "advice.max_indexes=4"), "advice.max_indexes is given two"),
+        (
+            ("--set", "advice.max_indexes=3", "--set", "advice.max_indexes=4"),
+            "advice.max_indexes is given two",
+        ),
         (("--set", "workload.query_weights=x"), "--set: workload.query_weights is no JSON"),
     ],
 )

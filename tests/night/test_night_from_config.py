@@ -94,7 +94,10 @@ def test_errors_name_keys_as_the_file_does(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("store: {artefacts: a}\nstore: {artefacts: b}\n", "key store is given twice, in lines 1 and 2: leave"),
+        (
+            "store: {artefacts: a}\nstore: {artefacts: b}\n",
+            "key store is given twice, in lines 1 and 2: leave",
+        ),
         (
             "store: {artefacts: a}\nsettings:\n  advice:\n    max_indexes: 3\n    max_indexes: 4\n",
             "key max_indexes is given twice, in lines 4 and 5: leave one out",

@@ -33,17 +33,17 @@ from starskip.reports.advice_values import (
     KPoint,
     ReasonedIndex,
     SortOrder,
-    TypicalEntries,
 )
 from starskip.reports.evidence import Evidence, Summary
 from starskip.reports.evidence_bounds import top_shapes
 from starskip.reports.log_values import (
     DamagedSegment,
     DataQuality,
-    GateCheck,
     LatencyEvidence,
     RejectedExample,
 )
+from starskip.run.gate_verdicts import GateCheck
+from starskip.selection.table_advice import TypicalEntries
 from starskip.workload.unlogged_texts import UnloggedTexts
 
 

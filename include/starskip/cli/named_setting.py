@@ -34,9 +34,13 @@ def check_given_once(settings: Settings, options: Mapping[str, Any], named: Mapp
     for name, text in named.items():
         place = former.get(name, name)
         given = options.get(place)
-        if given is not None and setting_value(declared[place], text) != setting_value(declared[place], given):
+        if given is not None and setting_value(declared[place], text) != setting_value(
+            declared[place], given
+        ):
             raise _two_values(place)
 
 
 def _two_values(name: str) -> click.BadParameter:
-    return click.BadParameter(f"{printable(name, 100)} is given two values: leave one out", param_hint="--set")
+    return click.BadParameter(
+        f"{printable(name, 100)} is given two values: leave one out", param_hint="--set"
+    )

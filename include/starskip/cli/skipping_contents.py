@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from starskip.cli.skipping_table import as_output, existing_table, full_path, of_metadata, of_modules, of_path
+from starskip.cli.lake_table import as_output, existing_table, full_path, of_metadata, of_modules, of_path
 from starskip.cli.skipping_text import description_text, explained_text, indexes_text
 from starskip.cli.user_modules import user_modules
 from starskip.indexes.skipping.metadata.describe_metadata import describe_metadata

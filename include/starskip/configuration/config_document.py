@@ -146,7 +146,7 @@ class _GivenTwice(Exception):
         self.key = key
 
 
-class _UniqueKeyLoader(yaml.SafeLoader):
+class _UniqueKeyLoader(yaml.SafeLoader):  # type: ignore[misc]
     """YAML whose mappings name each key once."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:

@@ -27,7 +27,6 @@ from starskip.cost.leaf_masks import (
     scattered,
     slots_of,
 )
-from starskip.cost.pruned_segments import is_pruned
 from starskip.indexes.access_paths import AccessPaths
 from starskip.sql.predicate import (
     And,
@@ -136,14 +135,6 @@ class FilterBinder:
             case Filtered(rows, child):
                 return _bound_within(bind(rows), bind(child, is_optimized=child == rows))
         return self._bind_range(predicate, literals, unknown_ratio)
-
-    def bind_segment(
-        self, predicate: Predicate, literals: Literals, unknown_ratio: float | None = None
-    ) -> BoundFilter:
-        """Return a whole filter bound, empty where the server does not look into the segment."""
-        if is_pruned(predicate, literals, self.window):
-            return ConstantFilter.EMPTY
-        return self.bind(predicate, literals, unknown_ratio)
 
     def is_known(self, leaf: Leaf, literals: Literals) -> bool:
         """Tell whether the rows that match ``leaf`` can be read off the window."""

@@ -17,7 +17,7 @@ from starskip.reports.advice_evidence import (
     reasoned_index,
     sort_order,
 )
-from starskip.reports.advice_values import Interval, TypicalEntries
+from starskip.reports.advice_values import Interval
 from starskip.reports.data_quality import data_quality
 from starskip.reports.evidence import Evidence, Setting, Summary
 from starskip.reports.evidence_bounds import top_shapes
@@ -27,6 +27,7 @@ from starskip.reports.night_artefacts import night_properties, night_snapshot
 from starskip.reports.shapes_evidence import shapes_evidence
 from starskip.run.lake_only import lake_only_tables
 from starskip.run.night import Night
+from starskip.selection.table_advice import TypicalEntries
 from starskip.settings import Settings
 from starskip.workload.shape_workload import workload_shapes
 

@@ -21,8 +21,9 @@ from starskip.storage.newest_manifest import ListedManifest, newest_manifest
 
 @dataclass(frozen=True, slots=True)
 class GateCheck:
-    """One expectation: what it asked, what it saw."""
+    """One expectation of the gate after ``stage``, in words of what was seen and what was expected."""
 
+    stage: str
     check: str
     success: bool
     observed: str
@@ -122,7 +123,7 @@ def _failed(chain: ManifestLog, newest: ListedManifest, stage: str) -> tuple[Gat
 def _verdict(table: str, stage: str, part: Part, *, failed_only: bool = False) -> GateVerdict:
     try:
         found = [each for each in part.properties["checks"] if not (failed_only and each["success"])]
-        return GateVerdict(table, stage, tuple(map(_check, found)))
+        return GateVerdict(table, stage, tuple(_check(stage, each) for each in found))
     except (KeyError, TypeError) as error:
         raise StorageError(
             f"gate_{stage}: what it holds of {table} is no verdict of this version; run that night again",
@@ -130,5 +131,6 @@ def _verdict(table: str, stage: str, part: Part, *, failed_only: bool = False) -
         ) from error
 
 
-def _check(item: Mapping[str, object]) -> GateCheck:
-    return GateCheck(str(item["check"]), bool(item["success"]), str(item["observed"]), str(item["expected"]))
+def _check(stage: str, item: Mapping[str, object]) -> GateCheck:
+    words = (str(item[name]) for name in ("observed", "expected"))
+    return GateCheck(stage, str(item["check"]), bool(item["success"]), *words)
