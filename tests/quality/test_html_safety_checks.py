@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from starskip.quality.html_safety_checks import html_safety_checks
+from starskip.quality.reports_gate import html_safety_checks
 
 pytestmark = pytest.mark.quality
 

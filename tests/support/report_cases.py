@@ -22,7 +22,7 @@ from report_data import (
 from starskip.indexes.skipping.report.section_data import SkippingIndexes
 from starskip.indexes.star_tree.report.star_tree_evidence import StarTrees
 from starskip.indexes.star_tree.star_tree_entry import star_tree_entry, star_tree_words
-from starskip.pinot.hidden_secrets import HIDDEN
+from starskip.pinot.given_config import HIDDEN
 from starskip.reports.advice_values import (
     ChosenIndex,
     ConfigChange,

@@ -11,8 +11,8 @@ from typing import Any
 from pinot.filters.generated_table import GeneratedTable, rows_of, write_csv
 from pinot.filters.index_sets import IndexSet
 from pinot.running_pinot import PinotFailed, RunningPinot
-from starskip.pinot.segments.index_map import parse_index_map
 from starskip.pinot.segments.segment_files import list_segments
+from starskip.pinot.segments.segment_layout import parse_index_map
 from starskip.pinot.segments.segment_reader import read_segment_facts
 
 COPIES = 2
