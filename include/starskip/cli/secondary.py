@@ -169,7 +169,7 @@ def vacuum(path: str, grace_hours: float, root: str | None) -> None:
 @as_output
 @of_metadata
 def describe(path: str, output: str, root: str | None) -> None:
-    """Tell what there is of indexes: files, rows, bytes, and the runs of each.
+    """Show the indexes: files, rows, bytes, and the runs of each.
 
     \b
     Example:
@@ -209,7 +209,7 @@ def list_indexes(path: str, output: str, root: str | None) -> None:
 @as_output
 @of_metadata
 def explain(path: str, condition: str, output: str, root: str | None) -> None:
-    """Tell every way to answer a condition, what each is estimated to cost, and which is chosen and why.
+    """Show every way to answer a condition, its estimated cost, and which one is chosen and why.
 
     \b
     Example:

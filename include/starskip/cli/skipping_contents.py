@@ -24,7 +24,7 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 @of_metadata
 @of_modules
 def describe(path: str, output: str, root: str | None, modules: Sequence[str]) -> None:
-    """Tell what there is of metadata: files, rows, bytes, and each index.
+    """Show the metadata: files, rows, bytes, and each index.
 
     \b
     Example:
@@ -57,7 +57,7 @@ def list_indexes(path: str, output: str, root: str | None) -> None:
 @of_metadata
 @of_modules
 def explain(path: str, condition: str, output: str, root: str | None, modules: Sequence[str]) -> None:
-    """Tell which files Spark would read for a condition, and what each index does for it.
+    """Show the files that Spark would read for a condition, and what each index does for it.
 
     \b
     Examples:

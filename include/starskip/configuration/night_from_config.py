@@ -31,7 +31,7 @@ _FIRST_YEAR, _LAST_YEAR = 1980, 2999
 
 @dataclass(frozen=True, slots=True)
 class NightArguments:
-    """What the caller of a stage decides; ``settings`` lies over file and environment."""
+    """Arguments of the caller of a stage; ``settings`` lies over file and environment."""
 
     run_date: date
     run_id: str

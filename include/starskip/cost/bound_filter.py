@@ -123,13 +123,13 @@ class FilterBinder:
                     return _bound_and([bind(child, is_optimized=False) for child in children])
                 return _bound_and(self._bind_all(children, literals, unknown_ratio))
             case Or(children):
-                legs = [bind(child, is_optimized=is_optimized) for child in children]
+                disjuncts = [bind(child, is_optimized=is_optimized) for child in children]
                 if any(isinstance(child, Filtered) for child in children):
                     # A WHERE that all rows pass reads nothing itself; FILTERs beside it still do.
-                    legs = [leg for leg in legs if leg is not ConstantFilter.EVERYTHING] or [
-                        ConstantFilter.EVERYTHING
-                    ]
-                return _bound_or(legs)
+                    disjuncts = [
+                        disjunct for disjunct in disjuncts if disjunct is not ConstantFilter.EVERYTHING
+                    ] or [ConstantFilter.EVERYTHING]
+                return _bound_or(disjuncts)
             case Not(child):
                 return _bound_not(bind(child, is_optimized=is_optimized))
             case Filtered(rows, child):
@@ -137,7 +137,7 @@ class FilterBinder:
         return self._bind_range(predicate, literals, unknown_ratio)
 
     def is_known(self, leaf: Leaf, literals: Literals) -> bool:
-        """Tell whether the rows that match ``leaf`` can be read off the window."""
+        """Return whether the rows that match ``leaf`` can be read off the window."""
         if any(is_redacted(literals[slot.position]) for slot in slots_of(leaf)):
             return False
         return bool(leaf.column) and (leaf.column in self.window.columns or leaf.operator in NULL_TESTS)
@@ -244,7 +244,7 @@ def filter_binder(window: RowWindow, is_free: Callable[[Leaf], bool]) -> FilterB
 
 
 def is_served_by_sorting(leaf: Leaf, sorted_columns: frozenset[str], rules: AccessPaths) -> bool:
-    """Tell whether a sorted column answers ``leaf`` without a scan."""
+    """Return whether a sorted column answers ``leaf`` without a scan."""
     return leaf.column in sorted_columns and rules.order_serves(leaf)
 
 

@@ -43,7 +43,7 @@ class FoundFacts:
 
 @dataclass(frozen=True, slots=True)
 class TableSource:
-    """Where facts come from: ``segments_root``, or where that is empty the file ``metadata_path``.
+    """Source of facts: ``segments_root``, or where that is empty the file ``metadata_path``.
 
     ``configured``: index columns in force, by table.
     """

@@ -32,7 +32,7 @@ _CSS_LOAD = re.compile(r"@import|url\(\s*['\"]?(?!data:|#)", re.IGNORECASE)
 
 @dataclass(slots=True)
 class PageFaults:
-    """How many elements of each kind a page has."""
+    """Numbers of elements of each kind in a page."""
 
     elements: int = 0
     scripts: int = 0

@@ -1,4 +1,4 @@
-"""What the night could not read, and what its gates said, as evidence of a table's report."""
+"""Counts of records that could not be read, and checks of the gates, as evidence of a table's report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All artefacts of one table and night brought together as the evidence of its report."""
+"""Collect the artefacts of one table and night as the evidence of its report."""
 
 from __future__ import annotations
 

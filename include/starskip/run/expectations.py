@@ -1,4 +1,4 @@
-"""What a gate expects of bounded views of an artefact, as values; ``quality/`` judges them.
+"""Expectations of a gate on bounded views of an artefact, as values; ``quality/`` judges them.
 
 The kinds are those of Great Expectations (1.24), which nothing here needs: an index family states what it
 expects of its own artefacts, too. ``ExpectColumnQuantileValuesToBeBetween`` is avoided: it answers with

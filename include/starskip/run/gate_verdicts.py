@@ -1,4 +1,4 @@
-"""What the gates said of a night's tables, and which tables a stage may therefore work on.
+"""Verdicts of the gates on a night's tables, and the tables that a stage may therefore work on.
 
 A gate judges table by table; a table that fails is left out by the stages behind that gate, while its
 last report stays. Verdicts are artefacts, ``gate_<stage>/<run_date>``, with one part a table.
@@ -32,7 +32,7 @@ class GateCheck:
 
 @dataclass(frozen=True, slots=True)
 class GateVerdict:
-    """All checks of one gate on one table."""
+    """Checks of one gate on one table."""
 
     table: str
     stage: str
@@ -40,7 +40,7 @@ class GateVerdict:
 
     @property
     def passed(self) -> bool:
-        """Whether no expectation failed."""
+        """Return whether no expectation failed."""
         return all(check.success for check in self.checks)
 
 

@@ -1,4 +1,4 @@
-"""What the proposal of a drop stands on: an index that few logs do not name may still be needed."""
+"""Evidence for the proposal of a drop: an index that few logs do not name may still be needed."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ MOST_DOCUMENTS = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class LastAnswer:
-    """How the last query of this thread was answered; ``reason`` says why no tree did it."""
+    """Answer of the last query of this thread; ``reason`` says why no tree gave it."""
 
     star_tree: bool
     reason: str | None
@@ -60,7 +60,7 @@ class StarTrees:
 
     @property
     def last_answer(self) -> LastAnswer | None:
-        """How the last query of the calling thread was answered."""
+        """Return how the last query of the calling thread was answered."""
         return getattr(self._local, "last", None)
 
     def sql(self, sql: str, dialect: str = "spark", *, most_documents: int = MOST_DOCUMENTS) -> DataFrame:

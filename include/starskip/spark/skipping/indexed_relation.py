@@ -78,7 +78,7 @@ class IndexedRelation:
 
     @property
     def partitions_are_indexed(self) -> bool:
-        """Whether one of the indexes is of a partition column."""
+        """Return whether one of the indexes is of a partition column."""
         named = {column_name((name,)).lower() for name in self.partition_columns}
         indexes = (index for _, compatible in self.tables for index in compatible.indexes)
         return any(name.lower() in named for index in indexes for name in index.columns)

@@ -45,7 +45,7 @@ class OverwrittenTables:
 
     @property
     def has_pending(self) -> bool:
-        """Whether a query that removes a folder was planned, and has not ended yet."""
+        """Return whether a query that removes a folder was planned, and has not ended yet."""
         return bool(self._pending)
 
     def planned(self, folder: str, metadata_root: str | None) -> None:
