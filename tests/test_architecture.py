@@ -52,7 +52,7 @@ def module_of(path: Path) -> str:
 
 
 def imports_of(path: Path) -> Iterator[str]:
-    """All modules that a file imports, wherever in it: at the top, in a function, for types only."""
+    """Yield the modules that a file imports, wherever in it: at the top, in a function, for types only."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)

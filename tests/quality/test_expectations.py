@@ -1,4 +1,4 @@
-"""How Great Expectations' answers become checks that people read."""
+"""Great Expectations' answers as checks that people read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What counts as a fault of a report page."""
+"""Faults of a report page."""
 
 from __future__ import annotations
 

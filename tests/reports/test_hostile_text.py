@@ -135,7 +135,7 @@ def plain(cases: dict[str, Callable[[], Evidence]]) -> Evidence:
 
 @dataclass(frozen=True)
 class Frame:
-    """What the renderers make of harmless text: elements of the page, of the Markdown, and its lines."""
+    """Rendering of harmless text: elements of the page, of the Markdown, and its lines."""
 
     page: list[str]
     markdown: list[str]

@@ -1,4 +1,4 @@
-"""What the report says of log lines that the broker dropped."""
+"""Sentences of the report on log lines that the broker dropped."""
 
 from __future__ import annotations
 

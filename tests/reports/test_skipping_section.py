@@ -1,4 +1,4 @@
-"""What reports say of skipping indexes where something is missing, wrong or too much."""
+"""Section on skipping indexes where something is missing, wrong or too much."""
 
 from __future__ import annotations
 

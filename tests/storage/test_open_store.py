@@ -1,4 +1,4 @@
-"""Where keys come from, and that no message holds one."""
+"""Sources of keys; no message holds one."""
 
 from __future__ import annotations
 

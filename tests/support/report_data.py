@@ -1,4 +1,4 @@
-"""What the made-up nights of the golden reports are made of.
+"""Material of the made-up nights of the golden reports.
 
 Of ``lineitem`` the savings up to K = 4, the index sizes and the entries by shape follow what was measured on the
 sample; intervals, K = 5 and 6, refusal figures, latency bins and all other nights are made up.

@@ -39,7 +39,7 @@ _KEYS = (*_SECTIONS, *_PLAIN)
 class ConfigDocument:
     """Values by key, nested ones as ``store.artefacts``; ``written`` has the keys as the file names them.
 
-    ``warnings`` tell of keys from before keys were nested.
+    ``warnings`` name keys from before keys were nested.
     """
 
     path: str

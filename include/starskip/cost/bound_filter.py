@@ -90,7 +90,7 @@ BoundFilter = BoundLeaf | BoundAnd | BoundOr | BoundNot | ConstantFilter
 
 @dataclass(frozen=True, slots=True)
 class FilterBinder:
-    """Binds filters to one window; ``is_free(leaf)`` tells what the order of the rows answers.
+    """Binds filters to one window; ``is_free(leaf)``: whether the order of the rows answers it.
 
     Masks of leaves are kept by literal, since hot literals return in many queries.
     """

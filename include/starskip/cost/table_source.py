@@ -34,7 +34,7 @@ from starskip.tables.untracked_indexes import untracked_indexes, with_untracked_
 
 @dataclass(frozen=True, slots=True)
 class FoundFacts:
-    """Overviews by table, INDEX_SIZES batches as far as metadata tells them, and what went wrong."""
+    """Overviews by table, INDEX_SIZES batches as far as metadata has them, and what went wrong."""
 
     overviews: Mapping[str, TableOverview]
     index_sizes: Sequence[pa.RecordBatch]

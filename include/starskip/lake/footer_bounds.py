@@ -1,8 +1,8 @@
 """Least and greatest values and counts of nulls from the footers of Parquet files, without reading rows.
 
-Only what is certain is told (Parquet format 2.12, "Statistics"): a bound is null where a footer has none, was
-written by other rules of order or calendar, or may have been cut short; so is all of a file that cannot be
-read. Of a file that nobody can read as Parquet it is told that it is damaged.
+Only what is certain is returned (Parquet format 2.12, "Statistics"): a bound is null where a footer has
+none, was written by other rules of order or calendar, or may have been cut short; so is all of a file that
+cannot be read. A file that nobody can read as Parquet is reported as damaged.
 """
 
 from __future__ import annotations

@@ -264,7 +264,7 @@ def _leaf_elements(elements: Sequence[Any]) -> list[Any]:
 
 
 def _asks_for_dictionary(page: memoryview) -> bool:
-    """Return whether the values of a page are places in the dictionary; its header tells."""
+    """Return whether the values of a page are places in the dictionary, as its header says."""
     header = _decode("PageHeader", bytes(page[:_MOST_OF_A_HEADER]))
     about = None if header is None else header.data_page_header or header.data_page_header_v2
     return about is None or about.encoding in _DICTIONARY_ENCODINGS

@@ -18,7 +18,7 @@ _NAME_CHARACTERS = 60
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Rows that a gate looks at; ``name`` is the column that tells them apart, empty for a view of one row.
+    """Rows that a gate looks at; ``name`` is the column that distinguishes them, empty for a view of one row.
 
     What it holds may be printed: counts and names of tables and columns, never text of queries.
     """

@@ -31,7 +31,7 @@ class DropEvidence:
 
 
 def drop_evidence(nights: Sequence[NightVotes]) -> DropEvidence:
-    """Return what ``nights`` tell; each counts in full, however old."""
+    """Return the evidence of ``nights``; each counts in full, however old."""
     return DropEvidence(
         sum((night.queries for night in nights), start=0.0),
         sum((night.unparsed for night in nights), start=0.0),

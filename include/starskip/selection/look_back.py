@@ -35,7 +35,7 @@ class NightVotes:
 
 
 def is_comparable(earlier: NightVotes, tonight: NightVotes) -> bool:
-    """Return whether an earlier night's votes can be told anew for tonight: not after another sort order."""
+    """Return whether an earlier night's votes can be restated for tonight: not after another sort order."""
     return earlier.order == tonight.order
 
 

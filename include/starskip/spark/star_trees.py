@@ -121,7 +121,7 @@ class StarTrees:
         )
 
     def _rows_of_version(self, source: SourceTable, types: Mapping[str, pa.DataType]) -> DataFrame:
-        """Return the rows of files that a log names, which also tells their partitions and columns."""
+        """Return the rows of files that a log names, which also names their partitions and columns."""
         paths: dict[tuple[tuple[str, str | None], ...], list[str]] = {}
         for file in source.files:
             paths.setdefault(tuple(file.partition.items()), []).append(file.identity.path)

@@ -52,7 +52,7 @@ _THROUGH = frozenset({"SubqueryAlias", "View", "Project"})
 SCHEMA_OPTION = "starskip.schema"
 FORMATS = ("parquet", "orc", "avro", "json", "csv")
 TEXT_FORMATS = ("csv", "json")
-"""A schema of theirs is told from values, which are others tomorrow."""
+"""A schema of theirs is inferred from values, which are others tomorrow."""
 
 
 @dataclass(frozen=True, slots=True)
