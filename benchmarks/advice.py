@@ -1,4 +1,4 @@
-"""How good the advice is, against what a real Pinot scanned under every set of up to three indexes.
+"""Quality of the advice against what a real Pinot scanned under every set of up to three indexes.
 
 For each table of benchmarks/data/truth: the share of the best set's saving that each strategy's set
 of K = 1, 2, 3 columns reaches, and the predicted against the real saving of all measured sets.
@@ -37,7 +37,7 @@ HELDOUT = HERE / "data" / "heldout"
 ERROR_RATIOS = (0.0, 0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04)
 WANTED_COVERAGE = 0.90
 RATIO_FLOOR = 0.02
-"""Of sets that save less, a relative error says nothing: 1 % for 2 % is half off, and no matter."""
+"""Least saving for which a relative error says something: 1 % for 2 % is half off, and no matter."""
 
 
 @dataclass(frozen=True, slots=True)

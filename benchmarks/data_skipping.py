@@ -1,13 +1,13 @@
-"""What data skipping saves, beside plain Spark, hand-written min/max predicates, Delta and Iceberg.
+"""Savings of data skipping, beside plain Spark, hand-written min/max predicates, Delta and Iceberg.
 
 Writes 2,000 Parquet files of 10,000 rows (1.3 GB; the same ones each time), builds the indexes, and asks
 nine questions of each engine in a Spark process of its own (local[2], driver 3 GiB). In each process plain
 Spark over the same files is asked too, in turn, run by run; a time is a median of warm runs, after all
 questions were asked once, and a ratio one within a process. Files are Spark's own metrics; bytes are all
 that the processes read. DuckDB is shown, and says what is true: a missing or an additional row is a failed
-benchmark, and so is a file too many for an exact index. Then what each index costs (the seed's table II),
-what prefixes of each length give (figure 12), and what is left of five years of weather (figure 9; its
-listing is made up, as is said there).
+benchmark, and so is a file too many for an exact index. Then what each index costs (Extensible Data
+Skipping, table II), what prefixes of each length give (figure 12), and what is left of five years of weather
+(figure 9; its listing is made up, as is said there).
 
     python benchmarks/data_skipping.py [--files 2000] [--rows 10000] [--data DIR] [--runs 3]
         [--peers delta,iceberg] [--only queries|indexes|prefixes|weather]

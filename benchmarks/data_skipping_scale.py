@@ -1,4 +1,4 @@
-"""What planning with data skipping costs as tables grow: 1,000, 100,000 and 1,000,000 files.
+"""Cost of planning with data skipping as tables grow: 1,000, 100,000 and 1,000,000 files.
 
 The listings are made up, since no such table is at hand: the files are not there, Spark plans over their
 names, sizes and times, and never reads. The metadata is real, written by Starskip's own refresh (min/max of

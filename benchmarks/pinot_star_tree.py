@@ -80,7 +80,7 @@ def _is_asked(case: Case) -> bool:
 
 
 def _files(folder: Path, factor: float) -> dict[str, list[Path]]:
-    """Write the rows as one file, as several ones, and the seed's; each kind in a folder of its own."""
+    """Write the rows as one file and as several, and those of the star-tree page; a folder for each kind."""
     found: dict[str, list[Path]] = {}
     for kind in ("one", "several", "seed"):
         (folder / kind).mkdir()
@@ -125,7 +125,7 @@ def _print_documents(built: Sequence[BuiltCase]) -> list[str]:
             problems.append(f"{case.name}: Pinot's table config is read as {each.config_read_back}")
         if case.is_seed and (by_segment, pinot) != (27, 28):
             problems.append(
-                f"the seed's rows: {by_segment} documents instead of 27, Pinot {pinot} instead of 28"
+                f"rows of that page: {by_segment} documents instead of 27, Pinot {pinot} instead of 28"
             )
     unchanged = sum(each.config_read_back == each.case.config for each in built)
     print(f"Configurations that Pinot took from us and we read back unchanged: {unchanged} of {len(built)}.")

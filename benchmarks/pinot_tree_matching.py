@@ -1,4 +1,4 @@
-"""Which aggregate queries a real Apache Pinot 0.11.0 answers from star-trees, and what it reads for them.
+"""Compare the rules of Pinot's star-tree matcher with a real Apache Pinot 0.11.0: answers and reads.
 
 Fetches Pinot with Maven (once), starts it, loads four tables of one and of three segments with one and two
 star-trees, and asks each a hundred queries from a seed (filters nested to depth three, functions that trees

@@ -1,4 +1,4 @@
-"""How good and how fast the one choice of indexes on columns, star-trees and skipping indexes is.
+"""Quality and time of the one choice of indexes on columns, star-trees and skipping indexes.
 
 Prints, for synthetic votes of several sizes and for those of nights that ran here, the seconds and the gap of
 the one choice; for small ones its worth beside that of every set enumerated; and, where the three compete for

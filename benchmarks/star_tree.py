@@ -1,4 +1,4 @@
-"""What star-trees of TPC-H lineitem cost and give, against DuckDB and Spark on the same Parquet files.
+"""Cost and gain of star-trees of TPC-H lineitem, against DuckDB and Spark on the same Parquet files.
 
 Generates lineitem (tpchgen-cli; 6 million rows a unit of the scale factor). Builds named trees, and those
 that Starskip recommends for the queries below (as if each were asked equally often, at most 12 % of the
@@ -87,11 +87,11 @@ APPROXIMATE = (
         "SELECT l_shipmode, quantile_disc(l_extendedprice, 0.95) FROM lineitem GROUP BY l_shipmode",
     ),
 )
-"""What the tree is asked, and what DuckDB computes exactly; errors are printed."""
+"""Queries on the tree, and their exact forms for DuckDB; errors are printed."""
 ROWS_PER_FACTOR = 6_001_215
 ADVISED = "advised"
 SPACE_RATIO = 0.12
-"""Of the data's bytes, for all recommended trees: what the seed's tree cost."""
+"""Share of the data's bytes for all trees: that in "Star-tree index: Powering fast aggregations"."""
 MOST_TREES = 3
 
 

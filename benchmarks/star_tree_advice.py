@@ -1,4 +1,4 @@
-"""How good recommended star-trees are: against all trees there could be, and against Pinot's default tree.
+"""Quality of recommended star-trees against all trees there could be, and against Pinot's default tree.
 
 The workload is the sample's log of one day over lineitem; the trees chosen from it are judged on that day and
 on the two others, which the choice has not seen. The rows are TPC-H lineitem's (tpchgen-cli, factor 0.05).

@@ -1,4 +1,4 @@
-"""How well the size of a star-tree is known before it is built: documents, nodes, bytes, and the real ones.
+"""Accuracy of star-tree size estimates: documents, nodes, bytes, beside the real ones.
 
 Tables: TPC-H lineitem and orders (tpchgen-cli), and airlineStats from the sample's segments. For each, random
 configurations (a fixed seed): one to four dimensions in any order, T from 10 to 10,000, star nodes skipped or
@@ -50,7 +50,7 @@ EXACT = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What configurations of a table are drawn from."""
+    """Dimensions, columns and bounds that configurations of a table are drawn from."""
 
     dimensions: tuple[str, ...]
     exact: tuple[str, ...]

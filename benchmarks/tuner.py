@@ -1,4 +1,4 @@
-"""How long a log takes from file to votes on Spark, and how time and memory grow with its records.
+"""Time and memory of a log from file to votes on Spark, as its records grow.
 
 Writes logs of 10 thousand, 100 thousand and 1 million records: the sample's queries with other literals
 and more shapes, as one plain file each. For each size the stages collect_segment_metadata,

@@ -1,4 +1,4 @@
-"""What all tests share: Hypothesis' settings, and an S3 server on loopback, started when first asked for."""
+"""Fixtures of all tests: Hypothesis' settings, and an S3 server on loopback, started when first asked for."""
 
 from __future__ import annotations
 

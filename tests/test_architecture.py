@@ -63,7 +63,7 @@ def module_of(path: Path) -> str:
 
 
 def imports_of(path: Path) -> Iterator[str]:
-    """All modules that a file imports: at the top, in a function, for types only, by ``indexes/lazy.py``."""
+    """Yield the modules that a file imports: at the top, in a function, for types, by ``indexes/lazy.py``."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)

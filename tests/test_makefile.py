@@ -1,4 +1,4 @@
-"""What a person meets first: the Makefile's list of targets, and what it says when something is missing."""
+"""The Makefile's list of targets, and its messages where something is missing."""
 
 from __future__ import annotations
 

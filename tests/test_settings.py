@@ -65,7 +65,7 @@ def test_the_later_one_wins_if_it_is_present_and_zero_is_present() -> None:
         ("reports.show_literals", 1, True),
         ("scoring.strategy", "parser", "parser"),
         ("scoring.strategy", "freq", "frequency"),
-        ("scoring.pinot_version", 0.11, "0.11"),
+        ("scoring.pinot_version", "1.10", "1.10"),
         ("workload.query_weights", {"t": 2}, '{"t": 2}'),
         ("star_tree.max_star_trees", "6", 6),
     ],
@@ -185,21 +185,59 @@ def test_only_our_own_names_are_taken_from_the_environment() -> None:
     assert found == {"advice.max_indexes": "3", "skipping.sampled_files": "9"}
 
 
-def test_a_former_name_in_the_environment_gives_way_to_the_new_one() -> None:
+def test_a_number_for_a_text_is_refused_since_yaml_drops_zeros() -> None:
+    for written in ("pinot_version: 1.10", "pinot_version: 0.11"):
+        with pytest.raises(
+            ConfigError, match=r"write it in quotes, such as pinot_version: '1\.10'"
+        ) as refused:
+            laid_over({"scoring": yaml.safe_load(written)}, origin="night.yaml")
+        assert str(refused.value).startswith("night.yaml: scoring.pinot_version: ")
+    assert laid_over({"scoring": yaml.safe_load("pinot_version: '1.10'")}).scoring.pinot_version == "1.10"
+
+
+def test_a_former_name_in_the_environment_is_read_unless_the_new_one_differs() -> None:
     warnings: list[str] = []
     environment = {"STARSKIP_MAX_INDEXES": "3", "STARSKIP_LOG_TIME_ZONE": "Asia/Tokyo"}
     found = environment_overrides(environment, DEFAULTS, warn=warnings.append)
     assert found == {"advice.max_indexes": "3", "log.time_zone": "Asia/Tokyo"}
     assert "STARSKIP_MAX_INDEXES is now STARSKIP_ADVICE__MAX_INDEXES; its old" in warnings[1]
-    environment = {"STARSKIP_ADVICE__MAX_INDEXES": "4", **environment}
+    environment = {"STARSKIP_ADVICE__MAX_INDEXES": "3", **environment}
     found = environment_overrides(environment, DEFAULTS, warn=warnings.append)
-    assert found["advice.max_indexes"] == "4"
+    assert found["advice.max_indexes"] == "3"
+    environment["STARSKIP_ADVICE__MAX_INDEXES"] = "4"
+    with pytest.raises(ConfigError, match="give two values for one setting: leave out STARSKIP_MAX_INDEXES"):
+        environment_overrides(environment, DEFAULTS, warn=warnings.append)
 
 
 def test_a_misspelt_name_of_a_group_in_the_environment_is_refused() -> None:
     with pytest.raises(ConfigError) as refused:
         environment_overrides({"STARSKIP_GATES__MAX_DAMAGED": "1"}, DEFAULTS, warn=unexpected)
     assert "STARSKIP_GATES__MAX_DAMAGED: setting 'gates.max_damaged' is not known: use" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "use"),
+    [
+        ("STARSKIP_ADVISE__MAX_INDEXES", "use advice.max_indexes, or another one of the groups"),
+        ("STARSKIP_REPORT__LITERALS", "use reports.show_literals, or another one of the groups"),
+        ("STARSKIP_PARTITION__MAX_INDEXES", "another one of the groups"),
+        ("STARSKIP_MAX_INDEXS", "STARSKIP_MAX_INDEXS is not known: use STARSKIP_ADVICE__MAX_INDEXES"),
+        ("STARSKIP_ADVICE_MAX_INDEXES", "use STARSKIP_ADVICE__MAX_INDEXES"),
+        ("STARSKIP_LOG_TIMEZONE", "use STARSKIP_LOG__TIME_ZONE"),
+    ],
+)
+def test_a_name_in_the_environment_that_looks_like_a_setting_is_refused(name: str, use: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        environment_overrides({name: "3"}, DEFAULTS, warn=unexpected)
+    assert str(refused.value).startswith(f"environment: {name}")
+    assert use in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["CONFIG", "SPARK_EVENT_LOG", "SUBMITTED_BY", "KEYS_DIR", "DATA", "SKIPPING_CASES", "LAW_CASES"]
+)
+def test_names_of_other_parts_and_of_tests_are_left_alone(name: str) -> None:
+    assert environment_overrides({f"STARSKIP_{name}": "3"}, DEFAULTS, warn=unexpected) == {}
 
 
 TEXTS = {"pinot_version": ["0.11", "1.5.0-SNAPSHOT"], "time_zone": ["UTC", "Asia/Tokyo"]}

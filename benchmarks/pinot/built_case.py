@@ -49,12 +49,12 @@ class BuiltCase:
 
     @property
     def rows(self) -> int:
-        """How many rows Pinot has."""
+        """Return the number of rows in Pinot."""
         return sum(each.rows for each in self.pinot)
 
     @property
     def is_explained(self) -> bool:
-        """Whether each of Pinot's trees has as many documents as the rules predict."""
+        """Return whether each of Pinot's trees has as many documents as the rules predict."""
         return all(
             pinot.documents == tree.documents_total + more.total
             for pinot, tree, more in zip(self.pinot, self.of_segments, self.more, strict=True)

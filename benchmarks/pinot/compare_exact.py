@@ -18,7 +18,7 @@ from starskip.indexes.star_tree.serving.answer_sql import answer_sql
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What one query read: Pinot's numDocsScanned with its tree and without, and our documents_read."""
+    """Reads of one query: Pinot's numDocsScanned with its tree and without, and our documents_read."""
 
     query: Query
     pinot: int

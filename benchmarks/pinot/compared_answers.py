@@ -1,4 +1,4 @@
-"""Whether two answers are the same, and how far an approximate one is off."""
+"""Compare two answers, and measure the error of an approximate one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from starskip.indexes.star_tree.measures.sketch_answers import error_bound
 from starskip.indexes.star_tree.measures.sketches import HLL_LG_K, KLL_K, T_DIGEST_K
 
 RELATIVE_TOLERANCE = 1e-9
-"""Of doubles: the order in which they are added differs."""
+"""Relative tolerance of doubles: the order in which they are added differs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ PINOTS_BOUNDS = {
 
 
 def same_rows(found: Sequence[Sequence[Any]], wanted: Sequence[Sequence[Any]], *, is_ordered: bool) -> bool:
-    """Tell whether the rows are the same: texts and whole numbers exactly, doubles to a tolerance."""
+    """Return whether the rows are the same: texts and whole numbers exactly, doubles to a tolerance."""
     if len(found) != len(wanted):
         return False
     if not is_ordered:
@@ -93,11 +93,11 @@ class Errors:
 
     @property
     def outside(self) -> int:
-        """How many are greater than the bound."""
+        """Return the number that are greater than the bound."""
         return sum(error > self.bound.ratio for error in self.found)
 
     @property
     def is_within(self) -> bool:
-        """Whether no more are outside than the bound's confidence allows; one may be, if any may."""
+        """Return whether no more are outside than the bound's confidence allows; one may be, if any may."""
         share = 1 - self.bound.confidence
         return self.outside <= (math.ceil(share * len(self.found)) if share else 0)

@@ -1,4 +1,4 @@
-"""What a tarred segment of Pinot says of its first star-tree."""
+"""Facts of the first star-tree of a tarred Pinot segment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Pinot 0.11 makes and reads, told from a tree of Starskip's: the two differ by rules, not by chance.
+"""Documents that Pinot 0.11 makes and reads, derived from a tree of Starskip's: the two differ by rules.
 
 Pinot's BaseSingleTreeBuilder (createAggregatedDocs) and StarTreeFilterOperator of release 0.11.0.
 """
@@ -30,7 +30,7 @@ class MoreDocuments:
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """Return all of them."""
         return self.of_only_children + self.of_root
 
 

@@ -16,7 +16,7 @@ _DUCKDB_TYPES = {"STRING": "VARCHAR", "INT": "INTEGER", "DOUBLE": "DOUBLE"}
 
 
 class RawRows:
-    """All rows of lineitem; Pinot's own functions are known to it."""
+    """The rows of lineitem, in a database that knows Pinot's own functions."""
 
     def __init__(self, file: Path) -> None:
         """Read the CSV file."""

@@ -98,7 +98,7 @@ class RunningPinot:
 
     @property
     def query_log(self) -> bytes:
-        """What the broker logged of queries until now, a record each."""
+        """Return the queries that the broker has logged until now, a record each."""
         return self._log.with_name(f"{self._log.name}.queries").read_bytes()
 
     def create_table(self, schema: Mapping[str, Any], config: Mapping[str, Any]) -> None:

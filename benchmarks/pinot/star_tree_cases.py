@@ -1,4 +1,4 @@
-"""What Pinot and Starskip build and are asked in the benchmark: tables, trees, queries."""
+"""Cases of the benchmark for Pinot and Starskip: tables, trees, queries."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Case:
 
     @property
     def casts(self) -> dict[str, str]:
-        """How Starskip is to read the columns."""
+        """Return the types as which Starskip is to read the columns."""
         return {} if self.is_seed else CASTS
 
     @property
@@ -146,7 +146,7 @@ class Query:
 
     @property
     def condition(self) -> str:
-        """All that a row has to meet, as SQL."""
+        """Return the condition on rows, as SQL."""
         return " AND ".join([*self.where.values(), *([self.other_where] if self.other_where else [])])
 
     def sql(self, table: str) -> str:

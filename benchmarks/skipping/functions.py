@@ -16,7 +16,7 @@ from ua_parser import parse_user_agent
 
 
 def contains(geometry_wkt: pa.Array, lat: pa.Array, lng: pa.Array) -> pa.Array:
-    """Tell of each point whether a geometry (WKT, the same one for all) contains it."""
+    """Return for each point whether a geometry (WKT, the same one for all) contains it."""
     if not len(lat):
         return pa.array([], pa.bool_())
     return pa.array(shapely.contains_xy(_geometry(geometry_wkt[0].as_py()), lng.to_numpy(), lat.to_numpy()))
@@ -44,7 +44,7 @@ def _geometry(text: str) -> Any:
 
 
 def register(spark: Any) -> None:
-    """Make both known to a session under the names that the seed uses."""
+    """Make both known to a session under the names of Extensible Data Skipping."""
     from pyspark.sql.functions import arrow_udf
     from pyspark.sql.types import BooleanType, StringType
 

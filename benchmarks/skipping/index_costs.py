@@ -1,4 +1,4 @@
-"""What indexes cost and give: time, bytes and files read of each one (the seed's table II, figure 12)."""
+"""Cost and gain of each index: time, bytes and files read (Extensible Data Skipping, table II, figure 12)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from starskip.spark.skipping.refresh_relation import qualified
 
 ALL_COLUMNS = ("ts", "db_name", "lat", "lng", "ua", "uuid", "value")
 HYPERSPACE_SECONDS = 26.0
-"""What min/max and bloom of 20 million rows took Hyperspace on a machine like this one."""
+"""Seconds that Hyperspace took for min/max and bloom of 20 million rows on a machine like this one."""
 SETS: tuple[tuple[str, tuple[str, ...], str | None], ...] = (
     ("min/max of ts, from footers", ("minmax:ts",), "ts 2 h range"),
     (
@@ -63,7 +63,7 @@ def print_index_costs(spark: Any, log: LogFiles, files: Path, scratch: Path) -> 
     asked = {each.name: each for each in questions(log)}
     # What Spark and its workers do once is in no figure.
     skipping.create(spark, str(files), ["minmax:ts", "geobox:lat,lng"], metadata_root=str(scratch / "first"))
-    print("\nEach index built alone, and what its question then reads (the seed's table II)")
+    print("\nEach index built alone, and what its question then reads (Extensible Data Skipping, table II)")
     measures = f"{'s':>7} {'kB':>10} {'of data':>9} {'bytes a file':>12} {'files read':>10}"
     print(f"{'index':<42} {measures}  question")
     for number, (name, indexes, question) in enumerate(SETS):

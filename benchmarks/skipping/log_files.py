@@ -60,7 +60,7 @@ class LogFiles:
 
     @property
     def cells_in_a_line(self) -> int:
-        """How many cells lie side by side before the next line of them begins."""
+        """Number of cells side by side before the next line of them begins."""
         return math.ceil(math.sqrt(self.files))
 
     def database(self, file: int, which: int) -> str:

@@ -89,7 +89,7 @@ class MadeUpTable:
     listing_s: float = field(init=False, default=0.0)
 
     def __post_init__(self) -> None:
-        """All files are old."""
+        """Give all files an old time."""
         self.modified_ms = np.full(len(self.sizes), MODIFIED_MS, np.int64)
 
     def paths(self) -> pa.Array:

@@ -1,4 +1,4 @@
-"""What is asked of the log: six queries that peers were measured by, and three that no peer skips for."""
+"""Queries on the log: six that peers were measured by, and three that no peer skips for."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from skipping.log_files import CELL_DEGREES, LogFiles
 PREFIX_CHARACTERS = 64
 SUFFIX_CHARACTERS = 8
 GEOSPATIAL = "starskip.indexes.skipping.contrib.geospatial_functions"
-"""The module that tells Starskip what ST_Contains means."""
+"""The module that defines ST_Contains for Starskip."""
 INDEXES = (
     "minmax:ts",
     "minmax:lat",
@@ -26,12 +26,12 @@ INDEXES = (
     f"suffix:ua:{SUFFIX_CHARACTERS}",
     "formatted:ua:user_agent",
 )
-"""What the queries are answered with."""
+"""Skipping indexes that the queries use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """``rewritten``: with the min/max predicates of the seed's V-D, None where there are none to add.
+    """``rewritten``: with min/max predicates (Extensible Data Skipping, V-D), None where none can be added.
 
     ``false_ratio``: of the files without a match, those that may be read all the same.
     """

@@ -1,4 +1,4 @@
-"""Five years of weather, laid out as in the seed (003, figure 9): how much of it ST_Contains then reads.
+"""Five years of weather, laid out as in Extensible Data Skipping, figure 9: share that ST_Contains reads.
 
 A grid of 4 km over the contiguous United States, each month in 8,192 files by a KD-tree, 191 GB a month,
 60 months. The files are made up; their bounds, the metadata and Spark's planning are real. Nothing is read:
@@ -25,7 +25,7 @@ MONTHS = 60
 MONTH_BYTES = 191e9
 WINDOWS = (1, 2, 5, 12, 60)
 TIMES_FEWER = 240
-"""What the seed found for a window of five months."""
+"""Result of Extensible Data Skipping for a window of five months."""
 _STEP_DEGREES = 0.04
 _LAT, _LNG = (24.5, 49.5), (-124.7, -67.0)
 _TRIANGLE = "POLYGON ((-79.06 35.91, -78.90 36.03, -78.60 35.80, -78.65 35.72, -79.06 35.91))"

@@ -1,4 +1,4 @@
-"""All errors of Starskip; each carries its data as fields and reads as one line that says what to do."""
+"""Errors of Starskip: each carries its data as fields and reads as one line that says what to do."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class StarskipError(Exception):
 
 
 class TransientError(StarskipError):
-    """What may have passed when the same step is run again: a store that does not answer, a lost race."""
+    """Failure that a retry may mend: a store that does not answer, a lost race."""
 
 
 class SourceError(StarskipError):

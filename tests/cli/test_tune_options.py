@@ -300,6 +300,29 @@ def test_any_setting_of_the_night_is_set_by_its_name(call: Call, metadata: str, 
         assert said in wrong.stderr
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--max-indexes", "3", "--set", "advice.max_indexes=4"), "advice.max_indexes is given two values"),
+        (("--max-indexes", "3", "--set", "max_indexes=4"), "advice.max_indexes is given two values"),
+        (
+            ("--set", "advice.max_indexes=3", "--set", "advice.max_indexes=4"),
+            "advice.max_indexes is given two",
+        ),
+        (("--set", "workload.query_weights=x"), "--set: workload.query_weights is no JSON"),
+    ],
+)
+def test_two_values_for_one_setting_and_weights_that_are_none(
+    options: tuple[str, ...], said: str, call: Call, metadata: str, logs: Path
+) -> None:
+    asked = ("tune", "--log", logs, "--metadata", metadata, "--index", "inverted", "--tables", "lineitem")
+    wrong = call(*asked, *options)
+    assert (wrong.exit_code, wrong.stdout) == (2, "")
+    assert said in wrong.stderr
+    same = call(*asked, "--max-indexes", "1", "--set", "advice.max_indexes=1.0", "--format", "json")
+    assert len(json.loads(same.stdout)["tables"]["lineitem"]["inverted_index_columns"]) == 1
+
+
 def test_a_setting_by_its_former_name_is_read_with_a_warning(call: Call, metadata: str, logs: Path) -> None:
     asked = ("tune", "--log", logs, "--metadata", metadata, "--index", "inverted", "--tables", "lineitem")
     one = call(*asked, "--set", "max_indexes=1", "--format", "json")

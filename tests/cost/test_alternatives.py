@@ -4,8 +4,8 @@ import pytest
 from starskip.cost.alternatives import (
     MAX_JOINT_INDEXES,
     MAX_PAIRED_INDEXES,
-    LegAlternatives,
-    leg_alternatives,
+    DisjunctAlternatives,
+    disjunct_alternatives,
     without_idle_paths,
 )
 from starskip.indexes.access_paths import access_paths
@@ -19,35 +19,35 @@ NAMES = [f"c{number}" for number in range(40)]
 
 def legs_of(
     where: str, select: str = "count(*)", kinds: tuple[str, ...] = ("inverted",), version: str = "0.11"
-) -> tuple[LegAlternatives, ...]:
+) -> tuple[DisjunctAlternatives, ...]:
     cut = normalize_sql(f"select {select} from t where {where}")
     candidates = by_column({parse_index(f"{kind}:{name}") for kind in kinds for name in NAMES})
-    return leg_alternatives(query_shape(cut.skeleton), candidates, access_paths(version))
+    return disjunct_alternatives(query_shape(cut.skeleton), candidates, access_paths(version))
 
 
-def columns_of(leg: LegAlternatives) -> list[str]:
-    return ["+".join(sorted(item.column for item in subset)) for subset in leg.alternatives]
+def columns_of(disjunct: DisjunctAlternatives) -> list[str]:
+    return ["+".join(sorted(item.column for item in subset)) for subset in disjunct.alternatives]
 
 
 def test_every_subset_of_the_columns_that_an_index_serves() -> None:
-    (leg,) = legs_of("c1 = 1 and c2 <> 2 and c3 > 3 and upper(c4) = 'X' and other = 5")
-    assert columns_of(leg) == ["", "c1", "c2", "c1+c2"]
-    assert leg.is_complete
+    (disjunct,) = legs_of("c1 = 1 and c2 <> 2 and c3 > 3 and upper(c4) = 'X' and other = 5")
+    assert columns_of(disjunct) == ["", "c1", "c2", "c1+c2"]
+    assert disjunct.is_complete
 
 
 def test_a_column_that_is_asked_twice_is_one() -> None:
-    (leg,) = legs_of("c1 = 1 and (c1 = 2 or c2 = 3)")
-    assert columns_of(leg) == ["", "c1", "c2", "c1+c2"]
+    (disjunct,) = legs_of("c1 = 1 and (c1 = 2 or c2 = 3)")
+    assert columns_of(disjunct) == ["", "c1", "c2", "c1+c2"]
 
 
 def test_legs_of_a_top_level_or_vote_alone() -> None:
-    legs = legs_of("c1 = 1 or (c2 = 2 and c3 = 3) or c4 > 4")
-    assert [columns_of(leg) for leg in legs] == [["", "c1"], ["", "c2", "c3", "c2+c3"], [""]]
+    disjuncts = legs_of("c1 = 1 or (c2 = 2 and c3 = 3) or c4 > 4")
+    assert [columns_of(disjunct) for disjunct in disjuncts] == [["", "c1"], ["", "c2", "c3", "c2+c3"], [""]]
 
 
 def test_legs_stay_together_where_a_limit_ends_the_query() -> None:
-    (leg,) = legs_of("c1 = 1 or c2 = 2", select="c3")
-    assert columns_of(leg) == ["", "c1", "c2", "c1+c2"]
+    (disjunct,) = legs_of("c1 = 1 or c2 = 2", select="c3")
+    assert columns_of(disjunct) == ["", "c1", "c2", "c1+c2"]
 
 
 def test_alternatives_do_not_grow_without_bound() -> None:
@@ -69,27 +69,29 @@ def test_alternatives_do_not_grow_without_bound() -> None:
 
 
 def test_a_table_has_one_order() -> None:
-    (leg,) = legs_of("c1 = 1 and c2 > 2 and c3 like 'x'", kinds=("sorted",))
-    assert columns_of(leg) == ["", "", "c1", "c2"], "as it is, sorted by another column, sorted by each"
-    assert all(item.family == "sorted" for subset in leg.alternatives for item in subset)
+    (disjunct,) = legs_of("c1 = 1 and c2 > 2 and c3 like 'x'", kinds=("sorted",))
+    assert columns_of(disjunct) == ["", "", "c1", "c2"], "as it is, sorted by another column, sorted by each"
+    assert all(item.family == "sorted" for subset in disjunct.alternatives for item in subset)
 
 
-def names_of(leg: LegAlternatives) -> list[str]:
-    return ["+".join(sorted(map(str, subset))) for subset in leg.alternatives]
+def names_of(disjunct: DisjunctAlternatives) -> list[str]:
+    return ["+".join(sorted(map(str, subset))) for subset in disjunct.alternatives]
 
 
 def test_each_kind_of_index_where_it_answers() -> None:
-    (leg,) = legs_of("c1 = 1 and c2 > 2", kinds=("inverted", "range"))
-    assert names_of(leg) == ["", "inverted:c1", "range:c2", "inverted:c1+range:c2"]
-    (leg,) = legs_of("c1 = 1", kinds=("inverted", "range"), version="1.0.0")
-    assert names_of(leg) == ["", "inverted:c1", "range:c1", "inverted:c1+range:c1"]
-    (leg,) = legs_of("c1 > 1", kinds=("inverted", "range"), version="0.3.0")
-    assert names_of(leg) == [""]
+    (disjunct,) = legs_of("c1 = 1 and c2 > 2", kinds=("inverted", "range"))
+    assert names_of(disjunct) == ["", "inverted:c1", "range:c2", "inverted:c1+range:c2"]
+    (disjunct,) = legs_of("c1 = 1", kinds=("inverted", "range"), version="1.0.0")
+    assert names_of(disjunct) == ["", "inverted:c1", "range:c1", "inverted:c1+range:c1"]
+    (disjunct,) = legs_of("c1 > 1", kinds=("inverted", "range"), version="0.3.0")
+    assert names_of(disjunct) == [""]
 
 
 def test_dropping_an_index_counts_where_the_index_answers() -> None:
-    (leg,) = legs_of("c1 = 1 and c2 = 2 and c3 > 3", kinds=("inverted", "without_inverted", "without_range"))
-    assert {item for item in names_of(leg) if "+" not in item} == {
+    (disjunct,) = legs_of(
+        "c1 = 1 and c2 = 2 and c3 > 3", kinds=("inverted", "without_inverted", "without_range")
+    )
+    assert {item for item in names_of(disjunct) if "+" not in item} == {
         "",
         "inverted:c1",
         "inverted:c2",
@@ -113,8 +115,10 @@ def test_a_chain_takes_the_columns_in_the_order_of_the_candidates_and_equalities
     )
     ranges = by_column({Index("range", "c2")})
     inverted = {name: (Index("inverted", name),) for name in ("c1", "c6", "c4", "c3", "c5")}
-    (leg,) = leg_alternatives(query_shape(cut.skeleton), {**inverted, **ranges}, access_paths("0.11"))
-    chains = [subset for subset in leg.alternatives if 2 < len(subset) < 6]
+    (disjunct,) = disjunct_alternatives(
+        query_shape(cut.skeleton), {**inverted, **ranges}, access_paths("0.11")
+    )
+    chains = [subset for subset in disjunct.alternatives if 2 < len(subset) < 6]
     assert [sorted(item.column for item in subset) for subset in chains] == [
         ["c3", "c4", "c6"],
         ["c3", "c4", "c5", "c6"],
@@ -123,18 +127,18 @@ def test_a_chain_takes_the_columns_in_the_order_of_the_candidates_and_equalities
 
 
 def test_chains_hold_one_index_a_predicate_and_none_that_goes() -> None:
-    (leg,) = legs_of(
+    (disjunct,) = legs_of(
         "c1 = 1 and c2 = 2 and c3 = 3",
         kinds=("inverted", "range", "without_inverted"),
         version="1.2.0",
     )
-    assert not leg.is_complete
-    larger = [names for names in names_of(leg) if names.count("+") > 1]
+    assert not disjunct.is_complete
+    larger = [names for names in names_of(disjunct) if names.count("+") > 1]
     assert larger == [
         "inverted:c1+inverted:c2+inverted:c3",
         "range:c1+range:c2+range:c3",
         "inverted:c1+inverted:c2+inverted:c3+range:c1+range:c2+range:c3",
-        names_of(leg)[-1],
+        names_of(disjunct)[-1],
     ]
 
 

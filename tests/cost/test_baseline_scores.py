@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from starskip.cost.baseline_scores import frequency_scores, parser_scores
+from starskip.cost.baseline_ranking import frequency_scores, parser_scores
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.tables.table_overview import ColumnOverview, TableOverview
 from starskip.workload.shape_workload import Instance, ShapeWorkload

@@ -17,7 +17,7 @@ def column(rows: list[list[int]]) -> ColumnWindow:
 
 
 def buckets_of_pinot(values: list[int]) -> list[range]:
-    """What RangeIndexCreator.seal does: positions of each bucket among the sorted values."""
+    """RangeIndexCreator.seal in Python: positions of each bucket among the sorted values."""
     size, start, found = -(-len(values) // BUCKETS), 0, []
     for position in range(len(values)):
         if position > start + size and values[position] != values[position - 1]:

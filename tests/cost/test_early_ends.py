@@ -1,4 +1,4 @@
-"""How far Pinot 0.11's selections and DISTINCTs go into segments that are read in a given order."""
+"""Early ends of Pinot 0.11's selections and DISTINCTs in segments that are read in a given order."""
 
 from __future__ import annotations
 

@@ -147,15 +147,16 @@ def test_a_not_of_a_filter_clause_looks_for_its_first_row_where_no_row_is_left(
     sql = "select sum(b) filter(where not a = 9), count(*) from t where a = 99"
     cut = normalize_sql(sql)
     binder = filter_binder(window_of(**BINDER_COLUMNS), lambda leaf: False)
-    bound = binder.bind_segment(query_shape(cut.skeleton).filter, cut.literals)
-    assert filter_entries(bound, lambda leaf: 0.0).walked == 0, "an index finds the first row without a scan"
+    shape = query_shape(cut.skeleton).filter
     # a = 99 lies outside of all values of a: the segment is left alone. Among them it is looked into.
-    assert filter_entries(bound, lambda leaf: None).walked == 0
+    assert is_pruned(shape, cut.literals, binder.window)
+    bound = binder.bind(shape, cut.literals)
+    assert filter_entries(bound, lambda leaf: 0.0).walked == 0, "an index finds the first row without a scan"
     gaps = window_of(a=[2 * (i % 10) for i in range(ROWS)], b=BINDER_COLUMNS["b"])
     cut = normalize_sql(sql.replace("a = 99", "a = 7").replace("a = 9", "a = 18"))
-    bound = filter_binder(gaps, lambda leaf: False).bind_segment(
-        query_shape(cut.skeleton).filter, cut.literals
-    )
+    binder, shape = filter_binder(gaps, lambda leaf: False), query_shape(cut.skeleton).filter
+    assert not is_pruned(shape, cut.literals, binder.window)
+    bound = binder.bind(shape, cut.literals)
     assert filter_entries(bound, lambda leaf: None).walked == 256, (
         "a batch, which has the first row of a = 18"
     )

@@ -71,7 +71,7 @@ def work(where: str, *indexed: str, **options: Any) -> tuple[float, float]:
         # a multi-value scan is read last, unless it is far more selective
         ("m = 1 and a = 1", "", 1 + 4 / 2, 1 / 4),
         ("s = 1 and a = 1", "", 1 / 5, 1 / 10),
-        # legs of an OR add up
+        # disjuncts of an OR add up
         ("a = 1 or b = 1", "", 2.0, 1 - (1 / 2) * (3 / 4)),
         ("a = 1 or b = 1", "a", 1.0, 1 - (1 / 2) * (3 / 4)),
         ("c = 1 and (a = 1 or b = 1)", "", 1 + 2 / 10, 5 / 80),
@@ -99,7 +99,7 @@ def test_an_unknown_predicate_keeps_what_the_log_saw_pass() -> None:
     entries, surviving = work("b = 1 and c > 3 and a like 'x'", "b")
     assert surviving == pytest.approx(0.1)
     assert entries == pytest.approx(0.25 * (1 + 0.4**0.5))
-    # Nothing tells of a leg of an OR, or where a LIMIT ended the query: the stated defaults.
+    # Nothing tells of a disjunct of an OR, or where a LIMIT ended the query: the stated defaults.
     assert work("c > 3 or a like 'x'")[1] == pytest.approx(1 - (2 / 3) * 0.5)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from starskip.cost.baseline_scores import parser_scores
+from starskip.cost.baseline_ranking import parser_scores
 from starskip.indexes.families import segment_indexes
 from starskip.pinot.segments.facts_table import collect_facts
 from starskip.pinot.segments.segment_files import list_segments

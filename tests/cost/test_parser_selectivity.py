@@ -69,7 +69,7 @@ def keys_of(where: str, **options: int) -> list[tuple[str, float]]:
         # OR: the union of the children's first keys, 1 - prod(1 - s)
         ("n4 = 1 or n10 = 2", [("n10+n4", 1 - 0.75 * 0.9)]),
         ("(n4 = 1 and n100 = 2) or n10 = 3", [("n10+n100", 1 - 0.99 * 0.9)]),
-        # only if every leg has one
+        # only if every disjunct has one
         ("n4 = 1 or n10 > 2", []),
         ("n4 = 1 or indexed = 2", []),
         ("n4 = 1 and (n10 = 2 or n100 > 3)", [("n4", 0.25)]),

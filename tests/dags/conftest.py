@@ -15,7 +15,7 @@ CHECKOUT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="session")
 def dag_bag(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """All DAGs; Airflow reads its environment when it is first imported, so that comes after setting it."""
+    """Load the DAGs, after setting the environment, which Airflow reads when it is first imported."""
     home = tmp_path_factory.mktemp("airflow")
     with pytest.MonkeyPatch.context() as patch:
         for name, value in airflow_environment(CHECKOUT, os.environ, home=home).items():

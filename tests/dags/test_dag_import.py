@@ -1,4 +1,4 @@
-"""What Airflow pays for the DAG file, which it imports anew all day and before each task."""
+"""Cost of importing the DAG file, which Airflow does anew all day and before each task."""
 
 from __future__ import annotations
 

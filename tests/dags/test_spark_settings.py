@@ -1,4 +1,4 @@
-"""Where a job's Spark settings come from, which one wins, and that secrets stay off its command line."""
+"""Sources and precedence of a job's Spark settings; secrets stay off its command line."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ echo '{{"stage": "score_votes", "run_date": "2026-11-20", "tables": 2}}'
 
 @dataclass
 class Submitted:
-    """What a job was submitted with: its words, and its properties file if there was one."""
+    """Command line of a submitted job, and its properties file if there was one."""
 
     words: list[str] = field(default_factory=list)
     properties: str | None = None

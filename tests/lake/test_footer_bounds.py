@@ -1,4 +1,4 @@
-"""What footers tell, and what they are not believed."""
+"""Bounds of footers, and those that are not believed."""
 
 from __future__ import annotations
 

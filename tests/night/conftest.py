@@ -155,7 +155,7 @@ def lab(small_store: Path, tmp_path: Path) -> Lab:
 
 @pytest.fixture(scope="session")
 def sound(small_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
-    """What the undamaged night recommends, by table."""
+    """Recommendations of the undamaged night, by table."""
     root = tmp_path_factory.mktemp("sound") / "lab"
     shutil.copytree(small_store, root)
     lab = Lab(root)

@@ -1,4 +1,4 @@
-"""What keeps a stage's memory and work bounded: caps that refuse, budgets that keep what matters most."""
+"""Bounds of a stage's memory and work: caps that refuse, budgets that keep what matters most."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the end of a night takes away, and that a night does not fail for it."""
+"""Expiry at the end of a night, for which a night does not fail."""
 
 from __future__ import annotations
 

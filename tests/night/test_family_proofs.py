@@ -1,4 +1,4 @@
-"""What verify_indexes makes of the proofs that families bring."""
+"""Proofs of families, run by verify_indexes."""
 
 from __future__ import annotations
 

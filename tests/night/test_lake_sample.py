@@ -1,4 +1,4 @@
-"""What is kept of a lake table's rows: the same however they are cut into files, row groups and tasks."""
+"""Samples of a lake table's rows: the same however they are cut into files, row groups and tasks."""
 
 from __future__ import annotations
 

@@ -91,6 +91,47 @@ def test_errors_name_keys_as_the_file_does(tmp_path: Path) -> None:
         night_of(tmp_path, "sources:\nstore:\n")
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "store: {artefacts: a}\nstore: {artefacts: b}\n",
+            "key store is given twice, in lines 1 and 2: leave",
+        ),
+        (
+            "store: {artefacts: a}\nsettings:\n  advice:\n    max_indexes: 3\n    max_indexes: 4\n",
+            "key max_indexes is given twice, in lines 4 and 5: leave one out",
+        ),
+    ],
+)
+def test_a_key_that_is_given_twice(text: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as refused:
+        night_of(tmp_path, text)
+    assert str(refused.value).startswith(f"{tmp_path / 'night.yaml'}: ")
+    assert said in str(refused.value)
+
+
+def test_a_key_over_one_of_a_merged_mapping_is_no_repetition(tmp_path: Path) -> None:
+    text = (
+        "store: {artefacts: a}\nsources: {segments_root: s}\n"
+        "settings:\n  advice: &a {max_indexes: 3}\n  gates: {}\n"
+        "tables: []\nspark: {conf: {<<: {spark.a: 1}, spark.a: 2}}\n"
+    )
+    assert night_of(tmp_path, text).settings.advice.max_indexes == 3
+
+
+def test_wrong_weights_are_refused_with_where_they_come_from(tmp_path: Path) -> None:
+    text = "store: {artefacts: a}\nsources: {segments_root: s}\n"
+    wrong = "workload.query_weights is no JSON"
+    of_file = "settings: {workload: {query_weights: 'x'}}\n"
+    with pytest.raises(ConfigError, match=rf"night\.yaml: {wrong}"):
+        night_of(tmp_path, text + of_file)
+    with pytest.raises(ConfigError, match=f"environment: {wrong}"):
+        night_of(tmp_path, text, {"STARSKIP_WORKLOAD__QUERY_WEIGHTS": "x"})
+    with pytest.raises(ConfigError, match=f"arguments: {wrong}"):
+        night_of(tmp_path, text, **{"workload.query_weights": "x"})
+
+
 def test_file_then_environment_then_arguments_and_the_later_one_wins(tmp_path: Path) -> None:
     text = "store: {artefacts: a}\nsources: {segments_root: s}\nsettings: {advice: {max_indexes: 3}}\n"
     environment = {"STARSKIP_ADVICE__MAX_INDEXES": "4", "STARSKIP_CONFIG": "other.yaml"}

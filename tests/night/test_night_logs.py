@@ -1,4 +1,4 @@
-"""Which files a night reads, and that each record lands in exactly one night."""
+"""Files that a night reads; each record lands in exactly one night."""
 
 from __future__ import annotations
 

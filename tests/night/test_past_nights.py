@@ -1,4 +1,4 @@
-"""What a night takes over from the nights before it, as their artefacts hold it."""
+"""Votes and advice that a night takes over from the artefacts of earlier nights."""
 
 from __future__ import annotations
 

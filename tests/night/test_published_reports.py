@@ -61,7 +61,7 @@ def publish(night: Night, tables: Collection[str], files: dict[str, bytes]) -> N
 
 
 def stop(night: Night, *tables: str) -> None:
-    check = GateCheck("few rejected", False, "41 %", "at most 5 %")
+    check = GateCheck("parse_query_logs", "few rejected", False, "41 %", "at most 5 %")
     publish_verdicts(
         night, "parse_query_logs", [GateVerdict(table, "parse_query_logs", (check,)) for table in tables]
     )

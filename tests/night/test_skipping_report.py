@@ -1,4 +1,4 @@
-"""What a report tells of a table's skipping indexes, out of what the night has published."""
+"""Skipping indexes in a table's report, out of the night's artefacts."""
 
 from __future__ import annotations
 

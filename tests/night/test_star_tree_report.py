@@ -1,4 +1,4 @@
-"""What a report tells of a table's star-trees, out of what the night has published."""
+"""Star-trees in a table's report, out of the night's artefacts."""
 
 from __future__ import annotations
 

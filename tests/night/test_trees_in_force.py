@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from starskip.pinot.hidden_secrets import HIDDEN
+from starskip.pinot.given_config import HIDDEN
 from starskip.reports.evidence_json import evidence_from_json
 from starskip.reports.report_summary import report_summary
 

@@ -1,4 +1,4 @@
-"""What a typical query scans, as the advice on a sorted column tells it."""
+"""Entries of a typical query in the advice on a sorted column."""
 
 from __future__ import annotations
 

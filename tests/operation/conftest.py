@@ -74,7 +74,7 @@ def answers(port: int) -> bool:
 
 
 def group_is_alive(group: int) -> bool:
-    """Tell whether a process of the group runs; one that is dead and not reaped yet does not."""
+    """Return whether a process of the group runs; one that is dead and not reaped yet does not."""
     for status in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
             state, _, of_group = status.read_text().rpartition(")")[2].split()[:3]

@@ -45,7 +45,7 @@ SERVICES = yaml.safe_load((Path(__file__).parents[2] / "docker-compose.yaml").re
 
 @dataclass(frozen=True)
 class Seen:
-    """What the runs left, at three moments."""
+    """State that the runs left, at three moments."""
 
     house: Any
     cluster: Any

@@ -1,4 +1,4 @@
-"""What ``.ci/run`` installs on which machine, with an apt-get that only writes down what it was asked."""
+"""Packages that ``.ci/run`` installs by machine, with an apt-get that only records its arguments."""
 
 from __future__ import annotations
 

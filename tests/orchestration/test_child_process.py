@@ -1,4 +1,4 @@
-"""What is left of a program and of all that it started, however the one ends that runs it."""
+"""Processes left of a program and of all that it started, however the one ends that runs it."""
 
 from __future__ import annotations
 

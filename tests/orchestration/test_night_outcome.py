@@ -26,7 +26,7 @@ def night(tmp_path: Path) -> Night:
 
 
 def verdict(table: str, stage: str, *passed: bool) -> GateVerdict:
-    checks = [GateCheck(f"check {i}", success, "3", "0") for i, success in enumerate(passed)]
+    checks = [GateCheck(stage, f"check {i}", success, "3", "0") for i, success in enumerate(passed)]
     return GateVerdict(table, stage, tuple(checks))
 
 

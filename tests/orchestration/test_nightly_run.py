@@ -1,4 +1,4 @@
-"""What ``make night`` does around the night itself, which test_whole_night runs."""
+"""Work of ``make night`` around the night itself, which test_whole_night runs."""
 
 from __future__ import annotations
 

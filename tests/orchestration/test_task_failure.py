@@ -1,4 +1,4 @@
-"""Which of our errors Airflow may try again."""
+"""Errors of ours that Airflow may try again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the kinds of index answer, by version: as measured on 0.11 and as read in the tags of the others."""
+"""Predicates that kinds of index answer, by version: measured on 0.11, read in the tags of the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a predicate of filled values implies holds of the values themselves, for any values."""
+"""Implications of predicates on padded values hold of the values themselves, for any values."""
 
 from __future__ import annotations
 

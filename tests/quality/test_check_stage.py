@@ -1,4 +1,4 @@
-"""What a gate does to the night: who is judged, who is left out, what stays."""
+"""Effects of a gate on a night: tables judged, tables left out, artefacts that stay."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""How Great Expectations' answers become checks that people read."""
+"""Great Expectations' answers as checks that people read."""
 
 from __future__ import annotations
 
 from math import nan
 
 import pytest
-from starskip.quality.judge import judge
+from starskip.quality.check_stage import judge
 from starskip.run.expectations import (
     Expectation,
     View,
@@ -24,13 +24,13 @@ pytestmark = pytest.mark.quality
 
 
 def judged(expectation: Expectation, *rows: dict[str, object], name: str = "") -> GateCheck:
-    (check,) = judge("orders", {"view": View(rows, name)}, [expectation])
+    (check,) = judge("score_votes", "orders", {"view": View(rows, name)}, [expectation])
     return check
 
 
 def test_one_row_shows_its_value():
     check = judged(between("view", "a", "a of {table}: minimum", 0), {"a": -3})
-    assert check == GateCheck("a of orders: minimum", False, "-3", "at least 0")
+    assert check == GateCheck("score_votes", "a of orders: minimum", False, "-3", "at least 0")
 
 
 def test_several_rows_show_those_that_fail():
@@ -50,7 +50,7 @@ def test_hostile_names_stay_on_one_short_line():
     check = judged(none("view", "a", "{table}"), *rows, name="column")
     assert len(check.observed) < 100
     assert check.observed.isprintable()
-    (check,) = judge("t\n" * 1_000_000, {"view": View([{"a": 1}])}, [none("view", "a", "{table}")])
+    (check,) = judge("s", "t\n" * 1_000_000, {"view": View([{"a": 1}])}, [none("view", "a", "{table}")])
     assert len(check.check) < 100
     assert check.check.isprintable()
 
@@ -103,7 +103,7 @@ def test_duplicates_are_told_by_name_only():
 def test_answers_come_in_the_order_of_the_questions():
     asked = [none("view", name, name) for name in "cab"] + [none("other", "d", "d")]
     row = {"a": 0, "b": 1, "c": 2}
-    checks = judge("t", {"view": View([row]), "other": View([{"d": 3}])}, asked)
+    checks = judge("s", "t", {"view": View([row]), "other": View([{"d": 3}])}, asked)
     assert [(check.check, check.observed) for check in checks] == [
         ("c", "2"),
         ("a", "0"),

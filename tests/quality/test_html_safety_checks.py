@@ -1,9 +1,9 @@
-"""What counts as a fault of a report page."""
+"""Faults of a report page."""
 
 from __future__ import annotations
 
 import pytest
-from starskip.quality.html_safety_checks import html_safety_checks
+from starskip.quality.reports_gate import html_safety_checks
 
 pytestmark = pytest.mark.quality
 

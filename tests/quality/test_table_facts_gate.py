@@ -100,7 +100,7 @@ CASES = {
     "readable segments of {table}": no_segment,
     "rows of {table}: all segments together": no_rows,
     "damaged segments of {table}: share": damaged_segments,
-    "segments of {table}: columns told twice of one segment": segment_twice,
+    "segments of {table}: columns given twice of one segment": segment_twice,
     "facts of {table}: rows of other tables": row_of_another_table,
     "columns of {table}: whether named": column_without_name,
     "rows of {table}: columns that differ from the others": rows_of_one_column_differ,

@@ -18,14 +18,14 @@ def shapes_say(lab, spoiler):
 
 
 def legs_of(rows):
-    legs = {}
+    disjuncts = {}
     for row in rows:
-        legs.setdefault((row["shape_id"], row["leg"]), []).append(row)
-    return legs.values()
+        disjuncts.setdefault((row["shape_id"], row["leg"]), []).append(row)
+    return disjuncts.values()
 
 
 def leg_says(lab, sets, spoiler):
-    """Spoil a complete leg that votes for so many sets of structures."""
+    """Spoil a complete disjunct that votes for so many sets of structures."""
     lab.spoil(
         "votes",
         lambda rows: spoiler(next(x for x in legs_of(rows) if len(x) == sets and x[0]["is_complete"]), rows),
@@ -92,58 +92,62 @@ def failed_scanned_more_than_all(lab):
 
 
 def vote_of_another_table(lab):
-    leg_says(lab, 1, lambda leg, _: leg[0].update(table="orders"))
+    leg_says(lab, 1, lambda disjunct, _: disjunct[0].update(table="orders"))
 
 
 def vote_of_unknown_shape(lab):
-    leg_says(lab, 1, lambda leg, _: leg[0].update(shape_id="new", saving_entries=0.0))
+    leg_says(lab, 1, lambda disjunct, _: disjunct[0].update(shape_id="new", saving_entries=0.0))
 
 
-def _incomplete(leg):
-    for row in leg:
+def _incomplete(disjunct):
+    for row in disjunct:
         row["is_complete"] = False
-    return leg
+    return disjunct
 
 
 def vote_for_nothing(lab):
-    leg_says(lab, 1, lambda leg, rows: rows.append({**_incomplete(leg)[0], "structures": []}))
+    leg_says(lab, 1, lambda disjunct, rows: rows.append({**_incomplete(disjunct)[0], "structures": []}))
 
 
 def vote_for_unknown_kind(lab):
-    leg_says(lab, 1, lambda leg, _: leg[0].update(structures=["magic:l_tax"]))
+    leg_says(lab, 1, lambda disjunct, _: disjunct[0].update(structures=["magic:l_tax"]))
 
 
 def vote_for_unknown_column(lab):
-    leg_says(lab, 1, lambda leg, _: leg[0].update(structures=["inverted:ghost"]))
+    leg_says(lab, 1, lambda disjunct, _: disjunct[0].update(structures=["inverted:ghost"]))
 
 
 def vote_twice(lab):
-    leg_says(lab, 1, lambda leg, rows: rows.append(_incomplete(leg)[0]))
+    leg_says(lab, 1, lambda disjunct, rows: rows.append(_incomplete(disjunct)[0]))
 
 
 def vote_without_cross(lab):
-    leg_says(lab, 1, lambda leg, _: leg[0].update(saving_entries_cross=None))
+    leg_says(lab, 1, lambda disjunct, _: disjunct[0].update(saving_entries_cross=None))
 
 
 def infinite_harm(lab):
-    leg_says(lab, 1, lambda leg, _: leg[0].update(saving_entries=-inf))
+    leg_says(lab, 1, lambda disjunct, _: disjunct[0].update(saving_entries=-inf))
 
 
 def negative_square(lab):
-    leg_says(lab, 1, lambda leg, _: leg[0].update(saving_entries_squared=-1.0))
+    leg_says(lab, 1, lambda disjunct, _: disjunct[0].update(saving_entries_squared=-1.0))
 
 
 def infinite_cross(lab):
-    leg_says(lab, 1, lambda leg, _: leg[0].update(saving_entries_cross=inf))
+    leg_says(lab, 1, lambda disjunct, _: disjunct[0].update(saving_entries_cross=inf))
 
 
 def set_missing(lab):
-    leg_says(lab, 3, lambda leg, rows: rows.remove(leg[0]))
+    leg_says(lab, 3, lambda disjunct, rows: rows.remove(disjunct[0]))
 
 
 def saves_more_than_is_scanned(lab):
     entries = {row["shape_id"]: row[ENTRIES] for row in lab.rows("workload")}
-    leg_says(lab, 1, lambda leg, _: leg[0].update(saving_entries=entries[leg[0]["shape_id"]] * 1.01 + 1))
+    leg_says(
+        lab,
+        1,
+        lambda disjunct, _: disjunct[0].update(saving_entries=entries[disjunct[0]["shape_id"]] * 1.01 + 1),
+    )
 
 
 CASES = {
@@ -153,7 +157,7 @@ CASES = {
     "shapes of {table}: number": too_many_shapes,
     "shapes of {table}: rows of this table": shape_of_another_table,
     "shapes of {table}: missing shape_id": shape_without_id,
-    "shapes of {table}: told twice": shape_twice,
+    "shapes of {table}: given twice": shape_twice,
     "shapes of {table}: fields with missing values": shape_without_latency,
     "queries of shapes of {table}: minimum": shape_without_queries,
     "shapes of {table}: minimum of each field": shape_of_negative_latency,
@@ -161,16 +165,16 @@ CASES = {
     f"{ENTRIES} of failed queries of shapes of {{table}}, and of all": failed_scanned_more_than_all,
     "votes of {table}: rows of this table": vote_of_another_table,
     "votes of {table}: of shapes in the workload": vote_of_unknown_shape,
-    "votes of {table}: for a set of structures": vote_for_nothing,
-    "votes of {table}: for structures of a known kind": vote_for_unknown_kind,
+    "votes of {table}: for a set of indexes": vote_for_nothing,
+    "votes of {table}: for indexes of a known kind": vote_for_unknown_kind,
     "votes of {table}: for columns of the table": vote_for_unknown_column,
     "votes of {table}: given twice": vote_twice,
     "votes of {table}: fields with missing values": vote_without_cross,
     "saving_entries of {table}: a number": infinite_harm,
     "saving_entries_squared of {table}: minimum": negative_square,
     "saving_entries_cross of {table}: a number": infinite_cross,
-    "votes of {table}: sets of legs that say they have all": set_missing,
-    "saving_entries of {table}: all legs of a shape, and what it scans": saves_more_than_is_scanned,
+    "votes of {table}: sets of disjuncts that say they have all": set_missing,
+    "saving_entries of {table}: all disjuncts of a shape, and what it scans": saves_more_than_is_scanned,
 }
 
 
@@ -206,6 +210,6 @@ def test_a_weighted_query_saves_no_more_than_its_weighted_entries(lab):
             row.update(saving_entries=10 * row["saving_entries"])
 
     lab.spoil("votes", votes_in_proportion)
-    assert lab.failed(STAGE) == ["saving_entries of {table}: all legs of a shape, and what it scans"]
+    assert lab.failed(STAGE) == ["saving_entries of {table}: all disjuncts of a shape, and what it scans"]
     lab.spoil("workload", lambda rows: [row.update(weight=10.0) for row in rows])
     assert lab.failed(STAGE) == []

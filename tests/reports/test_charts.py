@@ -1,4 +1,4 @@
-"""What is in the pictures; their bytes hang on vl-convert and on fonts, so no golden file holds them."""
+"""Contents of the pictures; their bytes depend on vl-convert and fonts, so no golden file holds them."""
 
 from __future__ import annotations
 

@@ -21,8 +21,7 @@ from starskip.reports.charts import pairs_chart, shapes_chart
 from starskip.reports.evidence import Evidence
 from starskip.reports.masked_evidence import masked_evidence
 from starskip.reports.render_html import render_html
-from starskip.reports.render_markdown import render_markdown
-from starskip.reports.report_files import render_json, report_files
+from starskip.reports.report_files import render_json, render_markdown, report_files
 
 EVENTS = ("onload", "onerror", "onclick", "onmouseover", "onfocus", "ontoggle", "onbegin", "onpointerenter")
 ELEMENTS = (
@@ -136,7 +135,7 @@ def plain(cases: dict[str, Callable[[], Evidence]]) -> Evidence:
 
 @dataclass(frozen=True)
 class Frame:
-    """What the renderers make of harmless text: elements of the page, of the Markdown, and its lines."""
+    """Rendering of harmless text: elements of the page, of the Markdown, and its lines."""
 
     page: list[str]
     markdown: list[str]

@@ -16,8 +16,7 @@ from starskip.reports.evidence_json import evidence_from_json
 from starskip.reports.family_sections import family_sections
 from starskip.reports.headline import headline
 from starskip.reports.render_html import render_html
-from starskip.reports.render_markdown import render_markdown
-from starskip.reports.report_files import render_json
+from starskip.reports.report_files import render_json, render_markdown
 from starskip.reports.report_summary import report_summary
 
 HTML = """<section id="zones">

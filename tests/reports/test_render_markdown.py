@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from starskip.reports.render_markdown import best_set, code, names, prose, table
+from starskip.reports.report_files import best_set, code, names, prose, table
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What the report says of log lines that the broker dropped."""
+"""Sentences of the report on log lines that the broker dropped."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from starskip.reports.evidence import Evidence
 from starskip.reports.render_html import render_html
-from starskip.reports.render_markdown import render_markdown
+from starskip.reports.report_files import render_markdown
 from starskip.reports.sentences import sampling_words
 
 SENTENCE = "Corrected for 12,345 dropped log lines: 5,000 queries of at most 1 s have weight 3.1 on average."

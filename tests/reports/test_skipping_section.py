@@ -1,4 +1,4 @@
-"""What reports say of skipping indexes where something is missing, wrong or too much."""
+"""Section on skipping indexes where something is missing, wrong or too much."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from starskip.indexes.skipping.report.section_data import (
 from starskip.reports.evidence import Evidence
 from starskip.reports.masked_evidence import masked_evidence
 from starskip.reports.render_html import render_html
-from starskip.reports.render_markdown import render_markdown
-from starskip.reports.report_files import render_json
+from starskip.reports.report_files import render_json, render_markdown
 from starskip.reports.report_summary import report_summary
 
 Texts = Callable[..., tuple[str, str]]

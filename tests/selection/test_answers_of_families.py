@@ -19,15 +19,15 @@ MOST_INDEXES, MOST_ANSWERS = 2, 2
 
 
 @st.composite
-def vote_lists(draw: st.DrawFn, shape: str, leg: int) -> VoteList:
-    """One leg, some of whose sets may read more."""
+def vote_lists(draw: st.DrawFn, shape: str, disjunct: int) -> VoteList:
+    """One disjunct, some of whose sets may read more."""
     members = sorted(draw(st.sets(st.sampled_from(INDEXES), min_size=1, max_size=2)))
     savings = {
         frozenset(built): Saving(draw(st.integers(-40, 100).map(float)))
         for count in range(1, len(members) + 1)
         for built in itertools.combinations(members, count)
     }
-    return VoteList("t", shape, leg, savings, is_complete=draw(st.booleans()))
+    return VoteList("t", shape, disjunct, savings, is_complete=draw(st.booleans()))
 
 
 @st.composite
@@ -65,7 +65,7 @@ def worth(
 
 @settings(max_examples=300)
 @given(
-    lists=st.tuples(*(vote_lists(shape, leg) for shape in SHAPES for leg in (0, 1))),
+    lists=st.tuples(*(vote_lists(shape, disjunct) for shape in SHAPES for disjunct in (0, 1))),
     candidates=st.tuples(*(answers(number) for number in range(3))),
     upkeep=st.integers(0, 30).map(float),
     storage=st.none() | st.integers(0, 120).map(float),

@@ -54,7 +54,7 @@ amounts = st.integers(-50, 200).map(float)
 
 @st.composite
 def complete_lists(draw: st.DrawFn, lowest: int = -50) -> VoteList:
-    """All subsets of up to three indexes; an index may make a query read more."""
+    """Entries under all subsets of up to three indexes; an index may make a query read more."""
     members = sorted(draw(st.sets(st.sampled_from(STRUCTURES), min_size=1, max_size=3)))
     savings = {}
     for bits in range(1, 1 << len(members)):

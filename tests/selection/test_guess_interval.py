@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starskip.selection.guess_interval import guess_interval
+from starskip.selection.advice_without_log import guess_interval
 
 
 def test_it_holds_nine_of_ten_mixes() -> None:

@@ -65,13 +65,13 @@ def test_queries_that_all_save_the_same_share_leave_only_the_model_error() -> No
 
 
 def of_legs(queries: list[list[float]], entries: float, chosen: tuple[Index, ...] = (A,)) -> SavingInterval:
-    """The interval for queries that scan ``entries`` each; ``queries``: what each leg of each saves."""
+    """The interval for queries that scan ``entries`` each; ``queries``: what each disjunct of each saves."""
     lists = []
-    for leg in range(len(queries[0])):
-        saved = [of_query[leg] for of_query in queries]
+    for disjunct in range(len(queries[0])):
+        saved = [of_query[disjunct] for of_query in queries]
         total, squared = sum(saved), sum(s * s for s in saved)
         alternatives = {frozenset({A}): Saving(total, squared, total * entries)}
-        lists.append(VoteList("t", "q", leg, alternatives, is_complete=True))
+        lists.append(VoteList("t", "q", disjunct, alternatives, is_complete=True))
     return saving_interval(
         lists,
         chosen,
@@ -82,12 +82,12 @@ def of_legs(queries: list[list[float]], entries: float, chosen: tuple[Index, ...
 
 
 @given(
-    legs=st.lists(st.floats(-0.4, 0.4), min_size=2, max_size=5),
+    disjuncts=st.lists(st.floats(-0.4, 0.4), min_size=2, max_size=5),
     shares=st.lists(st.floats(0, 1), min_size=1, max_size=5),
 )
-def test_a_query_is_as_uncertain_in_legs_as_in_one_piece(legs: list[float], shares: list[float]) -> None:
-    # Each query saves a share of every leg: the legs move together.
-    queries = [[100.0 * share * leg for leg in legs] for share in shares]
+def test_a_query_is_as_uncertain_in_legs_as_in_one_piece(disjuncts: list[float], shares: list[float]) -> None:
+    # Each query saves a share of every disjunct: the disjuncts move together.
+    queries = [[100.0 * share * disjunct for disjunct in disjuncts] for share in shares]
     whole = of_legs([[sum(of_query)] for of_query in queries], 100.0)
     parts = of_legs(queries, 100.0)
     assert (parts.ratio, parts.low, parts.high) == pytest.approx(
@@ -96,7 +96,7 @@ def test_a_query_is_as_uncertain_in_legs_as_in_one_piece(legs: list[float], shar
 
 
 def test_a_leg_that_nights_voted_on_apart_is_of_different_queries() -> None:
-    # Two queries, each saving 60 of 100 in one leg; their nights listed other sets.
+    # Two queries, each saving 60 of 100 in one disjunct; their nights listed other sets.
     one = VoteList("t", "q", 0, {frozenset({A}): Saving(60.0, 3600.0, 6000.0)}, is_complete=True)
     other = VoteList("t", "q", 0, one.alternatives, is_complete=False)
     found = saving_interval([one, other], [A], entries=200.0, entries_squared=20_000.0, model_error_ratio=0.0)

@@ -34,8 +34,11 @@ def test_incomplete_list_takes_the_best_listed_set_that_is_built() -> None:
 
 
 def test_legs_add_up() -> None:
-    legs = [VoteList("t", "s", leg, {sets(A): Saving(leg + 1)}, is_complete=True) for leg in range(3)]
-    assert total_saving(legs, [A]) == 6
+    disjuncts = [
+        VoteList("t", "s", disjunct, {sets(A): Saving(disjunct + 1)}, is_complete=True)
+        for disjunct in range(3)
+    ]
+    assert total_saving(disjuncts, [A]) == 6
 
 
 def test_lists_are_read_from_votes_rows() -> None:

@@ -1,4 +1,4 @@
-"""What is kept of a lake table's rows on executors is what is kept in one process."""
+"""Samples of a lake table's rows on executors equal those of one process."""
 
 from __future__ import annotations
 

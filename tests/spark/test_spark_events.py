@@ -1,4 +1,4 @@
-"""What Spark writes today, read: filters of plans, codecs of logs, and the sample's log made anew."""
+"""Event logs that Spark writes today, read: filters of plans, codecs, and the sample's log made anew."""
 
 from __future__ import annotations
 

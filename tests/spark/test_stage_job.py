@@ -1,4 +1,4 @@
-"""What a job leaves behind for Airflow: its exit code and one line."""
+"""Exit code and last line of a job, for Airflow."""
 
 from __future__ import annotations
 

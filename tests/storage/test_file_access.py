@@ -1,4 +1,4 @@
-"""Who may read artefacts on a disk: nobody else, unless it is asked for, whatever the process's mask is."""
+"""Access to artefacts on a disk: the owner alone, unless asked otherwise, whatever the process's mask is."""
 
 from __future__ import annotations
 

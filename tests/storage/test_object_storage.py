@@ -1,4 +1,4 @@
-"""What is an object store's own: conditional puts proved, lost answers, refused keys, Arrow and Spark."""
+"""Behaviour of object stores: conditional puts proved, lost answers, refused keys, Arrow and Spark."""
 
 from __future__ import annotations
 

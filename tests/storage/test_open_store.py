@@ -1,4 +1,4 @@
-"""Where keys come from, and that no message holds one."""
+"""Sources of keys; no message holds one."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from starskip.errors import SourceError
-from starskip.storage.files.aws_key_file import aws_key_file
 from starskip.storage.files.open_file import open_file
+from starskip.storage.files.open_store import aws_key_file
 
 FILE = """
 [default]

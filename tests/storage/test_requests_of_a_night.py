@@ -1,4 +1,4 @@
-"""How often old nights make a store in the network answer."""
+"""Requests that old nights make to a store in the network."""
 
 from __future__ import annotations
 

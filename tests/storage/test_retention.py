@@ -42,7 +42,7 @@ def sweep(store: Any, retired: Any) -> Any:
 
 
 def found(store: Any) -> dict[tuple[str, str], set[str]]:
-    """What readers see, every file of it read."""
+    """Read every file that readers see."""
     seen = {}
     for artefact in store.artefacts():
         for night in store.run_dates(artefact):

@@ -1,4 +1,4 @@
-"""What a gate makes of a night that a test has spoilt, and the gate without one of its expectations."""
+"""Judge a night that a test has spoilt, also by the gate without one of its expectations."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from report_data import (
 from starskip.indexes.skipping.report.section_data import SkippingIndexes
 from starskip.indexes.star_tree.report.star_tree_evidence import StarTrees
 from starskip.indexes.star_tree.star_tree_entry import star_tree_entry, star_tree_words
-from starskip.pinot.hidden_secrets import HIDDEN
+from starskip.pinot.given_config import HIDDEN
 from starskip.reports.advice_values import (
     ChosenIndex,
     ConfigChange,
@@ -33,17 +33,17 @@ from starskip.reports.advice_values import (
     KPoint,
     ReasonedIndex,
     SortOrder,
-    TypicalEntries,
 )
 from starskip.reports.evidence import Evidence, Summary
 from starskip.reports.evidence_bounds import top_shapes
 from starskip.reports.log_values import (
     DamagedSegment,
     DataQuality,
-    GateCheck,
     LatencyEvidence,
     RejectedExample,
 )
+from starskip.run.gate_verdicts import GateCheck
+from starskip.selection.table_advice import TypicalEntries
 from starskip.workload.unlogged_texts import UnloggedTexts
 
 

@@ -1,4 +1,4 @@
-"""What the made-up nights of the golden reports are made of.
+"""Material of the made-up nights of the golden reports.
 
 Of ``lineitem`` the savings up to K = 4, the index sizes and the entries by shape follow what was measured on the
 sample; intervals, K = 5 and 6, refusal figures, latency bins and all other nights are made up.
@@ -26,7 +26,8 @@ from starskip.indexes.star_tree.report.star_tree_evidence import (
     StarTrees,
 )
 from starskip.reports.evidence import Setting
-from starskip.reports.log_values import GateCheck, LatencyBin, Quantile, ShapeEvidence
+from starskip.reports.log_values import LatencyBin, Quantile, ShapeEvidence
+from starskip.run.gate_verdicts import GateCheck
 
 TOTAL = 256_205_145
 SIZES = {"l_returnflag": 146_378, "l_linestatus": 86_444, "l_receiptdate": 879_408}

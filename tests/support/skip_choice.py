@@ -35,7 +35,7 @@ def chosen(skips: FileSkips) -> ChosenAnswers:
 
 @dataclass(frozen=True)
 class Advised:
-    """How many indexes are chosen, and what the stage warns of."""
+    """Number of chosen indexes, and warnings of the stage."""
 
     chosen: int
     warnings: tuple[str, ...]

@@ -85,7 +85,7 @@ def visit(page: Any, logged_in: Any, tmp_path: Path) -> Iterator[Visit]:
 
 
 def settled(value: Callable[[], Any], expected: Any) -> bool:
-    """Tell whether ``value`` becomes ``expected`` within the time that a page has."""
+    """Return whether ``value`` becomes ``expected`` within the time that a page has."""
     deadline = time.monotonic() + TIMEOUT_MS / 1_000
     while value() != expected and time.monotonic() < deadline:
         time.sleep(0.1)

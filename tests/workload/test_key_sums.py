@@ -37,7 +37,7 @@ def records_of(record: Callable[..., Record], log: list[tuple[int, int, str, flo
 
 
 def scanned(records: list[Record], table: str) -> Counter[int]:
-    """What each key scanned, without any bound."""
+    """Entries that each key scanned, without any bound."""
     found: Counter[int] = Counter()
     for row in records:
         if row["table"] == table:

@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from index_choice import advised, in_force
 from settings_with import settings_with
-from starskip.cost.baseline_scores import frequency_scores, parser_scores
+from starskip.cost.baseline_ranking import frequency_scores, parser_scores
 from starskip.cost.estimation_votes import estimation_votes
 from starskip.cost.leapfrog_votes import leapfrog_votes
 from starskip.cost.segment_estimates import SegmentState, estimate_segment, merge_estimates

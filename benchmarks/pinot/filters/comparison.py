@@ -55,7 +55,7 @@ class Compared:
 
     @property
     def is_near(self) -> bool:
-        """Whether the prediction is within 5 % or 100 entries."""
+        """Return whether the prediction is within 5 % or 100 entries."""
         return self.predicted is not None and all(
             min(runs) - _tolerance(runs) <= entries <= max(runs) + _tolerance(runs)
             for entries, runs in zip(self.predicted, self.measured.runs, strict=True)
@@ -63,7 +63,7 @@ class Compared:
 
     @property
     def is_off(self) -> bool:
-        """Whether the prediction is off by more than a factor of 2, however few entries that are."""
+        """Return whether the prediction is off by more than a factor of 2, however few entries that are."""
         return self.predicted is None or any(
             entries * OFF_FACTOR < min(runs) or entries > max(runs) * OFF_FACTOR
             for entries, runs in zip(self.predicted, self.measured.runs, strict=True)
@@ -71,7 +71,7 @@ class Compared:
 
     @property
     def is_small(self) -> bool:
-        """Whether so few entries are at stake that a factor says nothing."""
+        """Return whether so few entries are at stake that a factor says nothing."""
         return self.predicted is not None and abs(self.error) <= NEAR_ENTRIES
 
 
@@ -103,7 +103,7 @@ class Summary:
 
     @property
     def is_as_wanted(self) -> bool:
-        """Whether near pairs, pairs off by the factor and the sum are as they are aimed to be."""
+        """Return whether near pairs, pairs off by the factor and the sum reach their aims."""
         is_sum_near = abs(self.sum_ratio - 1) <= WANTED_SUM_ERROR
         return self.near_ratio >= WANTED_NEAR and not self.off and is_sum_near
 

@@ -1,4 +1,4 @@
-"""How far Pinot 0.11 goes into the segments for a query that may end before it has seen all rows.
+"""Early ends: how far Pinot 0.11 reads segments for a query that may end before it has seen all rows.
 
 A selection takes LIMIT rows of each segment and goes on to the next one until it has enough; one with ORDER
 BY takes the segments by their least (or greatest) values, and leaves out those that lie behind the rows

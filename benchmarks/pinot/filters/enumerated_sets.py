@@ -12,7 +12,7 @@ from pinot.filters.replayed_day import ReplayedDay, Structures, named_by
 from starskip.indexes.index import Index
 
 WIDE = 24
-"""Of more indexes than that, larger sets are made of those in the best smaller ones alone."""
+"""Most indexes of which all sets are made; larger sets of more are made of those in the best smaller ones."""
 
 Predicted = Callable[[GeneratedQuery, Structures], float | None]
 

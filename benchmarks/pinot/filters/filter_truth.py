@@ -1,4 +1,4 @@
-"""What a real Pinot read for generated queries under sets of indexes, as a file keeps it.
+"""Entries that a real Pinot read for generated queries under sets of indexes, kept in a file.
 
 JSON, gzipped if the name ends with .gz. ``tables``: by name, the generator's seed, rows and checksum, the
 segments of each variant. ``queries``: ``table``, ``sql``, ``kinds``, ``ends_early``. ``sets``: ``table``,
@@ -50,7 +50,7 @@ class Measured:
 
     @property
     def is_stable(self) -> bool:
-        """Whether every run of a copy read as much; copies may differ, as their orders do."""
+        """Return whether every run of a copy read as much; copies may differ, as their orders do."""
         return all(len(set(each)) == 1 for each in self.runs)
 
 

@@ -31,7 +31,7 @@ class GeneratedQuery:
 
     @property
     def ends_early(self) -> bool:
-        """Whether Pinot may stop before all rows are read, so that counters depend on the run."""
+        """Return whether Pinot may stop before all rows are read, so that counters depend on the run."""
         return bool({"limit", "ordered", "distinct"} & set(self.kinds))
 
 

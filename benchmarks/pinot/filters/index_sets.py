@@ -23,7 +23,7 @@ class IndexSet:
 
     @property
     def kind(self) -> Kind:
-        """What the set consists of; "sorted" where the rows lie in another order, with or without indexes."""
+        """Return the kind of the set: "sorted" where the rows lie in another order, whatever its indexes."""
         if self.variant != self.table:
             return "sorted"
         if self.inverted:

@@ -11,12 +11,12 @@ from typing import Any
 from pinot.filters.generated_table import GeneratedTable, rows_of, write_csv
 from pinot.filters.index_sets import IndexSet
 from pinot.running_pinot import PinotFailed, RunningPinot
-from starskip.pinot.segments.index_map import parse_index_map
 from starskip.pinot.segments.segment_files import list_segments
+from starskip.pinot.segments.segment_layout import parse_index_map
 from starskip.pinot.segments.segment_reader import read_segment_facts
 
 COPIES = 2
-"""How often each table is loaded. A query that may end early is asked of every copy.
+"""Number of times that each table is loaded. A query that may end early is asked of every copy.
 
 Which segments it reaches follows from the segments' names (the broker keeps them hashed), and these differ.
 """
@@ -38,7 +38,7 @@ class LoadedTable:
 
     @property
     def document(self) -> dict[str, Any]:
-        """What the truth says of it."""
+        """Return its description as the truth file keeps it."""
         return {
             "sorted_by": self.copies[0].sorted_column,
             "segments": self.segments[0],

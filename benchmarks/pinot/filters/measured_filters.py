@@ -16,7 +16,7 @@ from pinot.filters.loaded_table import LoadedTable, apply_indexes, load_table, s
 from pinot.running_pinot import PinotFailed, RunningPinot
 
 RUNS = 3
-"""How often a query that may end early is asked of a copy.
+"""Number of times that a query that may end early is asked of a copy.
 
 Where no segment alone has enough rows, how far Pinot goes depends on when its threads hear of each other.
 """

@@ -13,6 +13,7 @@ from pinot.filters.opened_segments import OpenedSegment
 from starskip.cost.bound_filter import BoundFilter
 from starskip.cost.filter_cost import filter_entries
 from starskip.cost.leaf_masks import ConstantFilter
+from starskip.cost.pruned_segments import is_pruned
 from starskip.errors import UnsupportedQuery
 from starskip.indexes.index import Index
 from starskip.sql.normalize_sql import normalize_sql
@@ -63,7 +64,13 @@ class Predictor:
             shape = query_shape(cut.skeleton)
         except UnsupportedQuery:
             return None
-        return [each.binder.bind_segment(shape.filter, cut.literals) for each in self._segments_of(variant)]
+        binders = [each.binder for each in self._segments_of(variant)]
+        return [
+            ConstantFilter.EMPTY
+            if is_pruned(shape.filter, cut.literals, each.window)
+            else each.bind(shape.filter, cut.literals)
+            for each in binders
+        ]
 
     def _end_early(self, sql: str, variant: str) -> EarlyEnd:
         filters = self._bound(sql, variant)

@@ -1,4 +1,4 @@
-"""What a generated query asks of the rows that its filter keeps: aggregates, groups, rows, DISTINCT."""
+"""Select lists of generated queries: aggregates, groups, rows, DISTINCT."""
 
 from __future__ import annotations
 

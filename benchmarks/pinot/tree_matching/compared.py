@@ -23,29 +23,29 @@ class Compared:
 
     @property
     def is_used_right(self) -> bool:
-        """Whether it was told if a tree is used; where nothing is read either way it cannot be seen."""
+        """Return whether the use of a tree was predicted; it is not seen where nothing is read either way."""
         told = not self.predicted.reason
         reads_nothing = not self.measured.documents_scanned and not self.predicted.documents_scanned
         return told == self.measured.used or (reads_nothing and not self.measured.entries_in_filter)
 
     @property
     def is_read(self) -> bool:
-        """Whether trees were read, and were said to be, and nothing else."""
+        """Return whether trees were read, as predicted, and nothing else."""
         return self.measured.used and not self.predicted.reason and self.predicted.by_trees_alone
 
     @property
     def are_documents_right(self) -> bool:
-        """Whether the documents scanned are within WITHIN_RATIO."""
+        """Return whether the documents scanned are within WITHIN_RATIO."""
         return _near(self.predicted.documents_scanned, self.measured.documents_scanned)
 
     @property
     def are_entries_right(self) -> bool:
-        """Whether the entries scanned, in filter and post filter, are within WITHIN_RATIO."""
+        """Return whether the entries scanned, in filter and post filter, are within WITHIN_RATIO."""
         return _near(self.entries[0], self.entries[1])
 
     @property
     def entries(self) -> tuple[float, float]:
-        """All entries, as predicted and as counted."""
+        """Return the sums of entries, as predicted and as counted."""
         return (
             self.predicted.entries_in_filter + self.predicted.entries_post_filter,
             self.measured.entries_in_filter + self.measured.entries_post_filter,
@@ -75,7 +75,7 @@ def print_compared(compared: Sequence[Compared], worst: int) -> float:
     reasons = Counter(each.predicted.reason for each in asked if each.predicted.reason)
     print("Not used, because:", ", ".join(f"{reason} {count}" for reason, count in reasons.most_common()))
     mistakes = [each for each in asked if not each.is_used_right]
-    print(f"\n{len(mistakes)} told wrong whether a tree is used; at most {worst}:")
+    print(f"\n{len(mistakes)} wrong predictions of whether a tree is used; at most {worst}:")
     for each in mistakes[:worst]:
         said = each.predicted.reason or "used"
         print(f"  {'used' if each.measured.used else 'not used'}, said {said}: {each.sql}")

@@ -1,4 +1,4 @@
-"""What Pinot says of one query: whether a star-tree is in its plan, and what it counted."""
+"""Pinot's plan and counters of one query, with a star-tree in the plan or not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Pinot should read for a query, from the rows' combinations of dimensions, segment by segment."""
+"""Predicted reads of Pinot for a query, from the rows' combinations of dimensions, segment by segment."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _OTHERS = (
     "SUM(hits) FILTER (WHERE {predicate})",
 )
 Values = Mapping[str, Sequence[str]]
-"""Of each dimension, literals that some row has."""
+"""Literals of each dimension that some row has."""
 
 
 class QueryMaker:

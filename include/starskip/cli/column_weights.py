@@ -1,4 +1,4 @@
-"""``--column-weights``: how often columns are queried, told by a person for want of a log."""
+"""``--column-weights``: how often columns are queried, given by a person for want of a log."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ _PINOT_NAMES = {
     "EntriesScannedQuantileReport": "quantile-report",
     "CollectMetadataForIndexTuning": "collect-metadata",
 }
-"""What pinot-admin.sh called these commands: its users' scripts work on."""
+"""Names of these commands in pinot-admin.sh, whose users' scripts work on."""
 
 
 class _Commands(click.Group):

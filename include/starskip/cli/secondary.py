@@ -12,9 +12,19 @@ from typing import Any
 
 import click
 
+from starskip.cli.lake_table import (
+    as_output,
+    echo_changed,
+    echo_optimized,
+    echo_refreshed,
+    echo_vacuumed,
+    of_grace,
+    of_metadata,
+    of_path,
+)
 from starskip.cli.progress import progress
 from starskip.cli.spark_defaults import default_metadata_root
-from starskip.errors import ConfigError, SourceError, StorageError, printable
+from starskip.errors import ConfigError, SourceError, printable
 from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.secondary import open_table
 from starskip.indexes.secondary.indexed_table import Answer
@@ -30,21 +40,9 @@ from starskip.indexes.secondary.lifecycle import (
     vacuum_indexes,
 )
 from starskip.indexes.secondary.secondary_index import secondary_index
-from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
 from starskip.lake.open_table import FORMATS
-from starskip.settings import Settings
 
-_path = click.argument("path", metavar="PATH")
 _condition = click.argument("condition", metavar='"WHERE …"')
-_metadata = click.option(
-    "--metadata",
-    "root",
-    metavar="URL",
-    help="Root of the metadata of all tables, if it lies not in PATH/_starskip.",
-)
-_output = click.option(
-    "--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True
-)
 
 
 @click.group(name="secondary")
@@ -63,7 +61,7 @@ def secondary() -> None:
 
 
 @secondary.command(name="create")
-@_path
+@of_path
 @click.option(
     "--index",
     "indexes",
@@ -79,7 +77,7 @@ def secondary() -> None:
     type=click.Choice(FORMATS),
     help="What the table is kept as, in place of what is found.",
 )
-@_metadata
+@of_metadata
 def create(
     path: str, indexes: Sequence[str], primary: str | None, file_format: str | None, root: str | None
 ) -> None:
@@ -98,13 +96,13 @@ def create(
     done = create_indexes(
         path, indexes, root=_root(root), file_format=file_format, primary=primary, engine=_engine()
     )
-    _say(done)
+    echo_refreshed(done, ", ".join(done.indexes))
 
 
 @secondary.command(name="refresh")
-@_path
+@of_path
 @click.option("--full", is_flag=True, help="Read all files again.")
-@_metadata
+@of_metadata
 def refresh(path: str, full: bool, root: str | None) -> None:
     """Bring the indexes up to date; only files that are new or changed are read.
 
@@ -113,12 +111,13 @@ def refresh(path: str, full: bool, root: str | None) -> None:
       starskip secondary refresh /lake/events
     """  # noqa: D301
     _require_metadata(path, root)
-    _say(refresh_indexes(path, root=_root(root), in_full=full, engine=_engine()))
+    done = refresh_indexes(path, root=_root(root), in_full=full, engine=_engine())
+    echo_refreshed(done, ", ".join(done.indexes))
 
 
 @secondary.command(name="optimize")
-@_path
-@_metadata
+@of_path
+@of_metadata
 def optimize(path: str, root: str | None) -> None:
     """Merge what many refreshes have written into one run an index, without entries of files that are gone.
 
@@ -127,16 +126,15 @@ def optimize(path: str, root: str | None) -> None:
       starskip secondary optimize /lake/events
     """  # noqa: D301
     _require_metadata(path, root)
-    version = optimize_indexes(path, root=_root(root))
-    click.echo("nothing to optimize: it is one piece already" if version is None else f"version {version}")
+    echo_optimized(optimize_indexes(path, root=_root(root)))
 
 
 @secondary.command(name="delete")
-@_path
+@of_path
 @click.option(
     "--index", "indexes", multiple=True, metavar="KIND:COLUMN", help="Repeatable; all indexes by default."
 )
-@_metadata
+@of_metadata
 def delete(path: str, indexes: Sequence[str], root: str | None) -> None:
     """Have indexes be used no more; creating them again undoes it until a `vacuum`.
 
@@ -146,19 +144,13 @@ def delete(path: str, indexes: Sequence[str], root: str | None) -> None:
     """  # noqa: D301
     _require_metadata(path, root)
     manifest = delete_indexes(path, indexes or None, root=_root(root))
-    click.echo(f"version {manifest.version}: {', '.join(indexes) or 'all indexes'} deleted")
+    echo_changed(manifest.version, indexes, "deleted")
 
 
 @secondary.command(name="vacuum")
-@_path
-@click.option(
-    "--grace-hours",
-    type=click.FloatRange(min=0),
-    default=float(Settings().retention.vacuum_grace_hours),
-    show_default=True,
-    help="Leave what queries and writers of the last hours may use.",
-)
-@_metadata
+@of_path
+@of_grace
+@of_metadata
 def vacuum(path: str, grace_hours: float, root: str | None) -> None:
     """Remove deleted indexes for good, and files that nobody needs any more.
 
@@ -169,17 +161,15 @@ def vacuum(path: str, grace_hours: float, root: str | None) -> None:
     if not any(index_storage(path, _root(root)).objects_below("")):
         _require_metadata(path, root)
     report = vacuum_indexes(path, grace=timedelta(hours=grace_hours), root=_root(root))
-    for place, reason in report.left_alone:
-        raise StorageError(f"left alone: {reason}", location=place)
-    click.echo(f"removed {len(report.removed):,} files, {report.removed_bytes:,} bytes")
+    echo_vacuumed(report)
 
 
 @secondary.command(name="describe")
-@_path
-@_output
-@_metadata
+@of_path
+@as_output
+@of_metadata
 def describe(path: str, output: str, root: str | None) -> None:
-    """Tell what there is of indexes: files, rows, bytes, and the runs of each.
+    """Show the indexes: files, rows, bytes, and the runs of each.
 
     \b
     Example:
@@ -196,9 +186,9 @@ def describe(path: str, output: str, root: str | None) -> None:
 
 
 @secondary.command(name="list")
-@_path
-@_output
-@_metadata
+@of_path
+@as_output
+@of_metadata
 def list_indexes(path: str, output: str, root: str | None) -> None:
     """List the indexes, deleted ones too until a vacuum.
 
@@ -214,12 +204,12 @@ def list_indexes(path: str, output: str, root: str | None) -> None:
 
 
 @secondary.command(name="explain")
-@_path
+@of_path
 @_condition
-@_output
-@_metadata
+@as_output
+@of_metadata
 def explain(path: str, condition: str, output: str, root: str | None) -> None:
-    """Tell every way to answer a condition, what each is estimated to cost, and which is chosen and why.
+    """Show every way to answer a condition, its estimated cost, and which one is chosen and why.
 
     \b
     Example:
@@ -238,7 +228,7 @@ def explain(path: str, condition: str, output: str, root: str | None) -> None:
 
 
 @secondary.command(name="query")
-@_path
+@of_path
 @_condition
 @click.option("--columns", metavar="A,B", help="Columns of the answer, comma separated; all by default.")
 @click.option("--limit", type=click.IntRange(0), metavar="N", help="Stop after so many rows.")
@@ -251,7 +241,7 @@ def explain(path: str, condition: str, output: str, root: str | None) -> None:
     help="Intersect these indexes in place of what would be chosen, or scan; repeatable.",
 )
 @click.option("--format", "output", type=click.Choice(["json", "csv"]), default="json", show_default=True)
-@_metadata
+@of_metadata
 def query(
     path: str,
     condition: str,
@@ -310,17 +300,6 @@ def _echo_indexes(indexes: Sequence[dict[str, Any]]) -> None:
 
 def _names(path: Sequence[str]) -> str:
     return " ∩ ".join(path)
-
-
-def _say(done: Refreshed) -> None:
-    told = [f"{done.collected_files:,} files read", f"{done.unchanged_files:,} unchanged"]
-    if done.gone_files:
-        told.append(f"{done.gone_files:,} gone")
-    if done.changed_meanwhile:
-        told.append(f"{done.changed_meanwhile:,} changed meanwhile: refresh again for them")
-    if done.damaged_files:
-        told.append(f"{len(done.damaged_files):,} damaged files left out")
-    click.echo(f"version {done.version}: {', '.join(told)}; {', '.join(done.indexes)}")
 
 
 def _engine() -> LocalEngine:

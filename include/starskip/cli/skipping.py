@@ -8,25 +8,28 @@ from uuid import uuid4
 
 import click
 
-from starskip.cli.skipping_contents import describe, explain, list_indexes
-from starskip.cli.skipping_table import (
+from starskip.cli.lake_table import (
+    echo_changed,
+    echo_optimized,
+    echo_refreshed,
+    echo_vacuumed,
     existing_table,
     full_path,
     metadata_storage,
+    of_grace,
     of_metadata,
     of_modules,
     of_path,
     require_table,
 )
+from starskip.cli.skipping_contents import describe, explain, list_indexes
 from starskip.cli.user_modules import user_modules
-from starskip.errors import ConfigError, StorageError, printable
+from starskip.errors import ConfigError, printable
 from starskip.indexes.skipping.metadata.change_indexes import change_indexes
 from starskip.indexes.skipping.metadata.commit_refresh import Commit
 from starskip.indexes.skipping.metadata.optimize import optimize_metadata
-from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
 from starskip.indexes.skipping.metadata.vacuum_metadata import vacuum_metadata
 from starskip.indexes.skipping.registry import index_from_specification
-from starskip.settings import Settings
 from starskip.storage.store_clock import store_clock
 
 _some_indexes = click.option(
@@ -91,7 +94,7 @@ def create(
     """  # noqa: D301
     given = dict(map(_option, options))
     with user_modules(modules):
-        # What is mistyped is told before Spark has started.
+        # Typing errors are reported before Spark has started.
         _require_indexes(indexes)
         _require_one(indexes)
         require_table(path)
@@ -102,7 +105,7 @@ def create(
             done = lifecycle.create(
                 spark, full_path(path), indexes, format=file_format, options=given, metadata_root=root
             )
-    _say(done)
+    echo_refreshed(done, f"in {printable(done.location)}")
 
 
 @skipping.command(name="refresh")
@@ -125,7 +128,7 @@ def refresh(path: str, full: bool, root: str | None, modules: Sequence[str]) -> 
 
         with command_session("collecting") as spark:
             done = lifecycle.refresh(spark, full_path(path), full=full, metadata_root=root)
-    _say(done)
+    echo_refreshed(done, f"in {printable(done.location)}")
 
 
 @skipping.command(name="optimize")
@@ -138,8 +141,7 @@ def optimize(path: str, root: str | None) -> None:
     Example:
       starskip skipping optimize /lake/events
     """  # noqa: D301
-    version = optimize_metadata(existing_table(path, root).storage, _commit())
-    click.echo("nothing to optimize: it is one piece already" if version is None else f"version {version}")
+    echo_optimized(optimize_metadata(existing_table(path, root).storage, _commit()))
 
 
 @skipping.command(name="delete")
@@ -155,7 +157,7 @@ def delete(path: str, indexes: Sequence[str], root: str | None) -> None:
       starskip skipping delete /lake/events
     """  # noqa: D301
     manifest = change_indexes(existing_table(path, root).storage, indexes or None, _commit(), active=False)
-    click.echo(f"version {manifest.version}: {', '.join(indexes) or 'all indexes'} deleted")
+    echo_changed(manifest.version, indexes, "deleted")
 
 
 @skipping.command(name="restore")
@@ -170,18 +172,12 @@ def restore(path: str, indexes: Sequence[str], root: str | None) -> None:
       starskip skipping restore /lake/events --index minmax:ts
     """  # noqa: D301
     manifest = change_indexes(existing_table(path, root).storage, indexes or None, _commit(), active=True)
-    click.echo(f"version {manifest.version}: {', '.join(indexes) or 'all indexes'} restored")
+    echo_changed(manifest.version, indexes, "restored")
 
 
 @skipping.command(name="vacuum")
 @of_path
-@click.option(
-    "--grace-hours",
-    type=click.FloatRange(min=0),
-    default=float(Settings().retention.vacuum_grace_hours),
-    show_default=True,
-    help="Leave what queries and writers of the last hours may use.",
-)
+@of_grace
 @of_metadata
 def vacuum(path: str, grace_hours: float, root: str | None) -> None:
     """Remove deleted indexes for good, and files of metadata that nobody needs any more.
@@ -195,20 +191,7 @@ def vacuum(path: str, grace_hours: float, root: str | None) -> None:
     if not any(storage.objects_below("")):
         existing_table(path, root)
     report = vacuum_metadata(storage, _commit(), now=store_clock(storage), grace=timedelta(hours=grace_hours))
-    for place, reason in report.left_alone:
-        raise StorageError(f"left alone: {reason}", location=place)
-    click.echo(f"removed {len(report.removed):,} files, {report.removed_bytes:,} bytes")
-
-
-def _say(done: Refreshed) -> None:
-    told = [f"{done.collected_files:,} files read", f"{done.unchanged_files:,} unchanged"]
-    if done.gone_files:
-        told.append(f"{done.gone_files:,} gone")
-    if done.changed_meanwhile:
-        told.append(f"{done.changed_meanwhile:,} changed meanwhile: refresh again for them")
-    if done.damaged_files:
-        told.append(f"{len(done.damaged_files):,} damaged files left out")
-    click.echo(f"version {done.version}: {', '.join(told)}; in {printable(done.location)}")
+    echo_vacuumed(report)
 
 
 def _require_indexes(specifications: Sequence[str]) -> None:

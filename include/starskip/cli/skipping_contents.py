@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 
-from starskip.cli.skipping_table import as_output, existing_table, full_path, of_metadata, of_modules, of_path
-from starskip.cli.skipping_text import description_text, explained_text, indexes_text
+from starskip.cli.lake_table import as_output, existing_table, full_path, of_metadata, of_modules, of_path
 from starskip.cli.user_modules import user_modules
+from starskip.errors import printable
 from starskip.indexes.skipping.metadata.describe_metadata import describe_metadata
+
+_BAR = 20
+
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
 @click.command(name="describe")
@@ -20,7 +24,7 @@ from starskip.indexes.skipping.metadata.describe_metadata import describe_metada
 @of_metadata
 @of_modules
 def describe(path: str, output: str, root: str | None, modules: Sequence[str]) -> None:
-    """Tell what there is of metadata: files, rows, bytes, and each index.
+    """Show the metadata: files, rows, bytes, and each index.
 
     \b
     Example:
@@ -53,7 +57,7 @@ def list_indexes(path: str, output: str, root: str | None) -> None:
 @of_metadata
 @of_modules
 def explain(path: str, condition: str, output: str, root: str | None, modules: Sequence[str]) -> None:
-    """Tell which files Spark would read for a condition, and what each index does for it.
+    """Show the files that Spark would read for a condition, and what each index does for it.
 
     \b
     Examples:
@@ -75,3 +79,80 @@ def explain(path: str, condition: str, output: str, root: str | None, modules: S
 def _description(path: str, root: str | None) -> dict[str, Any]:
     metadata = existing_table(path, root)
     return describe_metadata(metadata, metadata.storage.place)
+
+
+def description_text(document: Mapping[str, Any]) -> str:
+    """Return a description of metadata (describe_metadata)."""
+    rows = "?" if document["rows"] is None else f"{document['rows']:,}"
+    lines = [
+        f"{printable(document['path'])}: {document['files']:,} files of {document['format']}, "
+        f"{size(document['files_bytes'])}, {rows} rows",
+        f"metadata: version {document['version']}, {size(document['metadata_bytes'])} in "
+        f"{document['segments']:,} segments, at {printable(document['location'])}",
+    ]
+    young = document["files"] - document["files_trusted"]
+    if young:
+        lines.append(f"{young:,} files were too young to be sure of: refresh reads them again")
+    if document["removed_rows"]:
+        lines.append(f"{document['removed_rows']:,} rows are of files that are gone or changed: optimize")
+    return "\n".join([*lines, indexes_text(document["indexes"])])
+
+
+def indexes_text(indexes: Sequence[Mapping[str, Any]]) -> str:
+    """Return the indexes as a table."""
+    rows = [
+        (
+            printable(each["index"]),
+            each["state"] if each["understood"] else _not_understood(each["fault"]),
+            f"{each['files_known']:,}",
+            size(each["size_bytes"]),
+        )
+        for each in indexes
+    ]
+    return table(("index", "state", "files", "size"), rows)
+
+
+def _not_understood(fault: str | None) -> str:
+    # The other faults are what a user's own type raises.
+    return "unknown type: --module" if fault is None or "--module" in fault else printable(fault, 60)
+
+
+def explained_text(document: Mapping[str, Any]) -> str:
+    """Return what is read of a table, and what each index alone would leave out."""
+    total, read = document["files_total"], document["files_read"]
+    lines = ["how many files are read is not known"]
+    if total is not None:
+        sizes = f"{size(document['bytes_read'])} of {size(document['bytes_total'])}"
+        lines = [f"reads {read:,} of {total:,} files, {sizes}"]
+    rows = [
+        (printable(name), f"{skipped:,}", bar(skipped, total))
+        for name, skipped in sorted(document["skipped_by"].items(), key=lambda item: (-item[1], item[0]))
+    ]
+    if rows:
+        lines.append(table(("alone it skips", "files", ""), rows))
+    lines += [f"not skipped, because {printable(reason)}" for reason in document["not_skipped_because"]]
+    return "\n".join(lines)
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return rows below a header, in columns."""
+    widths = [max(len(row[column]) for row in (header, *rows)) for column in range(len(header))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in (header, *rows)
+    )
+
+
+def bar(part: int, whole: int) -> str:
+    """Return a share as a bar."""
+    filled = round(_BAR * part / whole) if whole else 0
+    return "█" * filled + "·" * (_BAR - filled)
+
+
+def size(size_bytes: float) -> str:
+    """Return bytes in the unit that people read."""
+    for unit in _UNITS[:-1]:
+        if size_bytes < 1024:
+            return f"{size_bytes:,.0f} {unit}" if unit == "bytes" else f"{size_bytes:,.1f} {unit}"
+        size_bytes /= 1024
+    return f"{size_bytes:,.1f} {_UNITS[-1]}"

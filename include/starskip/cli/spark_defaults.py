@@ -1,4 +1,4 @@
-"""What Spark's own configuration file says of ours, for commands that need no Spark."""
+"""Read our settings from Spark's own configuration file, for commands that need no Spark."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import click
 
-from starskip.cli.named_setting import named_setting
+from starskip.cli.named_setting import named_settings
 from starskip.cli.progress import progress
 from starskip.cli.table_names import table_names
 from starskip.configuration.night_from_config import NightArguments, night_from_config
@@ -48,7 +48,7 @@ def stage(name: str, config: str, run_date: datetime, tables: str, overrides: Se
         run_id="by hand",
         started_at=datetime.now(UTC),
         tables=table_names(tables),
-        settings=dict(named_setting(text) for text in overrides),
+        settings=named_settings(overrides),
     )
     night = night_from_config(config, arguments, os.environ)
     for warning in night.warnings:

@@ -20,7 +20,7 @@ from starskip.indexes.star_tree.serving.tree_set import TreeSet
 @of_table
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def describe(directory: str, table: str | None, output: str) -> None:
-    """Tell what trees are in DIR: their configurations, documents, nodes, bytes, and sources.
+    """Show the trees in DIR: their configurations, documents, nodes, bytes, and sources.
 
     \b
     Example:

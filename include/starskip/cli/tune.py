@@ -10,21 +10,20 @@ import click
 
 from starskip.cli.column_weights import column_weights as parsed_weights
 from starskip.cli.config_out import ConfigOut
-from starskip.cli.named_setting import named_setting
+from starskip.cli.named_setting import check_given_once, named_settings
 from starskip.cli.progress import progress
 from starskip.cli.setting_option import given_settings, setting_option
 from starskip.cli.several_values import SeveralValues
 from starskip.cli.table_names import table_names
 from starskip.cli.tune_document import tune_document
 from starskip.cli.tune_text import tune_text
+from starskip.configuration.checked_overrides import checked_overrides
 from starskip.errors import ConfigError, printable
 from starskip.indexes.families import ALL, configured_indexes, families_named, load_families
 from starskip.indexes.family_settings import family_defaults
 from starskip.pinot.table_config import read_table_configs
 from starskip.selection.tune_tables import TuneRequest, tune_tables
-from starskip.settings.overrides import with_overrides
 from starskip.storage.files.read_small_file import read_small_file
-from starskip.tables.untracked_indexes import untracked_indexes
 from starskip.workload.query_weights import query_weights as parsed_query_weights
 
 SPELLINGS = {
@@ -146,10 +145,10 @@ def tune(
     try:
         settings = family_defaults(modules)
         given = given_settings(settings_given)
-        settings = with_overrides(settings, given, origin="arguments", warn=warnings.append)
-        named_settings = dict(named_setting(text) for text in named)
-        settings = with_overrides(settings, named_settings, origin="--set", warn=warnings.append)
-        untracked_indexes(settings.scoring.untracked_inverted_index)
+        settings = checked_overrides(settings, given, origin="arguments", warn=warnings.append)
+        by_name = named_settings(named)
+        settings = checked_overrides(settings, by_name, origin="--set", warn=warnings.append)
+        check_given_once(settings, given, by_name)
         names = settings.advice.index_kinds if index_names == ALL else index_names
         families = families_named(names, load_families(modules))
     except ConfigError as error:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from starskip.errors import StarskipError, first_line
 from starskip.indexes.skipping.registry import load_modules
+from starskip.run.plugin_errors import raised_in
 
 
 @contextmanager
@@ -27,13 +27,10 @@ def user_modules(names: Sequence[str]) -> Iterator[None]:
     except StarskipError:
         raise
     except Exception as error:
-        frames = traceback.walk_tb(error.__traceback__)
-        places = [(str(frame.f_globals.get("__name__")), line) for frame, line in frames]
-        # Of a package that is named, its modules are meant, too.
-        of_users = [at for at in places if any(f"{at[0]}.".startswith(f"{each}.") for each in names)]
-        if not of_users:
+        place = raised_in(error, names)
+        if place is None:
             raise
-        module, line = of_users[-1]
+        module, line = place
         raise StarskipError(
             f"module {module}, line {line}: raised {type(error).__name__}: {first_line(error)}"
         ) from error

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from starskip.errors import ConfigError
+from starskip.errors import ConfigError, printable
 from starskip.storage.files.object_url import local_path, object_url
 from starskip.storage.files.path_text import path_text
 from starskip.storage.files.read_small_file import read_small_file
@@ -39,7 +39,7 @@ _KEYS = (*_SECTIONS, *_PLAIN)
 class ConfigDocument:
     """Values by key, nested ones as ``store.artefacts``; ``written`` has the keys as the file names them.
 
-    ``warnings`` tell of keys from before keys were nested.
+    ``warnings`` name keys from before keys were nested.
     """
 
     path: str
@@ -107,9 +107,11 @@ class ConfigDocument:
 def config_document(path: str) -> ConfigDocument:
     """Read the configuration; raises ConfigError naming the file, and the key that there is not."""
     try:
-        document = yaml.safe_load(read_small_file(path).decode("utf-8"))
+        document = _document(read_small_file(path).decode("utf-8"))
     except OSError as error:
         raise ConfigError(f"cannot read the configuration {path}: {error.strerror}", setting=path) from error
+    except _GivenTwice as error:
+        raise ConfigError(f"{path}: {error}: leave one out", setting=error.key) from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         # ValueError: no UTF-8, and what YAML takes for a number or a date that there is not.
         problem = " ".join(str(error).split())
@@ -126,6 +128,36 @@ def config_document(path: str) -> ConfigDocument:
             warnings.append(f"{path}: key {name} is now {key}; its old name is read in this release only")
         values[key], written[key] = value, name
     return ConfigDocument(path, values, written, tuple(warnings))
+
+
+def _document(text: str) -> Any:
+    loader = _UniqueKeyLoader(text)
+    try:
+        return loader.get_single_data()
+    finally:
+        loader.dispose()
+
+
+class _GivenTwice(Exception):
+    """A mapping names a key twice, of which YAML would silently take the last value."""
+
+    def __init__(self, key: str, lines: Sequence[int]) -> None:
+        super().__init__(f"key {printable(key, 100)} is given twice, in lines {lines[0]} and {lines[1]}")
+        self.key = key
+
+
+class _UniqueKeyLoader(yaml.SafeLoader):  # type: ignore[misc]
+    """YAML whose mappings name each key once."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        """Return the mapping; raises _GivenTwice."""
+        lines: dict[tuple[str, str], int] = {}
+        for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+            if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
+                line = key.start_mark.line + 1
+                if lines.setdefault((key.tag, key.value), line) != line:
+                    raise _GivenTwice(key.value, (lines[key.tag, key.value], line))
+        return super().construct_mapping(node, deep)
 
 
 def _keys(path: str, document: Mapping[Any, Any]) -> Iterator[tuple[str, str, Any]]:

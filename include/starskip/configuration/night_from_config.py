@@ -9,6 +9,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+from starskip.configuration.checked_overrides import checked_overrides
 from starskip.configuration.config_document import ConfigDocument, config_document
 from starskip.errors import ConfigError
 from starskip.indexes.family_settings import family_defaults
@@ -17,12 +18,10 @@ from starskip.lake.lake_table import LakeTable
 from starskip.run.night import Night
 from starskip.settings import Settings
 from starskip.settings.environment import environment_overrides
-from starskip.settings.overrides import Warn, with_overrides
+from starskip.settings.overrides import Warn
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.file_access import READABLE_BY, FileAccess
 from starskip.storage.storage_for import storage_for
-from starskip.tables.untracked_indexes import untracked_indexes
-from starskip.workload.query_weights import query_weights
 
 _TABLE_KEYS = frozenset({"path", "casts", "format", "options", "logged_as"})
 _FORMATS = ("parquet", "orc", "avro", "json", "csv", "delta")
@@ -32,7 +31,7 @@ _FIRST_YEAR, _LAST_YEAR = 1980, 2999
 
 @dataclass(frozen=True, slots=True)
 class NightArguments:
-    """What the caller of a stage decides; ``settings`` lies over file and environment."""
+    """Arguments of the caller of a stage; ``settings`` lies over file and environment."""
 
     run_date: date
     run_id: str
@@ -95,14 +94,10 @@ def _settings(
     warn: Warn,
 ) -> Settings:
     settings = family_defaults(families)
-    settings = with_overrides(settings, document.mapping("settings"), origin=document.path, warn=warn)
+    settings = checked_overrides(settings, document.mapping("settings"), origin=document.path, warn=warn)
     of_environment = environment_overrides(environment, settings, warn=warn)
-    settings = with_overrides(settings, of_environment, origin="environment", warn=warn)
-    settings = with_overrides(settings, arguments.settings, origin="arguments", warn=warn)
-    # Settings that are texts of their own are read now, and not an hour into the night.
-    untracked_indexes(settings.scoring.untracked_inverted_index)
-    query_weights(settings.workload.query_weights)
-    return settings
+    settings = checked_overrides(settings, of_environment, origin="environment", warn=warn)
+    return checked_overrides(settings, arguments.settings, origin="arguments", warn=warn)
 
 
 def _spark_conf(document: ConfigDocument) -> dict[str, str]:

@@ -13,14 +13,14 @@ from starskip.sql.predicate import Leaf, Operator, Or, Predicate, leaves
 from starskip.sql.query_shape import QueryShape
 
 MAX_JOINT_INDEXES = 5
-"""Up to here every subset of a leg's indexes is estimated: 32 of them."""
+"""Up to here every subset of a disjunct's indexes is estimated: 32 of them."""
 MAX_PAIRED_INDEXES = 12
 """Up to here every pair is: 66 of them; beyond, each index by itself, chains, and all together."""
 MAX_CHAINED_INDEXES = 8
 """A chain goes on up to here; no more indexes are recommended by default (settings, max_indexes)."""
 
 SORTED_BY_ANOTHER = Index(SORTED.name, "")
-"""The table sorted by a column that the leg does not ask: all it does is end the present order."""
+"""The table sorted by a column that the disjunct does not ask: all it does is end the present order."""
 
 Candidates = Mapping[str, Sequence[Index]]
 """By column, the indexes that could be built on it, and the droppings of those that are there.
@@ -29,40 +29,42 @@ Chains take the columns in this order, so the most selective ones belong first.
 """
 
 _KEEPS_FEW = {Operator.EQUAL: 0, Operator.IN: 0, Operator.RANGE: 1}
-"""How early a chain takes a predicate: equalities, ranges, then patterns and negations."""
+"""Ranks of predicates in a chain: equalities, ranges, then patterns and negations."""
 
 
 @dataclass(frozen=True, slots=True)
-class LegAlternatives:
+class DisjunctAlternatives:
     """An independent part of a filter, and the sets of indexes that change what it scans.
 
     ``alternatives[0]`` is always the empty set. ``is_complete``: all subsets are there. ``reorders``: the
     alternatives are sort orders, of which a table has one; else indexes and the dropping of indexes.
     """
 
-    leg: Predicate
+    disjunct: Predicate
     alternatives: tuple[frozenset[Index], ...]
     is_complete: bool
     reorders: bool = False
 
 
-def leg_alternatives(
+def disjunct_alternatives(
     shape: QueryShape, candidates: Candidates, rules: AccessPaths
-) -> tuple[LegAlternatives, ...]:
-    """Return one item for each leg of a top-level OR, or one for the whole filter.
+) -> tuple[DisjunctAlternatives, ...]:
+    """Return one item for each disjunct of a top-level OR, or one for the whole filter.
 
     Legs of a top-level OR scan independently (measured: an OR is the sum of its parts), so each
     votes for itself; where a LIMIT ends the query early they do not, and stay together. Where sort
-    orders are among the candidates, the legs come again with these.
+    orders are among the candidates, the disjuncts come again with these.
     """
     whole = shape.filter
-    legs = whole.children if isinstance(whole, Or) and not shape.stops_early else (whole,)
+    disjuncts = whole.children if isinstance(whole, Or) and not shape.stops_early else (whole,)
     orders = {rules.reorders(index.family) for of_column in candidates.values() for index in of_column}
-    found: list[LegAlternatives] = []
+    found: list[DisjunctAlternatives] = []
     if orders != {True}:
-        found.extend(_indexes(leg, candidates, rules) for leg in legs)
+        found.extend(_indexes(disjunct, candidates, rules) for disjunct in disjuncts)
     if True in orders:
-        found.extend(_orders(leg, _asked(leg, candidates, rules, reorders=True)) for leg in legs)
+        found.extend(
+            _orders(disjunct, _asked(disjunct, candidates, rules, reorders=True)) for disjunct in disjuncts
+        )
     return tuple(found)
 
 
@@ -93,19 +95,19 @@ def _is_idle(
     return all(any(rules.serves(family, leaf) for family in beside) for leaf in served)
 
 
-def _indexes(leg: Predicate, candidates: Candidates, rules: AccessPaths) -> LegAlternatives:
-    indexes = _asked(leg, candidates, rules, reorders=False)
+def _indexes(disjunct: Predicate, candidates: Candidates, rules: AccessPaths) -> DisjunctAlternatives:
+    indexes = _asked(disjunct, candidates, rules, reorders=False)
     is_complete = len(indexes) <= MAX_JOINT_INDEXES
     pairs = (2,) if len(indexes) <= MAX_PAIRED_INDEXES else ()
     sizes = range(len(indexes) + 1) if is_complete else (0, 1, *pairs)
     subsets = [frozenset(subset) for size in sizes for subset in combinations(indexes, size)]
     if not is_complete:
-        subsets += [*_chains(leg, indexes, candidates, rules), frozenset(indexes)]
-    return LegAlternatives(leg, tuple(dict.fromkeys(subsets)), is_complete)
+        subsets += [*_chains(disjunct, indexes, candidates, rules), frozenset(indexes)]
+    return DisjunctAlternatives(disjunct, tuple(dict.fromkeys(subsets)), is_complete)
 
 
 def _chains(
-    leg: Predicate, indexes: Sequence[Index], candidates: Candidates, rules: AccessPaths
+    disjunct: Predicate, indexes: Sequence[Index], candidates: Candidates, rules: AccessPaths
 ) -> list[frozenset[Index]]:
     """Return ever larger sets of indexes to build, predicate by predicate, those that keep few rows first.
 
@@ -115,7 +117,7 @@ def _chains(
     buildable = [index for index in indexes if index.dropped is None]
     order = {column: position for position, column in enumerate(candidates)}
     asked = sorted(
-        dict.fromkeys(leaf for leaf in leaves(leg) if leaf.column in order),
+        dict.fromkeys(leaf for leaf in leaves(disjunct) if leaf.column in order),
         key=lambda leaf: (_KEEPS_FEW.get(leaf.operator, 2), order[leaf.column]),
     )
     found = []
@@ -129,17 +131,17 @@ def _chains(
     return [*found, frozenset(buildable)]
 
 
-def _orders(leg: Predicate, indexes: Sequence[Index]) -> LegAlternatives:
+def _orders(disjunct: Predicate, indexes: Sequence[Index]) -> DisjunctAlternatives:
     """A table has one order: sorting by a column excludes all others, and ends the order there is."""
     single = tuple(frozenset({index}) for index in indexes)
     alternatives = (frozenset[Index](), frozenset({SORTED_BY_ANOTHER}), *single)
-    return LegAlternatives(leg, alternatives, is_complete=False, reorders=True)
+    return DisjunctAlternatives(disjunct, alternatives, is_complete=False, reorders=True)
 
 
-def _asked(leg: Predicate, candidates: Candidates, rules: AccessPaths, *, reorders: bool) -> list[Index]:
-    """Return the candidates that answer some predicate of ``leg``, in text order."""
+def _asked(disjunct: Predicate, candidates: Candidates, rules: AccessPaths, *, reorders: bool) -> list[Index]:
+    """Return the candidates that answer some predicate of ``disjunct``, in text order."""
     found: dict[Index, None] = {}
-    for leaf in leaves(leg):
+    for leaf in leaves(disjunct):
         for index in candidates.get(leaf.column, ()):
             if rules.reorders(index.family) is reorders and rules.serves(index.family, leaf):
                 found[index] = None

@@ -27,7 +27,6 @@ from starskip.cost.leaf_masks import (
     scattered,
     slots_of,
 )
-from starskip.cost.pruned_segments import is_pruned
 from starskip.indexes.access_paths import AccessPaths
 from starskip.sql.predicate import (
     And,
@@ -91,7 +90,7 @@ BoundFilter = BoundLeaf | BoundAnd | BoundOr | BoundNot | ConstantFilter
 
 @dataclass(frozen=True, slots=True)
 class FilterBinder:
-    """Binds filters to one window; ``is_free(leaf)`` tells what the order of the rows answers.
+    """Binds filters to one window; ``is_free(leaf)``: whether the order of the rows answers it.
 
     Masks of leaves are kept by literal, since hot literals return in many queries.
     """
@@ -124,29 +123,21 @@ class FilterBinder:
                     return _bound_and([bind(child, is_optimized=False) for child in children])
                 return _bound_and(self._bind_all(children, literals, unknown_ratio))
             case Or(children):
-                legs = [bind(child, is_optimized=is_optimized) for child in children]
+                disjuncts = [bind(child, is_optimized=is_optimized) for child in children]
                 if any(isinstance(child, Filtered) for child in children):
                     # A WHERE that all rows pass reads nothing itself; FILTERs beside it still do.
-                    legs = [leg for leg in legs if leg is not ConstantFilter.EVERYTHING] or [
-                        ConstantFilter.EVERYTHING
-                    ]
-                return _bound_or(legs)
+                    disjuncts = [
+                        disjunct for disjunct in disjuncts if disjunct is not ConstantFilter.EVERYTHING
+                    ] or [ConstantFilter.EVERYTHING]
+                return _bound_or(disjuncts)
             case Not(child):
                 return _bound_not(bind(child, is_optimized=is_optimized))
             case Filtered(rows, child):
                 return _bound_within(bind(rows), bind(child, is_optimized=child == rows))
         return self._bind_range(predicate, literals, unknown_ratio)
 
-    def bind_segment(
-        self, predicate: Predicate, literals: Literals, unknown_ratio: float | None = None
-    ) -> BoundFilter:
-        """Return a whole filter bound, empty where the server does not look into the segment."""
-        if is_pruned(predicate, literals, self.window):
-            return ConstantFilter.EMPTY
-        return self.bind(predicate, literals, unknown_ratio)
-
     def is_known(self, leaf: Leaf, literals: Literals) -> bool:
-        """Tell whether the rows that match ``leaf`` can be read off the window."""
+        """Return whether the rows that match ``leaf`` can be read off the window."""
         if any(is_redacted(literals[slot.position]) for slot in slots_of(leaf)):
             return False
         return bool(leaf.column) and (leaf.column in self.window.columns or leaf.operator in NULL_TESTS)
@@ -253,7 +244,7 @@ def filter_binder(window: RowWindow, is_free: Callable[[Leaf], bool]) -> FilterB
 
 
 def is_served_by_sorting(leaf: Leaf, sorted_columns: frozenset[str], rules: AccessPaths) -> bool:
-    """Tell whether a sorted column answers ``leaf`` without a scan."""
+    """Return whether a sorted column answers ``leaf`` without a scan."""
     return leaf.column in sorted_columns and rules.order_serves(leaf)
 
 

@@ -40,7 +40,7 @@ def column_votes(
     """Return the votes of one query a column; ``weights``: how often each is asked, by column.
 
     Columns without a weight are not asked. The shape of a column's query is called ``column:`` and its name;
-    indexes vote on its leg 0, sort orders on leg 1. No vote is more than the entries of its column.
+    indexes vote on its disjunct 0, sort orders on disjunct 1. No vote is more than the entries of its column.
     """
     asked = [table.columns[name] for name in sorted(weights) if name in table.columns and weights[name] > 0]
     queries = {column.name: _entries_of_query(column, table, rules) for column in asked}
@@ -48,16 +48,16 @@ def column_votes(
     entries = {name: weights[name] * unit * query.read for name, query in queries.items()}
     rows: list[tuple[object, ...]] = []
     for column in asked:
-        for leg, index, saved in _votes(column, candidates, rules, queries[column.name]):
+        for disjunct, index, saved in _votes(column, candidates, rules, queries[column.name]):
             vote = min(weights[column.name] * unit * saved, entries[column.name])
             squares = (vote**2, vote * entries[column.name])
-            rows.append((table.table, f"column:{column.name}", leg, [str(index)], vote, *squares, False))
+            rows.append((table.table, f"column:{column.name}", disjunct, [str(index)], vote, *squares, False))
     return ColumnVotes(votes_table(rows), entries)
 
 
 @dataclass(frozen=True, slots=True)
 class _QueryEntries:
-    """Of a column's query, entries a row: read now, saved by one more index, lost with the sort order."""
+    """Entries a row of a column's query: read now, saved by one more index, lost with the sort order."""
 
     read: float
     saved: float
@@ -82,7 +82,7 @@ def _entries_of_query(column: ColumnOverview, table: TableOverview, rules: Acces
 def _votes(
     column: ColumnOverview, candidates: Candidates, rules: AccessPaths, entries: _QueryEntries
 ) -> Iterator[tuple[int, Index, float]]:
-    """Yield leg, index and saved entries a row for each vote of a column's query."""
+    """Yield disjunct, index and saved entries a row for each vote of a column's query."""
     leaf = Leaf(Operator.EQUAL, column.name)
     built = sorted(item for item in candidates.get(column.name, ()) if item.dropped is None)
     serving = [item for item in built if rules.serves(item.family, leaf)] if entries.saved > 0 else []

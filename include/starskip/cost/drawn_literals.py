@@ -41,7 +41,7 @@ Drawn = dict[int, tuple[str, ...]]
 
 
 def lacks_literals(filter_tree: Predicate, literals: Literals) -> bool:
-    """Tell whether a literal of the filter was not logged."""
+    """Return whether a literal of the filter was not logged."""
     return any(
         is_redacted(literals[slot.position]) for leaf in leaves(filter_tree) for slot in slots_of(leaf)
     )
@@ -247,7 +247,7 @@ class _Draw:
 
 
 def _text(values: pa.Array, code: int, slot: Slot) -> str:
-    """Return a value as a query would hold it in that slot (sql.fingerprint)."""
+    """Return a value as a query would hold it in that slot (sql.normalize_sql)."""
     value = values[int(code)].as_py()
     match value:
         case str():

@@ -2,9 +2,9 @@
 
 Source: Automated Inverted Index Recommendation, II.3.
 
-Each leg of a top-level OR votes by itself. What a set of indexes saves is estimated by filter_work and
-scaled to what the log observed: ``vote = observed_entries * (1 - L_with / L_without)``. The sets of a leg
-exclude one another: the best one that is built counts.
+Each disjunct of a top-level OR votes by itself. What a set of indexes saves is estimated by filter_work and
+scaled to what the log observed: ``vote = observed_entries * (1 - L_with / L_without)``. The sets of a
+disjunct exclude one another: the best one that is built counts.
 """
 
 from __future__ import annotations
@@ -53,65 +53,69 @@ def estimation_votes(
             continue
         shape = parsed_shape(workload.skeleton)
         estimates = leaf_estimates(shape, workload.instances, table, rules)
-        legs = shape.filter.children if isinstance(shape.filter, Or) else (shape.filter,)
-        entries = [_LegEntries(leg, estimates, state, len(workload.instances)) for leg in legs]
-        without = np.sum([leg.of(NO_INDEXES) for leg in entries], axis=0)
+        disjuncts = shape.filter.children if isinstance(shape.filter, Or) else (shape.filter,)
+        entries = [
+            _DisjunctEntries(disjunct, estimates, state, len(workload.instances)) for disjunct in disjuncts
+        ]
+        without = np.sum([disjunct.of(NO_INDEXES) for disjunct in entries], axis=0)
         voted = []
         if orders != {True}:
-            voted += [_index_sets(leg, candidates, rules, vote_rules or VoteRules()) for leg in entries]
+            voted += [
+                _index_sets(disjunct, candidates, rules, vote_rules or VoteRules()) for disjunct in entries
+            ]
         if True in orders:
-            voted += [_orders(leg.leg, candidates, rules) for leg in entries]
+            voted += [_orders(disjunct.disjunct, candidates, rules) for disjunct in entries]
         for number, sets in enumerate(voted):
             saved = _saved(entries[number % len(entries)], sets, without, table.rows)
             rows.extend(vote_rows(workload, number, sets, saved, is_complete=False))
     return votes_table(rows)
 
 
-class _LegEntries:
-    """L of one leg under sets of indexes, in entries a row, [instances]; each set is worked out once."""
+class _DisjunctEntries:
+    """L of one disjunct under sets of indexes, in entries a row, [instances]; each set is worked out once."""
 
     def __init__(
-        self, leg: Predicate, estimates: Mapping[Leaf, LeafEstimate], state: SegmentState, instances: int
+        self, disjunct: Predicate, estimates: Mapping[Leaf, LeafEstimate], state: SegmentState, instances: int
     ) -> None:
-        self.leg = leg
+        self.disjunct = disjunct
 
         @cache
         def entries(indexes: IndexSet) -> Ratios:
             is_reordered = any(state.rules.reorders(index.family) for index in indexes)
-            work = filter_work(leg, estimates, state.answers(indexes), is_reordered=is_reordered)
+            work = filter_work(disjunct, estimates, state.answers(indexes), is_reordered=is_reordered)
             return np.broadcast_to(work.entries, instances)
 
         self.of = entries
 
 
 def _index_sets(
-    leg: _LegEntries, candidates: Candidates, rules: AccessPaths, vote_rules: VoteRules
+    disjunct: _DisjunctEntries, candidates: Candidates, rules: AccessPaths, vote_rules: VoteRules
 ) -> list[IndexSet]:
-    """Return the sets of indexes that a leg votes for, and the droppings that it votes against."""
-    proposed = proposed_sets(leg.leg, candidates, rules, leg.of, vote_rules)
+    """Return the sets of indexes that a disjunct votes for, and the droppings that it votes against."""
+    proposed = proposed_sets(disjunct.disjunct, candidates, rules, disjunct.of, vote_rules)
     droppable = {
         frozenset({index}): None
-        for leaf in leaves(leg.leg)
+        for leaf in leaves(disjunct.disjunct)
         for index in candidates.get(leaf.column, ())
         if index.dropped is not None and rules.serves(index.dropped.family, leaf)
     }
     return [*proposed, *droppable]
 
 
-def _orders(leg: Predicate, candidates: Candidates, rules: AccessPaths) -> list[IndexSet]:
-    """Return each sort order that answers something of the leg, and the end of the present one."""
+def _orders(disjunct: Predicate, candidates: Candidates, rules: AccessPaths) -> list[IndexSet]:
+    """Return each sort order that answers something of the disjunct, and the end of the present one."""
     asked = {
         index: None
-        for leaf in leaves(leg)
+        for leaf in leaves(disjunct)
         for index in candidates.get(leaf.column, ())
         if rules.reorders(index.family) and rules.serves(index.family, leaf)
     }
     return [frozenset({SORTED_BY_ANOTHER}), *(frozenset({index}) for index in asked)]
 
 
-def _saved(leg: _LegEntries, sets: Sequence[IndexSet], without: Ratios, table_rows: int) -> Saved:
-    before = leg.of(NO_INDEXES)
-    after = np.array([leg.of(item) for item in sets]).reshape(len(sets), len(before)).T
+def _saved(disjunct: _DisjunctEntries, sets: Sequence[IndexSet], without: Ratios, table_rows: int) -> Saved:
+    before = disjunct.of(NO_INDEXES)
+    after = np.array([disjunct.of(item) for item in sets]).reshape(len(sets), len(before)).T
     reads = (without > 0)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = (before[:, None] - after) / without[:, None]

@@ -27,7 +27,7 @@ _ALMOST_ALL = 1.0 - 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Of a predicate, over instances: ``entries`` read a row, ``surviving`` share of rows.
+    """Work of a predicate, over instances: ``entries`` read a row, ``surviving`` share of rows.
 
     ``is_answered``: no part of it is scanned.
     """

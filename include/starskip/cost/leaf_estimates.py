@@ -1,9 +1,9 @@
 """L and s of each leaf of a filter, from column facts and from what the log observed.
 
 Automated Inverted Index Recommendation, II.3 A: L of a leaf is one entry a row, or the values a row of
-a multi-value column; s the share of rows that survives. What no cardinality tells (ranges, LIKE,
+a multi-value column; s the share of rows that survives. What no cardinality gives (ranges, LIKE,
 functions) is what the rows that passed the whole filter leave over, else a stated default. Assumes
-independent predicates and, as the seed, values of equal frequency.
+independent predicates and, as that page does, values of equal frequency.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _estimate(
 
 
 def _is_known(leaf: Leaf, column: ColumnOverview | None, literals: Iterable[Literals]) -> bool:
-    """Tell whether cardinalities say what passes; of a list that was not logged nobody knows the length."""
+    """Return whether cardinalities say what passes; of a list that was not logged nobody knows the length."""
     if leaf.operator not in EQUALITIES or column is None or column.cardinality is None:
         return False
     is_list = leaf.operator in (Operator.IN, Operator.NOT_IN) and len(leaf.slots) == 1

@@ -48,7 +48,7 @@ class ConstantFilter(Enum):
 
 
 def assumed_ratio(operator: Operator) -> float:
-    """Return the share of rows that a predicate is taken to keep where nothing tells it."""
+    """Return the share of rows that a predicate is taken to keep where no statistic gives it."""
     return _ASSUMED_RATIOS.get(operator, _ASSUMED_OTHER_RATIO)
 
 

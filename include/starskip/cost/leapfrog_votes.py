@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from starskip.cost.alternatives import Candidates, LegAlternatives, leg_alternatives
+from starskip.cost.alternatives import Candidates, DisjunctAlternatives, disjunct_alternatives
 from starskip.cost.vote_rows import Saved, vote_rows, votes_table
 from starskip.indexes.access_paths import AccessPaths
 from starskip.sql.query_shape import parsed_shape
@@ -34,37 +34,40 @@ def leapfrog_votes(
         found.setdefault((row[0], row[1]), []).append(row[2:])
     rows: list[tuple[object, ...]] = []
     for workload in shapes:
-        legs = leg_alternatives(parsed_shape(workload.skeleton), candidates, rules)
+        disjuncts = disjunct_alternatives(parsed_shape(workload.skeleton), candidates, rules)
         saved = _saved(
-            list(workload.instances.values()), legs, found.get((workload.table, workload.shape_id), [])
+            list(workload.instances.values()), disjuncts, found.get((workload.table, workload.shape_id), [])
         )
-        for number, leg in enumerate(legs):
+        for number, disjunct in enumerate(disjuncts):
             rows.extend(
-                vote_rows(workload, number, leg.alternatives, saved[number], is_complete=leg.is_complete)
+                vote_rows(
+                    workload, number, disjunct.alternatives, saved[number], is_complete=disjunct.is_complete
+                )
             )
     return votes_table(rows)
 
 
 def _saved(
-    instances: list[Instance], legs: Sequence[LegAlternatives], estimates: list[_Estimate]
+    instances: list[Instance], disjuncts: Sequence[DisjunctAlternatives], estimates: list[_Estimate]
 ) -> list[Saved]:
-    read = [np.zeros((len(instances), len(leg.alternatives))) for leg in legs]
-    for number, instance, of_leg, simulated_ratio in estimates:
+    read = [np.zeros((len(instances), len(disjunct.alternatives))) for disjunct in disjuncts]
+    for number, instance, of_disjunct, simulated_ratio in estimates:
         # Each instance is simulated on segments of its own; what the log tells is of the whole table.
-        read[number][instance] = np.multiply(of_leg, 1.0 / simulated_ratio)
-    # The legs of the sort orders are those of the indexes once more, so either makes up the query.
+        read[number][instance] = np.multiply(of_disjunct, 1.0 / simulated_ratio)
+    # The disjuncts of the sort orders are those of the indexes once more, so either makes up the query.
     nothing = np.zeros(len(instances))
     present = {
         reorders: sum(
-            (read[i][:, 0] for i, leg in enumerate(legs) if leg.reorders is reorders), start=nothing
+            (read[i][:, 0] for i, disjunct in enumerate(disjuncts) if disjunct.reorders is reorders),
+            start=nothing,
         )
         for reorders in (False, True)
     }
-    legs_saved = []
-    for leg, with_indexes in zip(legs, read, strict=True):
-        without = present[leg.reorders]
+    saved_by_disjunct = []
+    for disjunct, with_indexes in zip(disjuncts, read, strict=True):
+        without = present[disjunct.reorders]
         reads = without[:, None] > 0
         with np.errstate(divide="ignore", invalid="ignore"):
             saved = (with_indexes[:, :1] - with_indexes) / without[:, None]
-        legs_saved.append(Saved(np.where(reads, saved, 0.0), np.where(reads, 0.0, with_indexes)))
-    return legs_saved
+        saved_by_disjunct.append(Saved(np.where(reads, saved, 0.0), np.where(reads, 0.0, with_indexes)))
+    return saved_by_disjunct

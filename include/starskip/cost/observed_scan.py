@@ -9,7 +9,7 @@ from starskip.workload.shape_workload import Instance
 
 _LEAST_ENTRIES = 1e-3
 _ENTRIES_WEIGHT = 4.0
-"""Two scans read between one and two entries a row whatever they ask, so small differences tell much."""
+"""Two scans read between one and two entries a row whatever they ask, so small differences mean much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class ObservedScan:
 def observed_scan(
     instance: Instance, segment_rows: int, table_rows: int, *, stops_early: bool
 ) -> ObservedScan | None:
-    """Return what an instance's queries say; None if they tell nothing."""
+    """Return the scan that an instance's queries show; None if they show none."""
     if not instance.queries or not table_rows:
         return None
     passed = instance.rows_scanned / instance.queries

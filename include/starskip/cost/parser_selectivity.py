@@ -3,7 +3,7 @@
 Automated Inverted Index Recommendation, II.2. Selectivity here is the share s of rows that survives; the
 S of that page is 1/s. Unlike the original tool, literals are counted
 without repetition, multi-value columns use the hypergeometric form, and an OR has a key only if
-every leg has one.
+every disjunct has one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from starskip.workload.shape_workload import Literals
 
 INVERTED_ORDER = 2
 SORTED_ORDER = 3
-"""How many children of an AND keep their vote; the whole difference between the original's two modes."""
+"""Number of children of an AND that keep their vote; all that differs between the original's two modes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +45,14 @@ def _keys(predicate: Predicate, literals: Literals, table: TableOverview, order:
             keys = [key for child in children for key in _keys(child, literals, table, order)]
             return tuple(sorted(keys, key=lambda key: key.surviving_ratio)[:order])
         case Or(children):
-            legs = [_keys(child, literals, table, order) for child in children]
-            if not all(legs):
-                # A leg that must be scanned anyway leaves the others nothing to bound.
+            disjuncts = [_keys(child, literals, table, order) for child in children]
+            if not all(disjuncts):
+                # A disjunct that must be scanned anyway leaves the others nothing to bound.
                 return ()
             missed = 1.0
-            for leg in legs:
-                missed *= 1.0 - leg[0].surviving_ratio
-            return (Key(frozenset().union(*(leg[0].columns for leg in legs)), 1.0 - missed),)
+            for disjunct in disjuncts:
+                missed *= 1.0 - disjunct[0].surviving_ratio
+            return (Key(frozenset().union(*(disjunct[0].columns for disjunct in disjuncts)), 1.0 - missed),)
         case Not():
             return ()
     return ()

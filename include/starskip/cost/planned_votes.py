@@ -48,7 +48,7 @@ ShapeSource = Callable[[str], Sequence[ShapeWorkload]]
 
 @dataclass(frozen=True, slots=True)
 class TablePlan:
-    """What estimating one table needs; ``shapes_of`` reads its shapes wherever the estimate runs."""
+    """Inputs of the estimate of one table; ``shapes_of`` reads its shapes wherever the estimate runs."""
 
     table: str
     rows: int

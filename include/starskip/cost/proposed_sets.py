@@ -28,7 +28,7 @@ NO_INDEXES: IndexSet = frozenset()
 MAX_TERMS = 24
 """Terms of an AND that are tried beside others: those that save most by themselves."""
 MAX_SETS = 32
-"""Sets that one leg of a shape votes for."""
+"""Sets that one disjunct of a shape votes for."""
 
 _NOTHING = 1e-9
 
@@ -43,17 +43,17 @@ class VoteRules:
 
 
 def proposed_sets(
-    leg: Predicate,
+    disjunct: Predicate,
     candidates: Candidates,
     rules: AccessPaths,
     entries_with: Callable[[IndexSet], Ratios],
     vote_rules: VoteRules,
 ) -> list[IndexSet]:
-    """Return the sets that some instance of the leg votes for, without the empty one.
+    """Return the sets that some instance of the disjunct votes for, without the empty one.
 
-    ``entries_with``: L of the leg under a set, in entries a row of each instance, [instances].
+    ``entries_with``: L of the disjunct under a set, in entries a row of each instance, [instances].
     """
-    terms = leg.children if isinstance(leg, And) else (leg,)
+    terms = disjunct.children if isinstance(disjunct, And) else (disjunct,)
     options = dict.fromkeys(item for term in terms for item in _term_sets(term, candidates, rules))
     alone = {item: entries_with(item) for item in options}
     options_kept = sorted(options, key=lambda item: float(alone[item].mean()))[:MAX_TERMS]

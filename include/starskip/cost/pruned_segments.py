@@ -18,7 +18,7 @@ _MOST_IN_VALUES = 10
 
 
 def is_pruned(predicate: Predicate, literals: Literals, window: RowWindow) -> bool:
-    """Tell whether no row of the segment can pass ``predicate``, by the ends of its columns."""
+    """Return whether no row of the segment can pass ``predicate``, by the ends of its columns."""
     match predicate:
         case And(children):
             return any(is_pruned(child, literals, window) for child in children)
@@ -61,7 +61,7 @@ def _is_outside(leaf: Leaf, literals: Literals, ends: ValuePositions) -> bool:
 def _is_contradiction(
     ends: ValuePositions, low: str | None, high: str | None, inclusive: tuple[bool, bool]
 ) -> bool:
-    """Tell whether no value at all lies between the bounds."""
+    """Return whether no value at all lies between the bounds."""
     if low is None or high is None:
         return False
     least, most = (literal_value(text, ends.values.type, exact=False) for text in (low, high))
@@ -71,7 +71,7 @@ def _is_contradiction(
 
 
 def _misses(ends: ValuePositions, low: str | None, high: str | None, *, inclusive: Sequence[bool]) -> bool:
-    """Tell whether the greatest value lies below ``low``, or the least one above ``high``."""
+    """Return whether the greatest value lies below ``low``, or the least one above ``high``."""
     above = ends.between(low, None, low_inclusive=inclusive[0], high_inclusive=True)
     below = ends.between(None, high, low_inclusive=True, high_inclusive=inclusive[1])
     return not len(above) or not len(below)

@@ -26,7 +26,7 @@ _FEWEST_SEGMENTS = 8
 _MAX_READ_ROWS = 1 << 20
 """Sixteen roaring containers: what a larger segment repeats."""
 _COLUMNS_AT_ONCE = 64
-"""Of so many columns, the rows read take 256 MiB at most."""
+"""Number of columns whose rows are read at once, which take 256 MiB at most."""
 
 
 def sampled_index_sizes(

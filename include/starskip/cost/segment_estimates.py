@@ -14,7 +14,7 @@ from zlib import crc32
 import numpy as np
 import pyarrow as pa
 
-from starskip.cost.alternatives import Candidates, LegAlternatives, leg_alternatives
+from starskip.cost.alternatives import Candidates, DisjunctAlternatives, disjunct_alternatives
 from starskip.cost.bound_filter import (
     FilterBinder,
     filter_binder,
@@ -37,7 +37,7 @@ from starskip.workload.shape_workload import Instance, Literals, ShapeWorkload
 
 @dataclass(frozen=True, slots=True)
 class SegmentState:
-    """What answers predicates in this segment today: its sorted columns and the indexes in force.
+    """Access paths of this segment today: its sorted columns and the indexes in force.
 
     ``constant_columns``: those with one value, which are sorted whatever the order of the rows.
     """
@@ -48,7 +48,7 @@ class SegmentState:
     constant_columns: frozenset[str] = frozenset()
 
     def is_free(self, leaf: Leaf) -> bool:
-        """Tell whether the order of the rows answers ``leaf``."""
+        """Return whether the order of the rows answers ``leaf``."""
         return is_served_by_sorting(leaf, self.sorted_columns, self.rules)
 
     def sorted_by(self, column: str) -> SegmentState:
@@ -56,7 +56,7 @@ class SegmentState:
         return replace(self, sorted_columns=self.sorted_columns & self.constant_columns | {column})
 
     def answers(self, alternative: frozenset[Index]) -> Answers:
-        """Return what is answered once ``alternative`` is built and dropped, beside what is in force."""
+        """Return the ratio that indexes read of each leaf, after ``alternative`` is built and dropped."""
         dropped = {index.dropped for index in alternative}
         built = {index for index in alternative if index.dropped is None}
         indexes = by_column((self.in_force - dropped) | built)
@@ -70,7 +70,7 @@ class SegmentState:
 
 @dataclass(frozen=True, slots=True)
 class InstanceShare:
-    """Which instances are simulated on a segment: one in ``every``, other ones on the next segment.
+    """Instances that are simulated on a segment: one in ``every``, other ones on the next segment.
 
     What counts is the ratio of entries with and without indexes, so an instance needs some segments
     and not all of them.
@@ -80,7 +80,7 @@ class InstanceShare:
     segment: int
 
     def includes(self, instance: int) -> bool:
-        """Tell whether instance number ``instance`` is simulated here."""
+        """Return whether instance number ``instance`` is simulated here."""
         return (instance + self.segment) % self.every == 0
 
 
@@ -106,18 +106,18 @@ def estimate_segment(
     for workload in shapes:
         shape = parsed_shape(workload.skeleton)
         drawn = _drawn(drawer, shape, workload, table_rows, share)
-        for number, leg in enumerate(leg_alternatives(shape, candidates, state.rules)):
+        for number, disjunct in enumerate(disjunct_alternatives(shape, candidates, state.rules)):
             for position, (literals, instance) in enumerate(workload.instances.items()):
                 if share is not None and not share.includes(position):
                     continue
                 literals = drawn.get(position, literals)
                 if is_pruned(shape.filter, literals, window):
-                    nothing = [0.0] * len(leg.alternatives)
+                    nothing = [0.0] * len(disjunct.alternatives)
                     rows.append((window.table, workload.shape_id, number, position, nothing, simulated_ratio))
                     continue
                 unknown = _unknown_ratio(orders.today, shape, literals, instance, table_rows)
                 limit = _early_limit(shape, literals, instance)
-                entries = orders.entries(leg, literals, unknown, limit)
+                entries = orders.entries(disjunct, literals, unknown, limit)
                 rows.append((window.table, workload.shape_id, number, position, entries, simulated_ratio))
     return _estimate_rows(rows).to_batches()[0] if rows else pa.RecordBatch.from_pylist([], ESTIMATES)
 
@@ -133,14 +133,14 @@ class _SortOrders:
         self._answers: dict[frozenset[Index], Answers] = {}
 
     def entries(
-        self, leg: LegAlternatives, literals: Literals, unknown: float | None, limit: int | None
+        self, disjunct: DisjunctAlternatives, literals: Literals, unknown: float | None, limit: int | None
     ) -> list[float]:
-        """Return the entries of the whole segment under each alternative of ``leg``."""
+        """Return the entries of the whole segment under each alternative of ``disjunct``."""
         known: dict[object, float] = {}
-        asked = tuple(dict.fromkeys(leaves(leg.leg)))
-        bound = self.today.bind(leg.leg, literals, unknown)
+        asked = tuple(dict.fromkeys(leaves(disjunct.disjunct)))
+        bound = self.today.bind(disjunct.disjunct, literals, unknown)
         found = []
-        for alternative in leg.alternatives:
+        for alternative in disjunct.alternatives:
             if alternative not in self._answers:
                 self._answers[alternative] = self._state.answers(alternative)
             answers = self._answers[alternative]
@@ -150,7 +150,9 @@ class _SortOrders:
             # Sets of indexes that answer the same predicates read the same.
             key = (order, *(answers(leaf) for leaf in asked))
             if key not in known:
-                here = bound if order is None else self._binder(order).bind(leg.leg, literals, unknown)
+                here = (
+                    bound if order is None else self._binder(order).bind(disjunct.disjunct, literals, unknown)
+                )
                 read = filter_entries(here, answers, limit)
                 known[key] = read.of_segment(self._window.rows, self._window.segment_rows, limit)
             found.append(known[key])

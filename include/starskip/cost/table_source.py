@@ -34,7 +34,7 @@ from starskip.tables.untracked_indexes import untracked_indexes, with_untracked_
 
 @dataclass(frozen=True, slots=True)
 class FoundFacts:
-    """Overviews by table, INDEX_SIZES batches as far as metadata tells them, and what went wrong."""
+    """Overviews by table, INDEX_SIZES batches as far as metadata has them, and what went wrong."""
 
     overviews: Mapping[str, TableOverview]
     index_sizes: Sequence[pa.RecordBatch]
@@ -43,7 +43,7 @@ class FoundFacts:
 
 @dataclass(frozen=True, slots=True)
 class TableSource:
-    """Where facts come from: ``segments_root``, or where that is empty the file ``metadata_path``.
+    """Source of facts: ``segments_root``, or where that is empty the file ``metadata_path``.
 
     ``configured``: index columns in force, by table.
     """

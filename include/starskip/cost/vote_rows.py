@@ -1,4 +1,4 @@
-"""Saved shares of a leg's alternatives as VOTES: scaled to what the log observed, summed over queries.
+"""Saved shares of a disjunct's alternatives as VOTES: scaled to what the log observed, summed over queries.
 
 ``vote = observed_entries * (1 - L_with / L_without)``, whatever strategy says what L is.
 """
@@ -21,7 +21,7 @@ Ratios = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """Of one leg, [instances, alternatives].
+    """Savings of one disjunct, [instances, alternatives].
 
     ``ratios``: share of the query's entries that is saved. ``lost``: entries a query that reads nothing
     today would read, as those answered by the present sorted column would after another sorting; there
@@ -40,7 +40,7 @@ def vote_rows(
     *,
     is_complete: bool,
 ) -> list[tuple[object, ...]]:
-    """Return the rows of leg ``number`` of a shape, one for each alternative that is not empty.
+    """Return the rows of disjunct ``number`` of a shape, one for each alternative that is not empty.
 
     A query of weight w votes as w copies of it; what is squared takes w twice (ShapeWorkload).
     """

@@ -1,4 +1,4 @@
-"""Who votes: the thresholds of the seed's tool, for every strategy alike.
+"""Thresholds that queries and columns pass to vote, for every strategy alike.
 
 Source: Automated Inverted Index Recommendation, III.5.
 
@@ -36,7 +36,7 @@ def voting_queries(shapes: Sequence[ShapeWorkload], entries_scanned_threshold: i
 
 
 def is_selective(column: ColumnOverview, selectivity_threshold: float) -> bool:
-    """Tell whether a column's selectivity passes the threshold; at 1 every column does that may be indexed.
+    """Return whether a column's selectivity passes the threshold; at 1 every column does that may be indexed.
 
     It is the cardinality in the share of segments where the column is not sorted.
     """

@@ -1,4 +1,4 @@
-"""What a stage needs of whatever runs it: map over Arrow batches, merge by key, gather what is bounded.
+"""Contract of an engine: map over Arrow batches, merge by key, gather what is bounded.
 
 Every function given to an engine takes an iterator of record batches and returns one; it may run
 in another process, more than once, and must not depend on how rows are cut into batches.

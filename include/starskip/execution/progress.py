@@ -1,4 +1,4 @@
-"""How long work shows that it goes on: whoever calls gives a bar, or the items as they are."""
+"""Progress of long work: the caller gives a bar, or returns the items as they are."""
 
 from __future__ import annotations
 

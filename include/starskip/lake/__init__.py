@@ -1,1 +1,1 @@
-"""What is the lake's own: tables of files."""
+"""Tables of files in the lake: formats, snapshots, Parquet footers and pages, Spark's event logs."""

@@ -1,8 +1,8 @@
 """Least and greatest values and counts of nulls from the footers of Parquet files, without reading rows.
 
-Only what is certain is told (Parquet format 2.12, "Statistics"): a bound is null where a footer has none, was
-written by other rules of order or calendar, or may have been cut short; so is all of a file that cannot be
-read. Of a file that nobody can read as Parquet it is told that it is damaged.
+Only what is certain is returned (Parquet format 2.12, "Statistics"): a bound is null where a footer has
+none, was written by other rules of order or calendar, or may have been cut short; so is all of a file that
+cannot be read. A file that nobody can read as Parquet is reported as damaged.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def _bounds(
 
 
 def _is_path(footer: Any, path: Sequence[str], case_sensitive: bool) -> bool:
-    """Tell whether a path's parts are the file's: a column's name may have dots, as a field's path has."""
+    """Return whether a path's parts are the file's: a column's name may have dots, as a field's path has."""
     if len(path) == 1:
         return "." not in path[0]
     try:
@@ -230,7 +230,7 @@ def _is_sure(footer: Any, kind: pa.DataType, low: Any, high: Any) -> bool:
 
 
 def _is_compared_well(footer: Any, kind: pa.DataType) -> bool:
-    """Tell whether a writer compared decimals of bytes as numbers: older ones compared their bytes.
+    """Return whether a writer compared decimals of bytes as numbers: older ones compared their bytes.
 
     So did parquet-mr before 1.10 and parquet-cpp before Arrow 4; of other writers it is not known.
     """
@@ -241,7 +241,7 @@ def _is_compared_well(footer: Any, kind: pa.DataType) -> bool:
 
 
 def _is_of_today(footer: Any) -> bool:
-    """Tell whether Spark wrote dates by the calendar that it reads them by now, whatever is configured."""
+    """Return whether Spark wrote dates by the calendar that it reads them by now, whatever is configured."""
     told = footer.metadata or {}
     version = told.get(b"org.apache.spark.version", b"0").split(b".")[0]
     legacy = {b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"} & told.keys()

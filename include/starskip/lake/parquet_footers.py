@@ -130,7 +130,7 @@ def _footer(path: str | None) -> Any:
 
 
 def _has_no_footer(path: str) -> bool:
-    """Tell whether a file that cannot be read does not end as Parquet files do, encrypted ones too."""
+    """Return whether a file that cannot be read does not end as Parquet files do, encrypted ones too."""
     try:
         url = object_url(path)
         with local_path(path).open("rb") if url is None else ObjectReader(url) as opened:

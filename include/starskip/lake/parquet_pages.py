@@ -1,4 +1,4 @@
-"""Read chosen pages of a Parquet file's columns; the offset index tells where they lie.
+"""Read chosen pages of a Parquet file's columns; the offset index says where they lie.
 
 Arrow reads whole column chunks. So the pages that hold wanted rows, with their dictionary, are put together
 as a small Parquet file of one column, whose footer knows no other pages, and Arrow reads that.
@@ -63,7 +63,7 @@ class ColumnPages:
 
     @property
     def has_short_dictionary(self) -> bool:
-        """Whether reading the dictionary costs next to nothing, as where there is none."""
+        """Return whether reading the dictionary costs next to nothing, as where there is none."""
         return self.dictionary[1] - self.dictionary[0] <= _SHORT_BYTES
 
     def bytes_of(self, pages: Numbers) -> int:
@@ -84,7 +84,7 @@ class PagedFile:
     _pages: dict[tuple[int, str], ColumnPages | None] = field(default_factory=dict, repr=False)
 
     def pages(self, group: int, column: str) -> ColumnPages | None:
-        """Return the pages of a column in a row group, None where no sound index tells of them."""
+        """Return the pages of a column in a row group, None where no sound index describes them."""
         key = group, column
         if key not in self._pages:
             self._pages[key] = self._decoded(group, column)
@@ -264,7 +264,7 @@ def _leaf_elements(elements: Sequence[Any]) -> list[Any]:
 
 
 def _asks_for_dictionary(page: memoryview) -> bool:
-    """Return whether the values of a page are places in the dictionary; its header tells."""
+    """Return whether the values of a page are places in the dictionary, as its header says."""
     header = _decode("PageHeader", bytes(page[:_MOST_OF_A_HEADER]))
     about = None if header is None else header.data_page_header or header.data_page_header_v2
     return about is None or about.encoding in _DICTIONARY_ENCODINGS

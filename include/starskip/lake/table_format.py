@@ -1,4 +1,4 @@
-"""The table format that a folder is kept in, told by the log or metadata that lies in it.
+"""The table format of a folder, by the log or metadata that lies in it.
 
 Such a folder holds files that count no longer: deleted and replaced rows stay in them until a vacuum.
 """

@@ -65,7 +65,7 @@ class TableSnapshot:
 
     @property
     def is_versioned(self) -> bool:
-        """Whether a log names the files, which then are never written again."""
+        """Return whether a log names the files, which then are never written again."""
         return self.version is not None
 
     def identities(self) -> Iterator[FileIdentity]:

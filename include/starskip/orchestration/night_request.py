@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from starskip.errors import ConfigError, printable
 from starskip.indexes.family_settings import family_defaults
 from starskip.orchestration.run_date import resolve_run_date
-from starskip.settings.environment import settings_environment
+from starskip.settings.environment import former_variables, settings_environment
 from starskip.settings.overrides import former_places
 
 if TYPE_CHECKING:
@@ -64,7 +64,13 @@ class NightRequest:
         Weights of queries hold literals, and a command line can be read by all on the machine and stays in
         logs, such as Spark's own.
         """
-        return settings_environment(self.settings)
+        # A former name in the environment of the worker would contradict what the run gives.
+        former = {
+            name: self.settings[place]
+            for name, place in former_variables(family_defaults()).items()
+            if name in os.environ and place in self.settings
+        }
+        return settings_environment(self.settings) | former
 
     def night(self, started_at: datetime) -> Night:
         """Return the night as the gates take it; raises ConfigError as the jobs do."""

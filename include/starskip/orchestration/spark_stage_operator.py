@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psutil
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
-from airflow.sdk import BaseHook
+from airflow.sdk import BaseHook, BaseOperatorLink
+from airflow.sdk.configuration import conf as airflow_conf
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowNotFoundException
 
 from starskip.errors import BAD_INPUT, ConfigError, printable
@@ -22,12 +24,25 @@ from starskip.orchestration.job_processes import end_processes, family_of, job_p
 from starskip.orchestration.night_request import night_request
 from starskip.orchestration.package_zip import package_zip
 from starskip.orchestration.progress_line import show_progress
-from starskip.orchestration.report_link import ReportLink
+from starskip.orchestration.report_places import run_reports
 from starskip.orchestration.spark_settings import connection_settings, may_be_secret, secret_file
 from starskip.orchestration.store_connection import use_store_connection
 from starskip.orchestration.task_failure import failing_at_once, note_failure
 from starskip.run.stages import STAGE_NAMES
 from starskip.run.submitting_process import SUBMITTED_BY
+
+
+class ReportLink(BaseOperatorLink):
+    """Link to the tab of the DAG run that shows the reports of its night."""
+
+    name = "Index advice of this night"
+
+    def get_link(self, operator: Any, *, ti_key: Any) -> str:
+        """Return the address without its host: the browser knows under which one it sees Airflow."""
+        del operator
+        base = urlsplit(airflow_conf.get("api", "base_url", fallback="/")).path
+        return run_reports(base, ti_key.dag_id, ti_key.run_id)
+
 
 _EVERYWHERE = {
     "spark.ui.enabled": "false",

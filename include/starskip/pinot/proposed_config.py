@@ -18,7 +18,7 @@ from starskip.pinot.table_config import TableConfig, given_config, read_table_co
 
 @dataclass(frozen=True, slots=True)
 class KeyEdit:
-    """What is added to a key of the table config and dropped from it."""
+    """Entries added to a key of the table config and dropped from it."""
 
     key: ConfigKey
     added: Sequence[Any] = ()

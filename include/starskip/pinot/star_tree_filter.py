@@ -25,7 +25,7 @@ from starskip.sql.predicate import (
 )
 
 Verdict = Callable[[Leaf], bool | None]
-"""Whether a segment's dictionary makes a leaf always TRUE or always FALSE; None for any other."""
+"""True or False where a segment's dictionary makes a leaf always so; None for any other."""
 
 _PATTERNS = (Operator.LIKE, Operator.REGEXP_LIKE)
 _NULLS = (Operator.IS_NULL, Operator.IS_NOT_NULL)

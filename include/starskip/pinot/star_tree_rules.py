@@ -62,9 +62,6 @@ class StarTreeRules:
     """0.11, FastFilteredCountOperator: COUNT(*) alone where indexes answer the whole filter (1.4: if no tree
     does)."""
 
-    star_of_full_match: bool
-    """0.12, StarTreeFilterOperator.traverseStarTree: the star node where all children of a node match."""
-
     stored: Mapping[str, str] = field(default_factory=dict)
     """1.1, AggregationFunctionColumnPair.getStoredType: functions that read what another one keeps."""
 
@@ -82,6 +79,5 @@ def star_tree_rules(pinot_version: str) -> StarTreeRules:
         same_parameters=release >= (1, 3),
         trees_first=release >= (1, 4),
         counts_from_bitmaps=release >= (0, 11),
-        star_of_full_match=release >= (0, 12),
         stored=stored,
     )

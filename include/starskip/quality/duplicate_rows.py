@@ -1,4 +1,4 @@
-"""How many rows repeat the key of another one, in bounded memory."""
+"""Count rows that repeat the key of another one, in bounded memory."""
 
 from __future__ import annotations
 

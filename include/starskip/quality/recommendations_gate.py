@@ -66,7 +66,7 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
     }
     return {
         "advice": View([view]),
-        "structures": View(rows, "name"),
+        "indexes": View(rows, "name"),
         "chosen": View(chosen, "name"),
         "others": View([row for row in rows if row["verdict"] != "chosen"], "name"),
     }
@@ -144,12 +144,12 @@ def _expectations(settings: Settings) -> Sequence[Expectation]:
         in_set(
             "advice", "is_on_curve", "chosen indexes of {table}: whether the curve over K has them", [True]
         ),
-        in_set("structures", "is_of_table", "structures of {table}: rows of this table", [True]),
-        in_set("structures", "verdict", "structures of {table}: verdict", _VERDICTS),
-        present("structures", "verdict", "structures of {table}: missing verdict"),
-        in_set("structures", "is_of_known_family", "structures of {table}: of a known family", [True]),
-        present("structures", "column", "structures of {table}: missing column"),
-        distinct("structures", ["verdict", "kind", "column"], "structures of {table}: told twice"),
+        in_set("indexes", "is_of_table", "indexes of {table}: rows of this table", [True]),
+        in_set("indexes", "verdict", "indexes of {table}: verdict", _VERDICTS),
+        present("indexes", "verdict", "indexes of {table}: missing verdict"),
+        in_set("indexes", "is_of_known_family", "indexes of {table}: of a known family", [True]),
+        present("indexes", "column", "indexes of {table}: missing column"),
+        distinct("indexes", ["verdict", "kind", "column"], "indexes of {table}: given twice"),
         in_set("chosen", "is_known", "chosen indexes of {table}: on columns of the table", [True]),
         in_set("chosen", "is_indexed", "chosen indexes of {table}: in force already", [False]),
         in_set("chosen", "is_rejected_too", "chosen indexes of {table}: refused or dropped as well", [False]),

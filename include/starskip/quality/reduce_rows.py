@@ -15,7 +15,7 @@ from starskip.storage.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What to compute of each row, and how the values of rows come together; nulls are left out."""
+    """A value of each row, and the function that brings values together; nulls are left out."""
 
     expression: pc.Expression
     fold: Literal["sum", "min", "max"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html.parser import HTMLParser
 from typing import Any
 
 from starskip.errors import SourceError
 from starskip.night.select_indexes import chosen_columns
-from starskip.quality.html_safety_checks import PageFaults, html_safety_checks
 from starskip.reports.evidence import Evidence
 from starskip.reports.evidence_json import evidence_from_json
 from starskip.reports.page_links import DOCUMENTS
@@ -18,6 +20,51 @@ from starskip.run.stream_rows import published
 from starskip.settings import Settings
 from starskip.storage.manifest import DataFile
 from starskip.storage.snapshot import Snapshot
+
+_LOADING = frozenset(
+    ("src", "srcset", "srcdoc", "href", "xlink:href", "data", "poster", "background", "action")
+)
+
+_INERT = ("data:", "#")
+
+_CSS_LOAD = re.compile(r"@import|url\(\s*['\"]?(?!data:|#)", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class PageFaults:
+    """Numbers of elements of each kind in a page."""
+
+    elements: int = 0
+    scripts: int = 0
+    event_handlers: int = 0
+    loaded_links: int = 0
+
+
+class _Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.faults = PageFaults()
+        self._is_style = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._is_style = tag == "style"
+        self.faults.elements += 1
+        self.faults.scripts += tag == "script"
+        for name, value in attrs:
+            text = (value or "").strip().lower()
+            self.faults.event_handlers += name.startswith("on") or text.startswith("javascript:")
+            is_loaded = name in _LOADING and not (tag == "a" and name == "href")
+            self.faults.loaded_links += bool(is_loaded and text and not text.startswith(_INERT))
+            self.faults.loaded_links += bool(name == "style" and _CSS_LOAD.search(text))
+            self.faults.loaded_links += tag == "meta" and name == "http-equiv" and text == "refresh"
+
+    def handle_data(self, data: str) -> None:
+        if self._is_style:
+            self.faults.loaded_links += len(_CSS_LOAD.findall(data))
+
+    def handle_endtag(self, tag: str) -> None:  # noqa: ARG002
+        self._is_style = False
+
 
 _MOST_BYTES = 32 * 1024 * 1024
 """A report is bounded by its shapes and bins; what is larger is not read."""
@@ -109,3 +156,11 @@ def _expectations(settings: Settings) -> Sequence[Expectation]:
 
 
 REPORTS_GATE = Gate(_views, _expectations)
+
+
+def html_safety_checks(html: str) -> PageFaults:
+    """Return the faults of a page; a link that only a click follows is none."""
+    reader = _Reader()
+    reader.feed(html)
+    reader.close()
+    return reader.faults

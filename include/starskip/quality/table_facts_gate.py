@@ -82,7 +82,7 @@ def _expectations(settings: Settings) -> Sequence[Expectation]:
             0,
             settings.gates.max_damaged_ratio,
         ),
-        none("table", "duplicates", "segments of {table}: columns told twice of one segment"),
+        none("table", "duplicates", "segments of {table}: columns given twice of one segment"),
         none("table", "other_tables", "facts of {table}: rows of other tables"),
         warn_only(none("table", "partial_columns", "columns of {table}: missing in some segments")),
         in_set("columns", "is_named", "columns of {table}: whether named", [True], expected="a name each"),

@@ -69,7 +69,7 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
         "shape_fields": fields_view(shapes, _COUNTS),
         "votes": View(votes, "shape_id"),
         "vote_fields": fields_view(votes, _VOTE_VALUES),
-        "legs": View(_legs(votes), "shape_id"),
+        "disjuncts": View(_disjuncts(votes), "shape_id"),
         "voters": View(_voters(votes, entries), "shape_id"),
     }
 
@@ -108,45 +108,51 @@ def _weighted_entries(shape: Mapping[str, Any]) -> float:
 
 
 def _add_to_vote(row: dict[str, Any], table: str, shape_ids: Collection[str], known: KnownColumns) -> None:
-    structures = [parse_index(text or "") for text in row["structures"] or ()]
+    indexes = [parse_index(text or "") for text in row["structures"] or ()]
     row["is_of_table"] = row["table"] == table
-    row["set"] = tuple(sorted(map(str, structures)))
-    row["is_set"] = bool(structures) and len(set(structures)) == len(structures)
-    row["is_of_known_kind"] = all(structure.family in known.families for structure in structures)
+    row["set"] = tuple(sorted(map(str, indexes)))
+    row["is_set"] = bool(indexes) and len(set(indexes)) == len(indexes)
+    row["is_of_known_kind"] = all(each.family in known.families for each in indexes)
     # A sort order without a column stands for the order that any other column would bring.
-    named = [s.column for s in structures if s.column or not reorders(s)]
+    named = [s.column for s in indexes if s.column or not reorders(s)]
     row["is_of_known_columns"] = known.columns.issuperset(named)
     row["is_of_parsed_shape"] = row["shape_id"] in shape_ids and not str(row["shape_id"]).startswith(UNPARSED)
 
 
-def _legs(votes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return a row a leg: the sets that it has, and those that a complete one has to have."""
+def _disjuncts(votes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return a row a disjunct: the sets that it has, and those that a complete one has to have."""
     grouped: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
     for row in votes:
         grouped.setdefault((row["shape_id"], row["leg"]), []).append(row)
     rows = []
-    for (shape_id, leg), of_leg in grouped.items():
-        structures = {text for row in of_leg for text in row["set"]}
-        is_complete = any(row["is_complete"] for row in of_leg)
-        wanted = 2 ** min(len(structures), 62) - 1 if is_complete else len(of_leg)
-        best = max(0.0, *(row["saving_entries"] or 0.0 for row in of_leg))
-        is_order = any(reorders(parse_index(text)) for text in structures)
+    for (shape_id, disjunct), of_disjunct in grouped.items():
+        indexes = {text for row in of_disjunct for text in row["set"]}
+        is_complete = any(row["is_complete"] for row in of_disjunct)
+        wanted = 2 ** min(len(indexes), 62) - 1 if is_complete else len(of_disjunct)
+        best = max(0.0, *(row["saving_entries"] or 0.0 for row in of_disjunct))
+        is_order = any(reorders(parse_index(text)) for text in indexes)
         rows.append(
-            {"shape_id": shape_id, "leg": leg, "sets": len(of_leg), "wanted_sets": wanted, "best": best}
+            {
+                "shape_id": shape_id,
+                "leg": disjunct,
+                "sets": len(of_disjunct),
+                "wanted_sets": wanted,
+                "best": best,
+            }
             | {"reorders": is_order}
         )
     return rows
 
 
 def _voters(votes: Sequence[Mapping[str, Any]], entries: Mapping[str, float]) -> list[dict[str, Any]]:
-    """Return a row a shape: what the best sets of all its legs save, and what there is to save.
+    """Return a row a shape: what the best sets of all its disjuncts save, and what there is to save.
 
-    Sort orders vote for the same legs once more, so a shape has up to two rows.
+    Sort orders vote for the same disjuncts once more, so a shape has up to two rows.
     """
     saved: dict[tuple[str, bool], float] = {}
-    for leg in _legs(votes):
-        key = (leg["shape_id"], leg["reorders"])
-        saved[key] = saved.get(key, 0.0) + leg["best"]
+    for disjunct in _disjuncts(votes):
+        key = (disjunct["shape_id"], disjunct["reorders"])
+        saved[key] = saved.get(key, 0.0) + disjunct["best"]
     return [
         {
             "shape_id": shape_id,
@@ -189,7 +195,7 @@ def _workload_expectations(settings: Settings) -> Sequence[Expectation]:
         ),
         in_set("shapes", "is_of_table", "shapes of {table}: rows of this table", [True]),
         present("shapes", "shape_id", "shapes of {table}: missing shape_id"),
-        distinct("shapes", ["shape_id"], "shapes of {table}: told twice"),
+        distinct("shapes", ["shape_id"], "shapes of {table}: given twice"),
         none("shape_fields", "missing", "shapes of {table}: fields with missing values"),
         between("shapes", "queries", "queries of shapes of {table}: minimum", 1),
         between("shape_fields", "minimum", "shapes of {table}: minimum of each field", 0),
@@ -210,8 +216,8 @@ def _vote_expectations() -> Sequence[Expectation]:
     return (
         in_set("votes", "is_of_table", "votes of {table}: rows of this table", [True]),
         in_set("votes", "is_of_parsed_shape", "votes of {table}: of shapes in the workload", [True]),
-        in_set("votes", "is_set", "votes of {table}: for a set of structures", [True]),
-        in_set("votes", "is_of_known_kind", "votes of {table}: for structures of a known kind", [True]),
+        in_set("votes", "is_set", "votes of {table}: for a set of indexes", [True]),
+        in_set("votes", "is_of_known_kind", "votes of {table}: for indexes of a known kind", [True]),
         in_set("votes", "is_of_known_columns", "votes of {table}: for columns of the table", [True]),
         distinct("votes", ["shape_id", "leg", "set"], "votes of {table}: given twice"),
         none("vote_fields", "missing", "votes of {table}: fields with missing values"),
@@ -231,17 +237,17 @@ def _vote_expectations() -> Sequence[Expectation]:
             expected="a number",
         ),
         equal(
-            "legs",
+            "disjuncts",
             "sets",
             "wanted_sets",
-            "votes of {table}: sets of legs that say they have all",
+            "votes of {table}: sets of disjuncts that say they have all",
             "all of them",
         ),
         at_most(
             "voters",
             "saving_entries",
             "saving_limit",
-            "saving_entries of {table}: all legs of a shape, and what it scans",
+            "saving_entries of {table}: all disjuncts of a shape, and what it scans",
             "no more than the shape scans",
         ),
     )

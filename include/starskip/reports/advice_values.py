@@ -69,18 +69,6 @@ class SortOrder:
 
 
 @dataclass(frozen=True, slots=True)
-class TypicalEntries:
-    """Entries in filter that ``query_ratio`` of the queries stay within, today and with the chosen indexes.
-
-    Each shape stands at its mean.
-    """
-
-    query_ratio: float
-    today: float
-    advised: float
-
-
-@dataclass(frozen=True, slots=True)
 class ConfigChange:
     """Changes under ``tableIndexConfig``, by Pinot's own key names, and the same as indexes.
 

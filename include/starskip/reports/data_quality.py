@@ -1,4 +1,4 @@
-"""What the night could not read, and what its gates said, as evidence of a table's report."""
+"""Counts of records that could not be read, and checks of the gates, as evidence of a table's report."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from starskip.reports.log_values import (
     MAX_REJECTED_EXAMPLES,
     DamagedSegment,
     DataQuality,
-    GateCheck,
     RejectedExample,
 )
 from starskip.reports.night_artefacts import night_properties
@@ -46,10 +45,7 @@ def data_quality(night: Night, table: str, advice: Mapping[str, Any]) -> DataQua
         unlogged_texts=UnloggedTexts(**advice.get("unlogged_texts", {})),
         leaf_queries=advice.get("leaves", 0),
         gates=tuple(
-            GateCheck(verdict.stage, check.check, check.success, check.observed, check.expected)
-            for verdict in read_verdicts(night)
-            if verdict.table == table
-            for check in verdict.checks
+            check for verdict in read_verdicts(night) if verdict.table == table for check in verdict.checks
         ),
     )
 

@@ -20,9 +20,9 @@ from starskip.reports.advice_values import (
     KCurve,
     ReasonedIndex,
     SortOrder,
-    TypicalEntries,
 )
 from starskip.reports.log_values import DataQuality, LatencyEvidence, Shapes
+from starskip.selection.table_advice import TypicalEntries
 
 SCHEMA_VERSION = 1
 """Counts up when a field changes its meaning or goes; an added field with a default is no new version."""

@@ -11,7 +11,7 @@ from starskip.number_text import percent, percent_range
 from starskip.reports.advice_values import Index, Interval
 
 WIDE, NARROW, HEIGHT = 880, 330, 220
-"""Of the drawing, in its own units; text is as large in the narrow one."""
+"""Width and height of the drawing, in its own units; text is as large in the narrow one."""
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 28, 14, 30
 _UNITS_A_LABEL = 100

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from starskip.run.gate_verdicts import GateCheck
 from starskip.workload.unlogged_texts import NOTHING_REDACTED, UnloggedTexts
 
 MAX_SHAPES = 100
@@ -110,17 +111,6 @@ class DamagedSegment:
     source_file: str
     reason: str
     detail: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class GateCheck:
-    """One expectation of the gate after ``stage``, in words of what was seen and what was expected."""
-
-    stage: str
-    check: str
-    success: bool
-    observed: str
-    expected: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a report reads of the night's artefacts, with the error of a stage that has not run."""
+"""Read the night's artefacts for a report, with the error of a stage that has not run."""
 
 from __future__ import annotations
 

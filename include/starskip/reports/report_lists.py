@@ -16,7 +16,6 @@ from itertools import pairwise
 
 from starskip.errors import StarskipError, StorageError
 from starskip.reports.evidence_json import evidence_from_json
-from starskip.reports.log_values import GateCheck
 from starskip.reports.page_links import page_name
 from starskip.reports.published_reports import report_content, report_file, report_parts
 from starskip.reports.report_row import Gap, NightPage, NightRows, ReportRow, RowPage
@@ -171,18 +170,14 @@ def _rows_of(night: Night, like: str, ended: Collection[str]) -> list[_Found]:
         if like.casefold() in table.casefold():
             verdict = stopped.get(table)
             is_reported = verdict is not None and not stage_named(verdict.stage).stops_report
-            row = ReportRow(night.run_date, table, stopped=_failed(verdict), is_reported_still=is_reported)
+            row = ReportRow(
+                night.run_date,
+                table,
+                stopped=verdict.checks if verdict else (),
+                is_reported_still=is_reported,
+            )
             rows.append(_Found(row, chain, parts.get(table)))
     return rows
-
-
-def _failed(verdict: GateVerdict | None) -> tuple[GateCheck, ...]:
-    if verdict is None:
-        return ()
-    return tuple(
-        GateCheck(verdict.stage, each.check, each.success, each.observed, each.expected)
-        for each in verdict.checks
-    )
 
 
 def _with_summary(found: _Found) -> ReportRow:

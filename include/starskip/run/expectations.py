@@ -1,4 +1,4 @@
-"""What a gate expects of bounded views of an artefact, as values; ``quality/`` judges them.
+"""Expectations of a gate on bounded views of an artefact, as values; ``quality/`` judges them.
 
 The kinds are those of Great Expectations (1.24), which nothing here needs: an index family states what it
 expects of its own artefacts, too. ``ExpectColumnQuantileValuesToBeBetween`` is avoided: it answers with
@@ -18,7 +18,7 @@ _NAME_CHARACTERS = 60
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Rows that a gate looks at; ``name`` is the column that tells them apart, empty for a view of one row.
+    """Rows that a gate looks at; ``name`` is the column that distinguishes them, empty for a view of one row.
 
     What it holds may be printed: counts and names of tables and columns, never text of queries.
     """

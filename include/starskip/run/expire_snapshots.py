@@ -1,4 +1,4 @@
-"""What the end of a night takes away: nights past ``retention.nights``, and files that nobody needs."""
+"""Expire nights past ``retention.nights``, and vacuum files that nobody needs, at the end of a night."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class Tidied:
 
     @property
     def warnings(self) -> Sequence[str]:
-        """What could not be tidied, with the reason."""
+        """Return a line for each file or folder that could not be removed, with the reason."""
         left = [*self.retired.left_alone, *(self.vacuumed.left_alone if self.vacuumed else ())]
         return [f"{key} was not tidied: {reason}" for key, reason in dict(left).items()]
 
 
 def expire_snapshots(night: Night, *, dry_run: bool = False) -> Tidied:
-    """Retire the old nights of the tables that ``night`` is about, then vacuum; or only tell.
+    """Retire the old nights of the tables that ``night`` is about, then vacuum; or only report.
 
     The vacuum looks at all tables: it takes away what no reader of any of them can see. Raises StorageError
     if the store cannot be listed at all.

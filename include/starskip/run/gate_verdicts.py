@@ -1,4 +1,4 @@
-"""What the gates said of a night's tables, and which tables a stage may therefore work on.
+"""Verdicts of the gates on a night's tables, and the tables that a stage may therefore work on.
 
 A gate judges table by table; a table that fails is left out by the stages behind that gate, while its
 last report stays. Verdicts are artefacts, ``gate_<stage>/<run_date>``, with one part a table.
@@ -21,8 +21,9 @@ from starskip.storage.newest_manifest import ListedManifest, newest_manifest
 
 @dataclass(frozen=True, slots=True)
 class GateCheck:
-    """One expectation: what it asked, what it saw."""
+    """One expectation of the gate after ``stage``, in words of what was seen and what was expected."""
 
+    stage: str
     check: str
     success: bool
     observed: str
@@ -31,7 +32,7 @@ class GateCheck:
 
 @dataclass(frozen=True, slots=True)
 class GateVerdict:
-    """All checks of one gate on one table."""
+    """Checks of one gate on one table."""
 
     table: str
     stage: str
@@ -39,7 +40,7 @@ class GateVerdict:
 
     @property
     def passed(self) -> bool:
-        """Whether no expectation failed."""
+        """Return whether no expectation failed."""
         return all(check.success for check in self.checks)
 
 
@@ -122,7 +123,7 @@ def _failed(chain: ManifestLog, newest: ListedManifest, stage: str) -> tuple[Gat
 def _verdict(table: str, stage: str, part: Part, *, failed_only: bool = False) -> GateVerdict:
     try:
         found = [each for each in part.properties["checks"] if not (failed_only and each["success"])]
-        return GateVerdict(table, stage, tuple(map(_check, found)))
+        return GateVerdict(table, stage, tuple(_check(stage, each) for each in found))
     except (KeyError, TypeError) as error:
         raise StorageError(
             f"gate_{stage}: what it holds of {table} is no verdict of this version; run that night again",
@@ -130,5 +131,6 @@ def _verdict(table: str, stage: str, part: Part, *, failed_only: bool = False) -
         ) from error
 
 
-def _check(item: Mapping[str, object]) -> GateCheck:
-    return GateCheck(str(item["check"]), bool(item["success"]), str(item["observed"]), str(item["expected"]))
+def _check(stage: str, item: Mapping[str, object]) -> GateCheck:
+    words = (str(item[name]) for name in ("observed", "expected"))
+    return GateCheck(stage, str(item["check"]), bool(item["success"]), *words)

@@ -48,7 +48,7 @@ def look_for_log(night: Night) -> None:
 
 
 def is_of_day(batch: pa.RecordBatch, day: date, *, untimed: bool) -> pa.Array:
-    """Tell of each of LOG_RECORDS whether it is of ``day``; ``untimed``: whether one without a time is."""
+    """Return for each of LOG_RECORDS whether it is of ``day``; ``untimed``: whether one without a time is."""
     start = datetime.combine(day, time())
     stamps = batch.column("logged_at")
     inside = pc.and_(

@@ -13,12 +13,12 @@ from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Manifest, Part
 
 ADVICE_NIGHTS = 8
-"""How far back the newest advice is looked for, where the window of votes is shorter: a week."""
+"""Nights in which the newest advice is looked for, where the window of votes is shorter: a week."""
 
 
 @dataclass(frozen=True, slots=True)
 class Night:
-    """What all stages of a run are given.
+    """Arguments of all stages of a run.
 
     ``tables``: those to work on; None means all that are found. ``log_paths`` may hold
     ``{run_date}``, and so may ``event_log_paths``, of Spark's event logs. ``started_at`` and ``run_id`` go
@@ -62,7 +62,7 @@ class Night:
         )
 
     def wants(self, table: str) -> bool:
-        """Tell whether the night works on ``table``."""
+        """Return whether the night works on ``table``."""
         return self.tables is None or table in self.tables
 
     def table_configs(self) -> dict[str, tuple[TableConfig, ...]]:
@@ -72,7 +72,7 @@ class Night:
 
 @dataclass(frozen=True, slots=True)
 class StageResult:
-    """What a stage did, for its log: counts by name, and warnings that a person should read."""
+    """Result of a stage, for its log: counts by name, and warnings that a person should read."""
 
     counts: Mapping[str, int]
     warnings: Sequence[str] = field(default_factory=tuple)

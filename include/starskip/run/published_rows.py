@@ -1,4 +1,4 @@
-"""What a night has published of one table, or nothing where it has not come to it."""
+"""Return the rows that a night has published of one table, none where it has not come to it."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def table_by_table(tables: Sequence[str], work: Callable[[Sequence[str]], Result
 
 
 def is_of_one_table(error: Exception) -> bool:
-    """Tell whether an error may be one table's, rather than a store's, an engine's or the moment's."""
+    """Return whether an error may be one table's, rather than a store's, an engine's or the moment's."""
     if isinstance(error, TransientError | StorageError | OSError):
         return False
     is_of_engine = type(error).__module__.partition(".")[0] in _ENGINES
@@ -67,7 +67,7 @@ def is_of_one_table(error: Exception) -> bool:
 
 
 def is_ours(error: Exception) -> bool:
-    """Tell whether an error is one of ours that a retry will not mend."""
+    """Return whether an error is one of ours that a retry will not mend."""
     return isinstance(error, StarskipError) and not isinstance(error, TransientError)
 
 

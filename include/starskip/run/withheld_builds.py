@@ -1,4 +1,4 @@
-"""Whether a night builds what it advises: built artefacts are current state, and the newest night's alone."""
+"""Withhold builds from all nights but the newest: built artefacts are current state."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def advise_table(question: TableQuestion) -> TableAdvice:
 
 @dataclass(frozen=True, slots=True)
 class _Votes:
-    """Votes of tonight, and of the window of nights told anew for tonight's indexes."""
+    """Votes of tonight, and of the window of nights restated for tonight's indexes."""
 
     tonight: NightVotes
     window: NightVotes

@@ -36,7 +36,7 @@ class ItemList:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChoiceItems:
-    """All that is chosen among.
+    """Items that a choice is made from.
 
     ``answers`` stand in the order in which the engine tries the exclusive ones. ``exclusive_gains``: by group
     of shapes (rows) and answer, the entries saved; NaN where the answer does not serve the group.
@@ -62,7 +62,7 @@ def choice_items(lists: Sequence[VoteList], answers: Sequence[AnswerCandidate]) 
     contested = [shape for shape in shapes if any(shape in serving[p] for p in others)]
     number = {shape: position for position, shape in enumerate(contested)}
     groups: dict[tuple[frozenset[int], int], list[VoteList]] = {}
-    for votes in sorted(lists, key=lambda item: (item.table, item.shape_id, item.leg)):
+    for votes in sorted(lists, key=lambda item: (item.table, item.shape_id, item.disjunct)):
         key = (silenced.get(votes.shape_id, frozenset()), number.get(votes.shape_id, -1))
         groups.setdefault(key, []).append(votes)
     items = tuple(

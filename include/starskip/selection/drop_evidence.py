@@ -1,4 +1,4 @@
-"""What the proposal of a drop stands on: an index that few logs do not name may still be needed."""
+"""Evidence for the proposal of a drop: an index that few logs do not name may still be needed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class DropEvidence:
 
 
 def drop_evidence(nights: Sequence[NightVotes]) -> DropEvidence:
-    """Return what ``nights`` tell; each counts in full, however old."""
+    """Return the evidence of ``nights``; each counts in full, however old."""
     return DropEvidence(
         sum((night.queries for night in nights), start=0.0),
         sum((night.unparsed for night in nights), start=0.0),

@@ -19,7 +19,7 @@ Uses = Iterable[tuple[QueryShape, int]]
 
 @dataclass(slots=True)
 class _Use:
-    """How queries filter on a column: how many, by what, and the families that would serve some."""
+    """Filters on a column: number of queries, operators, and the families that would serve some."""
 
     queries: int = 0
     operators: set[Operator] = field(default_factory=set)

@@ -35,7 +35,7 @@ class NightVotes:
 
 
 def is_comparable(earlier: NightVotes, tonight: NightVotes) -> bool:
-    """Tell whether an earlier night's votes can be told anew for tonight: not after another sort order."""
+    """Return whether an earlier night's votes can be restated for tonight: not after another sort order."""
     return earlier.order == tonight.order
 
 
@@ -49,7 +49,7 @@ def look_back(tonight: NightVotes, earlier: Sequence[tuple[float, NightVotes]]) 
             weighted = replace(
                 item, alternatives={s: _times(saving, weight) for s, saving in item.alternatives.items()}
             )
-            key = (item.shape_id, item.leg, item.is_complete, frozenset(item.alternatives))
+            key = (item.shape_id, item.disjunct, item.is_complete, frozenset(item.alternatives))
             merged[key] = _added(merged[key], weighted) if key in merged else weighted
         for shape_id, shape in night.shapes.items():
             before = shapes.get(shape_id, ShapeEntries(0.0, 0.0))

@@ -1,4 +1,4 @@
-"""What earlier nights have voted and advised on a table, for advice that looks back and does not flap."""
+"""Votes and advice of earlier nights on a table, for advice that looks back and does not flap."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def recommend(
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """What one recommendation is made from."""
+    """Inputs of one recommendation."""
 
     lists: Sequence[VoteList]
     entries: Entries

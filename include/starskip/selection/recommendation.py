@@ -1,4 +1,4 @@
-"""What the selection is asked, and what it answers: budget, chosen set, curve over K, refusals."""
+"""Question and answer of the selection: budget, chosen set, curve over K, refusals."""
 
 from __future__ import annotations
 

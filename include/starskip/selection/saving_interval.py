@@ -3,7 +3,7 @@
 The predicted ratio R = sum saving / sum entries is measured on the queries of one night, which are a
 draw from the workload that the indexes are meant for. Its variance as an estimate of that workload's
 ratio is sum (saving_q - R * entries_q)² / (sum entries)², the ratio estimator's. Votes hold the
-squares of each leg of a query by itself; the legs of a shape are taken to save in proportion to one
+squares of each disjunct of a query by itself; the disjuncts of a shape are taken to save in proportion to one
 another over its queries. What the model itself misses is added as ``model_error_ratio``, largest where
 half is saved.
 """
@@ -59,13 +59,13 @@ def saving_interval(
 
 
 def _squared(savings: Iterable[tuple[VoteList, Saving]]) -> float:
-    """Return the sum over queries of what all their legs save together, squared."""
-    of_leg: dict[tuple[str, int], tuple[float, float]] = {}
+    """Return the sum over queries of what all their disjuncts save together, squared."""
+    of_disjunct: dict[tuple[str, int], tuple[float, float]] = {}
     for votes, saving in savings:
-        # A leg has several lists where nights voted on different sets: those are different queries.
-        entries, squared = of_leg.get((votes.shape_id, votes.leg), (0.0, 0.0))
-        of_leg[votes.shape_id, votes.leg] = entries + saving.entries, squared + saving.squared
+        # A disjunct has several lists where nights voted on different sets: those are different queries.
+        entries, squared = of_disjunct.get((votes.shape_id, votes.disjunct), (0.0, 0.0))
+        of_disjunct[votes.shape_id, votes.disjunct] = entries + saving.entries, squared + saving.squared
     of_shape: dict[str, float] = {}
-    for (shape_id, _), (entries, squared) in of_leg.items():
+    for (shape_id, _), (entries, squared) in of_disjunct.items():
         of_shape[shape_id] = of_shape.get(shape_id, 0.0) + copysign(sqrt(squared), entries)
     return sum(root**2 for root in of_shape.values())

@@ -18,7 +18,10 @@ from starskip.workload.unlogged_texts import NOTHING_REDACTED, UnloggedTexts
 
 @dataclass(frozen=True, slots=True)
 class TypicalEntries:
-    """Entries in filter that a share of the queries stays within, today and with the chosen indexes."""
+    """Entries in filter that ``query_ratio`` of the queries stay within, today and with the chosen indexes.
+
+    Each shape stands at its mean.
+    """
 
     query_ratio: float
     today: float

@@ -1,4 +1,4 @@
-"""What is known of a table when its advice is made: queries, votes, facts, settings and what is in force."""
+"""Inputs of a table's advice: queries, votes, facts, settings and the indexes in force."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from starskip.workload.shape_workload import ShapeWorkload
 
 @dataclass(frozen=True, slots=True)
 class TableQuestion:
-    """What the advice for one table is made from.
+    """Inputs of the advice for one table.
 
     ``shapes``: WORKLOAD shapes, ``votes``: VOTES. ``overview`` is None for a table without segments, which
     nothing can be recommended for. Of ``families`` the sort orders are chosen beside the others, or alone
@@ -60,12 +60,12 @@ class TableQuestion:
 
     @property
     def is_enough(self) -> bool:
-        """Whether there are as many as the settings ask for."""
+        """Return whether there are as many as the settings ask for."""
         return self.queries >= self.settings.workload.num_queries_threshold
 
     @property
     def rules(self) -> AccessPaths:
-        """What indexes answer in the version that is advised for."""
+        """Return the access paths of indexes in the version of Pinot that is advised for."""
         if self.overview:
             return rules_of(self.overview, self.settings, self.families.known)
         return access_paths(self.settings.scoring.pinot_version, families=self.families.known)

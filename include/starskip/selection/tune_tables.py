@@ -51,7 +51,7 @@ _KEYED_QUERIES = pa.schema([*(QUERIES.field(name) for name in QUERY_COLUMNS), KE
 
 @dataclass(frozen=True, slots=True)
 class TuneRequest:
-    """What advice is asked for, and where its inputs lie.
+    """A request for advice: its inputs and settings.
 
     ``tables`` empty means all of the log. By table: ``configured``, the columns with an index in force, and
     ``configs``, the table configs.
@@ -71,7 +71,7 @@ class TuneRequest:
 
     @property
     def source(self) -> TableSource:
-        """Where the facts of tables come from."""
+        """Return the source of the facts of tables."""
         return TableSource(
             self.segments_root, self.metadata_path, self.configured, self.settings, self.families
         )

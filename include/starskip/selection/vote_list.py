@@ -29,16 +29,16 @@ NOTHING = Saving(0.0)
 
 @dataclass(frozen=True, slots=True)
 class VoteList:
-    """One leg of one shape: the sets of indexes that change it, each with what it saves.
+    """One disjunct of one shape: the sets of indexes that change it, each with what it saves.
 
     ``is_complete``: every subset of its indexes has a saving, so what a chosen set does to this
-    leg is known exactly, harm included; otherwise the best listed subset of the chosen set counts.
-    ``indexes``: all that this leg votes for or against.
+    disjunct is known exactly, harm included; otherwise the best listed subset of the chosen set counts.
+    ``indexes``: all that this disjunct votes for or against.
     """
 
     table: str
     shape_id: str
-    leg: int
+    disjunct: int
     alternatives: Mapping[IndexSet, Saving]
     is_complete: bool
     indexes: IndexSet = field(init=False, repr=False, compare=False)
@@ -48,7 +48,7 @@ class VoteList:
         object.__setattr__(self, "indexes", frozenset().union(*self.alternatives))
 
     def saving(self, chosen: IndexSet) -> Saving:
-        """Return what ``chosen`` saves on this leg."""
+        """Return what ``chosen`` saves on this disjunct."""
         if self.is_complete:
             return self.alternatives.get(chosen & self.indexes, NOTHING)
         usable = [saving for needed, saving in self.alternatives.items() if needed <= chosen]
@@ -99,6 +99,6 @@ def order_lists(lists: Sequence[VoteList]) -> list[VoteList]:
 
 
 def total_saving(lists: Sequence[VoteList], chosen: Collection[Index]) -> float:
-    """Return the entries that ``chosen`` saves over all lists; legs add up."""
+    """Return the entries that ``chosen`` saves over all lists; disjuncts add up."""
     chosen = frozenset(chosen)
     return sum(votes.saving(chosen).entries for votes in lists)

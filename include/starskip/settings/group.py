@@ -24,7 +24,7 @@ class SettingsGroup:
     group: ClassVar[str]
     heading: ClassVar[str]
     had_flat_names: ClassVar[bool] = False
-    """Whether each setting goes on to be read by the name that it had before settings were grouped."""
+    """True if each setting goes on to be read by the name that it had before settings were grouped."""
 
     def __post_init__(self) -> None:
         """Refuse values that no night can run with."""

@@ -14,7 +14,7 @@ _MOST_HOURS = 87_600
 
 
 def is_time_zone(name: str) -> bool:
-    """Tell whether ``name`` is one of the IANA's."""
+    """Return whether ``name`` is one of the IANA's."""
     try:
         ZoneInfo(name)
     except (KeyError, ValueError, OSError):

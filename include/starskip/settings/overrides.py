@@ -61,9 +61,17 @@ def unknown_setting(settings: Settings, name: str) -> ConfigError:
     if group is not None:
         use = ", ".join(each.place for each in declared_settings(type(group)))
     else:
-        near = get_close_matches(name, [each.place for each, _ in settings.items()], n=1, cutoff=0.5)
-        use = f"{near[0] if near else 'group.name'}, or another one of the groups {', '.join(groups)}"
+        use = f"{_nearest_place(settings, name)}, or another one of the groups {', '.join(groups)}"
     return ConfigError(f"setting {printable(name, 100)!r} is not known: use {use}", setting=name)
+
+
+def _nearest_place(settings: Settings, name: str) -> str:
+    group, dot, inside = name.partition(".")
+    places = [each.place for each, _ in settings.items()]
+    near_groups = get_close_matches(group, [each.group for each in settings.groups], n=1) if dot else []
+    same_name = [f"{each}.{inside}" for each in near_groups if f"{each}.{inside}" in places]
+    near = same_name or get_close_matches(name, places, n=1, cutoff=0.5)
+    return near[0] if near else f"{near_groups[0] if near_groups else 'group'}.name"
 
 
 def _by_place(settings: Settings, overrides: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -18,6 +18,8 @@ _NOTHING = "none"
 def setting_value(declared: Declared, raw: Any) -> Any:
     """Return ``raw`` as a value of the setting; ConfigError names setting, value and what is allowed."""
     try:
+        if declared.kind is str and isinstance(raw, float):
+            raise _unquoted(declared, raw)
         value = _converted(declared, raw)
     except (ValueError, KeyError, TypeError, OverflowError):
         raise _refused(declared, raw) from None
@@ -120,6 +122,15 @@ def _is_within(value: float, least: float | None, most: float | None) -> bool:
     # An integer may be larger than any float, which isfinite does not take.
     is_number = isinstance(value, int) or isfinite(value)
     return is_number and (least is None or value >= least) and (most is None or value <= most)
+
+
+def _unquoted(declared: Declared, raw: float) -> ConfigError:
+    # YAML and JSON read 1.10 as the number 1.1, which is another version.
+    return ConfigError(
+        f"{declared.place}: {raw} is a number, which loses zeros at its end: write it in quotes, "
+        f"such as {declared.name}: '1.10'",
+        setting=declared.place,
+    )
 
 
 def _refused(declared: Declared, raw: Any) -> ConfigError:

@@ -1,4 +1,4 @@
-"""All settings of a night: the groups of the core, and a group for each index family that brings one."""
+"""Settings of a night: the groups of the core, and a group for each index family that brings one."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Settings:
     kinds: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse names of groups that cannot be told apart, and a kind of index that there is not."""
+        """Refuse group names that cannot be distinguished, and a kind of index that there is not."""
         asked = self.advice.index_kinds
         if self.kinds and not {*asked.split(",")} <= {ALL, *self.kinds}:
             raise ConfigError(

@@ -1,4 +1,4 @@
-"""What every job file does: arguments in, one stage on Spark, its counts printed, exit code out."""
+"""Main function of every job file: arguments in, one stage on Spark, its counts printed, exit code out."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ MOST_DOCUMENTS = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class LastAnswer:
-    """How the last query of this thread was answered; ``reason`` says why no tree did it."""
+    """Answer of the last query of this thread; ``reason`` says why no tree gave it."""
 
     star_tree: bool
     reason: str | None
@@ -60,7 +60,7 @@ class StarTrees:
 
     @property
     def last_answer(self) -> LastAnswer | None:
-        """How the last query of the calling thread was answered."""
+        """Return how the last query of the calling thread was answered."""
         return getattr(self._local, "last", None)
 
     def sql(self, sql: str, dialect: str = "spark", *, most_documents: int = MOST_DOCUMENTS) -> DataFrame:
@@ -121,7 +121,7 @@ class StarTrees:
         )
 
     def _rows_of_version(self, source: SourceTable, types: Mapping[str, pa.DataType]) -> DataFrame:
-        """Return the rows of files that a log names, which also tells their partitions and columns."""
+        """Return the rows of files that a log names, which also names their partitions and columns."""
         paths: dict[tuple[tuple[str, str | None], ...], list[str]] = {}
         for file in source.files:
             paths.setdefault(tuple(file.partition.items()), []).append(file.identity.path)

@@ -7,7 +7,7 @@ from starskip.storage.files.full_disk import is_full_disk
 
 
 def understood_failure(error: Exception) -> Exception:
-    """Return the error of ours of which an exception of Spark or Py4J tells, or the exception itself.
+    """Return our error inside an exception of Spark or Py4J, or the exception itself.
 
     Spark tells of a failed Arrow result through Py4J, of other failures through its own exceptions. Of an
     error's class is kept what a caller may act on: that a retry may help, and which stored file is damaged.

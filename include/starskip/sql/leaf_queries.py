@@ -49,7 +49,7 @@ class LeafQuery:
 
 
 def leaf_queries(skeleton: str, columns_of: ColumnSource) -> tuple[LeafQuery, ...]:
-    """Return the leaf queries of a skeleton (see fingerprint) by table, in the order of the text.
+    """Return the leaf queries of a skeleton (see normalize_sql) by table, in the order of the text.
 
     Raises UnsupportedQuery with a reason: those of parsed_query, "recursive", "nested_joins",
     "too_many_leaves", "no_table".
@@ -305,7 +305,7 @@ def _leaf_query(table: str, scans: Sequence[_Scan]) -> LeafQuery:
         exp.select("*").from_(exp.Table(this=exp.to_identifier(table))).order_by("1", dialect=PinotDialect)
     )
     if filters:
-        # A table that is scanned twice is filtered by either filter, as by the legs of an OR.
+        # A table that is scanned twice is filtered by either filter, as by the disjuncts of an OR.
         query = query.where(exp.or_(*filters))
     slots: list[int] = []
 

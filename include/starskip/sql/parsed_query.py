@@ -21,7 +21,7 @@ _TYPED_LITERAL = re.compile(rf"\b(?:DATE|TIMESTAMP|TIME)\s+(?={SLOT})", re.IGNOR
 
 
 def parsed_query(skeleton: str) -> exp.Query:
-    """Parse ``skeleton`` (see fingerprint), slot n as the placeholder ``:pn``.
+    """Parse ``skeleton`` (see normalize_sql), slot n as the placeholder ``:pn``.
 
     Raises UnsupportedQuery with a reason: "too_long", "too_deep", "syntax", "not_a_select".
     """

@@ -2,7 +2,7 @@
 
 Pinot parses with Calcite: double quotes and backticks name columns, ``$`` is part of a name
 (``$ts$DAY``). Nulls sort as if they were greater than any value. Its ``OPTION(…)`` suffix is cut off before
-parsing (fingerprint). ``c NOT IN (…)`` is a predicate of its own, which ``NOT c IN (…)`` is not: that one
+parsing (normalize_sql). ``c NOT IN (…)`` is a predicate of its own, which ``NOT c IN (…)`` is not: that one
 scans for IN and turns the answer round, at several times the entries.
 """
 

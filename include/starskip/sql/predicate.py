@@ -25,7 +25,7 @@ class Operator(Enum):
 
 NEGATIONS = frozenset({Operator.NOT_EQUAL, Operator.NOT_IN})
 PATTERNS = frozenset({Operator.LIKE, Operator.REGEXP_LIKE})
-"""What compares texts with a pattern."""
+"""Operators that compare texts with a pattern."""
 EQUALITIES = frozenset({Operator.EQUAL, Operator.IN}) | NEGATIONS
 """Comparisons with single values of a column, or with all but these."""
 
@@ -72,7 +72,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """All children hold."""
+    """A conjunction: every child holds."""
 
     children: tuple[Predicate, ...]
 

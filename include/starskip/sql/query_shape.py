@@ -46,7 +46,7 @@ class QueryShape:
 
 
 def query_shape(skeleton: str) -> QueryShape:
-    """Parse ``skeleton`` (see fingerprint); raise UnsupportedQuery with a reason code.
+    """Parse ``skeleton`` (see normalize_sql); raise UnsupportedQuery with a reason code.
 
     Reasons: those of parsed_query, and "several_tables", "too_many_predicates".
     """
@@ -101,7 +101,7 @@ def _filter(select: exp.Select) -> Predicate:
     """Return the WHERE with the aggregations' FILTERs as Pinot 0.11 runs them.
 
     The WHERE is scanned once by itself. Each distinct FILTER is asked of the rows that it keeps, and so is
-    the WHERE once more for aggregations without one (AggregationPlanNode); they scan like legs of an OR.
+    the WHERE once more for aggregations without one (AggregationPlanNode); they scan like disjuncts of an OR.
     """
     where = select.args.get("where")
     main = rewrite_filter(filter_tree(where.this)) if where else Constant(True)

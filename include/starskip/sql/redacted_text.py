@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 REDACTED = "?"
-"""A literal that was not logged; no number or string of sql.fingerprint begins so."""
+"""A literal that was not logged; no number or string of sql.normalize_sql begins so."""
 
 _WHOLE_TEXTS = frozenset(("REDACTED", "FINGERPRINT_FAILED_QUERY_REDACTED"))
 

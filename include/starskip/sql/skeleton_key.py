@@ -15,14 +15,14 @@ KEY_BITS = 53
 """Few enough for a float to hold: of a million keys two are equal once in ten thousand logs."""
 
 _DROPPED = b"\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f (),;+-" + SLOT.encode()
-_ONLY_FINGERPRINT = ('"', "`", SLOT, ";", "option")
+_ONLY_NORMALIZED = ('"', "`", SLOT, ";", "option")
 """Begin quoted names, which hold no literals, and query options."""
 
 
 def skeleton_key(sql: str) -> int:
     """Return the key of ``sql``, of KEY_BITS bits and the same in every process; never raises."""
     lower = sql.lower()
-    if sql.isascii() and not any(map(lower.__contains__, _ONLY_FINGERPRINT)):
+    if sql.isascii() and not any(map(lower.__contains__, _ONLY_NORMALIZED)):
         bare = COMMENT_OR_LITERAL.sub("", lower)
     else:
         bare = normalize_sql(sql).skeleton

@@ -39,7 +39,7 @@ CURRENT = "current"
 
 @dataclass(frozen=True, slots=True)
 class ArtefactStore:
-    """All artefacts of one store; ``run_date`` is the night as ``2026-11-18``."""
+    """Artefacts of one store; ``run_date`` is the night as ``2026-11-18``."""
 
     storage: Storage
     schemas: Mapping[str, pa.Schema] = field(default_factory=lambda: SCHEMAS)

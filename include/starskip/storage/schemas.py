@@ -146,11 +146,13 @@ VOTES = pa.schema(
         ("is_complete", pa.bool_()),
     ]
 )
-"""One row a shape, leg and set of structures; legs add up, the sets of one leg exclude each other.
+"""One row a shape, disjunct (``leg``) and set of indexes (``structures``).
+
+Disjuncts of a shape add up, the sets of one disjunct exclude each other.
 
 ``saving_entries``: entries scanned in filter that the night's queries would have saved.
 ``saving_entries_squared`` and ``_cross``: sums over queries of saving² and saving times entries,
-for the interval. ``is_complete``: every subset of the leg's columns has a row.
+for the interval. ``is_complete``: every subset of the disjunct's columns has a row.
 """
 
 LATENCY_BINS = pa.schema(

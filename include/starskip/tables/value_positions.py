@@ -22,7 +22,7 @@ _DECIMAL_DIGITS = 76
 class ValuePositions:
     """The distinct ``values`` of a column of one segment or window, in any order.
 
-    Literals are texts as a query holds them (see sql.fingerprint): with a leading quote for
+    Literals are texts as a query holds them (see sql.normalize_sql): with a leading quote for
     strings. A literal that cannot be of the column's type matches nothing, as in the engine.
     """
 

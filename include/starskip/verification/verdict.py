@@ -1,4 +1,4 @@
-"""What becomes of a query that is answered with what was built and without it."""
+"""Verdict on a query that is answered with the built indexes and without them."""
 
 from __future__ import annotations
 

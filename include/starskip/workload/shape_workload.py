@@ -50,7 +50,7 @@ class _EstimatedSums:
 
 @dataclass(slots=True)
 class Instance(_EstimatedSums):
-    """All successful queries of a shape with the same literals; sums over these queries."""
+    """Successful queries of a shape with the same literals; sums over these queries."""
 
     queries: int = 0
     entries_scanned_in_filter: int = 0

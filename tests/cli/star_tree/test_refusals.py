@@ -1,4 +1,4 @@
-"""What ``starskip star-tree`` refuses: one line that names file, table or column, and exit code 3."""
+"""Refusals of ``starskip star-tree``: one line that names file, table or column, and exit code 3."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pages show: reports, runs, and what is missing, damaged or at fault."""
+"""Content of the pages: reports, runs, and reports that are missing, damaged or at fault."""
 
 from __future__ import annotations
 

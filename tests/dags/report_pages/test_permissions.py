@@ -1,4 +1,4 @@
-"""Who may read: every route asks Airflow's permission, whatever the method."""
+"""Permissions of the pages: every route asks Airflow's permission, whatever the method."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ LINES = TEXT.splitlines()
 
 
 def lz4(text: bytes, *, block_bytes: int = 1 << 16) -> bytes:
-    """What lz4-java's LZ4BlockOutputStream writes: blocks, then an empty one."""
+    """Write as lz4-java's LZ4BlockOutputStream does: blocks, then an empty one."""
     made = []
     for start in range(0, len(text), block_bytes):
         block = text[start : start + block_bytes]

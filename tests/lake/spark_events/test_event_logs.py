@@ -1,4 +1,4 @@
-"""Which files make up the logs of applications."""
+"""Files that make up the logs of applications."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starskip.pinot.logs.file_day import file_day
-from starskip.pinot.logs.wall_clock import wall_clock
+from starskip.pinot.logs.record_columns import wall_clock
 
 ZONES = (
     "UTC",

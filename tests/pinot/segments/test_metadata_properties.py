@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starskip.pinot.segments.index_map import IndexRange, parse_index_map
 from starskip.pinot.segments.metadata_properties import list_values, parse_properties, single_value
+from starskip.pinot.segments.segment_layout import IndexRange, parse_index_map
 
 
 def escaped(text: str, also: str = "") -> str:

@@ -1,4 +1,4 @@
-"""What Spark reads of tables with secondary indexes, and what it tells of them."""
+"""Files that Spark reads of tables with secondary indexes, and its reports of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one Spark pass, or the footers, collect of real files: every format, nasty names, all types."""
+"""Metadata that one Spark pass, or the footers, collect of real files: formats, nasty names, all types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What index types ask of Spark: it answers as their tests without Spark believe, its hashes above all."""
+"""Aggregates of index types on Spark: equal to those of tests without Spark, hashes above all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is collected of a column may be another thing than what a query reads of it; then it is not used."""
+"""Metadata of a column that a query reads differently from the collecting pass is not used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file's values mean may change though the file does not; then its metadata is not trusted."""
+"""Values of a file may change their meaning though the file does not; then its metadata is not trusted."""
 
 from __future__ import annotations
 

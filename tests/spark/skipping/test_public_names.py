@@ -1,4 +1,4 @@
-"""What ``from starskip.spark import skipping`` shows, and the names of its functions' arguments."""
+"""Public names of ``from starskip.spark import skipping``, and its functions' arguments."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ ARROW = {"spark.sql.execution.arrow.pyspark.enabled": "true"}
 
 @pytest.fixture
 def path(spark: SparkSession, table_of: Table) -> str:
-    """Of 100 rows in 5 files, 20 after another in each."""
+    """A table of 100 rows in 5 files, 20 consecutive ones in each."""
     return table_of(spark.range(0, 100, 1, FILES).selectExpr("id", "id % 2 AS odd"), "minmax:id")
 
 

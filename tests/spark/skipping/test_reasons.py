@@ -1,4 +1,4 @@
-"""Of each query that reads all files, why, in plain words; and what several indexes skip together."""
+"""Reasons why a query reads all files, in plain words; and files that several indexes skip together."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EVERY_FILE = "by the metadata every file may hold a matching row"
 
 @pytest.fixture
 def t(skipping_on: SparkSession, table_of: Table) -> str:
-    """Of 40 rows in 4 files; in the first two ``a`` is small, in the last two ``b`` is."""
+    """A table of 40 rows in 4 files; in the first two ``a`` is small, in the last two ``b`` is."""
     frame = skipping_on.range(0, 40, 1, 4).selectExpr(
         "id",
         "if(id < 20, id, id + 1000) AS a",

@@ -22,7 +22,7 @@ FILES = 5
 
 @pytest.fixture(scope="module")
 def path(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Of 100 rows in 5 files, 20 after another in each."""
+    """A table of 100 rows in 5 files, 20 consecutive ones in each."""
     folder = tmp_path_factory.mktemp("lake") / "t"
     frame = spark.range(0, 100, 1, FILES).selectExpr(
         "id",

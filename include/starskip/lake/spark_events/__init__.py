@@ -1,1 +1,1 @@
-"""What Spark's event logs, and our own JSON events, tell of the queries on tables of the lake."""
+"""Queries on tables of the lake, out of Spark's event logs and our own JSON events."""

@@ -1,4 +1,4 @@
-"""Which files an application's event log consists of, in the order in which they were written.
+"""Files of an application's event log, in the order in which they were written.
 
 A log is one file, or a folder ``eventlog_v2_APP`` of rolled ones, ``events_NUMBER_APP``. The History Server
 may have compacted the older of them into one, ``….compact``, which stands for all up to its number (Spark

@@ -36,7 +36,7 @@ _TRANSPARENT = (
 
 @dataclass(frozen=True, slots=True)
 class PlanScan:
-    """What a plan says of one scan; ``metrics``: accumulators by the name of the metric.
+    """One scan of a plan; ``metrics``: accumulators by the name of the metric.
 
     ``location`` is the first of its ``locations`` paths. ``filters``: conjuncts as text, all of which its
     rows must satisfy. ``read_schema``: a struct in Spark's words.

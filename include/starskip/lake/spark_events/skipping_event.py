@@ -25,7 +25,7 @@ _INT64 = 1 << 63
 
 
 def skipping_event(event: Mapping[str, Any], application: str) -> SqlExecution:
-    """Return the execution that an event tells of; ValueError, KeyError or TypeError if it is none."""
+    """Return the execution that an event reports; ValueError, KeyError or TypeError if it is none."""
     if event["version"] != VERSION:
         raise ValueError(f"version {event['version']} is not read")
     return SqlExecution(

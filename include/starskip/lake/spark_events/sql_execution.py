@@ -10,7 +10,7 @@ _MAX_KEPT = 1_000
 
 @dataclass(frozen=True, slots=True)
 class TableScan:
-    """One scan of a table's files. Counts are Spark's own, None where the log does not tell.
+    """One scan of a table's files. Counts are Spark's own, None where the log has none.
 
     ``filters``: conjuncts in Catalyst's text, with the types of ``read_schema``; ``predicate``: the exact
     predicate instead, as JSON (skipping.workload.expression_json), where our own rule logged the query.

@@ -78,7 +78,7 @@ class _Application:
     summary: LogSummary
     open: dict[int, _Open] = field(default_factory=dict)
     rows: dict[int, int] = field(default_factory=dict)
-    """Rows by accumulator: the greatest value that a stage told."""
+    """Rows by accumulator: the greatest value that a stage reported."""
 
 
 _Handler = Callable[[_Application, Mapping[str, Any]], SqlExecution | None]

@@ -23,15 +23,11 @@ Counts = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class RoaringBytes:
-    """Several bitmaps together: bytes of their container ``bodies`` and of their ``headers``.
-
-    ``containers``: how many there are; ``filled_bitmaps``: bitmaps that hold a value.
-    """
+    """Several bitmaps together: bytes of their container ``bodies`` and of ``headers``; their count."""
 
     bodies: int
     headers: int
     containers: int
-    filled_bitmaps: int
 
 
 def container_counts(column: ColumnWindow, bitmaps: int) -> Iterator[tuple[Counts, Counts]]:
@@ -79,5 +75,4 @@ def roaring_bytes(
         bodies=bodies,
         headers=int(np.where(has_runs, with_runs, plain).sum()),
         containers=int(containers.sum()),
-        filled_bitmaps=int((containers > 0).sum()),
     )

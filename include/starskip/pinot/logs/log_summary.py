@@ -22,7 +22,7 @@ class LogSummary:
 
     @property
     def records(self) -> int:
-        """All records, of whatever kind."""
+        """Return the number of records, of whatever kind."""
         return self.queries + sum(self.other.values()) + sum(self.rejected.values())
 
     def __add__(self, more: LogSummary) -> LogSummary:

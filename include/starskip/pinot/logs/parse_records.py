@@ -29,10 +29,10 @@ from starskip.pinot.logs.sampling_weights import with_sampling_weights
 
 BATCH_ROWS = 8_192
 BATCH_BYTES = 16 << 20
-"""Of record text: a batch is closed when it passes either bound."""
+"""Rows of a batch, and bytes of its record text: it is closed when it passes either bound."""
 
 KEPT_CHARACTERS = 2_000
-"""Of the text of a record that is no query."""
+"""Characters kept of the text of a record that is no query."""
 
 _CONTAINER = re.compile(CONTAINER)
 _BEGINS_EVENT = frozenset((b"{", b"[", b",", b" ", b"\t", b"\xef"))

@@ -23,7 +23,7 @@ from starskip.storage.schemas import COLUMN_SUMS
 LARGEST_FILE_BYTES = 512 << 20
 _LARGEST_NUMBER = 1 << 62
 _LARGEST_PRODUCT = _LARGEST_NUMBER**2
-"""Of cardinality and docs; no float overflows at it."""
+"""Largest cardinality and number of docs; no float overflows at it."""
 
 
 def read_packed_metadata(path: str | Path) -> pa.Table:

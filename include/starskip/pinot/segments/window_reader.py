@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+from pyroaring import BitMap
 
 from starskip.pinot.segments.decoding import Decoder, UnreadableColumn, require
 from starskip.pinot.segments.decompressed_stream import TarLimits
@@ -20,7 +22,6 @@ from starskip.pinot.segments.forward_index_decoding import (
     decode_sorted,
 )
 from starskip.pinot.segments.loose_indexes import IndexPlace
-from starskip.pinot.segments.null_vector_decoding import decode_null_vector
 from starskip.pinot.segments.raw_decoding import decode_raw, decode_raw_multi_value
 from starskip.pinot.segments.segment_files import SegmentFile
 from starskip.pinot.segments.segment_layout import SegmentLayout
@@ -215,3 +216,11 @@ def _ends(least: str | None, greatest: str | None, kind: pa.DataType) -> pa.Arra
         return pa.array([least, greatest]).cast(kind)
     except pa.ArrowException:
         return None
+
+
+def decode_null_vector(size: int, rows: range) -> Decoder[npt.NDArray[np.bool_]]:
+    """Return which of ``rows`` are null; ``size``: bytes of the vector."""
+    found = BitMap.deserialize((yield 0, size)) if size else BitMap()
+    nulls = np.zeros(len(rows), dtype=bool)
+    nulls[np.array(found & BitMap(rows), dtype=np.int64) - rows.start] = True
+    return nulls

@@ -24,7 +24,7 @@ _NAME = re.compile(r"reading file:? (\S+?)\.?\s")
 
 
 def context_logger() -> logging.Logger:
-    """Return the logger by which PySpark tells each error, expected or not.
+    """Return the logger by which PySpark reports each error, expected or not.
 
     It is asked for as PySpark asks: a plain logger of that name would refuse what PySpark passes to it, and
     an AnalysisException would be a TypeError.

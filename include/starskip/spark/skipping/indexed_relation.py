@@ -2,25 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
-from starskip.predicates.column_name import column_name
-from starskip.spark.skipping.compatible_indexes import CompatibleIndexes, compatible_indexes
+from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.predicates.column_name import column_name, column_path
 from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
-from starskip.spark.skipping.read_signature import read_signature
+from starskip.spark.skipping.read_signature import ZONE_OF_USERS_TYPES, read_signature
 from starskip.spark.skipping.relation_facts import ENABLED, FileRelation
 from starskip.spark.skipping.relation_report import RelationReport
 from starskip.spark.skipping.rule_warnings import RuleWarnings
 from starskip.spark.skipping.signature_comparison import (
     dependent_rows,
+    difference,
     partitions_differ,
     read_otherwise,
+    same_columns,
     unsure_partitions,
+    users_types_differ,
 )
 from starskip.spark.skipping.table_finder import TableFinder
+from starskip.spark.skipping.user_index_types import is_user_type
+
+
+@dataclass(frozen=True, slots=True)
+class CompatibleIndexes:
+    """The compatible ``indexes``; ``why_not``: the reason for the others, None if there are none.
+
+    ``zone``: the session time zone in which indexes of users' types were collected.
+    """
+
+    indexes: tuple[SkippingIndex, ...]
+    why_not: str | None
+    zone: str | None
+
+    def in_zones(self, zones: frozenset[str]) -> CompatibleIndexes:
+        """Return the indexes that can judge a predicate analysed in these time zones."""
+        if zones <= {self.zone} or not any(map(is_user_type, self.indexes)):
+            return self
+        others = ", ".join(sorted(zones - {self.zone}))
+        return self._without_user_types(f"of time zone {self.zone}, but the query is of {others}")
+
+    def _without_user_types(self, why: str) -> CompatibleIndexes:
+        names = ", ".join(each.specification for each in self.indexes if is_user_type(each))
+        kept = tuple(each for each in self.indexes if not is_user_type(each))
+        return replace(self, indexes=kept, why_not=f"{names}: {why}")
+
 
 _IN_MEMORY_INDEX = f"{DATASOURCES}.InMemoryFileIndex"
 _CATALOG_INDEX = f"{DATASOURCES}.CatalogFileIndex"
@@ -49,7 +78,7 @@ class IndexedRelation:
 
     @property
     def partitions_are_indexed(self) -> bool:
-        """Whether one of the indexes is of a partition column."""
+        """Return whether one of the indexes is of a partition column."""
         named = {column_name((name,)).lower() for name in self.partition_columns}
         indexes = (index for _, compatible in self.tables for index in compatible.indexes)
         return any(name.lower() in named for index in indexes for name in index.columns)
@@ -137,3 +166,22 @@ def _take_compatible(
         reasons.append(f"secondary indexes are not used: {otherwise}")
     else:
         relation.secondary += secondary
+
+
+def compatible_indexes(table: TableMetadata, now: Mapping[str, str]) -> CompatibleIndexes:
+    """Compare the read signature of the metadata with ``now``, that of a relation."""
+    then = table.source.read_signature
+    other = difference(then, now)
+    found = CompatibleIndexes(table.indexes, None, then.get(ZONE_OF_USERS_TYPES))
+    if other is not None:
+        alike = same_columns(then, now) if other == "schema" else frozenset()
+        kept = tuple(each for each in table.indexes if _columns(each) <= alike)
+        why = f"the metadata of {table.source.path} was collected with another {other}"
+        found = replace(found, indexes=kept, why_not=why)
+    if any(map(is_user_type, found.indexes)) and (differs := users_types_differ(then, now)):
+        return found._without_user_types(f"collected with another {differs}: refresh")
+    return found
+
+
+def _columns(index: SkippingIndex) -> frozenset[str]:
+    return frozenset(column_path(name)[0] for name in index.columns)

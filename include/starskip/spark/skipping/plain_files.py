@@ -13,7 +13,7 @@ from starskip.lake.table_format import TableFormat, format_of
 
 
 def require_plain_files(spark: SparkSession, path: str, below: Iterable[str] = ()) -> None:
-    """Raise SourceError for a path in a table of Delta, Iceberg or Hudi, as Hadoop's file systems tell.
+    """Raise SourceError for a path in a table of Delta, Iceberg or Hudi, as Hadoop's file systems show.
 
     ``below``: folders below the path, of which none may be the folder of such a table.
     """

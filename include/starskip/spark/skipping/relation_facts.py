@@ -59,7 +59,7 @@ class FileRelation:
 
     @property
     def is_enabled(self) -> bool:
-        """Whether the session's settings allow skipping."""
+        """Return whether the session's settings allow skipping."""
         return self.settings.get(ENABLED, "true").lower() != "false"
 
     @property

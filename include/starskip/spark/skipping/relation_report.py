@@ -20,7 +20,7 @@ from starskip.spark.skipping.why_not_skipped import EVERY_FILE
 
 
 class JudgedFiles(Protocol):
-    """What indexes of one family know of a relation's files."""
+    """Knowledge of indexes of one family about a relation's files."""
 
     @property
     def metadata(self) -> TableMetadata:

@@ -2,20 +2,71 @@
 
 from __future__ import annotations
 
+import logging
+import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
+from uuid import uuid4
 
+from starskip.errors import StarskipError, printable
+from starskip.indexes.skipping.metadata.open_metadata import metadata_chain
+from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.spark.skipping.indexed_relation import IndexedRelation, find_indexes, indexed_relation
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
 from starskip.spark.skipping.leaf_predicates import Predicates, leaf_predicates
-from starskip.spark.skipping.overwritten_tables import OverwrittenTables
 from starskip.spark.skipping.plan_tree import Node, plan_tree
 from starskip.spark.skipping.prune_relation import RelationPruner
 from starskip.spark.skipping.relation_facts import metadata_root, plan_document, relations_of
 from starskip.spark.skipping.relation_report import RelationReport, other_report
 from starskip.spark.skipping.rule_warnings import RuleWarnings
-from starskip.spark.skipping.table_finder import TableFinder
+from starskip.spark.skipping.table_finder import TableFinder, metadata_changed
+
+log = logging.getLogger("starskip.skipping")
+
+_CREATED_BY = "starskip skipping, of a table that was overwritten"
+
+
+class OverwrittenTables:
+    """The overwritten tables of one SparkContext; called by planning threads and by Spark's listeners.
+
+    INSERT OVERWRITE, ``df.write.mode("overwrite")`` and TRUNCATE TABLE remove the whole folder. The metadata
+    of the removed files is obsolete, but the list of indexes is not. It is written again when the query has
+    ended, so that a refresh creates the indexes for the new files.
+    """
+
+    def __init__(self, tables: TableFinder) -> None:
+        """Start with no table."""
+        self._tables = tables
+        self._pending: dict[str, list[TableMetadata]] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def has_pending(self) -> bool:
+        """Return whether a query that removes a folder was planned, and has not ended yet."""
+        return bool(self._pending)
+
+    def planned(self, folder: str, metadata_root: str | None) -> None:
+        """Record the indexes of a folder that a query is about to remove; raises as ``find`` does."""
+        found = [table for table in self._tables.find([folder], metadata_root) if table.state.indexes]
+        if found:
+            with self._lock:
+                self._pending[folder] = found
+
+    def ended(self, folder: str) -> None:
+        """Write the list of indexes of a folder again, if its metadata is gone."""
+        with self._lock:
+            for table in self._pending.pop(folder, []):
+                _keep(table)
+
+    def keep_all(self) -> None:
+        """Do what ``ended`` does for all folders, whose queries may not have been reported."""
+        with self._lock:
+            for table in (each for tables in self._pending.values() for each in tables):
+                _keep(table)
+
 
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
 _COMMANDS = (f"{_LOGICAL}.Command", f"{_LOGICAL}.CommandResult")
@@ -102,3 +153,30 @@ class SkippingRule:
         for logical, made in replacements:
             by_identity.put(logical, made)
         return plan.transformDown(self._toolbox.java_to_scala(by_identity))
+
+
+def _keep(table: TableMetadata) -> None:
+    path, names = printable(table.source.path), ", ".join(table.state.indexes)
+    try:
+        chain = metadata_chain(table.storage)
+        if chain.listed():
+            return
+        parts = replace(table.state, segments={}).to_parts()
+        chain.commit(
+            lambda found: found or parts,
+            commit_id=uuid4().hex,
+            created_at=datetime.now(UTC),
+            created_by=_CREATED_BY,
+        )
+    except StarskipError as error:
+        log.warning(
+            "%s was overwritten, and its indexes %s with it: create them anew (%s)", path, names, error
+        )
+        return
+    metadata_changed()
+    log.warning(
+        "%s was overwritten, and the metadata of its indexes %s with it: files are left out again after "
+        "skipping.refresh, or starskip skipping refresh",
+        path,
+        names,
+    )

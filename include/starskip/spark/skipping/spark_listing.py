@@ -41,12 +41,12 @@ class SparkListing:
 
     @property
     def files(self) -> int:
-        """How many files there are."""
+        """Return the number of files."""
         return len(self.sizes)
 
     @cached_property
     def digest(self) -> bytes:
-        """What the files, by path, size and time, are told from others by."""
+        """Return the key that identifies the files, by path, size and time."""
         digest = hashlib.sha256(self.sizes.tobytes())
         digest.update(self.modified_ms.tobytes())
         for buffer in pa.concat_arrays([self.paths]).buffers():

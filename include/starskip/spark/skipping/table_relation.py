@@ -52,7 +52,7 @@ _THROUGH = frozenset({"SubqueryAlias", "View", "Project"})
 SCHEMA_OPTION = "starskip.schema"
 FORMATS = ("parquet", "orc", "avro", "json", "csv")
 TEXT_FORMATS = ("csv", "json")
-"""A schema of theirs is told from values, which are others tomorrow."""
+"""A schema of theirs is inferred from values, which are others tomorrow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,7 @@ def table_relation(
 
 
 def _folders_below(relation: Any, options: Mapping[str, str]) -> Set[str]:
-    """Return the folders of the files where Spark was told to look into folders of any name."""
+    """Return the folders of the files where Spark is set to look into folders of any name."""
     if options.get("recursivefilelookup") != "true":
         return frozenset()
     return {unquote(str(file)).rpartition("/")[0] for file in relation.location().inputFiles()}

@@ -9,16 +9,24 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from configparser import ConfigParser, Error
 from datetime import timedelta
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from obstore import exceptions, store
 from obstore.store import ObjectStore
 
 from starskip.errors import SourceError
-from starskip.storage.files.aws_key_file import aws_key_file
 from starskip.storage.files.object_failure import NO_CREDENTIALS
+
+# The store library knows the environment and the metadata service of a cloud machine, but not the key file.
+_NAMES = {
+    "aws_access_key_id": "access_key_id",
+    "aws_secret_access_key": "secret_access_key",
+    "aws_session_token": "session_token",
+}
 
 _CLIENT = {"connect_timeout": "5s", "timeout": "120s"}
 """For one request; the largest object that is written is about 64 MiB, the largest range read 4 MiB."""
@@ -124,3 +132,31 @@ def _s3_options(variables: Mapping[str, str]) -> dict[str, str]:
     ):
         raise SourceError(NO_CREDENTIALS, source="AWS_ACCESS_KEY_ID")
     return options
+
+
+def aws_key_file(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the keys of the profile AWS_PROFILE ("default"), {} if there is no file that names it.
+
+    Raises SourceError, which quotes nothing of the file, if a file that the environment names cannot be read.
+    """
+    named = environment.get("AWS_SHARED_CREDENTIALS_FILE")
+    home = environment.get("HOME")
+    if not named and not home:
+        return {}
+    path = Path(named) if named else Path(home or "", ".aws", "credentials")
+    profile = environment.get("AWS_PROFILE") or "default"
+    parser = ConfigParser(interpolation=None)
+    try:
+        parser.read_string(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        if not named:
+            return {}
+        raise SourceError(f"AWS_SHARED_CREDENTIALS_FILE {path}: {error.strerror}", source=str(path)) from None
+    except (Error, UnicodeDecodeError):
+        raise SourceError(f"{path}: is no file of AWS credentials", source=str(path)) from None
+    if not parser.has_section(profile):
+        if named:
+            raise SourceError(f"{path}: has no profile [{profile}]", source=str(path))
+        return {}
+    section = parser[profile]
+    return {ours: section[theirs] for theirs, ours in _NAMES.items() if section.get(theirs)}

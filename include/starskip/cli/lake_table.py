@@ -1,0 +1,101 @@
+"""A table of ``starskip skipping`` or ``starskip secondary``: options, path, metadata, printed results."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from starskip.cli.spark_defaults import default_metadata_root
+from starskip.errors import SourceError, StorageError
+from starskip.indexes.skipping.metadata.metadata_location import metadata_location
+from starskip.indexes.skipping.metadata.open_metadata import existing_metadata
+from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
+from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.settings import Settings
+from starskip.storage.storage import Storage
+from starskip.storage.storage_for import storage_for
+from starskip.storage.vacuum import VacuumReport
+
+of_path = click.argument("path", metavar="PATH")
+of_metadata = click.option(
+    "--metadata",
+    "root",
+    metavar="URL",
+    help="Root of the metadata of all tables, if it lies not in PATH/_starskip.",
+)
+of_modules = click.option(
+    "--module",
+    "modules",
+    multiple=True,
+    metavar="NAME",
+    help="A module of index types of yours, here or on PYTHONPATH; repeatable.",
+)
+as_output = click.option(
+    "--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True
+)
+
+of_grace = click.option(
+    "--grace-hours",
+    type=click.FloatRange(min=0),
+    default=float(Settings().retention.vacuum_grace_hours),
+    show_default=True,
+    help="Leave what queries and writers of the last hours may use.",
+)
+
+
+def full_path(path: str) -> str:
+    """Return a URL as it is, and a folder from the root."""
+    return path if "://" in path or path.startswith("file:") else os.path.normpath(Path(path).absolute())
+
+
+def require_table(path: str) -> None:
+    """Raise SourceError where there is no such folder."""
+    if "://" not in path and not path.startswith("file:") and not Path(path).exists():
+        raise SourceError(f"{path}: there is no such folder", source=path)
+
+
+def echo_refreshed(done: Refreshed, end: str) -> None:
+    """Print the version that a refresh has published and the files that it read; ``end`` ends the line."""
+    counts = [f"{done.collected_files:,} files read", f"{done.unchanged_files:,} unchanged"]
+    if done.gone_files:
+        counts.append(f"{done.gone_files:,} gone")
+    if done.changed_meanwhile:
+        counts.append(f"{done.changed_meanwhile:,} changed meanwhile: refresh again for them")
+    if done.damaged_files:
+        counts.append(f"{len(done.damaged_files):,} damaged files left out")
+    click.echo(f"version {done.version}: {', '.join(counts)}; {end}")
+
+
+def echo_optimized(version: int | None) -> None:
+    """Print the version that an optimize has published, None where there was nothing to do."""
+    click.echo("nothing to optimize: it is one piece already" if version is None else f"version {version}")
+
+
+def echo_changed(version: int, indexes: Sequence[str], change: str) -> None:
+    """Print that ``indexes``, without any all of them, were "deleted" or "restored"."""
+    click.echo(f"version {version}: {', '.join(indexes) or 'all indexes'} {change}")
+
+
+def echo_vacuumed(report: VacuumReport) -> None:
+    """Print the files that a vacuum has removed; raises StorageError for one that it could not."""
+    for place, reason in report.left_alone:
+        raise StorageError(f"left alone: {reason}", location=place)
+    click.echo(f"removed {len(report.removed):,} files, {report.removed_bytes:,} bytes")
+
+
+def metadata_storage(path: str, root: str | None) -> Storage:
+    """Return the storage of the metadata of the table at ``path``."""
+    return storage_for(metadata_location(full_path(path), root or default_metadata_root(os.environ)))
+
+
+def existing_table(path: str, root: str | None) -> TableMetadata:
+    """Return the metadata of the table at ``path``; raises SourceError where there is none."""
+    storage = metadata_storage(path, root)
+    try:
+        return existing_metadata(storage)
+    except SourceError:
+        require_table(path)
+        raise
