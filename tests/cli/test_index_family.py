@@ -28,6 +28,38 @@ def serves(leaf, target):
 FAMILIES = [Family("bitmap", "a bitmap", "bitmaps", path=AccessPath(serves, lambda column: None))]
 """
 
+BLOOMS = """
+from starskip.indexes.answer import AnswerCandidate, AnswerOffer
+from starskip.indexes.family import Family
+from starskip.indexes.index import Index
+
+class Bloom:
+    key = "bloomFilterColumns"
+
+    def in_force(self, config):
+        return tuple(config.document.get("tableIndexConfig", {}).get(self.key) or ())
+
+    def write(self, document, config, added, dropped, /):
+        held = [name for name in self.in_force(config) if name not in dropped]
+        document["tableIndexConfig"][self.key] = held + [name for name in added if name not in held]
+
+    def fragment(self, item, /):
+        return {"tableIndexConfig": {self.key: [item]}}
+
+    def entry_of(self, fragment, /):
+        return fragment["tableIndexConfig"][self.key][0]
+
+def answer(queries):
+    shapes = sorted(queries.window, key=lambda each: -queries.window[each].entries)[:2]
+    return AnswerOffer(tuple(
+        AnswerCandidate(Index("bloom", name), (name,), {shape: queries.window[shape].entries * 0.5},
+                        config={"tableIndexConfig": {"bloomFilterColumns": [name]}})
+        for name, shape in zip(("Carrier", "Origin"), shapes)
+    ))
+
+FAMILIES = (Family("bloom", "a bloom filter", "bloom filters", answer=answer, config=CONFIG),)
+"""
+
 
 @pytest.fixture
 def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
@@ -38,7 +70,7 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "bitmaps.py").write_text(ROUTED)
     monkeypatch.chdir(tmp_path)
     yield tmp_path
-    for name in ("partitions", "bitmaps", "broken"):
+    for name in ("partitions", "bitmaps", "blooms", "broken"):
         sys.modules.pop(name, None)
 
 
@@ -76,6 +108,20 @@ def test_it_is_weighed_against_indexes_on_columns_and_written_into_the_config(
     assert new["tableIndexConfig"]["invertedIndexColumns"] == advice["inverted_index_columns"]
     assert "segmentPartitionConfig" in new["tableIndexConfig"]
     assert new["routing"] == {"a": 1, "segmentPrunerTypes": ["partition"]}
+
+
+@pytest.mark.parametrize("key", ["None", "Bloom()"])
+def test_all_chosen_answers_of_a_family_are_written(
+    key: str, modules: Path, call: Callable[..., Result], deep_store: Path
+) -> None:
+    Path("blooms.py").write_text(BLOOMS.replace("CONFIG", key))
+    config = {"tableName": "airlineStats", "tableIndexConfig": {"bloomFilterColumns": ["Dest"]}}
+    Path("old.json").write_text(json.dumps(config))
+    given = ("--families", "blooms", "--index", "bloom", "--table-config", "old.json")
+    advice = tuned(call, deep_store, *given, "--config-out", "new.json")
+    assert [each["columns"] for each in advice["indexes"]] == [["Carrier"], ["Origin"]]
+    new = json.loads(Path("new.json").read_text())["tableIndexConfig"]
+    assert new == {"bloomFilterColumns": ["Dest", "Carrier", "Origin"]}
 
 
 def test_a_family_with_an_access_path_is_simulated(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from starskip.indexes.answer import AnswerOffer
-from starskip.indexes.family import Family
 from starskip.indexes.verdict import Verdict
-from starskip.pinot.column_key import ConfigKey, LaidOver
 from starskip.selection.chosen_answers import ChosenAnswers
 from starskip.selection.recommendation import Recommendation
 from starskip.selection.vote_list import IndexSet
@@ -98,15 +96,3 @@ class TableAdvice:
             )
             for position, answer in enumerate(self.answers.answers)
         ]
-
-    def answer_entries(self, families: Sequence[Family]) -> list[tuple[ConfigKey, Any]]:
-        """Return the key and the entry by which a table config holds each chosen answer of ``families``."""
-        keys = {family.name: family.config for family in families}
-        found: list[tuple[ConfigKey, Any]] = []
-        for answer in self.answers.answers:
-            name = answer.index.family
-            if name in keys and answer.config:
-                key = keys[name]
-                entry = answer.config if key is None else key.entry_of(answer.config)
-                found.append((key or LaidOver(name), entry))
-        return found
