@@ -151,23 +151,93 @@ def test_a_night_advises_it_and_its_report_says_so(
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "words", "code"),
     [
-        (None, "there is no such file in the current folder"),
-        ("x = 1", "has no tuple FAMILIES"),
-        ("1 / 0", "ZeroDivisionError"),
-        ("from starskip.indexes.families import BUILT_IN as FAMILIES", "is called"),
+        (None, "there is no such file in the current folder", 2),
+        ("x = 1", "has no tuple FAMILIES", 3),
+        ("FAMILIES = ('a', 'b')", "has no tuple FAMILIES", 3),
+        ("x = 1\n1 / 0", "line 2: ZeroDivisionError", 3),
+        ("def (", "SyntaxError", 3),
+        ("import sys; sys.exit(5)", "SystemExit: 5", 3),
+        ("import not_there_at_all", "not_there_at_all", 3),
+        ("from starskip.indexes.families import BUILT_IN as FAMILIES", "is called", 3),
     ],
 )
 def test_a_module_that_is_none_is_one_line(
-    text: str | None, words: str, modules: Path, call: Callable[..., Result], deep_store: Path
+    text: str | None, words: str, code: int, modules: Path, call: Callable[..., Result], deep_store: Path
 ) -> None:
     if text is not None:
         Path("broken.py").write_text(text)
     result = call("tune", "--log", LOG, "--segments", deep_store, "--families", "broken", "--index", "all")
-    assert result.exit_code == 2
+    assert result.exit_code == code, result.stderr
     assert words in result.stderr
     assert "Traceback" not in result.stderr
+    assert code == 2 or len(result.stderr.splitlines()) == 1
+    night = {"artefacts": "a", "segments_root": "s", "log_paths": ["x"], "families": "broken"}
+    Path("night.yaml").write_text(json.dumps(night))
+    staged = call("stage", "parse_query_logs", "--config", "night.yaml", "--run-date", "2026-11-20")
+    assert staged.exit_code == 3, "the configuration file is input"
+    assert words in staged.stderr
+
+
+def test_a_module_with_its_ending_gets_a_hint(
+    modules: Path, call: Callable[..., Result], deep_store: Path
+) -> None:
+    result = call(
+        "tune", "--log", LOG, "--segments", deep_store, "--families", "partitions.py", "--index", "all"
+    )
+    assert result.exit_code == 2
+    assert "leave .py out: the module is called partitions" in result.stderr
+
+
+ONE_FAILS = """
+from starskip.indexes.answer import AnswerOffer
+from starskip.indexes.family import Family
+
+def answer(queries):
+    if queries.table == "airlineStats":
+        raise KeyError("x")
+    return AnswerOffer()
+
+FAMILIES = (Family("broken", "a thing", "things", answer=answer),)
+"""
+
+
+def test_what_fails_on_one_table_of_tune_costs_the_others_nothing(
+    modules: Path, call: Callable[..., Result], deep_store: Path
+) -> None:
+    Path("broken.py").write_text(ONE_FAILS)
+    given = ("tune", "--log", LOG, "--segments", deep_store, "--families", "broken", "--format", "json")
+    result = call(*given, "--tables", "airlineStats,lineitem", "--index", "inverted,broken")
+    assert result.exit_code == 3
+    assert "table airlineStats: module broken, line 7: broken: answer raised KeyError" in result.stderr
+    assert list(json.loads(result.stdout)["tables"]) == ["lineitem"]
+    alone = call(*given, "--tables", "airlineStats", "--index", "broken")
+    assert alone.exit_code == 3
+    assert alone.stderr.splitlines()[-1].startswith("starskip: module broken, line 7: broken: answer raised")
+    assert alone.stdout == ""
+
+
+OWN_CODE = """
+from starskip.indexes.family import AccessPath, Family, Obstacle
+
+def serves(leaf, target):
+    return True
+
+def obstacle(column):
+    return Obstacle("too_short", f"its values have {column.cardinality} forms")
+
+FAMILIES = (Family("text", "a text index", "text indexes", path=AccessPath(serves, obstacle)),)
+"""
+
+
+def test_an_obstacle_may_have_a_code_of_its_own(
+    modules: Path, call: Callable[..., Result], deep_store: Path
+) -> None:
+    Path("broken.py").write_text(OWN_CODE)
+    advice = tuned(call, deep_store, "--families", "broken", "--index", "text")
+    assert advice["indexes"] == []
+    assert "too_short" in {each["reason"] for each in advice["refused"]}
 
 
 def test_a_family_that_is_not_known_is_named(call: Callable[..., Result], deep_store: Path) -> None:

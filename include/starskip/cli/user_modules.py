@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from starskip.errors import StarskipError, first_line
+from starskip.errors import StarskipError
 from starskip.indexes.skipping.registry import load_modules
+from starskip.run.user_code import error_words, user_line
 
 
 @contextmanager
@@ -22,18 +22,21 @@ def user_modules(names: Sequence[str]) -> Iterator[None]:
     if names:
         sys.path.insert(0, str(Path.cwd()))
     load_modules(names)
+    with told_faults(names):
+        yield
+
+
+@contextmanager
+def told_faults(names: Sequence[str], *, is_masked: bool = False) -> Iterator[None]:
+    """Raise StarskipError, which names module and line, for what modules of ``names`` raise in here."""
     try:
         yield
     except StarskipError:
         raise
-    except Exception as error:
-        frames = traceback.walk_tb(error.__traceback__)
-        places = [(str(frame.f_globals.get("__name__")), line) for frame, line in frames]
-        # Of a package that is named, its modules are meant, too.
-        of_users = [at for at in places if any(f"{at[0]}.".startswith(f"{each}.") for each in names)]
-        if not of_users:
+    except (Exception, SystemExit) as error:
+        place = user_line(error, names)
+        if place is None:
             raise
-        module, line = of_users[-1]
-        raise StarskipError(
-            f"module {module}, line {line}: raised {type(error).__name__}: {first_line(error)}"
-        ) from error
+        module, line = place
+        words = error_words(error, is_masked=is_masked)
+        raise StarskipError(f"module {module}, line {line}: raised {words}") from error

@@ -195,7 +195,7 @@ def _properties(advice: TableAdvice) -> Mapping[str, Any]:
             {**each.to_document(), "index": answer.index.column, "shapes": list(each.shapes)}
             for each, answer in zip(advice.chosen_answers(), advice.answers.answers, strict=True)
         ],
-        "gap_ratio": max(advice.answers.gap_ratio, recommendation.gap_ratio),
+        "gap_ratio": advice.gap_ratio,
         **_star_tree_properties(advice),
     }
 

@@ -77,11 +77,11 @@ def config_change(
         )
     edits.append(KeyEdit(StarTreesKey(), [star_tree_entry(tree) for tree in new_trees]))
     keys |= laid_over
-    for family in families:
-        if family.name in answering:
-            edits.append(family_edit(family, (), (), answering.pop(family.name)))
-    # Of families whose module is not loaded any more.
-    edits += [KeyEdit(LaidOver(kind), of_kind) for kind, of_kind in answering.items()]
+    by_name = {family.name: family for family in families}
+    edits += [
+        family_edit(by_name[kind], (), (), of_kind) if kind in by_name else KeyEdit(LaidOver(kind), of_kind)
+        for kind, of_kind in answering.items()
+    ]
     config, hidden = given.proposed(edits) if given else (None, ())
     return ConfigChange(
         keys=keys,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from starskip.errors import StarskipError
 from starskip.run.night import Night
+from starskip.run.user_code import user_line
 
 
 @contextmanager
@@ -21,12 +21,10 @@ def plugin_errors(night: Night) -> Iterator[None]:
     except StarskipError:
         raise
     except Exception as error:
-        frames = list(traceback.walk_tb(error.__traceback__))
-        of_users = [(f, line) for f, line in frames if f.f_globals.get("__name__") in night.skipping_modules]
-        if not of_users:
+        place = user_line(error, night.skipping_modules)
+        if place is None:
             raise
-        frame, line = of_users[-1]
-        name = frame.f_globals["__name__"]
+        name, line = place
         raise StarskipError(
             f"module {name} of skipping.modules, line {line}: raised {type(error).__name__}"
         ) from error
