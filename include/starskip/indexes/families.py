@@ -187,7 +187,7 @@ def _check(family: Family, module: str, taken: Iterable[str]) -> None:
             f" {'must be a word of a-z, 0-9 and _' if wrong else 'another one is called too'}",
             source=module,
         )
-    if family.path is None and family.answer is None:
+    if family.path is None and family.answer is None and family.measured is None:
         raise SourceError(
             f"module {module!r}: family {name} has neither an access path nor an answer", source=module
         )

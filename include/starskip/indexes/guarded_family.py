@@ -15,6 +15,7 @@ from starskip.errors import SourceError, StarskipError, printable
 from starskip.indexes.answer import AnswerCandidate, AnswerOffer
 from starskip.indexes.family import AccessPath, Family, Obstacle, StoredSizes
 from starskip.indexes.family_section import FamilySection
+from starskip.indexes.measured import MeasuredAdvice
 from starskip.pinot.column_key import ConfigKey
 from starskip.pinot.table_config import TableConfig
 from starskip.run.night import StageResult
@@ -60,6 +61,8 @@ def guarded(family: Family, module: str) -> Family:
         proof=watched("proof", _of(StageResult), family.proof),
         gates=watched("gates", _of(Mapping), family.gates),
         section=watched("section", _of(FamilySection), family.section),
+        measured=watched("measured", _of(MeasuredAdvice), family.measured),
+        properties=watched("properties", _of(Mapping), family.properties),
     )
 
 

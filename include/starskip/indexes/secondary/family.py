@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from starskip.execution.engine import Engine
 from starskip.indexes.family import Family
 from starskip.indexes.family_section import FamilySection
+from starskip.indexes.measured import Measured, MeasuredAdvice, SparedFiles
 from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.run.gate import Gate
 from starskip.run.night import Night, StageResult
+from starskip.storage.snapshot import SnapshotSource
 
 
 def _proof(engine: Engine, night: Night) -> StageResult:
@@ -31,6 +33,21 @@ def _section() -> FamilySection:
     return SECTION
 
 
+def _measured() -> MeasuredAdvice:
+    from starskip.indexes.secondary.advice.publish_advice import (  # noqa: PLC0415
+        measured_secondary,
+        publish_secondary_advice,
+    )
+
+    def measure(
+        engine: Engine, night: Night, table: str, snapshot_of: SnapshotSource, spared: SparedFiles
+    ) -> Measured:
+        found = measured_secondary(engine, night, table, snapshot_of, spared)
+        return Measured(found.skips, lambda *chosen: (found.advise(*chosen), found.warnings))
+
+    return MeasuredAdvice(measure, publish_secondary_advice)
+
+
 SECONDARY = Family(
     name="secondary",
     singular="a secondary index",
@@ -39,4 +56,5 @@ SECONDARY = Family(
     proof=_proof,
     gates=_gates,
     section=_section,
+    measured=_measured,
 )

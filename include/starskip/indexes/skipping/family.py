@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from starskip.execution.engine import Engine
 from starskip.indexes.family import Family
 from starskip.indexes.family_section import FamilySection
+from starskip.indexes.measured import Measured, MeasuredAdvice, SparedFiles
 from starskip.indexes.skipping.settings import SkippingSettings
 from starskip.run.gate import Gate
 from starskip.run.night import Night, StageResult
+from starskip.storage.snapshot import SnapshotSource
 
 
 def _proof(engine: Engine, night: Night) -> StageResult:
@@ -31,6 +33,21 @@ def _section() -> FamilySection:
     return SECTION
 
 
+def _measured() -> MeasuredAdvice:
+    from starskip.indexes.skipping.advice.publish_advice import (  # noqa: PLC0415
+        measured_skipping,
+        publish_skipping_advice,
+    )
+
+    def measure(
+        engine: Engine, night: Night, table: str, snapshot_of: SnapshotSource, _spared: SparedFiles
+    ) -> Measured:
+        found = measured_skipping(engine, night, table, snapshot_of)
+        return Measured(found.skips, found.advise, found.spared)
+
+    return MeasuredAdvice(measure, publish_skipping_advice)
+
+
 SKIPPING = Family(
     name="skipping",
     singular="a skipping index",
@@ -39,5 +56,6 @@ SKIPPING = Family(
     proof=_proof,
     gates=_gates,
     section=_section,
+    measured=_measured,
 )
 """Skipping indexes of tables of the lake."""

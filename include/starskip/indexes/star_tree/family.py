@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from starskip.execution.engine import Engine
-from starskip.indexes.answer import AnswerOffer, TableQueries
+from starskip.indexes.answer import AnswerOffer, AnswersChosen, TableQueries
 from starskip.indexes.family import Family
 from starskip.indexes.family_section import FamilySection
 from starskip.indexes.star_tree.settings import StarTreeSettings
@@ -42,6 +43,14 @@ def _section() -> FamilySection:
     return SECTION
 
 
+def _properties(chosen: AnswersChosen, offer: AnswerOffer | None) -> Mapping[str, Any]:
+    from starskip.indexes.star_tree.tree_properties import star_tree_properties  # noqa: PLC0415
+
+    if offer is None or offer.detail is None:
+        return star_tree_properties(chosen)
+    return star_tree_properties(chosen, offer.detail.candidates, offer.detail.in_force)
+
+
 STAR_TREE = Family(
     name="star_tree",
     singular="a star-tree",
@@ -52,5 +61,6 @@ STAR_TREE = Family(
     proof=_proof,
     gates=_gates,
     section=_section,
+    properties=_properties,
 )
 """Star-trees, of Pinot's segments and of tables of the lake."""

@@ -19,6 +19,7 @@ from starskip.execution.engine import Engine
 from starskip.indexes.families import families_of_night
 from starskip.indexes.file_skips import FileSkips
 from starskip.indexes.index import Index
+from starskip.indexes.measured import SparedFiles
 from starskip.indexes.skipping.advice.advice_rows import SkippingAdvice
 from starskip.indexes.skipping.advice.lake_workload import lake_workload
 from starskip.indexes.skipping.advice.measured_benefit import read_files
@@ -37,10 +38,6 @@ from starskip.storage.snapshot import SnapshotSource
 
 ADVICE = "skipping_advice"
 SHAPES = "skipping_shapes"
-
-
-SparedFiles = Callable[[Expression, pa.Array], Mask]
-"""Takes a predicate and paths of files, and returns which of these are left alone for it."""
 
 
 @dataclass(frozen=True, slots=True)

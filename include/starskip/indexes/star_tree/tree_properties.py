@@ -6,21 +6,20 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from starskip.indexes.answer import AnswerCandidate
+from starskip.indexes.answer import AnswerCandidate, AnswersChosen
 from starskip.indexes.star_tree.family import STAR_TREE
 from starskip.indexes.star_tree.recommend.asked_shape import UnanswerableShape
 from starskip.indexes.star_tree.recommend.candidates import RefusedTree
 from starskip.indexes.star_tree.recommend.star_tree_candidates import NO_TREES, StarTreeCandidates
 from starskip.indexes.star_tree.recommend.trees_in_force import NO_TREES_IN_FORCE, TreesInForce
 from starskip.indexes.verdict import Verdict
-from starskip.selection.chosen_answers import ChosenAnswers
 
 _MOST_REFUSED = 20
 _MOST_BY_STARSKIP = 50
 
 
 def star_tree_properties(
-    chosen: ChosenAnswers,
+    chosen: AnswersChosen,
     offer: StarTreeCandidates = NO_TREES,
     held: TreesInForce = NO_TREES_IN_FORCE,
 ) -> Mapping[str, Any]:
@@ -71,7 +70,7 @@ def star_tree_properties(
     }
 
 
-def _by_starskip_only(chosen: ChosenAnswers, offer: StarTreeCandidates) -> list[UnanswerableShape]:
+def _by_starskip_only(chosen: AnswersChosen, offer: StarTreeCandidates) -> list[UnanswerableShape]:
     """Return the shapes that a chosen tree answers on the lake and not in Pinot, the heaviest first."""
     configs = [each.detail.config for each in chosen.answers if each.index.family == STAR_TREE.name]
     found = [
