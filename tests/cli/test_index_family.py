@@ -13,6 +13,7 @@ import pytest
 from click.testing import Result
 from starskip.indexes.families import BUILT_IN
 from starskip.indexes.family_settings import family_defaults
+from starskip.reports.sentences import kind_label, kind_noun
 from starskip.run.stages import STAGE_NAMES
 
 PAGE = Path(__file__).parents[2] / "docs" / "add-an-index-family.md"
@@ -65,12 +66,13 @@ FAMILIES = (Family("bloom", "a bloom filter", "bloom filters", answer=answer, co
 def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The current folder, with the page's module in it; what is imported from there is forgotten."""
     code = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert len(code) == 1 and len(code[0].splitlines()) <= 80
-    (tmp_path / "partitions.py").write_text(code[0])
+    assert all(len(each.splitlines()) <= 80 for each in code)
+    for name, each in zip(("partitions", "texts"), code, strict=True):
+        (tmp_path / f"{name}.py").write_text(each)
     (tmp_path / "bitmaps.py").write_text(ROUTED)
     monkeypatch.chdir(tmp_path)
     yield tmp_path
-    for name in ("partitions", "bitmaps", "blooms", "broken"):
+    for name in ("partitions", "texts", "bitmaps", "blooms", "broken"):
         sys.modules.pop(name, None)
 
 
@@ -216,6 +218,21 @@ def test_what_fails_on_one_table_of_tune_costs_the_others_nothing(
     assert alone.exit_code == 3
     assert alone.stderr.splitlines()[-1].startswith("starskip: module broken, line 7: broken: answer raised")
     assert alone.stdout == ""
+
+
+def test_the_path_family_of_the_page_has_its_own_words_and_codes(
+    modules: Path, call: Callable[..., Result], deep_store: Path
+) -> None:
+    config = {"tableName": "airlineStats", "tableIndexConfig": {"fstIndexColumns": ["Dest"]}}
+    Path("old.json").write_text(json.dumps(config))
+    given = ("--families", "texts", "--index", "fst", "--table-config", "old.json")
+    advice = tuned(call, deep_store, *given, "--config-out", "new.json")
+    chosen = [each["columns"][0] for each in advice["indexes"]]
+    new = json.loads(Path("new.json").read_text())["tableIndexConfig"]
+    dropped = [drop["columns"][0] for drop in advice["drops"]]
+    assert new["fstIndexColumns"] == [name for name in ("Dest",) if name not in dropped] + chosen
+    assert kind_label("fst") == "FST index"
+    assert (kind_noun("partition"), kind_label("range")) == ("partition", "Range index")
 
 
 OWN_CODE = """
