@@ -46,7 +46,7 @@ def test_what_it_raises_names_module_line_and_error(family: Any) -> None:
     words = "module own_things, line 6: mine: answer raised ValueError: boom"
     with pytest.raises(StarskipError, match=words):
         family("answer=raising").answer(None)
-    with pytest.raises(StarskipError, match="line 9: mine: answer raised SystemExit: 4"):
+    with pytest.raises(StarskipError, match="line 9: mine: answer raised SystemExit"):
         family("answer=ending").answer(None)
     with pytest.raises(StarskipError, match="line 6: mine: serves raised") as raised:
         family("path=AccessPath(raising, lambda column: None)").path.serves(None, None)

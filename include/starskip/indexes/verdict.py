@@ -46,6 +46,11 @@ class Reason(Enum):
     UNUSED = "unused"
 
 
+def reason_of(code: str) -> Reason | str:
+    """Return the reason that a code stands for; the code itself where it is of a user's family."""
+    return next((reason for reason in Reason if reason.value == code), code)
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """One index and what is said of it; ratios are shares of all entries that the queries scan.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from starskip.indexes.access_paths import AccessPaths
 from starskip.indexes.family import Family
 from starskip.indexes.index import Index
-from starskip.indexes.verdict import Reason, Verdict, refused
+from starskip.indexes.verdict import Reason, Verdict, reason_of, refused
 from starskip.sql.predicate import Operator, leaves
 from starskip.sql.query_shape import QueryShape
 from starskip.tables.table_overview import TableOverview
@@ -117,5 +117,5 @@ def _why(
         return Reason.ALREADY_SORTED, "it is sorted in every segment, which answers these predicates already"
     obstacles = [family.path.obstacle(column) for family in serving if family.path is not None]
     if obstacles[0] is not None and all(obstacles):
-        return obstacles[0].reason, obstacles[0].detail
+        return reason_of(obstacles[0].reason), obstacles[0].detail
     return Reason.SAVES_NOTHING, "its queries scanned no entries that an index would save"
