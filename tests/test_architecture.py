@@ -135,11 +135,12 @@ def test_duckdb_has_one_home() -> None:
     assert homes == {"starskip.indexes.star_tree.sandboxed_duckdb"}
 
 
-FAMILIES = {"inverted", "range", "sorted", "star_tree", "skipping"}
+FAMILIES = {"inverted", "range", "sorted", "star_tree", "skipping", "secondary"}
 HOMES_OF_FAMILIES = ("indexes/", "spark/skipping/")
 NAMED_OTHERWISE = {
     # Commands and their JSON; an operator of SQL; a request for a part of an object.
     "cli/main.py",
+    "cli/secondary.py",
     "cli/skipping.py",
     "cli/sql.py",
     "sql/predicate.py",
@@ -156,6 +157,41 @@ def test_families_are_values_and_nobody_asks_for_their_names() -> None:
     }
     outside = {path for path in named_families if not path.startswith(HOMES_OF_FAMILIES)}
     assert outside == NAMED_OTHERWISE
+
+
+FOLDERS_OF_FAMILIES = re.compile(
+    r"starskip\.indexes\.(inverted|range|sorted_column|star_tree|skipping|secondary)\b"
+)
+USE_A_FAMILY = {
+    "configuration/night_from_config.py": "types of columns are written as star-trees cast to them",
+    "cost/alternatives.py": "a sort order takes the place of another one",
+    "cost/baseline_scores.py": "the scores of Pinot's own tuner are for inverted indexes",
+    "cost/expression_masks.py": "expressions of filters are evaluated in the DuckDB of star-trees",
+    "cost/parser_selectivity.py": "the rule of Pinot's own tuner asks what an inverted index answers",
+    "cost/read_overviews.py": "the setting untracked_inverted_index",
+    "cost/table_source.py": "the setting untracked_inverted_index",
+    "night/parse_query_logs.py": "Spark's event logs are parsed where skipping reads them",
+    "night/write_report.py": "loads users' index types, whose words the section shows",
+    "quality/check_stage.py": "loads users' index types before gates judge them",
+    "reports/advice_evidence.py": "star-trees stand in report.json under names of their own",
+    "reports/config_block.py": "star-trees stand in report.json under names of their own",
+    "reports/evidence.py": "report.json has fields for star-trees and skipping indexes",
+    "reports/shapes_evidence.py": "a shape tells which star-tree answers it",
+    "reports/table_evidence.py": "a shape tells which star-tree answers it",
+    "selection/past_nights.py": "advice of nights before all answers were kept alike",
+    "skipping/__init__.py": "the names that modules of index types had before",
+}
+"""Modules outside of the families' folders that import from one, with the reason; none may be added."""
+
+
+def test_no_other_module_uses_a_single_family() -> None:
+    homes = {"indexes", "cli", "spark"}
+    users = {
+        path.relative_to(PACKAGE).as_posix()
+        for path, module in IMPORTS
+        if FOLDERS_OF_FAMILIES.match(module) and part_of(module_of(path)) not in homes
+    }
+    assert users == set(USE_A_FAMILY), "name what is new as a hook of Family; take off what is gone"
 
 
 def test_no_template_outside_of_the_families_asks_for_their_names() -> None:

@@ -119,3 +119,22 @@ def test_it_is_of_one_config(tuned: Callable[..., Result], tmp_path: Path) -> No
     result = tuned("--index", "inverted", "--config-out", tmp_path / "x.json")
     assert result.exit_code == 2
     assert "--table-config" in result.stderr
+
+
+def test_all_chosen_star_trees_are_written_beside_those_in_force(
+    call: Call, write: Write, deep_store: Path, tmp_path: Path
+) -> None:
+    out, config = tmp_path / "new.json", ROOT / "config" / "lineitem_table.json"
+    night_log = ROOT / "logs" / "broker-2026-11-20.log.gz"
+    more = ("--segments", deep_store, "--tables", "lineitem", "--index", "all", "--table-config", config)
+    result = call("tune", "--log", night_log, *more, "--config-out", out, "--format", "json")
+    assert result.exit_code == 0, result.stderr
+    chosen = json.loads(result.stdout)["tables"]["lineitem"]["indexes"]
+    trees = [
+        each["config"]["tableIndexConfig"]["starTreeIndexConfigs"][0]
+        for each in chosen
+        if each["family"] == "star_tree"
+    ]
+    assert len(trees) >= 2
+    held = json.loads(config.read_text())["tableIndexConfig"].get("starTreeIndexConfigs") or []
+    assert json.loads(out.read_text())["tableIndexConfig"]["starTreeIndexConfigs"] == [*held, *trees]

@@ -13,6 +13,7 @@ import pytest
 from click.testing import Result
 from starskip.indexes.families import BUILT_IN
 from starskip.indexes.family_settings import family_defaults
+from starskip.reports.sentences import kind_label, kind_noun
 from starskip.run.stages import STAGE_NAMES
 
 PAGE = Path(__file__).parents[2] / "docs" / "add-an-index-family.md"
@@ -28,17 +29,50 @@ def serves(leaf, target):
 FAMILIES = [Family("bitmap", "a bitmap", "bitmaps", path=AccessPath(serves, lambda column: None))]
 """
 
+BLOOMS = """
+from starskip.indexes.answer import AnswerCandidate, AnswerOffer
+from starskip.indexes.family import Family
+from starskip.indexes.index import Index
+
+class Bloom:
+    key = "bloomFilterColumns"
+
+    def in_force(self, config):
+        return tuple(config.document.get("tableIndexConfig", {}).get(self.key) or ())
+
+    def write(self, document, config, added, dropped, /):
+        held = [name for name in self.in_force(config) if name not in dropped]
+        document["tableIndexConfig"][self.key] = held + [name for name in added if name not in held]
+
+    def fragment(self, item, /):
+        return {"tableIndexConfig": {self.key: [item]}}
+
+    def entry_of(self, fragment, /):
+        return fragment["tableIndexConfig"][self.key][0]
+
+def answer(queries):
+    shapes = sorted(queries.window, key=lambda each: -queries.window[each].entries)[:2]
+    return AnswerOffer(tuple(
+        AnswerCandidate(Index("bloom", name), (name,), {shape: queries.window[shape].entries * 0.5},
+                        config={"tableIndexConfig": {"bloomFilterColumns": [name]}})
+        for name, shape in zip(("Carrier", "Origin"), shapes)
+    ))
+
+FAMILIES = (Family("bloom", "a bloom filter", "bloom filters", answer=answer, config=CONFIG),)
+"""
+
 
 @pytest.fixture
 def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The current folder, with the page's module in it; what is imported from there is forgotten."""
     code = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert len(code) == 1 and len(code[0].splitlines()) <= 80
-    (tmp_path / "partitions.py").write_text(code[0])
+    assert all(len(each.splitlines()) <= 80 for each in code)
+    for name, each in zip(("partitions", "texts"), code, strict=True):
+        (tmp_path / f"{name}.py").write_text(each)
     (tmp_path / "bitmaps.py").write_text(ROUTED)
     monkeypatch.chdir(tmp_path)
     yield tmp_path
-    for name in ("partitions", "bitmaps", "broken"):
+    for name in ("partitions", "texts", "bitmaps", "blooms", "broken"):
         sys.modules.pop(name, None)
 
 
@@ -78,6 +112,20 @@ def test_it_is_weighed_against_indexes_on_columns_and_written_into_the_config(
     assert new["routing"] == {"a": 1, "segmentPrunerTypes": ["partition"]}
 
 
+@pytest.mark.parametrize("key", ["None", "Bloom()"])
+def test_all_chosen_answers_of_a_family_are_written(
+    key: str, modules: Path, call: Callable[..., Result], deep_store: Path
+) -> None:
+    Path("blooms.py").write_text(BLOOMS.replace("CONFIG", key))
+    config = {"tableName": "airlineStats", "tableIndexConfig": {"bloomFilterColumns": ["Dest"]}}
+    Path("old.json").write_text(json.dumps(config))
+    given = ("--families", "blooms", "--index", "bloom", "--table-config", "old.json")
+    advice = tuned(call, deep_store, *given, "--config-out", "new.json")
+    assert [each["columns"] for each in advice["indexes"]] == [["Carrier"], ["Origin"]]
+    new = json.loads(Path("new.json").read_text())["tableIndexConfig"]
+    assert new == {"bloomFilterColumns": ["Dest", "Carrier", "Origin"]}
+
+
 def test_a_family_with_an_access_path_is_simulated(
     modules: Path, call: Callable[..., Result], deep_store: Path
 ) -> None:
@@ -105,23 +153,108 @@ def test_a_night_advises_it_and_its_report_says_so(
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "words", "code"),
     [
-        (None, "there is no such file in the current folder"),
-        ("x = 1", "has no tuple FAMILIES"),
-        ("1 / 0", "ZeroDivisionError"),
-        ("from starskip.indexes.families import BUILT_IN as FAMILIES", "is called"),
+        (None, "there is no such file in the current folder", 2),
+        ("x = 1", "has no tuple FAMILIES", 3),
+        ("FAMILIES = ('a', 'b')", "has no tuple FAMILIES", 3),
+        ("x = 1\n1 / 0", "line 2: ZeroDivisionError", 3),
+        ("def (", "SyntaxError", 3),
+        ("import sys; sys.exit(5)", "SystemExit: 5", 3),
+        ("import not_there_at_all", "not_there_at_all", 3),
+        ("from starskip.indexes.families import BUILT_IN as FAMILIES", "is called", 3),
     ],
 )
 def test_a_module_that_is_none_is_one_line(
-    text: str | None, words: str, modules: Path, call: Callable[..., Result], deep_store: Path
+    text: str | None, words: str, code: int, modules: Path, call: Callable[..., Result], deep_store: Path
 ) -> None:
     if text is not None:
         Path("broken.py").write_text(text)
     result = call("tune", "--log", LOG, "--segments", deep_store, "--families", "broken", "--index", "all")
-    assert result.exit_code == 2
+    assert result.exit_code == code, result.stderr
     assert words in result.stderr
     assert "Traceback" not in result.stderr
+    assert code == 2 or len(result.stderr.splitlines()) == 1
+    night = {"artefacts": "a", "segments_root": "s", "log_paths": ["x"], "families": "broken"}
+    Path("night.yaml").write_text(json.dumps(night))
+    staged = call("stage", "parse_query_logs", "--config", "night.yaml", "--run-date", "2026-11-20")
+    assert staged.exit_code == 3, "the configuration file is input"
+    assert words in staged.stderr
+
+
+def test_a_module_with_its_ending_gets_a_hint(
+    modules: Path, call: Callable[..., Result], deep_store: Path
+) -> None:
+    result = call(
+        "tune", "--log", LOG, "--segments", deep_store, "--families", "partitions.py", "--index", "all"
+    )
+    assert result.exit_code == 2
+    assert "leave .py out: the module is called partitions" in result.stderr
+
+
+ONE_FAILS = """
+from starskip.indexes.answer import AnswerOffer
+from starskip.indexes.family import Family
+
+def answer(queries):
+    if queries.table == "airlineStats":
+        raise KeyError("x")
+    return AnswerOffer()
+
+FAMILIES = (Family("broken", "a thing", "things", answer=answer),)
+"""
+
+
+def test_what_fails_on_one_table_of_tune_costs_the_others_nothing(
+    modules: Path, call: Callable[..., Result], deep_store: Path
+) -> None:
+    Path("broken.py").write_text(ONE_FAILS)
+    given = ("tune", "--log", LOG, "--segments", deep_store, "--families", "broken", "--format", "json")
+    result = call(*given, "--tables", "airlineStats,lineitem", "--index", "inverted,broken")
+    assert result.exit_code == 3
+    assert "table airlineStats: module broken, line 7: broken: answer raised KeyError" in result.stderr
+    assert list(json.loads(result.stdout)["tables"]) == ["lineitem"]
+    alone = call(*given, "--tables", "airlineStats", "--index", "broken")
+    assert alone.exit_code == 3
+    assert alone.stderr.splitlines()[-1].startswith("starskip: module broken, line 7: broken: answer raised")
+    assert alone.stdout == ""
+
+
+def test_the_path_family_of_the_page_has_its_own_words_and_codes(
+    modules: Path, call: Callable[..., Result], deep_store: Path
+) -> None:
+    config = {"tableName": "airlineStats", "tableIndexConfig": {"fstIndexColumns": ["Dest"]}}
+    Path("old.json").write_text(json.dumps(config))
+    given = ("--families", "texts", "--index", "fst", "--table-config", "old.json")
+    advice = tuned(call, deep_store, *given, "--config-out", "new.json")
+    chosen = [each["columns"][0] for each in advice["indexes"]]
+    new = json.loads(Path("new.json").read_text())["tableIndexConfig"]
+    dropped = [drop["columns"][0] for drop in advice["drops"]]
+    assert new["fstIndexColumns"] == [name for name in ("Dest",) if name not in dropped] + chosen
+    assert kind_label("fst") == "FST index"
+    assert (kind_noun("partition"), kind_label("range")) == ("partition", "Range index")
+
+
+OWN_CODE = """
+from starskip.indexes.family import AccessPath, Family, Obstacle
+
+def serves(leaf, target):
+    return True
+
+def obstacle(column):
+    return Obstacle("too_short", f"its values have {column.cardinality} forms")
+
+FAMILIES = (Family("text", "a text index", "text indexes", path=AccessPath(serves, obstacle)),)
+"""
+
+
+def test_an_obstacle_may_have_a_code_of_its_own(
+    modules: Path, call: Callable[..., Result], deep_store: Path
+) -> None:
+    Path("broken.py").write_text(OWN_CODE)
+    advice = tuned(call, deep_store, "--families", "broken", "--index", "text")
+    assert advice["indexes"] == []
+    assert "too_short" in {each["reason"] for each in advice["refused"]}
 
 
 def test_a_family_that_is_not_known_is_named(call: Callable[..., Result], deep_store: Path) -> None:

@@ -26,10 +26,10 @@ from starskip.indexes.star_tree.recommend.star_tree_candidates import (
 )
 from starskip.indexes.star_tree.recommend.star_tree_offer import answer_of
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
+from starskip.indexes.star_tree.tree_properties import star_tree_properties
 from starskip.lake.lake_table import LakeTable
 from starskip.selection.chosen_answers import AnswerTerms, ChosenAnswers
 from starskip.selection.recommendation import Budget
-from starskip.selection.tree_properties import star_tree_properties
 from starskip.settings import Settings
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape

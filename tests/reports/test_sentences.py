@@ -7,7 +7,14 @@ from starskip.indexes.skipping.report.section import KINDS
 from starskip.reports.advice_values import ConfigChange, Index, ReasonedIndex
 from starskip.reports.evidence import Evidence
 from starskip.reports.headline import headline
-from starskip.reports.sentences import code_words, filter_text, known_words, refusals_by_reason, stop_words
+from starskip.reports.sentences import (
+    code_words,
+    filter_text,
+    gap_words,
+    known_words,
+    refusals_by_reason,
+    stop_words,
+)
 
 
 def sentence(evidence: Evidence) -> str:
@@ -131,3 +138,12 @@ def test_unknown_codes_read_as_words() -> None:
 )
 def test_filter_text(sql: str, expected: str) -> None:
     assert filter_text(sql) == expected
+
+
+@pytest.mark.parametrize(
+    ("gap", "words"),
+    [(0.0, ""), (0.0005, ""), (0.02, "another one could save up to 2.0 % more"), (None, "nobody knows")],
+)
+def test_a_gap_is_told_where_it_matters(gap: float | None, words: str) -> None:
+    assert words in gap_words(gap)
+    assert bool(gap_words(gap)) == bool(words)

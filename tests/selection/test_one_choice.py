@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Collection, Sequence
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starskip.indexes.answer import AnswerCandidate
 from starskip.indexes.file_skips import FileSkips
 from starskip.indexes.index import Index
+from starskip.selection import choice
+from starskip.selection.choice_items import choice_items
 from starskip.selection.chosen_answers import AnswerTerms, chosen_answers
+from starskip.selection.greedy_set import LinearLimits, greedy_set
+from starskip.selection.programme import Solved
 from starskip.selection.recommendation import Budget
+from starskip.selection.set_values import set_values
 from starskip.selection.vote_list import Saving, VoteList, total_saving
 
 COLUMNS = tuple(Index("inverted", name) for name in "ab")
@@ -128,3 +135,24 @@ def test_a_budget_that_is_short_goes_to_whichever_family_saves_more() -> None:
         )
         assert found.file_indexes == taken
         assert found.indexes == (frozenset() if taken else frozenset(COLUMNS[:1]))
+
+
+def test_where_the_solver_fails_the_greedy_set_stays_and_nobody_knows_the_gap(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(choice, "solve", lambda *_: Solved(None, math.inf, is_proven=False))
+    a = Index("inverted", "a")
+    votes = VoteList("t", "s", 0, {frozenset([a]): Saving(5.0)}, is_complete=False)
+    found = choice.choose([votes], choice.ChoiceLimits(3))
+    assert found.indexes == {a}
+    assert found.worth == 5.0
+    assert math.isinf(found.gap_ratio)
+
+
+def test_the_greedy_set_keeps_to_its_time() -> None:
+    indexes = [Index("inverted", name) for name in "abc"]
+    lists = [VoteList("t", i.column, 0, {frozenset([i]): Saving(5.0)}, is_complete=False) for i in indexes]
+    values = set_values(choice_items(lists, ()), {})
+    limits = LinearLimits(np.ones((1, 3)), np.array([3.0]))
+    assert greedy_set(values, limits, 10.0).sum() == 3
+    assert greedy_set(values, limits, 0.0).sum() == 1, "one addition is better than none"

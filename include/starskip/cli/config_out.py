@@ -13,6 +13,7 @@ from pathlib import Path
 
 from starskip.errors import ConfigError
 from starskip.indexes.family import Family
+from starskip.indexes.family_edit import family_edit
 from starskip.pinot.proposed_config import KeyEdit, with_edits
 from starskip.pinot.table_config import TableConfig, given_config
 from starskip.selection.table_advice import TableAdvice
@@ -58,16 +59,16 @@ class ConfigOut:
         """Return the edits of the families; a sort order that is advised beside other indexes is none."""
         chosen = [item.index for item in advice.recommendation.chosen]
         drops = [drop.index for drop in advice.drops]
-        edits = []
-        for family in self.families:
-            if family.config is None:
-                continue
-            if family.path is not None:
-                added = [item.column for item in chosen if item.family == family.name]
-                dropped = [item.column for item in drops if item.family == family.name]
-                edits.append(KeyEdit(family.config, added, dropped))
-        edits += [KeyEdit(key, [entry]) for key, entry in advice.answer_entries(self.families)]
-        return edits
+        answers = advice.answers.answers
+        return [
+            family_edit(
+                family,
+                [item.column for item in chosen if item.family == family.name],
+                [item.column for item in drops if item.family == family.name],
+                [item.config for item in answers if item.index.family == family.name],
+            )
+            for family in self.families
+        ]
 
     def _replace(self, text: str) -> None:
         target = Path(self.target).absolute()

@@ -7,6 +7,7 @@ import json
 import click
 
 from starskip.cli.table_names import table_names
+from starskip.errors import ConfigError
 from starskip.indexes.family_settings import family_defaults
 from starskip.settings import Settings
 from starskip.settings.setting_value import allowed_values, value_text
@@ -33,7 +34,10 @@ def settings(families: str, output: str) -> None:
       starskip settings
       starskip settings --families my_module --format json
     """  # noqa: D301 - click reads the character \b as "keep these lines"
-    known = family_defaults(table_names(families))
+    try:
+        known = family_defaults(table_names(families))
+    except ConfigError as error:
+        raise click.UsageError(str(error)) from error
     if output == "markdown":
         click.echo(settings_page(known), nl=False)
     elif output == "json":

@@ -11,6 +11,7 @@ import click
 from starskip.cli.named_setting import named_settings
 from starskip.cli.progress import progress
 from starskip.cli.table_names import table_names
+from starskip.cli.user_modules import told_faults
 from starskip.configuration.night_from_config import NightArguments, night_from_config
 from starskip.errors import printable
 from starskip.execution.local_engine import LocalEngine
@@ -58,7 +59,8 @@ def stage(name: str, config: str, run_date: datetime, tables: str, overrides: Se
         look_for_log(night)
     for each in STAGE_NAMES if name == "all" else (name,):
         engine = LocalEngine(lambda items, each=each: progress(each, items))  # type: ignore[misc]
-        result = stage_named(each).load()(engine, night)
+        with told_faults(night.family_modules, is_masked=True):
+            result = stage_named(each).load()(engine, night)
         for warning in result.warnings:
             click.echo(f"{each}: warning: {warning}", err=True)
         click.echo(f"{each}: " + ", ".join(f"{k.replace('_', ' ')} {v:,}" for k, v in result.counts.items()))

@@ -17,8 +17,9 @@ from starskip.cli.several_values import SeveralValues
 from starskip.cli.table_names import table_names
 from starskip.cli.tune_document import tune_document
 from starskip.cli.tune_text import tune_text
+from starskip.cli.user_modules import told_faults
 from starskip.configuration.checked_overrides import checked_overrides
-from starskip.errors import ConfigError, printable
+from starskip.errors import BAD_INPUT, ConfigError, printable
 from starskip.indexes.families import ALL, configured_indexes, families_named, load_families
 from starskip.indexes.family_settings import family_defaults
 from starskip.pinot.table_config import read_table_configs
@@ -160,11 +161,14 @@ def tune(
     in_force = configured_indexes(current, families.known)
     request = TuneRequest(logs, segments, wanted, in_force, families, settings, metadata, weights, current)
     out = ConfigOut(configs[0], config_out, families.asked) if config_out else None
-    answer = tune_tables(request, progress)
+    with told_faults(modules):
+        answer = tune_tables(request, progress)
     for warning in out.write(answer.tables) if out else ():
         click.echo(f"starskip: warning: {printable(warning)}", err=True)
     for warning in (*warnings, *answer.warnings):
         click.echo(f"starskip: warning: {printable(warning)}", err=True)
+    for table, reason in answer.failures.items():
+        click.echo(f"starskip: table {printable(table, 200)}: {printable(reason)}", err=True)
     basis = _basis(request)
     if basis and output == "json":
         click.echo(f"starskip: note: {basis}", err=True)
@@ -173,6 +177,8 @@ def tune(
     else:
         text = "\n\n".join(tune_text(a, families, is_guess=not logs) for a in answer.tables)
         click.echo((f"{basis}\n\n" if basis else "") + (text or "the log holds no queries"))
+    if answer.failures:
+        click.get_current_context().exit(BAD_INPUT)
 
 
 def _query_weights(path: str) -> str:

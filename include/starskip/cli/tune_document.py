@@ -10,7 +10,7 @@ from starskip.indexes.family import Family
 from starskip.indexes.inverted.family import INVERTED
 from starskip.indexes.sorted_column.family import SORTED
 from starskip.indexes.verdict import Verdict
-from starskip.selection.table_advice import TableAdvice
+from starskip.selection.table_advice import LEAST_GAP_RATIO, TableAdvice
 
 _ORIGINAL = (INVERTED, SORTED)
 """The families of Pinot's own tuner, whose keys are there whatever is asked for."""
@@ -53,9 +53,11 @@ def tune_document(advice: TableAdvice, families: FamilyChoice) -> dict[str, Any]
         ],
         "size_bytes": {str(index): size for index, size in sizes if size is not None},
         "indexes": [
-            *(_chosen(item, families.known) for item in chosen),
+            # An order beside the indexes is told in its own key: it is no part of what is chosen.
+            *(_chosen(item, families.known) for item in recommendation.chosen),
             *(answer.to_document() for answer in advice.chosen_answers()),
         ],
+        **_proof(advice),
         **_of_log(advice),
     }
 
@@ -74,6 +76,14 @@ def _chosen(item: Verdict, known: Sequence[Family]) -> dict[str, Any]:
         "size_bytes": item.size_bytes,
         "config": keys[0].fragment(item.index.column) if keys and keys[0] else None,
     }
+
+
+def _proof(advice: TableAdvice) -> dict[str, Any]:
+    """Return how good the choice is known to be; ``bound``: a share of all entries, where time ended."""
+    gap, bound = advice.gap_ratio, advice.bound_entries
+    if gap is not None and gap <= LEAST_GAP_RATIO:
+        return {"gap_ratio": gap}
+    return {"gap_ratio": gap, "bound": None if bound is None else bound / max(advice.voted_entries, 1.0)}
 
 
 def _of_log(advice: TableAdvice) -> dict[str, Any]:

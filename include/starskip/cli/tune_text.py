@@ -8,6 +8,7 @@ from starskip.indexes.index import Index
 from starskip.indexes.verdict import Reason
 from starskip.number_text import percent, percent_range, size
 from starskip.reports.log_words import leaf_words, redaction_words
+from starskip.reports.sentences import gap_words
 from starskip.selection.table_advice import TableAdvice
 
 
@@ -50,14 +51,15 @@ def tune_text(advice: TableAdvice, families: FamilyChoice, *, is_guess: bool) ->
         )
     elif advice.refused and advice.refused[0].reason is Reason.NOT_ENOUGH_QUERIES:
         return "\n".join([*lines, f"  {printable(advice.refused[0].detail.partition(';')[0])}"])
-    elif not advice.unlogged_texts.is_everything:
+    elif not advice.unlogged_texts.is_everything and not advice.answers.answers:
         lines.append("  nothing to recommend: no index saves enough")
     lines.extend(
         f"  refused {_named(item.index, families)}: {item.code} ({printable(item.detail)})"
         for item in advice.refused
     )
     lines.extend(
-        f"  drop the {drop.index.family} index on {printable(drop.index.column, 80)}: {drop.detail}"
+        f"  drop {_family_words(drop.index.family)} on {printable(drop.index.column, 80)}:"
+        f" {printable(drop.detail)}"
         for drop in advice.drops
     )
     lines.extend(
@@ -65,6 +67,8 @@ def tune_text(advice: TableAdvice, families: FamilyChoice, *, is_guess: bool) ->
         f" {percent(answer.saving_ratio)} of all entries, in filters and behind them"
         for answer in advice.chosen_answers()
     )
+    if gap := gap_words(advice.gap_ratio).strip():
+        lines.append(f"  {gap[:1].lower()}{gap[1:].removesuffix('.')}")
     return "\n".join(lines)
 
 

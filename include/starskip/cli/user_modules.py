@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from starskip.errors import StarskipError, first_line
+from starskip.errors import StarskipError
 from starskip.indexes.skipping.registry import load_modules
-from starskip.run.plugin_errors import raised_in
+from starskip.run.user_code import error_words, user_line
 
 
 @contextmanager
@@ -22,15 +22,21 @@ def user_modules(names: Sequence[str]) -> Iterator[None]:
     if names:
         sys.path.insert(0, str(Path.cwd()))
     load_modules(names)
+    with told_faults(names):
+        yield
+
+
+@contextmanager
+def told_faults(names: Sequence[str], *, is_masked: bool = False) -> Iterator[None]:
+    """Raise StarskipError, which names module and line, for what modules of ``names`` raise in here."""
     try:
         yield
     except StarskipError:
         raise
-    except Exception as error:
-        place = raised_in(error, names)
+    except (Exception, SystemExit) as error:
+        place = user_line(error, names)
         if place is None:
             raise
         module, line = place
-        raise StarskipError(
-            f"module {module}, line {line}: raised {type(error).__name__}: {first_line(error)}"
-        ) from error
+        words = error_words(error, is_masked=is_masked)
+        raise StarskipError(f"module {module}, line {line}: raised {words}") from error

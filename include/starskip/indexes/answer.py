@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from starskip.indexes.index import Index
+from starskip.indexes.verdict import Verdict
 from starskip.lake.lake_table import LakeTable
 from starskip.pinot.table_config import TableConfig
 from starskip.settings import Settings
@@ -91,6 +92,28 @@ class AnswerOffer:
     total_entries: float = 0.0
     gain_bytes: float | None = None
     detail: Any = None
+
+
+class AnswersChosen(Protocol):
+    """The chosen answers of all families, exclusive ones in the order in which queries try them."""
+
+    @property
+    def answers(self) -> tuple[AnswerCandidate, ...]:
+        """The chosen ones."""
+        ...
+
+    @property
+    def refused(self) -> tuple[tuple[AnswerCandidate, Verdict], ...]:
+        """The others, with reasons."""
+        ...
+
+    def saving_entries(self, position: int) -> float:
+        """Return what an answer saves the shapes that it serves."""
+        ...
+
+    def shapes_of(self, position: int) -> tuple[str, ...]:
+        """Return the shapes that an answer serves."""
+        ...
 
 
 Answer = Callable[[TableQueries], AnswerOffer]

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from starskip.errors import ConfigError, first_line, printable
+from starskip.errors import ConfigError, SourceError, printable
 from starskip.indexes.family import Family
+from starskip.indexes.guarded_family import guarded
 from starskip.indexes.index import DROP_PREFIX, Index
 from starskip.indexes.inverted.family import INVERTED
 from starskip.indexes.range.family import RANGE
@@ -22,6 +23,7 @@ from starskip.indexes.sorted_column.family import SORTED
 from starskip.indexes.star_tree.family import STAR_TREE
 from starskip.pinot.table_config import TableConfig
 from starskip.run.night import Night
+from starskip.run.user_code import error_words, user_line
 from starskip.settings import Settings
 
 BUILT_IN: tuple[Family, ...] = (INVERTED, RANGE, SORTED, STAR_TREE, SKIPPING, SECONDARY)
@@ -45,7 +47,7 @@ class FamilyChoice:
 
     def has(self, family: Family) -> bool:
         """Return whether ``family`` is considered."""
-        return family in self.asked
+        return any(family.name == each.name for each in self.asked)
 
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -55,14 +57,15 @@ _known: dict[str, Family] = {family.name: family for family in BUILT_IN}
 def load_families(modules: Iterable[str]) -> tuple[Family, ...]:
     """Return the built-in families and those in the tuple ``FAMILIES`` of each module, in their order.
 
-    A module is importable, or a file in the current folder. Raises ConfigError for one that cannot be
-    imported or has no such tuple, and for a family's name that is taken or no word of a-z, 0-9 and _.
+    A module is importable, or a file in the current folder. Raises ConfigError for one that is not found, and
+    SourceError for one that cannot be imported or has no such tuple, and for a family's name that is taken or
+    no word of a-z, 0-9 and _. What a family raises later comes as StarskipError with module and line.
     """
     found = {family.name: family for family in BUILT_IN}
     for name in modules:
         for family in _families_of(name):
             _check(family, name, found)
-            found[family.name] = family
+            found[family.name] = guarded(family, name)
     _known.update(found)
     return tuple(found.values())
 
@@ -134,9 +137,9 @@ def _families_of(name: str) -> Sequence[Family]:
     module = _imported(name)
     families = getattr(module, "FAMILIES", None)
     if not isinstance(families, list | tuple) or not all(isinstance(each, Family) for each in families):
-        raise ConfigError(
+        raise SourceError(
             f"module {name!r} of families: it has no tuple FAMILIES of starskip.indexes.family.Family",
-            setting="families",
+            source=name,
         )
     return families
 
@@ -157,27 +160,31 @@ def _imported(name: str) -> ModuleType:
                 raise
             return module
         return importlib.import_module(name)
-    except Exception as error:
-        why = f"{type(error).__name__}: {first_line(error)}"
+    except (Exception, SystemExit) as error:
+        told = f"module {printable(name)!r} of families cannot be imported"
         if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
             why = "Python finds none of that name, and there is no such file in the current folder"
-        raise ConfigError(
-            f"module {name!r} of families cannot be imported: {printable(why)}", setting="families"
-        ) from error
+            if name.endswith(".py"):
+                why = f"leave .py out: the module is called {printable(name.removesuffix('.py'))}"
+            raise ConfigError(f"{told}: {why}", setting="families") from error
+        place = user_line(error, [name])
+        line = f"line {place[1]}: " if place else ""
+        words = printable(error_words(error, is_masked=False))
+        raise SourceError(f"{told}: {line}{words}", source=name) from error
 
 
 def _check(family: Family, module: str, taken: Iterable[str]) -> None:
-    wrong = not _NAME.fullmatch(family.name) or family.name.startswith(DROP_PREFIX) or family.name == ALL
-    if wrong or family.name in taken:
-        raise ConfigError(
-            f"module {module!r}: a family is called {printable(family.name)!r}, which"
+    name = str(family.name)
+    wrong = not _NAME.fullmatch(name) or name.startswith(DROP_PREFIX) or name == ALL
+    if wrong or name in taken:
+        raise SourceError(
+            f"module {module!r}: a family is called {printable(name)!r}, which"
             f" {'must be a word of a-z, 0-9 and _' if wrong else 'another one is called too'}",
-            setting="families",
+            source=module,
         )
-    if family.path is None and family.answer is None:
-        raise ConfigError(
-            f"module {module!r}: family {family.name} has neither an access path nor an answer",
-            setting="families",
+    if family.path is None and family.answer is None and family.measured is None:
+        raise SourceError(
+            f"module {module!r}: family {name} has neither an access path nor an answer", source=module
         )
 
 

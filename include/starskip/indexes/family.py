@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from starskip.execution.engine import Engine
-from starskip.indexes.answer import Answer
+from starskip.indexes.answer import Answer, AnswerOffer, AnswersChosen
 from starskip.indexes.family_section import FamilySection
+from starskip.indexes.measured import MeasuredAdvice
 from starskip.pinot.column_key import ConfigKey
 from starskip.pinot.index_sizes.index_format import IndexFormat
 from starskip.pinot.target_version import TargetVersion
@@ -108,8 +109,10 @@ class Family:
     a night with what was built and without it, and publishes the verdicts; its counts begin with a word of
     the family's own, since all families' stand side by side. ``gates`` returns by stage what is expected of
     the family's part in what the stage publishes. ``section`` returns its section of the report; without one
-    what is chosen of it stands in the tables of all families. What these three need is imported when they
-    are called: the DAG file, too, looks at families.
+    what is chosen of it stands in the tables of all families. ``measured`` returns how its indexes of files
+    are measured for the one choice, and how the advice on them is published. ``properties`` returns what the
+    table's part of ``recommendations`` keeps of its answers, beside what it keeps of all. What these
+    need is imported when they are called: the DAG file, too, looks at families.
     """
 
     name: str
@@ -123,3 +126,5 @@ class Family:
     proof: Callable[[Engine, Night], StageResult] | None = None
     gates: Callable[[], Mapping[str, Gate]] | None = None
     section: Callable[[], FamilySection] | None = None
+    measured: Callable[[], MeasuredAdvice] | None = None
+    properties: Callable[[AnswersChosen, AnswerOffer | None], Mapping[str, Any]] | None = None

@@ -46,18 +46,24 @@ class Reason(Enum):
     UNUSED = "unused"
 
 
+def reason_of(code: str) -> Reason | str:
+    """Return the reason that a code stands for; the code itself where it is of a user's family."""
+    return next((reason for reason in Reason if reason.value == code), code)
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The advice on one index; ratios are shares of all entries that the queries scan.
 
-    ``detail``: a sentence with the figures. ``individual_saving_ratio``: what it saves alone.
+    ``reason``: one of ours, or the code of a user's family. ``detail``: a sentence with the figures.
+    ``individual_saving_ratio``: what it saves alone.
     ``progressive_saving_ratio``: beyond the chosen ones that are ranked before it. ``shapes_helped``: number
     of shapes that it helps alone. ``size_bytes``: None where it is not known.
     """
 
     index: Index
     outcome: Outcome
-    reason: Reason | None = None
+    reason: Reason | str | None = None
     detail: str = ""
     individual_saving_ratio: float | None = None
     progressive_saving_ratio: float | None = None
@@ -67,7 +73,7 @@ class Verdict:
     @property
     def code(self) -> str:
         """The reason as artefacts write it, empty for a chosen one."""
-        return self.reason.value if self.reason else ""
+        return self.reason.value if isinstance(self.reason, Reason) else self.reason or ""
 
     def to_row(self, rank: int | None = None) -> dict[str, Any]:
         """Return the columns that all artefacts of advice share; ``rank``: of a chosen one, from 1."""
@@ -102,7 +108,7 @@ def chosen(
 
 def refused(
     index: Index,
-    reason: Reason,
+    reason: Reason | str,
     detail: str,
     individual_saving_ratio: float | None = 0.0,
     size_bytes: int | None = None,

@@ -2,7 +2,7 @@
 
 Source: Automated Inverted Index Recommendation, II.3 C.
 
-And ``lake_queries`` to ``skipping_advice`` (Extensible Data Skipping, IV-B) and ``secondary_advice``.
+And, by families of indexes of files, ``lake_queries`` to the advice that each of them publishes.
 """
 
 from __future__ import annotations
@@ -19,16 +19,9 @@ from starskip.cost.read_overviews import read_overviews
 from starskip.execution.engine import Engine
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.indexes.answer import RowSource
-from starskip.indexes.families import families_of_night
+from starskip.indexes.families import FamilyChoice, families_of_night
 from starskip.indexes.index import Index
-from starskip.indexes.secondary.advice.publish_advice import (
-    SecondaryAdvice,
-    measured_secondary,
-    publish_secondary_advice,
-)
-from starskip.indexes.skipping.advice.advice_rows import SkippingAdvice
-from starskip.indexes.skipping.advice.publish_advice import measured_skipping, publish_skipping_advice
-from starskip.indexes.star_tree.family import STAR_TREE
+from starskip.indexes.measured import Measured, spared_by_any
 from starskip.pinot.table_config import TableConfig
 from starskip.run.gate_verdicts import usable_tables
 from starskip.run.night import Night, StageResult
@@ -37,7 +30,6 @@ from starskip.selection.advise_table import advise_table
 from starskip.selection.past_nights import past_nights
 from starskip.selection.table_advice import TableAdvice
 from starskip.selection.table_question import TableQuestion
-from starskip.selection.tree_properties import star_tree_properties
 from starskip.storage.manifest import Part
 from starskip.storage.schemas import RECOMMENDATIONS
 from starskip.storage.snapshot import SnapshotSource
@@ -57,19 +49,22 @@ def select_indexes(engine: Engine, night: Night) -> StageResult:
     advised = {table: each for result in found.results for table, each in result.items()}
     parts = {table: each.part for table, each in advised.items()}
     night.publish("recommendations", {**parts, **failed_parts(found.failures)})
-    chosen_skipping = publish_skipping_advice(
-        night, {table: advised[table].skipping for table in found.left_of(tables)}
-    )
-    chosen_secondary = publish_secondary_advice(
-        night, {table: advised[table].secondary for table in found.left_of(tables)}
-    )
+    left = found.left_of(tables)
+    families = families_of_night(night)
     counts = {
         "tables": len(tables),
         "chosen_indexes": sum(len(each.advice.recommendation.chosen) for each in advised.values()),
-        "chosen_star_trees": sum(len(each.advice.answers.answers) for each in advised.values()),
-        "chosen_skipping_indexes": chosen_skipping,
-        "chosen_secondary_indexes": chosen_secondary,
     }
+    for family in families.known:
+        if family.answer is not None:
+            counts[f"chosen_{family.name}s"] = sum(
+                answer.index.family == family.name
+                for each in advised.values()
+                for answer in each.advice.answers.answers
+            )
+        if family.measured is not None:
+            of_family = {table: advised[table].measured[family.name] for table in left}
+            counts[f"chosen_{family.name}_indexes"] = family.measured().publish(night, of_family)
     warnings = [warning for each in advised.values() for warning in each.warnings]
     failed = failure_warnings("select_indexes", found.failures)
     return StageResult(counts, (*warnings, *failed))
@@ -77,12 +72,11 @@ def select_indexes(engine: Engine, night: Night) -> StageResult:
 
 @dataclass(frozen=True, slots=True)
 class _AdvisedTable:
-    """The advice on one table, written aside."""
+    """The advice on one table, written aside; ``measured``: that on indexes of files, by family."""
 
     advice: TableAdvice
     part: Part
-    skipping: SkippingAdvice
-    secondary: SecondaryAdvice
+    measured: Mapping[str, Any]
     warnings: Sequence[str]
 
 
@@ -107,8 +101,12 @@ def _advised(
 ) -> _AdvisedTable:
     past = past_nights(night, table, snapshot_of)
     sizes = sizes_of(_rows(night, "index_sizes", table))
-    measured = measured_skipping(engine, night, table, snapshot_of)
-    of_rows = measured_secondary(engine, night, table, snapshot_of, measured.spared)
+    families = families_of_night(night)
+    measured: dict[str, Measured] = {}
+    for family in families.known:
+        if family.measured is not None:
+            spared = spared_by_any(list(measured.values()))
+            measured[family.name] = family.measured().measure(engine, night, table, snapshot_of, spared)
     advice = advise_table(
         TableQuestion(
             table,
@@ -116,7 +114,7 @@ def _advised(
             _rows(night, "votes", table),
             overview,
             night.settings,
-            families_of_night(night),
+            families,
             past=past,
             size_bytes=sizes,
             configs=configs,
@@ -129,15 +127,20 @@ def _advised(
                 night.store,
             ),
             leaves=_leaves(night, table),
-            skips=[each for each in (measured.skips, of_rows.skips) if each is not None],
+            skips=[each.skips for each in measured.values() if each.skips is not None],
         )
     )
-    properties = {**_properties(advice), "table_bytes": overview.stored_bytes if overview else None}
+    properties = {
+        **_family_properties(advice, families),
+        **_properties(advice),
+        "table_bytes": overview.stored_bytes if overview else None,
+    }
     part = Part(aside.write(table, _recommendation_rows(advice, sizes)), properties)
-    skipping, warnings = measured.advise(advice.answers.file_indexes, advice.answers.gap_ratio)
-    secondary = of_rows.advise(advice.answers.file_indexes, advice.answers.gap_ratio)
-    told = (*past.warnings, *warnings, *of_rows.warnings)
-    return _AdvisedTable(advice, part, skipping, secondary, told)
+    answers = advice.answers
+    told = {name: each.advise(answers.file_indexes, answers.gap_ratio) for name, each in measured.items()}
+    warnings = [warning for _, of_family in told.values() for warning in of_family]
+    of_files = {name: of_family for name, (of_family, _) in told.items()}
+    return _AdvisedTable(advice, part, of_files, (*past.warnings, *warnings))
 
 
 def _rows(night: Night, artefact: str, table: str) -> pa.Table:
@@ -195,16 +198,17 @@ def _properties(advice: TableAdvice) -> Mapping[str, Any]:
             {**each.to_document(), "index": answer.index.column, "shapes": list(each.shapes)}
             for each, answer in zip(advice.chosen_answers(), advice.answers.answers, strict=True)
         ],
-        "gap_ratio": max(advice.answers.gap_ratio, recommendation.gap_ratio),
-        **_star_tree_properties(advice),
+        "gap_ratio": advice.gap_ratio,
     }
 
 
-def _star_tree_properties(advice: TableAdvice) -> Mapping[str, Any]:
-    offer = advice.offers.get(STAR_TREE.name)
-    if offer is None or offer.detail is None:
-        return star_tree_properties(advice.answers)
-    return star_tree_properties(advice.answers, offer.detail)
+def _family_properties(advice: TableAdvice, families: FamilyChoice) -> Mapping[str, Any]:
+    """Return what families keep of their own answers."""
+    found: dict[str, Any] = {}
+    for family in families.known:
+        if family.properties is not None:
+            found |= family.properties(advice.answers, advice.offers.get(family.name))
+    return found
 
 
 def _order_properties(advice: TableAdvice) -> Mapping[str, Any] | None:

@@ -26,7 +26,11 @@ class ConfigKey(Protocol):
     def write(
         self, document: dict[str, Any], config: TableConfig, added: Sequence[Any], dropped: Sequence[Any], /
     ) -> None:
-        """Put what is added into ``document``, a copy of the config's, and take out what is dropped."""
+        """Put what is added into ``document``, a copy of the config's, and take out what is dropped.
+
+        Builds on what ``document`` holds by now, which edits of other families may have changed; ``config``
+        is the table config as it was.
+        """
         ...
 
     def fragment(self, item: Any, /) -> Mapping[str, Any]:

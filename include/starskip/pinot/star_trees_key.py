@@ -31,10 +31,13 @@ class StarTreesKey:
         _dropped: Sequence[Mapping[str, Any]],
     ) -> None:
         """See ConfigKey; an entry that is there in other words is not added."""
-        held = set(map(_meaning, config.star_tree_index_configs))
+        # An earlier edit may have added trees.
+        written = document[INDEX_CONFIG].get(self.key)
+        present = written if isinstance(written, list) else config.star_tree_index_configs
+        held = set(map(_meaning, present))
         new = [dict(tree) for tree in added if _meaning(tree) not in held]
         if new:
-            document[INDEX_CONFIG][self.key] = [*map(dict, config.star_tree_index_configs), *new]
+            document[INDEX_CONFIG][self.key] = [*map(dict, present), *new]
 
     def fragment(self, item: Mapping[str, Any]) -> Mapping[str, Any]:
         """See ConfigKey."""

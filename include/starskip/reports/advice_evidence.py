@@ -7,6 +7,7 @@ from typing import Any
 
 from starskip.indexes.families import BUILT_IN
 from starskip.indexes.family import Family
+from starskip.indexes.family_edit import family_edit
 from starskip.indexes.index import Index as Candidate
 from starskip.indexes.index import parse_index
 from starskip.indexes.star_tree.family import STAR_TREE
@@ -49,6 +50,12 @@ def config_change(
     in_force = [parse_index(text) for text in properties.get("in_force", ())]
     keys: dict[str, KeyChange] = {}
     edits: list[KeyEdit] = []
+    answering: dict[str, list[Any]] = {}
+    for each in answers:
+        answering.setdefault(each.kind, []).append(each.config)
+    laid_over = {
+        kind: KeyChange(None, tuple(map(harmless_json, of_kind))) for kind, of_kind in answering.items()
+    }
     for family in families:
         if family.config is None or family.path is None:
             continue
@@ -56,7 +63,7 @@ def config_change(
         known = configured.get(family.name, ()) if configured is not None else _columns(in_force, family)
         dropped = [row["column"] for row in drops if row["kind"] == family.name]
         added = [row["column"] for row in chosen if row["kind"] == family.name]
-        edits.append(KeyEdit(family.config, added, dropped))
+        edits.append(family_edit(family, added, dropped, answering.pop(family.name, ())))
         proposed = tuple(dict.fromkeys([*(column for column in known if column not in dropped), *added]))
         if family is families[0] or known or proposed:
             current = tuple(known) if configured is not None or known else None
@@ -69,9 +76,12 @@ def config_change(
             tuple(map(star_tree_words, (*held, *map(star_tree_entry, new_trees)))),
         )
     edits.append(KeyEdit(StarTreesKey(), [star_tree_entry(tree) for tree in new_trees]))
-    for each in answers:
-        keys[each.kind] = KeyChange(None, (harmless_json(each.config),))
-        edits.append(KeyEdit(LaidOver(each.kind), [each.config]))
+    keys |= laid_over
+    by_name = {family.name: family for family in families}
+    edits += [
+        family_edit(by_name[kind], (), (), of_kind) if kind in by_name else KeyEdit(LaidOver(kind), of_kind)
+        for kind, of_kind in answering.items()
+    ]
     config, hidden = given.proposed(edits) if given else (None, ())
     return ConfigChange(
         keys=keys,

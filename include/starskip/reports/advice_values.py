@@ -130,10 +130,11 @@ class KPoint:
 class KCurve:
     """Saving by number of indexes; ``stop_reason`` is the code of why it stopped at ``chosen_k``.
 
-    ``gap_ratio``: by which share another choice could be better, 0 where the chosen one is proved the best.
+    ``gap_ratio``: by which share another choice could be better, 0 where the chosen one is proved the best,
+    null where nobody knows.
     """
 
     points: tuple[KPoint, ...]
     chosen_k: int
     stop_reason: str
-    gap_ratio: float = 0.0
+    gap_ratio: float | None = 0.0

@@ -15,7 +15,15 @@ from starskip.reports.family_sections import family_sections
 from starskip.reports.headline import headline
 from starskip.reports.masked_evidence import masked_evidence
 from starskip.reports.render_html import render_html
-from starskip.reports.sentences import code_words, filter_text, is_plain_code, known_words, stop_words
+from starskip.reports.sentences import (
+    code_words,
+    filter_text,
+    is_plain_code,
+    kind_label,
+    kind_noun,
+    known_words,
+    stop_words,
+)
 from starskip.reports.template_environment import MAX_NAME, compiled, shown, template_environment
 
 _TEMPLATE = "report.md.j2"
@@ -67,6 +75,8 @@ def _environment() -> Environment:
         "prose": prose,
         "filter_text": filter_text,
         "code_words": _words_of(code_words),
+        "kind_label": lambda kind: prose(kind_label(kind), 60),
+        "kind_noun": lambda kind: prose(kind_noun(kind), 60),
         "stop_words": _words_of(stop_words),
         "known_words": lambda kind, kinds: known_words(kind, kinds) if is_plain_code(kind) else code(kind),
     }

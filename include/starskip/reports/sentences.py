@@ -8,9 +8,10 @@ from typing import Protocol, TypeVar
 
 from starskip.errors import printable
 from starskip.indexes.families import named
-from starskip.number_text import decimal
+from starskip.number_text import decimal, percent
 from starskip.reports.log_values import DataQuality, LatencyEvidence
 from starskip.reports.log_words import leaf_words, redaction_words
+from starskip.selection.table_advice import LEAST_GAP_RATIO
 
 _PLAIN_CODE = re.compile(r"[A-Za-z][A-Za-z0-9_ -]{0,59}")
 _STOPS = {
@@ -105,6 +106,28 @@ def kind_words(kind: str) -> str:
     """Return an index kind as a noun with its article, ``an inverted index``."""
     family = named(kind)
     return family.singular if family else code_as_words(kind)
+
+
+def kind_noun(kind: str) -> str:
+    """Return an index kind as a noun without its article, ``inverted index``."""
+    return re.sub(r"^(?:an?|the) ", "", kind_words(kind))
+
+
+def kind_label(kind: str) -> str:
+    """Return an index kind as a cell of a table has it, ``Inverted index``."""
+    noun = kind_noun(kind)
+    return noun[:1].upper() + noun[1:]
+
+
+def gap_words(gap_ratio: float | None) -> str:
+    """Return a sentence, after a space, on how good the choice is known to be; empty where it is the best."""
+    if gap_ratio is None:
+        return " The choice could not be proved: nobody knows how much more another one could save."
+    if gap_ratio <= LEAST_GAP_RATIO:
+        return ""
+    return (
+        f" Time ended before the choice was proved: another one could save up to {percent(gap_ratio)} more."
+    )
 
 
 def known_words(code: str, words: Mapping[str, str]) -> str:

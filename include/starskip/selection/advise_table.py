@@ -83,6 +83,7 @@ def advise_table(question: TableQuestion) -> TableAdvice:
         total_entries=totals,
         unlogged_texts=texts,
         leaves=question.leaves,
+        voted_entries=votes.window.entries.total,
     )
 
 

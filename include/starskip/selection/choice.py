@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf, isinf
 from time import monotonic
 
 import numpy as np
@@ -55,8 +56,10 @@ class Choice:
 
     @property
     def gap_ratio(self) -> float:
-        """Share of the bound by which a better set could be better; 0 where none is."""
+        """Share of the bound by which a better set could be better; 0 where none is, infinite if unknown."""
         gap = self.bound - self.worth
+        if isinf(gap):
+            return inf
         return gap / self.bound if gap > _EQUAL_RATIO * abs(self.bound) else 0.0
 
 

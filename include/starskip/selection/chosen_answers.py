@@ -45,7 +45,7 @@ class ChosenAnswers:
 
     ``answered``: each shape that an answer serves, with the answer's position. ``indexes``: those on columns
     that were chosen with them, ``file_indexes``: those of files, which take ``file_bytes``. ``gap_ratio``: by
-    how much another choice could be better.
+    how much another choice could be better, ``bound``: as in Choice.
     """
 
     answers: tuple[AnswerCandidate, ...] = ()
@@ -55,6 +55,7 @@ class ChosenAnswers:
     gap_ratio: float = 0.0
     file_indexes: IndexSet = frozenset()
     file_bytes: float = 0.0
+    bound: float = 0.0
 
     def saving_entries(self, position: int) -> float:
         """Return what an answer saves the shapes that it serves."""
@@ -130,6 +131,7 @@ def chosen_answers(
         gap_ratio=choice.gap_ratio,
         file_indexes=file_indexes,
         file_bytes=sum(of_files.get(index, 0.0) for index in file_indexes),
+        bound=choice.bound,
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from starskip.indexes.access_paths import AccessPaths
 from starskip.indexes.family import Family
 from starskip.indexes.index import Index
-from starskip.indexes.verdict import Reason, Verdict, refused
+from starskip.indexes.verdict import Reason, Verdict, reason_of, refused
 from starskip.sql.predicate import Operator, leaves
 from starskip.sql.query_shape import QueryShape
 from starskip.tables.table_overview import TableOverview
@@ -96,11 +96,13 @@ def _uses(shapes: Uses, families: Sequence[Family], rules: AccessPaths) -> Mappi
     return uses
 
 
-def _refused(name: str, use: _Use, family: Family, reason: Reason, detail: str) -> Verdict:
+def _refused(name: str, use: _Use, family: Family, reason: Reason | str, detail: str) -> Verdict:
     return refused(Index(family.name, name), reason, f"{detail}; {use.queries} queries filter on it")
 
 
-def _why(name: str, use: _Use, overview: TableOverview, families: Sequence[Family]) -> tuple[Reason, str]:
+def _why(
+    name: str, use: _Use, overview: TableOverview, families: Sequence[Family]
+) -> tuple[Reason | str, str]:
     column = overview.columns.get(name)
     if column is None:
         return Reason.UNKNOWN_COLUMN, "no segment of the table has this column"
@@ -115,5 +117,5 @@ def _why(name: str, use: _Use, overview: TableOverview, families: Sequence[Famil
         return Reason.ALREADY_SORTED, "it is sorted in every segment, which answers these predicates already"
     obstacles = [family.path.obstacle(column) for family in serving if family.path is not None]
     if obstacles[0] is not None and all(obstacles):
-        return Reason(obstacles[0].reason), obstacles[0].detail
+        return reason_of(obstacles[0].reason), obstacles[0].detail
     return Reason.SAVES_NOTHING, "its queries scanned no entries that an index would save"

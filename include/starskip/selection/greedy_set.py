@@ -41,15 +41,19 @@ class LinearLimits:
 
 
 def greedy_set(values: SetValues, limits: LinearLimits, time_s: float) -> Flags:
-    """Return the best set found."""
+    """Return the best set found in about ``time_s``."""
     deadline = monotonic() + time_s
+
+    def has_time() -> bool:
+        return monotonic() < deadline
+
     moves = _moves(values)
     nothing = np.zeros(values.variables, np.bool_)
-    found = [_grown(values, limits, moves, None)]
-    if limits.byte_shares is not None:
-        found.append(_grown(values, limits, moves, limits.byte_shares))
+    found = [_grown(values, limits, moves, None, has_time)]
+    if limits.byte_shares is not None and has_time():
+        found.append(_grown(values, limits, moves, limits.byte_shares, has_time))
     best: Flags = max([nothing, *found], key=lambda chosen: float(values.of(chosen[None, :])[0]))
-    return _exchanged(values, limits, best, lambda: monotonic() < deadline)
+    return _exchanged(values, limits, best, has_time)
 
 
 def _moves(values: SetValues) -> Flags:
@@ -68,10 +72,17 @@ def _moves(values: SetValues) -> Flags:
     return np.concatenate([singles, bundles])
 
 
-def _grown(values: SetValues, limits: LinearLimits, moves: Flags, shares: Amounts | None) -> Flags:
+def _grown(
+    values: SetValues,
+    limits: LinearLimits,
+    moves: Flags,
+    shares: Amounts | None,
+    has_time: Callable[[], bool],
+) -> Flags:
+    """Return what additions lead to; the first is made whatever the time."""
     chosen: Flags = np.zeros(values.variables, np.bool_)
     worth = float(values.of(chosen[None, :])[0])
-    while True:
+    while not chosen.any() or has_time():
         larger: Flags = np.logical_or(chosen, moves)
         larger = larger[(larger != chosen).any(axis=1)]
         larger = larger[limits.allow(larger)]
@@ -83,6 +94,7 @@ def _grown(values: SetValues, limits: LinearLimits, moves: Flags, shares: Amount
         if gains[best] <= _LEAST_RATIO * max(abs(worth), 1.0):
             return chosen
         chosen, worth = np.asarray(larger[best]), worth + float(gains[best])
+    return chosen
 
 
 def _exchanged(values: SetValues, limits: LinearLimits, chosen: Flags, has_time: Callable[[], bool]) -> Flags:

@@ -135,7 +135,9 @@ def _advice(snapshot: Snapshot, table: str, part: Part) -> _Advice:
     for each in told:
         family = named(each["family"])
         key = family.config if family else None
-        entries.setdefault(each["family"], []).append(key.entry_of(each["config"]) if key else each["config"])
+        entries.setdefault(each["family"], []).append(
+            key.entry_of(each["config"]) if key and each["config"] else each["config"]
+        )
     kept = frozenset(Index(each["family"], each["index"]) for each in told)
     return _Advice(chosen, order, kept, entries)
 

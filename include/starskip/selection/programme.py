@@ -20,11 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 import highspy
 import numpy as np
 
-from starskip.errors import StarskipError
 from starskip.indexes.index import Index
 from starskip.selection.choice_items import Flags, ItemList
 from starskip.selection.greedy_set import LinearLimits
@@ -36,7 +36,10 @@ _GAP_RATIO = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solved:
-    """The best set that was found, None if none was, and a bound that no set is worth more than."""
+    """The best set that was found, None if none was, and a bound that no set is worth more than.
+
+    The bound is infinite where the solver failed.
+    """
 
     chosen: Flags | None
     bound: float
@@ -111,8 +114,8 @@ class _Rows:
         status, info = solver.getModelStatus(), solver.getInfo()
         is_optimal = status == highspy.HighsModelStatus.kOptimal
         if not is_optimal and status != highspy.HighsModelStatus.kTimeLimit:
-            words = solver.modelStatusToString(status)
-            raise StarskipError(f"the choice of indexes could not be solved: {words}")
+            # The set to start with is all there is, and nobody knows how much better another one is.
+            return Solved(None, inf, is_proven=False)
         found = np.array(solver.getSolution().col_value[: self.variables])
         has_set = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
         return Solved(found > 0.5 if has_set else None, -float(info.mip_dual_bound) * scale, is_optimal)

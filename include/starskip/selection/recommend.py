@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from starskip.indexes.index import Index
 from starskip.indexes.verdict import Reason, Verdict, chosen, refused
 from starskip.number_text import saves
-from starskip.selection.choice import ChoiceLimits, choose
+from starskip.selection.choice import Choice, ChoiceLimits, choose
 from starskip.selection.entries_percentile import entries_percentile
 from starskip.selection.recommendation import (
     Budget,
@@ -71,6 +71,7 @@ def recommend(
         stop=Stop.DESIRABLE_ENTRIES if is_enough else _stop(curve, best, task),
         refused=_refused(task, frozenset(indexes), is_enough=is_enough),
         gap_ratio=best.gap_ratio if best else 0.0,
+        bound=best.bound if best else 0.0,
     )
 
 
@@ -92,8 +93,8 @@ class _Task:
     def saving_ratio(self, chosen: Collection[Index]) -> float:
         return total_saving(self.lists, chosen) / max(self.entries.total, 1.0)
 
-    def best_set(self, k: int, *, is_steady: bool = True) -> tuple[IndexSet, float]:
-        """Return the best set of at most ``k``, and by which share another one could be better.
+    def best_set(self, k: int, *, is_steady: bool = True) -> tuple[IndexSet, float, float]:
+        """Return the best set of at most ``k``, by which share another one could be better, and the bound.
 
         A steady one prefers the indexes of the last advice.
         """
@@ -110,8 +111,9 @@ class _Task:
         if choice.gap_ratio and len(found) <= k and self.fits(found):
             worth = total_saving(self.lists, found) - sum(upkeep.get(item, 0.0) for item in found)
             if worth > choice.worth:
-                return found, max(choice.bound - worth, 0.0) / max(choice.bound, 1.0)
-        return choice.indexes, choice.gap_ratio
+                better = Choice(found, (), worth, max(choice.bound, worth))
+                return found, better.gap_ratio, better.bound
+        return choice.indexes, choice.gap_ratio, choice.bound
 
     def outlived(self, chosen: Collection[Index]) -> IndexSet:
         """Return the one of the last advice that adds least to the others, if it is too little to stay."""
@@ -135,12 +137,12 @@ class _Task:
 def _curve(task: _Task) -> list[CurvePoint]:
     points: list[CurvePoint] = []
     for k in range(1, min(task.budget.max_indexes, len(task.candidates)) + 1):
-        best, gap_ratio = task.best_set(k)
+        best, gap_ratio, bound = task.best_set(k)
         if len(best) < k:
             # No set of this size beats the smaller ones; a larger one still may, if two only help together.
             continue
         indexes = _ranked(task.lists, best)
-        points.append(CurvePoint(k, indexes, _saving(task, indexes), gap_ratio))
+        points.append(CurvePoint(k, indexes, _saving(task, indexes), gap_ratio, bound))
     return points
 
 

@@ -53,18 +53,20 @@ class Entries:
 class CurvePoint:
     """The best set of at most ``k`` indexes, ranked, with its saving.
 
-    ``gap_ratio``: by which share of what is possible another set could be better; 0 where none is.
+    ``gap_ratio``: by which share of what is possible another set could be better; 0 where none is, infinite
+    where nobody knows. ``bound``: entries, less upkeep, that no set saves more than.
     """
 
     k: int
     indexes: tuple[Index, ...]
     saving: SavingInterval
     gap_ratio: float = 0.0
+    bound: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """The chosen indexes of one table; ``gap_ratio`` as in CurvePoint."""
+    """The chosen indexes of one table; ``gap_ratio`` and ``bound`` as in CurvePoint."""
 
     chosen: tuple[Verdict, ...]
     saving: SavingInterval
@@ -72,3 +74,4 @@ class Recommendation:
     stop: Stop
     refused: tuple[Verdict, ...]
     gap_ratio: float = 0.0
+    bound: float = 0.0

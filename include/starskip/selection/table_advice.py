@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import isinf
 from typing import Any
 
 from starskip.indexes.answer import AnswerOffer
-from starskip.indexes.family import Family
 from starskip.indexes.verdict import Verdict
-from starskip.pinot.column_key import ConfigKey, LaidOver
 from starskip.selection.chosen_answers import ChosenAnswers
 from starskip.selection.recommendation import Recommendation
 from starskip.selection.vote_list import IndexSet
 from starskip.workload.unlogged_texts import NOTHING_REDACTED, UnloggedTexts
+
+LEAST_GAP_RATIO = 0.0005
+"""A choice that another one could be better than by no more is told as proved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ class TableAdvice:
     log, as estimated. ``answers``: those chosen beside the indexes, for which the queries of their shapes
     voted; ``offers``: what they were chosen from, by family; ``total_entries``: all entries that answers
     save shares of, by family. ``unlogged_texts``: what the broker redacted; ``leaves``: queries that were
-    leaves of multi-stage queries.
+    leaves of multi-stage queries. ``voted_entries``: of all nights that voted, of which savings are shares.
     """
 
     table: str
@@ -86,6 +88,20 @@ class TableAdvice:
     total_entries: Mapping[str, float] = field(default_factory=dict)
     unlogged_texts: UnloggedTexts = NOTHING_REDACTED
     leaves: int = 0
+    voted_entries: float = 0.0
+
+    @property
+    def gap_ratio(self) -> float | None:
+        """Share by which another choice could be better; 0 where none is, None where nobody knows."""
+        gap = max(self.answers.gap_ratio, self.recommendation.gap_ratio)
+        return None if isinf(gap) else gap
+
+    @property
+    def bound_entries(self) -> float | None:
+        """Entries, less what each index must gain, that no choice saves more than; None where unproved."""
+        parts = (self.answers, self.recommendation)
+        bound = max(parts, key=lambda part: part.gap_ratio).bound
+        return None if isinf(bound) else bound
 
     def chosen_answers(self) -> list[AdvisedAnswer]:
         """Return the chosen answers of all families, in the order in which queries try them."""
@@ -101,15 +117,3 @@ class TableAdvice:
             )
             for position, answer in enumerate(self.answers.answers)
         ]
-
-    def answer_entries(self, families: Sequence[Family]) -> list[tuple[ConfigKey, Any]]:
-        """Return the key and the entry by which a table config holds each chosen answer of ``families``."""
-        keys = {family.name: family.config for family in families}
-        found: list[tuple[ConfigKey, Any]] = []
-        for answer in self.answers.answers:
-            name = answer.index.family
-            if name in keys and answer.config:
-                key = keys[name]
-                entry = answer.config if key is None else key.entry_of(answer.config)
-                found.append((key or LaidOver(name), entry))
-        return found

@@ -6,7 +6,7 @@ The functions are those of the night's stages; all records of the log count, wha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -29,6 +29,7 @@ from starskip.pinot.logs.parse_records import parse_split
 from starskip.pinot.logs.rejected_records import RejectedRecords
 from starskip.pinot.logs.sampling_weights import SamplingSummary, sampling_summary
 from starskip.pinot.table_config import TableConfig
+from starskip.run.table_by_table import failure_words, is_of_one_table, table_by_table
 from starskip.selection.advice_without_log import ColumnWeights, advice_without_log, unknown_weights
 from starskip.selection.advise_table import advise_table
 from starskip.selection.table_advice import TableAdvice
@@ -79,17 +80,19 @@ class TuneRequest:
 
 @dataclass(frozen=True, slots=True)
 class TuneAnswer:
-    """The advice by table, and what a person should know of the inputs."""
+    """The advice by table, and what a person should know of the inputs; ``failures``: table to reason."""
 
     tables: tuple[TableAdvice, ...]
     warnings: tuple[str, ...]
+    failures: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredTables:
     """Facts before anything is chosen: shapes and overviews by table, votes and sizes of all.
 
-    ``leaves``: by table, how many of its queries were leaves of multi-stage queries.
+    ``leaves``: by table, how many of its queries were leaves of multi-stage queries. ``failures``: why there
+    are no votes of a table.
     """
 
     tables: tuple[str, ...]
@@ -99,17 +102,22 @@ class ScoredTables:
     index_sizes: pa.Table
     warnings: tuple[str, ...]
     leaves: Mapping[str, int]
+    failures: Mapping[str, str] = field(default_factory=dict)
 
 
 def tune_tables(request: TuneRequest, progress: Progress) -> TuneAnswer:
-    """Return the advice for each table asked for; raises SourceError for one that has no segments."""
+    """Return the advice for each table asked for; raises SourceError for one that has no segments.
+
+    As in the night, what fails on one table costs the others nothing; raises it where no table is left.
+    """
     if not request.log_paths:
         return _guessed(request, progress)
     scored = scored_tables(request, progress)
     votes, sizes = scored.votes, scored.index_sizes
     tasks = EngineTasks(LocalEngine())
-    advice = tuple(
-        advise_table(
+
+    def advised(table: str) -> TableAdvice:
+        return advise_table(
             TableQuestion(
                 table,
                 scored.workload.get(table, ()),
@@ -123,9 +131,28 @@ def tune_tables(request: TuneRequest, progress: Progress) -> TuneAnswer:
                 leaves=scored.leaves.get(table, 0),
             )
         )
-        for table in scored.tables
-    )
-    return TuneAnswer(advice, scored.warnings)
+
+    left = [table for table in scored.tables if table not in scored.failures]
+    advice, failures = _each_alone(left, advised)
+    return TuneAnswer(advice, scored.warnings, {**scored.failures, **failures})
+
+
+def _each_alone(
+    tables: Iterable[str], advised: Callable[[str], TableAdvice]
+) -> tuple[tuple[TableAdvice, ...], dict[str, str]]:
+    """Return the advice, and the tables whose advice failed with the reason; raises it where all fail."""
+    advice: list[TableAdvice] = []
+    failed: dict[str, Exception] = {}
+    for table in tables:
+        try:
+            advice.append(advised(table))
+        except Exception as error:
+            if not is_of_one_table(error):
+                raise
+            failed[table] = error
+    if failed and not advice:
+        raise next(iter(failed.values()))
+    return tuple(advice), {table: failure_words(error) for table, error in failed.items()}
 
 
 def scored_tables(request: TuneRequest, progress: Progress) -> ScoredTables:
@@ -137,42 +164,51 @@ def scored_tables(request: TuneRequest, progress: Progress) -> ScoredTables:
     warnings.extend(found.warnings)
     overviews = found.overviews
     shapes_of = partial(_shapes_of, workload)
-    plans = table_plans(overviews, shapes_of, request.families, request.settings)
-    engine = LocalEngine(partial(progress, "simulating"))
-    rows = planned_votes(engine, plans, request.segments_root, request.settings)
-    votes = rows.gather("votes", _MAX_VOTES)
-    sizes = _index_sizes(request, found, plans, progress)
-    return ScoredTables(tables, workload, overviews, votes, sizes, tuple(warnings), leaves)
+
+    def scored(names: Sequence[str]) -> tuple[pa.Table, list[pa.RecordBatch]]:
+        of_names = {name: overviews[name] for name in names if name in overviews}
+        plans = table_plans(of_names, shapes_of, request.families, request.settings)
+        engine = LocalEngine(partial(progress, "simulating"))
+        rows = planned_votes(engine, plans, request.segments_root, request.settings)
+        return rows.gather("votes", _MAX_VOTES), _sampled_sizes(request, plans, progress)
+
+    by_tables = table_by_table(tables, scored)
+    votes = pa.concat_tables(each for each, _ in by_tables.results)
+    sampled = [batch for _, batches in by_tables.results for batch in batches]
+    sizes = _index_sizes(found, sampled)
+    return ScoredTables(
+        tables, workload, overviews, votes, sizes, tuple(warnings), leaves, by_tables.failures
+    )
 
 
 def _guessed(request: TuneRequest, progress: Progress) -> TuneAnswer:
     found = request.source.facts(request.tables, None, progress)
     unknown = unknown_weights(request.column_weights, found.overviews)
     plans = table_plans(found.overviews, partial(_shapes_of, {}), request.families, request.settings)
-    sizes = _index_sizes(request, found, plans, progress)
-    advice = tuple(
-        advice_without_log(
-            overview,
+    sizes = _index_sizes(found, _sampled_sizes(request, plans, progress))
+    advice, failures = _each_alone(
+        found.overviews,
+        lambda table: advice_without_log(
+            found.overviews[table],
             request.column_weights,
             request.families,
             request.settings,
             size_bytes=sizes_of(sizes.filter(pc.equal(sizes["table"], table))),
-        )
-        for table, overview in found.overviews.items()
+        ),
     )
-    return TuneAnswer(advice, (*found.warnings, *unknown))
+    return TuneAnswer(advice, (*found.warnings, *unknown), failures)
 
 
-def _index_sizes(
-    request: TuneRequest, found: FoundFacts, plans: Mapping[str, TablePlan], progress: Progress
-) -> pa.Table:
-    sampled = (
-        sampled_index_sizes(
-            LocalEngine(partial(progress, "sizing")), plans, request.segments_root, request.settings
-        ).to_batches()
-        if request.segments_root
-        else []
-    )
+def _sampled_sizes(
+    request: TuneRequest, plans: Mapping[str, TablePlan], progress: Progress
+) -> list[pa.RecordBatch]:
+    if not request.segments_root:
+        return []
+    engine = LocalEngine(partial(progress, "sizing"))
+    return list(sampled_index_sizes(engine, plans, request.segments_root, request.settings).to_batches())
+
+
+def _index_sizes(found: FoundFacts, sampled: Sequence[pa.RecordBatch]) -> pa.Table:
     return pa.Table.from_batches(merge_index_sizes([*found.index_sizes, *sampled]), INDEX_SIZES)
 
 

@@ -20,5 +20,6 @@ STAR_TREE = Family(
         verify_indexes="starskip.indexes.star_tree.proof.verdicts_gate:STAR_TREE_VERDICTS_GATE",
     ),
     section=lazy_value("starskip.indexes.star_tree.report.section:SECTION"),
+    properties=lazy_function("starskip.indexes.star_tree.tree_properties:offered_tree_properties"),
 )
 """Star-trees, of Pinot's segments and of tables of the lake."""

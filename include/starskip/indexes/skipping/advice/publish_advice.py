@@ -19,6 +19,7 @@ from starskip.execution.engine import Engine
 from starskip.indexes.families import families_of_night
 from starskip.indexes.file_skips import FileSkips
 from starskip.indexes.index import Index
+from starskip.indexes.measured import SparedFiles
 from starskip.indexes.skipping.advice.advice_rows import SkippingAdvice
 from starskip.indexes.skipping.advice.lake_workload import lake_workload
 from starskip.indexes.skipping.advice.measured_benefit import read_files
@@ -35,9 +36,6 @@ from starskip.run.table_by_table import failure_words, is_of_one_table, is_ours
 from starskip.storage.lake_schemas import SKIPPING_ADVICE, SKIPPING_SHAPES
 from starskip.storage.manifest import Part
 from starskip.storage.snapshot import SnapshotSource
-
-SparedFiles = Callable[[Expression, pa.Array], Mask]
-"""Takes a predicate and paths of files, and returns which of these it skips."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isinf
 
 from starskip.indexes.verdict import Verdict
 from starskip.number_text import share, size
@@ -47,6 +48,7 @@ class IndexChoice:
         """One line for logs: the choice, its saving and its proof."""
         gap = share(self.gap_ratio)
         proved = f"at most {gap} more could be saved" if self.gap_ratio > 0 else "proved best"
+        proved = "unproved" if isinf(self.gap_ratio) else proved
         return (
             f"{len(self.chosen)} of {len(self.chosen) + len(self.refused)} indexes, {size(self.size_bytes)},"
             f" save {share(self.saving_ratio)} of what is read"

@@ -6,20 +6,19 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from starskip.indexes.answer import AnswerCandidate
+from starskip.indexes.answer import AnswerCandidate, AnswerOffer, AnswersChosen
 from starskip.indexes.star_tree.family import STAR_TREE
 from starskip.indexes.star_tree.recommend.asked_shape import UnanswerableShape
 from starskip.indexes.star_tree.recommend.candidates import RefusedTree
 from starskip.indexes.star_tree.recommend.star_tree_candidates import NO_TREES, StarTreeCandidates
 from starskip.indexes.verdict import Verdict
-from starskip.selection.chosen_answers import ChosenAnswers
 
 _MOST_REFUSED = 20
 _MOST_BY_STARSKIP = 50
 
 
 def star_tree_properties(
-    chosen: ChosenAnswers,
+    chosen: AnswersChosen,
     candidates: StarTreeCandidates = NO_TREES,
 ) -> Mapping[str, Any]:
     """Return ``star_trees``, in the order in which queries try them, and what there is to say of others.
@@ -69,7 +68,14 @@ def star_tree_properties(
     }
 
 
-def _by_starskip_only(chosen: ChosenAnswers, candidates: StarTreeCandidates) -> list[UnanswerableShape]:
+def offered_tree_properties(chosen: AnswersChosen, offer: AnswerOffer | None) -> Mapping[str, Any]:
+    """Return the properties of a table's trees; ``offer``: the candidates that they were chosen from."""
+    if offer is None or offer.detail is None:
+        return star_tree_properties(chosen)
+    return star_tree_properties(chosen, offer.detail)
+
+
+def _by_starskip_only(chosen: AnswersChosen, candidates: StarTreeCandidates) -> list[UnanswerableShape]:
     """Return the shapes that a chosen tree answers on the lake and not in Pinot, the heaviest first."""
     configs = [each.detail.config for each in chosen.answers if each.index.family == STAR_TREE.name]
     found = [

@@ -1,0 +1,26 @@
+"""Where in users' own modules an error arose."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Sequence
+
+from starskip.errors import first_line
+from starskip.sql.masking import mask_literals
+
+
+def user_line(error: BaseException, modules: Sequence[str]) -> tuple[str, int] | None:
+    """Return module and line of the last step within ``modules``; None if the error passed through none.
+
+    Of a package that is named, its modules are meant, too.
+    """
+    frames = traceback.walk_tb(error.__traceback__)
+    places = [(str(frame.f_globals.get("__name__")), line) for frame, line in frames]
+    of_users = [at for at in places if any(f"{at[0]}.".startswith(f"{each}.") for each in modules)]
+    return of_users[-1] if of_users else None
+
+
+def error_words(error: BaseException, *, is_masked: bool) -> str:
+    """Return kind and words of an error; masked, since they may repeat a literal of a query."""
+    words = first_line(error) if isinstance(error, Exception) else str(error)
+    return f"{type(error).__name__}: {mask_literals(words) if is_masked else words}"
