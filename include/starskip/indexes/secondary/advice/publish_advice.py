@@ -18,6 +18,7 @@ from starskip.execution.engine import Engine
 from starskip.indexes.families import families_of_night
 from starskip.indexes.file_skips import FileSkips
 from starskip.indexes.index import Index
+from starskip.indexes.measured import SparedFiles
 from starskip.indexes.secondary.advice.candidate_indexes import candidate_indexes
 from starskip.indexes.secondary.advice.sampled_table import IndexedSample, SampledTable, indexed_sample
 from starskip.indexes.secondary.family import SECONDARY
@@ -26,7 +27,7 @@ from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.indexes.secondary.surviving_files import surviving_files
 from starskip.indexes.secondary.table_files import full_path, hadoop_path
 from starskip.indexes.skipping.advice.lake_workload import LakeWorkload, lake_workload
-from starskip.indexes.skipping.advice.publish_advice import SparedFiles, last_choice
+from starskip.indexes.skipping.advice.publish_advice import last_choice
 from starskip.indexes.skipping.choice.alternatives import Alternative, QuerySkips
 from starskip.indexes.skipping.choice.index_choice import ChoiceLimits, IndexChoice
 from starskip.indexes.skipping.choice.judge_choice import SkippingTask
