@@ -166,12 +166,15 @@ class _Offer:
         """See Check."""
         if not isinstance(value, AnswerOffer):
             return _of(AnswerOffer)(value)
-        for each in value.candidates:
+        # Users' modules are seldom type-checked: nothing is what it is declared to be.
+        candidates: Sequence[Any] = value.candidates
+        for each in candidates:
             if not isinstance(each, AnswerCandidate):
                 return f"a candidate that is {type(each).__name__}, not AnswerCandidate"
             if each.index.family != self.family:
                 return f"a candidate of another family, {printable(str(each.index.family), 60)!r}"
-            sizes = [] if each.size_bytes is None else [each.size_bytes]
-            if not all(isinstance(n, Real) and isfinite(n) for n in (*each.saving_entries.values(), *sizes)):
+            numbers: list[Any] = [*each.saving_entries.values()]
+            numbers += [] if each.size_bytes is None else [each.size_bytes]
+            if not all(isinstance(number, Real) and isfinite(number) for number in numbers):
                 return "a candidate whose savings or size are no finite numbers"
         return ""

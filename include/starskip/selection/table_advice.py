@@ -99,8 +99,9 @@ class TableAdvice:
     @property
     def bound_entries(self) -> float | None:
         """Entries, less what each index must gain, that no choice saves more than; None where unproved."""
-        parts = (self.answers, self.recommendation)
-        bound = max(parts, key=lambda part: part.gap_ratio).bound
+        of_answers, of_indexes = self.answers, self.recommendation
+        is_of_answers = of_answers.gap_ratio >= of_indexes.gap_ratio
+        bound = of_answers.bound if is_of_answers else of_indexes.bound
         return None if isinf(bound) else bound
 
     def chosen_answers(self) -> list[AdvisedAnswer]:
