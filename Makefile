@@ -63,7 +63,7 @@ bench-pinot-filters: java $(INSTALLED) ## Print predicted beside measured entrie
 bench-pinot-filters-advice: java $(INSTALLED) ## Print what advised indexes save in a real Pinot 0.11, beside the best ones; needs Maven (ARGS="--seed 2")
 	@$(PYTHON) benchmarks/pinot_filters_advice.py $(ARGS)
 
-bench-intersection: $(INSTALLED) ## Print what intersecting secondary indexes wins over the better one, how good the choice is, and peers (ARGS="--part 2")
+bench-intersection: java $(INSTALLED) ## Print what intersecting secondary indexes wins, how good the choice is, peers, and growth; needs PostgreSQL (ARGS="--part 2")
 	@$(PYTHON) benchmarks/intersection.py $(ARGS)
 
 bench-pinot-tree-matching: java $(INSTALLED) ## Print which queries a real Pinot 0.11 answers from star-trees, and what it reads; needs Maven (ARGS="--seed 2")

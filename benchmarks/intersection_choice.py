@@ -1,96 +1,151 @@
 """How near the chosen plan is to the best measured one, beside the rules of other systems.
 
-Conjunctions of 2 to 6 indexed predicates are generated over columns that are independent, correlated,
-anti-correlated and skewed. Of each query the scan, every index alone, every pair, all indexes, and the plan
-of every rule are run, and the least time is the best. The rules: all applicable indexes (AsterixDB), the
-greedy prefix that multiplies selectivities (AsterixDB's other), and the cheapest subset with selectivities
-multiplied as if columns were independent (PostgreSQL), both with the costs of our own planner.
+Of each query the scan, every index alone, every pair, all indexes, the plan of every rule, and the best pair
+with each index more are run, and the least time is the best. The rules: all applicable indexes (AsterixDB),
+the greedy prefix that multiplies selectivities (AsterixDB's other), and the cheapest subset with
+selectivities multiplied as if columns were independent (PostgreSQL), both with the costs of our own planner.
+
+Noise meets all plans alike. They take turns, each round in another order, and a plan's time is the least of
+its runs. Times that differ by less than 0.05 ms count as equal. A plan that takes more than four times as
+long as the best one after a round, or twice after two, is run no more: another run would not make it the
+best. Bytes are those of the data and the indexes that a plan reads, held in memory or not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
-from math import prod
+from math import inf, prod
 from pathlib import Path as Folder
 from random import Random
 from time import perf_counter
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+from intersection_questions import INDEXES, KINDS, Conjunction, conjunction, write_rows
+from intersection_verdict import EQUAL_MS, WrongRows, print_verdict, within
 from starskip.indexes.secondary import IndexedTable, open_table
-from starskip.indexes.secondary.access_paths import access_paths, path_indexes
+from starskip.indexes.secondary.access_paths import Path, access_paths, path_indexes
 from starskip.indexes.secondary.cost import Cost
 from starskip.indexes.secondary.lifecycle import create_indexes
 from starskip.indexes.secondary.postings import PostingReader
 from starskip.indexes.secondary.row_filter import columns_in
 from starskip.indexes.secondary.where_clause import where_expression
 
-_NAMES = ("a", "b", "like_a", "against_a", "skew", "rare")
+Names = tuple[str, ...]
+SCAN: Names = ("scan",)
+PLANNED: Names = ()
+"""What leaves the choice to the planner, whose time counts then."""
+CHOSEN, WITH_PLANNING = "chosen", "chosen, with planning"
 _WANTED = ["id", "payload"]
-_TIMES = 3
-_SPAN = 100_000
-SCAN = ("scan",)
+_NEAR, _ABOUT = 1.05, 1.25
+_AIM = 0.95
+_HOPELESS = (4.0, 2.0)
+"""Times the best plan's time from which a plan is run no more, after the first round and the second."""
+_EVERY = 50
 
 
-def write_rows(folder: Folder, rows: int, row_group_rows: int) -> None:
-    """Write columns of which some follow others, and a payload."""
-    random = np.random.default_rng(2008)
-    a = random.integers(0, _SPAN, rows)
-    letters = random.integers(97, 123, (rows, 100), np.uint8)
-    offsets = pa.py_buffer(np.arange(rows + 1, dtype=np.int32) * 100)
-    table = pa.table(
-        {
-            "id": np.arange(rows),
-            "a": a,
-            "b": random.integers(0, _SPAN, rows),
-            "like_a": np.clip(a + random.integers(-500, 500, rows), 0, _SPAN),
-            "against_a": _SPAN - a,
-            "skew": np.minimum(random.zipf(1.3, rows), _SPAN),
-            "rare": random.integers(0, rows // 20 + 1, rows),
-            "payload": pa.StringArray.from_buffers(rows, offsets, pa.py_buffer(letters.tobytes())),
-        }
-    )
-    folder.mkdir(parents=True, exist_ok=True)
-    pq.write_table(table, folder / "0.parquet", row_group_size=row_group_rows, write_page_index=True)
+@dataclass(slots=True)
+class Measured:
+    """The least time of a plan's runs, in ms, and the bytes that each of them read."""
+
+    ms: float = inf
+    bytes: int = 0
 
 
-def conjunction(random: Random, rows: int) -> str:
-    """Return a query's WHERE."""
-    legs = []
-    for name in random.sample(_NAMES, random.randrange(2, 7)):
-        if name == "rare":
-            legs.append(f"rare = {random.randrange(rows // 20 + 1)}")
-        elif name == "skew":
-            legs.append(f"skew = {random.choice([1, 2, 3, 10, 100])}")
-        else:
-            width = int(_SPAN * 10 ** random.uniform(-4, -0.3))
-            low = random.randrange(_SPAN - width)
-            legs.append(f"{name} BETWEEN {low} AND {low + width}")
-    return " AND ".join(legs)
+@dataclass(slots=True)
+class Plans:
+    """Measures plans of one query in turns; ``rows``: what all of them must find."""
+
+    table: IndexedTable
+    where: str
+    random: Random
+    found: dict[Names, Measured] = field(default_factory=dict)
+    rows: int | None = None
+
+    def run(self, plans: Iterable[Names], rounds: int) -> None:
+        """Run plans in rounds, each in another order."""
+        names = list(dict.fromkeys(plans))
+        for _ in range(rounds):
+            for plan in self.random.sample(names, len(names)):
+                began = perf_counter()
+                answer = self.table.answer(self.where, _WANTED, path=plan)
+                ms = (perf_counter() - began) * 1000
+                mine = self.found.setdefault(plan, Measured())
+                mine.ms, mine.bytes = min(mine.ms, ms), answer.stats["bytes_read"]
+                if self.rows not in (None, answer.count):
+                    raise WrongRows(f"{self.where}: {plan} gives {answer.count} rows, others {self.rows}")
+                self.rows = answer.count
+
+    def run_hopeful(self, plans: Iterable[Names]) -> None:
+        """Run plans once, and those again that are not far from the best."""
+        for ratio in _HOPELESS:
+            self.run(plans, 1)
+            plans = self.hopeful(plans, ratio)
+
+    def hopeful(self, plans: Iterable[Names], ratio: float) -> list[Names]:
+        """Return the plans that take no longer than the best one by a ratio."""
+        least = self.least[1].ms
+        return [plan for plan in plans if within(self.found[plan].ms, least, ratio)]
+
+    @property
+    def least(self) -> tuple[Names, Measured]:
+        """The best plan; planning is no plan of its own."""
+        return min(((name, each) for name, each in self.found.items() if name), key=lambda it: it[1].ms)
+
+    @property
+    def least_bytes(self) -> int:
+        """The least bytes of a plan."""
+        return min(each.bytes for name, each in self.found.items() if name)
 
 
-def took(table: IndexedTable, where: str, path: Sequence[str]) -> float:
-    """Return the least time of some runs, in ms; an empty path leaves the choice to the planner."""
-    times = []
-    for _ in range(_TIMES):
-        began = perf_counter()
-        table.answer(where, _WANTED, path=path)
-        times.append((perf_counter() - began) * 1000)
-    return min(times)
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One query, all its plans, and the plan of each rule."""
+
+    query: Conjunction
+    plans: Plans
+    rules: Mapping[str, Names]
+
+    def of(self, rule: str) -> Measured:
+        """Return what the plan of a rule took."""
+        return self.plans.found[self.rules[rule]]
+
+    def ratio(self, rule: str) -> float:
+        """Return the time of a rule's plan by that of the best one, 1 if they are equal."""
+        ms, least = self.of(rule).ms, self.plans.least[1].ms
+        return 1.0 if ms - least < EQUAL_MS else ms / least
+
+    def is_near(self, rule: str, ratio: float) -> bool:
+        """Return whether the time of a rule's plan is near the best."""
+        return within(self.of(rule).ms, self.plans.least[1].ms, ratio)
+
+    def has_near_bytes(self, rule: str, ratio: float) -> bool:
+        """Return whether a rule's plan reads about the least bytes of any plan."""
+        return self.of(rule).bytes <= ratio * self.plans.least_bytes
+
+    def reads_as_fastest(self, rule: str) -> bool:
+        """Return whether a rule's plan reads no more than the fastest one does, but for 5 %."""
+        return self.of(rule).bytes <= _NEAR * self.plans.least[1].bytes
 
 
-def rules(table: IndexedTable, where: str) -> Mapping[str, tuple[str, ...]]:
-    """Return the plan of each rule, and our own as ``chosen``."""
+def rules(table: IndexedTable, where: str) -> dict[str, Names]:
+    """Return the plan of each rule, our own as ``chosen``; the names of a plan are in order of their rows."""
     state = table.opened.now()
     condition = where_expression(where, state.schema)
-    paths = {path_indexes(each)[0]: each for each in access_paths(condition, state.indexes).paths}
+    # An index that serves two predicates, such as two texts, has a list for each; a plan uses both.
+    paths: defaultdict[str, list[Path]] = defaultdict(list)
+    for each in access_paths(condition, state.indexes).paths:
+        paths[path_indexes(each)[0]].append(each)
     reader = PostingReader(state.segments)
     layout = state.layout(tuple(dict.fromkeys([*_WANTED, *columns_in(condition)])))
     cost = Cost(layout, table.settings, frozenset(_WANTED), frozenset(columns_in(condition)))
-    share = {name: reader.count(path) / layout.rows for name, path in paths.items()}
-    gather = {name: cost.gather(reader.read_bytes(path), reader.count(path)) for name, path in paths.items()}
+    share = {name: prod(reader.count(each) / layout.rows for each in lists) for name, lists in paths.items()}
+    gather = {
+        name: sum(cost.gather(reader.read_bytes(each), reader.count(each)) for each in lists)
+        for name, lists in paths.items()
+    }
 
     def expected(subset: Sequence[str]) -> float:
         rows = layout.rows * prod(share[name] for name in subset)
@@ -102,40 +157,121 @@ def rules(table: IndexedTable, where: str) -> Mapping[str, tuple[str, ...]]:
         prefix += 1
     subsets = [each for size in range(1, len(ordered) + 1) for each in combinations(ordered, size)]
     best = min(subsets, key=expected)
+    chosen = set(table.explain(where, _WANTED).chosen)
     return {
-        "chosen": tuple(table.explain(where, _WANTED).chosen),
+        CHOSEN: SCAN if chosen == {*SCAN} else tuple(name for name in ordered if name in chosen),
+        WITH_PLANNING: PLANNED,
         "all applicable": tuple(ordered),
         "greedy prefix": tuple(ordered[:prefix]) if expected(ordered[:prefix]) < cost.scan() else SCAN,
         "as if independent": best if expected(best) < cost.scan() else SCAN,
     }
 
 
-def print_choice(folder: Folder, rows: int, row_group_rows: int, queries: int, seed: int) -> None:
-    """Print how many plans of each rule are near the best one, and how far others are."""
-    write_rows(folder, rows, row_group_rows)
-    create_indexes(str(folder), [f"btree:{name}" for name in _NAMES])
-    table = open_table(str(folder))
-    random = Random(seed)
-    ratios: dict[str, list[float]] = {}
-    for number in range(queries):
-        where = conjunction(random, rows)
-        of_rules = rules(table, where)
-        names = of_rules["all applicable"]
-        plans = {SCAN, *((name,) for name in names), *combinations(names, 2), *of_rules.values()}
-        # The order of a plan's indexes does not matter to a forced one's rows, and little to its time.
-        times = {plan: took(table, where, plan) for plan in plans}
-        least = min(times.values())
-        for rule, plan in of_rules.items():
-            ratios.setdefault(rule, []).append(times[plan] / least)
-        planned = took(table, where, ())
-        ratios.setdefault("chosen, with planning", []).append(planned / least)
-        if number % 20 == 19:
-            print(f"  {number + 1} of {queries} queries", flush=True)
-    print(f"{queries} conjunctions over {rows:,} rows, seed {seed}; time by that of the best measured plan")
-    print(f"{'rule':<24}{'within 5 %':>12}{'within 25 %':>13}{'median':>9}{'95 %':>9}{'worst':>9}")
-    for rule, found in ratios.items():
-        values = np.array(found)
+def measured(table: IndexedTable, query: Conjunction, random: Random, times: int) -> Outcome:
+    """Run all plans of a query."""
+    of_rules = rules(table, query.where)
+    names = of_rules["all applicable"]
+    pairs = list(combinations(names, 2))
+    plans = Plans(table, query.where, random)
+    plans.run_hopeful([SCAN, *((name,) for name in names), *pairs, *of_rules.values()])
+    if pairs:
+        pair = min(pairs, key=lambda each: plans.found[each].ms)
+        triples = [
+            tuple(name for name in names if name in {*pair, more}) for more in names if more not in pair
+        ]
+        plans.run_hopeful([each for each in triples if each not in plans.found])
+    plans.run(plans.hopeful(plans.found, _HOPELESS[-1]), times - len(_HOPELESS))
+    return Outcome(query, plans, of_rules)
+
+
+def print_choice(
+    folder: Folder, rows: int, row_group_rows: int, *, queries: int, seed: int, times: int, worst: int
+) -> None:
+    """Print how many plans of each rule are near the best one, in time and bytes, and the worst queries."""
+    place = folder / f"choice-{rows}"
+    table_of_rows = write_rows(place, rows, row_group_rows)
+    create_indexes(str(place), INDEXES)
+    table = open_table(str(place))
+    random, turns = Random(seed), Random(seed)
+    outcomes: list[Outcome] = []
+    began = perf_counter()
+    for number in range(1, queries + 1):
+        outcomes.append(measured(table, conjunction(random, table_of_rows), turns, times))
+        if number % _EVERY == 0 or number == queries:
+            near = np.mean([each.is_near(CHOSEN, _NEAR) for each in outcomes])
+            took = perf_counter() - began
+            print(
+                f"  {number} of {queries} queries in {took:.0f} s: chosen {near:.1%} within 5 %", flush=True
+            )
+    print(f"\n{queries} conjunctions over {rows:,} rows, seed {seed}, the least of {times} runs of each plan")
+    _print_rules(outcomes)
+    _print_kinds(outcomes)
+    _print_verdicts(outcomes)
+    for outcome in sorted(outcomes, key=lambda each: -each.ratio(CHOSEN))[:worst]:
+        _print_query(table, outcome)
+
+
+def _print_rules(outcomes: Sequence[Outcome]) -> None:
+    print("time by that of the best measured plan; bytes by the least of any plan, and by the fastest plan's")
+    heads = ("≤ 1.05", "≤ 1.25", "median", "95 %", "worst", "bytes≤1.05", "bytes≤1.25", "≤fastest's")
+    print(f"{'rule':<24}" + "".join(f"{head:>12}" for head in heads))
+    for rule in outcomes[0].rules:
+        ratios = np.array([each.ratio(rule) for each in outcomes])
+        shares = [
+            np.mean([each.is_near(rule, _NEAR) for each in outcomes]),
+            np.mean([each.is_near(rule, _ABOUT) for each in outcomes]),
+        ]
+        of_bytes = [
+            np.mean([each.has_near_bytes(rule, _NEAR) for each in outcomes]),
+            np.mean([each.has_near_bytes(rule, _ABOUT) for each in outcomes]),
+            np.mean([each.reads_as_fastest(rule) for each in outcomes]),
+        ]
         print(
-            f"{rule:<24}{np.mean(values <= 1.05):>12.1%}{np.mean(values <= 1.25):>13.1%}"
-            f"{np.median(values):>9.2f}{np.quantile(values, 0.95):>9.2f}{values.max():>9.1f}"
+            f"{rule:<24}"
+            + "".join(f"{share:>12.1%}" for share in shares)
+            + f"{np.median(ratios):>12.2f}{np.quantile(ratios, 0.95):>12.2f}{ratios.max():>12.1f}"
+            + "".join(f"{share:>12.1%}" for share in of_bytes)
         )
+
+
+def _print_kinds(outcomes: Sequence[Outcome]) -> None:
+    print("\nshare of queries within 5 % of the best time, by kind of columns")
+    of_rules = list(outcomes[0].rules)
+    print(f"{'kind':<24}{'queries':>9}" + "".join(f"{rule:>23}" for rule in of_rules))
+    by_kind: defaultdict[str, list[Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        by_kind[outcome.query.kind].append(outcome)
+    for kind in KINDS:
+        mine = by_kind[kind]
+        if mine:
+            shares = (np.mean([each.is_near(rule, _NEAR) for each in mine]) for rule in of_rules)
+            print(f"{kind:<24}{len(mine):>9}" + "".join(f"{share:>23.1%}" for share in shares))
+
+
+def _print_verdicts(outcomes: Sequence[Outcome]) -> None:
+    print()
+    for rule in (CHOSEN, WITH_PLANNING):
+        near = float(np.mean([each.is_near(rule, _NEAR) for each in outcomes]))
+        about = float(np.mean([each.is_near(rule, _ABOUT) for each in outcomes]))
+        found = f"{rule}: {near:.1%} within 1.05 of the best time, {about:.1%} within 1.25"
+        print_verdict(found, f"{_AIM:.0%} within 1.05", is_reached=near >= _AIM)
+    near = float(np.mean([each.has_near_bytes(CHOSEN, _NEAR) for each in outcomes]))
+    about = float(np.mean([each.has_near_bytes(CHOSEN, _ABOUT) for each in outcomes]))
+    found = f"{CHOSEN}: {near:.1%} within 1.05 of the least bytes, {about:.1%} within 1.25"
+    print_verdict(found, f"{_AIM:.0%} within 1.05", is_reached=near >= _AIM)
+    total = sum(each.of(CHOSEN).ms for each in outcomes) / sum(each.plans.least[1].ms for each in outcomes)
+    print(f"all queries together: {total:.3f} times the time of the best plans")
+
+
+def _print_query(table: IndexedTable, outcome: Outcome) -> None:
+    plans, query = outcome.plans, outcome.query
+    print(f"\n{outcome.ratio(CHOSEN):.2f} times the best, {query.kind}, {plans.rows:,} rows: {query.where}")
+    explained = table.explain(query.where, _WANTED)
+    estimates = {frozenset(each.path): each for each in explained.candidates}
+    print(f"  chosen because {explained.reason}")
+    for names, each in sorted(plans.found.items(), key=lambda it: it[1].ms):
+        of = ", ".join(rule for rule, plan in outcome.rules.items() if plan == names)
+        estimate = estimates.get(frozenset(names))
+        about = f"{estimate.estimated_ms:>9.2f}" if estimate else f"{'':>9}"
+        told = f"{' ∩ '.join(names) or 'with planning'}{f'  <- {of}' if of else ''}"
+        print(f"  {each.ms:>9.2f} ms{about} estimated{each.bytes / 1000:>10,.0f} kB  {told}")
