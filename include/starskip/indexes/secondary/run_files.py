@@ -1,9 +1,10 @@
 """Write a run as two Parquet files: its rows, and one row for each block, which tells what is in it.
 
-A block is a row group of the run, of about as many bytes as any other. Its row has its bounds, its entries, the ends of their addresses and a
-bitmap. A lookup reads the bounds, then only the blocks at the ends of a range; of a block within the range
-its bitmap is enough. A b-tree's null key is the last block, without bounds. Runs of older versions have blocks
-of equal rows, and null in the last row group of the keys: readers take both.
+A block is a row group of the run, of about as many bytes as any other. Its row has its bounds, its entries,
+the ends of their addresses and a bitmap. A lookup reads the bounds, then only the blocks at the ends of a
+range; of a block within the range its bitmap is enough. A b-tree's null key is the last block, without
+bounds. Runs of older versions have blocks of equal rows, and null in the last row group of the keys: readers
+take both.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ BITMAPS_TOGETHER = 16
 BLOCK_BYTES = 64 << 10
 """About the stored bytes of a block; a single list may have more."""
 _GRAM_SHARE = 4
-"""A look-up of n-grams reads a block for each gram, of which it needs one list: they are this much smaller."""
+"""A look-up of n-grams reads a block for each gram, of which it needs one list: these are so much smaller."""
 _NUMBERS_BYTES = 6
 """About what the count and the address of an entry take."""
 _SAMPLED = 8
