@@ -135,6 +135,38 @@ def test_duckdb_has_one_home() -> None:
     assert homes == {"starskip.indexes.star_tree.sandboxed_duckdb"}
 
 
+FOOTERS_ELSEWHERE = {
+    # Of files that this package has written itself: metadata, runs of indexes, documents of star-trees.
+    "indexes/secondary/run_reader.py",
+    "indexes/skipping/metadata/metadata_files.py",
+    "indexes/star_tree/build/document_files.py",
+    "indexes/star_tree/recommend/document_bytes.py",
+    "indexes/star_tree/serving/document_reader.py",
+    "spark/skipping/collect_tasks.py",
+    # Of a table's files, whose row groups are read: one has the footer from ``lake`` already, the other reads
+    # all of a file at once.
+    "indexes/secondary/read_rows.py",
+    "indexes/star_tree/build/source_table.py",
+}
+
+
+def test_footers_of_a_tables_files_are_read_in_one_part() -> None:
+    calls = {
+        (path.relative_to(PACKAGE).as_posix(), node.attr)
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute)
+        and node.attr in ("read_metadata", "ParquetFile")
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "pq"
+    }
+    assert {path for path, name in calls if name == "read_metadata"} == {"lake/parquet_footers.py"}
+    outside = {path for path, _ in calls if not path.startswith("lake/")}
+    assert outside == FOOTERS_ELSEWHERE
+    given = (PACKAGE / "indexes/secondary/read_rows.py").read_text(encoding="utf-8")
+    assert given.count("pq.ParquetFile(") == given.count("metadata=footer") == 1
+
+
 FAMILIES = {"inverted", "range", "sorted", "star_tree", "skipping", "secondary"}
 HOMES_OF_FAMILIES = ("indexes/", "spark/skipping/")
 NAMED_OTHERWISE = {

@@ -6,7 +6,8 @@ import csv
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -25,6 +26,7 @@ from starskip.cli.lake_table import (
 from starskip.cli.progress import progress
 from starskip.cli.spark_defaults import default_metadata_root
 from starskip.errors import ConfigError, SourceError, printable
+from starskip.execution.engine import Engine
 from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.secondary import open_table
 from starskip.indexes.secondary.indexed_table import Answer
@@ -43,6 +45,12 @@ from starskip.indexes.secondary.secondary_index import secondary_index
 from starskip.lake.open_table import FORMATS
 
 _condition = click.argument("condition", metavar='"WHERE …"')
+_spark = click.option(
+    "--spark",
+    "on_spark",
+    is_flag=True,
+    help="Run on Spark, as spark-defaults or spark-submit configure it, in place of this process.",
+)
 
 
 @click.group(name="secondary")
@@ -78,8 +86,14 @@ def secondary() -> None:
     help="What the table is kept as, in place of what is found.",
 )
 @of_metadata
+@_spark
 def create(
-    path: str, indexes: Sequence[str], primary: str | None, file_format: str | None, root: str | None
+    path: str,
+    indexes: Sequence[str],
+    primary: str | None,
+    file_format: str | None,
+    root: str | None,
+    on_spark: bool,
 ) -> None:
     """Create indexes beside those that are there; the files are read once for all of them.
 
@@ -87,15 +101,17 @@ def create(
     Examples:
       starskip secondary create /lake/events --index btree:ts --index btree:user.id
       starskip secondary create /lake/points --index rtree:lat,lng --primary ts
+      starskip secondary create s3://lake/events --index btree:ts --spark
     """  # noqa: D301
     for each in indexes:
         try:
             secondary_index(each)
         except ConfigError as error:
             raise click.BadParameter(str(error), param_hint="--index") from error
-    done = create_indexes(
-        path, indexes, root=_root(root), file_format=file_format, primary=primary, engine=_engine()
-    )
+    with _engine("indexing", on_spark) as engine:
+        done = create_indexes(
+            path, indexes, root=_root(root), file_format=file_format, primary=primary, engine=engine
+        )
     echo_refreshed(done, ", ".join(done.indexes))
 
 
@@ -103,7 +119,8 @@ def create(
 @of_path
 @click.option("--full", is_flag=True, help="Read all files again.")
 @of_metadata
-def refresh(path: str, full: bool, root: str | None) -> None:
+@_spark
+def refresh(path: str, full: bool, root: str | None, on_spark: bool) -> None:
     """Bring the indexes up to date; only files that are new or changed are read.
 
     \b
@@ -111,14 +128,16 @@ def refresh(path: str, full: bool, root: str | None) -> None:
       starskip secondary refresh /lake/events
     """  # noqa: D301
     _require_metadata(path, root)
-    done = refresh_indexes(path, root=_root(root), in_full=full, engine=_engine())
+    with _engine("indexing", on_spark) as engine:
+        done = refresh_indexes(path, root=_root(root), in_full=full, engine=engine)
     echo_refreshed(done, ", ".join(done.indexes))
 
 
 @secondary.command(name="optimize")
 @of_path
 @of_metadata
-def optimize(path: str, root: str | None) -> None:
+@_spark
+def optimize(path: str, root: str | None, on_spark: bool) -> None:
     """Merge what many refreshes have written into one run an index, without entries of files that are gone.
 
     \b
@@ -126,7 +145,9 @@ def optimize(path: str, root: str | None) -> None:
       starskip secondary optimize /lake/events
     """  # noqa: D301
     _require_metadata(path, root)
-    echo_optimized(optimize_indexes(path, root=_root(root)))
+    with _engine("merging", on_spark) as engine:
+        version = optimize_indexes(path, root=_root(root), engine=engine)
+    echo_optimized(version)
 
 
 @secondary.command(name="delete")
@@ -302,8 +323,17 @@ def _names(path: Sequence[str]) -> str:
     return " ∩ ".join(path)
 
 
-def _engine() -> LocalEngine:
-    return LocalEngine(lambda items: progress("indexing", items))
+@contextmanager
+def _engine(label: str, on_spark: bool) -> Iterator[Engine]:
+    """Give this process, or Spark, which ends with the block if it was not there before."""
+    if not on_spark:
+        yield LocalEngine(lambda items: progress(label, items))
+        return
+    from starskip.spark.command_session import command_session
+    from starskip.spark.spark_engine import SparkEngine
+
+    with command_session(label) as session:
+        yield SparkEngine(session)
 
 
 def _description(path: str, root: str | None) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from starskip.errors import SourceError, SourceOutage, first_line
+from starskip.storage.files.bytes_read import add_bytes_read, sharing_count
 from starskip.storage.files.object_reader import ObjectReader
 from starskip.storage.files.object_url import local_path, object_url
 
@@ -48,13 +49,18 @@ class Damaged:
     """Stands for the footer of a file that has none."""
 
 
-def open_footer(path: str) -> Any:
+def open_footer(path: str, *, read_ahead: bool = True) -> Any:
     """Return the footer of a file by its path or URL.
 
+    ``read_ahead``: whether an object is read in ranges of 256 KiB or more, or in those that Arrow asks for.
     Raises OSError and pa.ArrowException for a file that cannot be read, and SourceError for a store.
     """
     url = object_url(path)
-    return pq.read_metadata(str(local_path(path)) if url is None else ObjectReader(url))
+    found = pq.read_metadata(
+        str(local_path(path)) if url is None else ObjectReader(url, read_ahead=read_ahead)
+    )
+    add_bytes_read(found.serialized_size)
+    return found
 
 
 def parquet_footers(paths: Sequence[str], run_tasks: RunTasks | None = None) -> list[ParquetFooter]:
@@ -94,7 +100,7 @@ def _footers_of(paths: Sequence[str]) -> list[ParquetFooter]:
 def _mapped(function: Callable[[Any], Any], paths: Sequence[str | None]) -> list[Any]:
     # Waiting for a store is what reading a footer is; of a disk it is work, which threads would not share.
     if any(path is not None and object_url(path) is not None for path in paths):
-        with ThreadPoolExecutor(_REQUESTS) as pool:
+        with ThreadPoolExecutor(_REQUESTS, initializer=sharing_count()) as pool:
             return list(pool.map(function, paths))
     return [function(path) for path in paths]
 

@@ -23,6 +23,7 @@ from thriftpy2.protocol.compact import TCompactProtocolFactory
 from thriftpy2.utils import deserialize, serialize
 
 from starskip.storage.files.byte_ranges import Range, read_ranges
+from starskip.storage.files.bytes_read import add_bytes_read
 
 _MAGIC = b"PAR1"
 _TAIL_BYTES = 8
@@ -213,7 +214,8 @@ def paged_file(path: str, size_bytes: int, modified_ms: int, footer_bytes: int) 
     """
     del modified_ms
     footer_at = size_bytes - _TAIL_BYTES - footer_bytes
-    (content,), _ = read_ranges(path, [(footer_at, size_bytes)])
+    (content,), size = read_ranges(path, [(footer_at, size_bytes)])
+    add_bytes_read(size)
     if bytes(content[-4:]) != _MAGIC:
         return None
     document = _decode("FileMetaData", bytes(content[:footer_bytes]))
@@ -230,7 +232,8 @@ def paged_file(path: str, size_bytes: int, modified_ms: int, footer_bytes: int) 
     start, end = min(each[0] for each in told), max(each[1] for each in told)
     if start < 0 or end > footer_at:
         return None
-    (indexes,), _ = read_ranges(path, [(start, end)])
+    (indexes,), size = read_ranges(path, [(start, end)])
+    add_bytes_read(size)
     parquet = pq.ParquetFile(pa.BufferReader(_MAGIC + bytes(content)), coerce_int96_timestamp_unit="us")
     schema = parquet.schema_arrow.remove_metadata()
     if sum(_leaves(each.type) for each in schema) != len(_leaf_elements(document.schema)):

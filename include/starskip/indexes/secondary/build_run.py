@@ -21,7 +21,7 @@ from starskip.indexes.skipping.metadata.metadata_files import joined
 from starskip.predicates.ordered_values import equal, order_keys, valid_mask
 
 BLOCK_ROWS = 8_192
-"""Rows of a run that are read together; a row group of its file."""
+"""Most rows of a run that are read together; a row group of its file."""
 BYTES_AT_ONCE = 8 << 20
 """Bytes of texts whose grams are sorted together: some 60 times as many are held."""
 STOP_LEAST_ROWS = 1_024

@@ -35,10 +35,11 @@ class FileToIndex:
 
 @dataclass(frozen=True, slots=True)
 class TaskFiles:
-    """What a task has written: files by index, and the number of rows of each file that it has read."""
+    """What a task has written: files by index, and the rows and row groups of each file that it has read."""
 
     groups: Mapping[str, tuple[DataFile, ...]]
     rows: Mapping[int, int]
+    row_groups: Mapping[int, int]
 
 
 @dataclass
@@ -81,9 +82,10 @@ def collect_entries(
     """
     runs = [_Runs(index) for index in indexes]
     rows: dict[int, int] = {}
+    row_groups: dict[int, int] = {}
     for each in files:
         row_counts = each.file.row_group_rows()
-        rows[each.position] = int(row_counts.sum())
+        rows[each.position], row_groups[each.position] = int(row_counts.sum()), len(row_counts)
         for start, table, groups in _batches(each.file, row_counts, indexes, schema):
             addresses = addresses_of(each.position, np.arange(start, start + table.num_rows))
             for of in runs:
@@ -96,7 +98,7 @@ def collect_entries(
                     of.add(build_run(of.index, columns, addresses, stop_share=stop_share), aside)
     for of in runs:
         of.write(aside)
-    return TaskFiles({of.index.specification: tuple(of.written) for of in runs}, rows)
+    return TaskFiles({of.index.specification: tuple(of.written) for of in runs}, rows, row_groups)
 
 
 def _batches(

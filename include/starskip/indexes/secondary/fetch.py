@@ -26,6 +26,25 @@ _ROWS_AT_ONCE = 1 << 20
 """Rows of neighbouring row groups that are read in one request."""
 
 
+@dataclass
+class Pace:
+    """How a fetch goes on that ends with ``rows``: a row group first, then twice as many at each read."""
+
+    rows: int
+    row_groups: int = 1
+
+    def pieces(self, groups: Sequence[int], row_counts: Numbers) -> Iterator[list[int]]:
+        """Cut row groups into what is read at once, as long as rows are missing."""
+        at = 0
+        while at < len(groups) and self.rows > 0:
+            some = groups[at : at + self.row_groups]
+            at += len(some)
+            self.row_groups *= 2
+            for piece in together(some, row_counts, _ROWS_AT_ONCE):
+                if self.rows > 0:
+                    yield piece
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """The columns of the answer, and the predicates that its rows must still satisfy."""
@@ -45,10 +64,15 @@ class Wanted:
 
 
 def fetch_rows(
-    file: DataFileOfTable, positions: npt.NDArray[np.int64] | None, wanted: Wanted, counts: FetchCounts
+    file: DataFileOfTable,
+    positions: npt.NDArray[np.int64] | None,
+    wanted: Wanted,
+    counts: FetchCounts,
+    pace: Pace | None = None,
 ) -> Iterator[pa.Table]:
     """Yield the rows of a file at rising positions, of all rows for None, that satisfy the predicates.
 
+    ``pace``: how it goes on where it ends early; it may give more rows than that asks for.
     Raises SourceError naming a file that cannot be read.
     """
     row_counts = file.row_group_rows()
@@ -56,14 +80,21 @@ def fetch_rows(
     if positions is None:
         groups = np.arange(len(row_counts))
     else:
+        if pace is not None and not wanted.predicates:
+            positions = positions[: pace.rows]
         groups = np.unique(np.searchsorted(starts, positions, side="right") - 1)
-    for piece in together(groups.tolist(), row_counts, _ROWS_AT_ONCE):
+    listed = groups.tolist()
+    for piece in (
+        together(listed, row_counts, _ROWS_AT_ONCE) if pace is None else pace.pieces(listed, row_counts)
+    ):
         counts.row_groups += len(piece)
         if positions is None:
             kept = _scanned(file, {group: int(row_counts[group]) for group in piece}, wanted, counts)
         else:
             kept = _looked_up(file, _by_group(positions, piece, starts, row_counts), wanted, counts)
         counts.rows += kept.num_rows
+        if pace is not None:
+            pace.rows -= kept.num_rows
         if kept.num_rows:
             yield kept
 

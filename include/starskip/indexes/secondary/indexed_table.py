@@ -7,32 +7,43 @@ the one that was indexed; new and changed files are scanned beside it.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from pyroaring import BitMap64
 
 from starskip.errors import ConfigError, printable
-from starskip.indexes.secondary.access_paths import Path, PathMapping, access_paths, path_indexes
+from starskip.indexes.secondary.access_paths import (
+    Path,
+    PathMapping,
+    RangePath,
+    access_paths,
+    path_indexes,
+)
 from starskip.indexes.secondary.cost import Cost
+from starskip.indexes.secondary.covered_rows import covered_rows, is_covering
 from starskip.indexes.secondary.entries import addresses_in, file_of, row_of
-from starskip.indexes.secondary.fetch import Wanted, fetch_rows
+from starskip.indexes.secondary.fetch import Pace, Wanted, fetch_rows
 from starskip.indexes.secondary.lifecycle import existing_indexes
 from starskip.indexes.secondary.plan import SCAN, Plan, choose_plan, forced_plan
 from starskip.indexes.secondary.postings import PostingReader
-from starskip.indexes.secondary.read_rows import FetchCounts
+from starskip.indexes.secondary.read_rows import DataFileOfTable, FetchCounts
 from starskip.indexes.secondary.row_filter import columns_in
 from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.indexes.secondary.spatial_functions import CONTAINS, DISTANCE
 from starskip.indexes.secondary.table_state import OpenedTable, TableState
 from starskip.indexes.secondary.where_clause import where_expression
 from starskip.predicates.expression import Call, Expression, Literal, nodes
+from starskip.storage.files.bytes_read import BytesRead, counted_bytes
 
 _SLOW = frozenset({CONTAINS, DISTANCE, "Levenshtein"})
 """Functions that cost more of a row than reading it."""
+_EVERY = 1 << 62
+Positions = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +64,15 @@ class _Question:
     condition: Expression
     mapping: PathMapping
     columns: tuple[str, ...]
+
+    def covering(self, paths: Sequence[Path]) -> Path | None:
+        """Return the first of some paths whose keys are the whole answer, but for files beside."""
+        schema = self.state.schema.columns
+        for path in paths:
+            is_exact = isinstance(path, RangePath) and not self.mapping.residual([path])
+            if is_exact and is_covering(path, self.columns, schema, self.state.segments):
+                return path
+        return None
 
 
 @dataclass
@@ -76,7 +96,7 @@ class IndexedTable:
     def explain(self, where: str | Expression, columns: Sequence[str] | None = None) -> Plan:
         """Return all candidates with their estimates, the chosen one and the reason; no row is fetched."""
         question = self._question(where, columns)
-        return self._plan(question, PostingReader(question.state.segments), (), is_count=False)
+        return self._plan(question, PostingReader(question.state.segments), (), None, is_count=False)
 
     def answer(
         self,
@@ -92,36 +112,44 @@ class IndexedTable:
         ``path``: the indexes to intersect in place of what would be chosen, or ``scan``. Raises
         UnsupportedQuery, ConfigError and SourceError.
         """
+        with counted_bytes() as beside:
+            return self._answer(where, columns, limit, path, beside, is_count=is_count)
+
+    def _answer(
+        self,
+        where: str | Expression,
+        columns: Sequence[str] | None,
+        limit: int | None,
+        path: Sequence[str],
+        beside: BytesRead,
+        *,
+        is_count: bool,
+    ) -> Answer:
+        """``beside``: the bytes of footers and indexes, which are counted where they are read."""
         began = time.perf_counter()
         question = self._question(where, () if is_count else columns)
         reader = PostingReader(question.state.segments)
-        plan = self._plan(question, reader, path, is_count=is_count)
-        counts = FetchCounts()
-        residual = question.mapping.residual(plan.paths)
+        plan = self._plan(question, reader, path, limit, is_count=is_count)
+        fetch = _Fetch(question, reader, limit, is_count=is_count)
         found = 0
-        if is_count and plan.rows is not None and not residual:
-            found = _live_rows(question.state, plan.rows)
-            pieces: list[pa.Table] = []
-            found += sum(map(_rows_of, _beside(question, counts, is_count=True)))
-        else:
-            pieces = []
-            for piece in _fetched(question, plan, residual, counts, is_count=is_count):
-                wanted = piece if limit is None else piece.slice(0, limit - found)
-                found += _rows_of(wanted)
-                if not is_count:
-                    pieces.append(wanted)
-                if limit is not None and found >= limit:
-                    break
+        pieces: list[pa.Table] = []
+        for count, rows_of_piece in fetch.found(plan) if limit != 0 else ():
+            kept = count if limit is None else min(count, limit - found)
+            found += kept
+            if rows_of_piece is not None and not is_count:
+                pieces.append(rows_of_piece.slice(0, kept))
+            if limit is not None and found >= limit:
+                break
         schema = pa.schema([question.state.schema.columns.field(name) for name in question.columns])
         rows = pa.concat_tables(pieces) if pieces else schema.empty_table()
         stats = {
             "path": list(plan.chosen),
             "rows": found,
             "candidates_read": {name: read.entries for name, read in sorted(reader.read.items())},
-            "row_groups_read": counts.row_groups,
-            "pages_read": counts.pages,
+            "row_groups_read": fetch.counts.row_groups,
+            "pages_read": fetch.counts.pages,
             "row_groups_total": question.state.row_groups,
-            "bytes_read": counts.bytes + sum(read.bytes for read in reader.read.values()),
+            "bytes_read": fetch.counts.bytes + beside.bytes,
             "bytes_total": question.state.bytes_total,
             "ms": round((time.perf_counter() - began) * 1000, 3),
         }
@@ -134,10 +162,20 @@ class IndexedTable:
         return _Question(state, condition, access_paths(condition, state.indexes), tuple(names))
 
     def _plan(
-        self, question: _Question, reader: PostingReader, forced: Sequence[str], *, is_count: bool
+        self,
+        question: _Question,
+        reader: PostingReader,
+        forced: Sequence[str],
+        limit: int | None,
+        *,
+        is_count: bool,
     ) -> Plan:
         if forced:
-            return _forced(question.mapping.paths, forced, reader)
+            chosen = _forced(question.mapping.paths, forced)
+            is_covered = len(chosen) == 1 and not is_count and question.covering(chosen) is not None
+            if not chosen:
+                return Plan((), SCAN, "asked for")
+            return forced_plan(chosen, reader, in_steps=limit is not None or is_covered)
         if isinstance(question.condition, Literal) and question.condition.python is True:
             return Plan((), SCAN, "all rows are asked for")
         read = tuple(dict.fromkeys([*question.columns, *columns_in(question.condition)]))
@@ -149,8 +187,13 @@ class IndexedTable:
             frozenset(columns_in(question.condition)),
             functions,
         )
-        is_covered = is_count and not question.mapping.residual(question.mapping.paths)
-        return choose_plan(question.mapping, reader, cost, is_covered=is_covered)
+        covering = None if is_count else question.covering(question.mapping.paths)
+        covered: Sequence[Path] = () if covering is None else (covering,)
+        if is_count and not question.mapping.residual(question.mapping.paths):
+            covered = question.mapping.paths
+        return choose_plan(
+            question.mapping, reader, cost, covered=covered, with_rows=not is_count, limit=limit
+        )
 
 
 def open_table(
@@ -164,9 +207,10 @@ def open_table(
     return IndexedTable(OpenedTable(path, metadata_root), settings or SecondarySettings())
 
 
-def _forced(paths: Sequence[Path], forced: Sequence[str], reader: PostingReader) -> Plan:
+def _forced(paths: Sequence[Path], forced: Sequence[str]) -> list[Path]:
+    """Return the paths that are asked for, none for a scan."""
     if tuple(forced) == SCAN:
-        return Plan((), SCAN, "asked for")
+        return []
     chosen: list[Path] = []
     for name in forced:
         mine = [each for each in paths if path_indexes(each) == (name,)]
@@ -177,35 +221,62 @@ def _forced(paths: Sequence[Path], forced: Sequence[str], reader: PostingReader)
                 setting="path",
             )
         chosen.extend(each for each in mine if each not in chosen)
-    return forced_plan(chosen, reader)
+    return chosen
 
 
-def _fetched(
-    question: _Question, plan: Plan, residual: Sequence[Expression], counts: FetchCounts, *, is_count: bool
-) -> Iterator[pa.Table]:
-    state = question.state
-    if plan.rows is None:
-        wanted = _wanted(question, (question.condition,), is_count=is_count)
-        for file in state.indexed_files():
-            yield from fetch_rows(file, None, wanted, counts)
-    else:
-        wanted = _wanted(question, residual, is_count=is_count)
-        for segment, bitmap in plan.rows.items():
-            addresses = addresses_in(bitmap)
-            files = file_of(addresses)
-            for position in np.unique(files).tolist():
-                known = state.file(segment, position)
-                start, end = np.searchsorted(files, [position, position + 1])
-                if known is not None:
-                    yield from fetch_rows(known, row_of(addresses[start:end]), wanted, counts)
-    yield from _beside(question, counts, is_count=is_count)
+@dataclass
+class _Fetch:
+    """Finds the rows of a plan, or counts them, until a limit."""
 
+    question: _Question
+    reader: PostingReader
+    limit: int | None
+    is_count: bool
+    counts: FetchCounts = field(default_factory=FetchCounts)
 
-def _beside(question: _Question, counts: FetchCounts, *, is_count: bool) -> Iterator[pa.Table]:
-    """Yield the rows of new and changed files, which are scanned."""
-    wanted = _wanted(question, (question.condition,), is_count=is_count)
-    for file in question.state.beside:
-        yield from fetch_rows(file, None, wanted, counts)
+    def __post_init__(self) -> None:
+        """Go slowly where a limit may end it."""
+        self.pace = None if self.limit is None else Pace(self.limit)
+
+    def found(self, plan: Plan) -> Iterator[tuple[int, pa.Table | None]]:
+        """Yield numbers of rows, with the rows themselves where they are at hand."""
+        state = self.question.state
+        residual = self.question.mapping.residual(plan.paths)
+        covering = self.question.covering(plan.paths) if not self.is_count and len(plan.paths) == 1 else None
+        if not plan.paths:
+            for file in state.indexed_files():
+                yield from self._rows(file, None, (self.question.condition,))
+        elif self.is_count and not residual:
+            live = {segment.name: segment.all_rows for segment in state.segments}
+            for segment, bitmap in self._entries(plan):
+                yield bitmap.intersection_cardinality(live[segment]), None
+        elif covering is not None:
+            schema = pa.schema([state.schema.columns.field(name) for name in self.question.columns])
+            for keys in covered_rows(covering, self.reader, schema.field(0).type):
+                yield len(keys), pa.table([keys] * len(schema), schema=schema)
+        else:
+            for segment, bitmap in self._entries(plan):
+                addresses = addresses_in(bitmap)
+                files = file_of(addresses)
+                for position in np.unique(files).tolist():
+                    known = state.file(segment, position)
+                    start, end = np.searchsorted(files, [position, position + 1])
+                    if known is not None:
+                        yield from self._rows(known, row_of(addresses[start:end]), residual)
+        for file in state.beside:
+            yield from self._rows(file, None, (self.question.condition,))
+
+    def _entries(self, plan: Plan) -> Iterable[tuple[str, BitMap64]]:
+        if plan.rows is not None:
+            return plan.rows.items()
+        return self.reader.windows(plan.paths, _EVERY if self.limit is None else self.limit)
+
+    def _rows(
+        self, file: DataFileOfTable, positions: Positions | None, predicates: Sequence[Expression]
+    ) -> Iterator[tuple[int, pa.Table]]:
+        wanted = _wanted(self.question, predicates, is_count=self.is_count)
+        for rows in fetch_rows(file, positions, wanted, self.counts, self.pace):
+            yield rows.num_rows, rows
 
 
 def _wanted(question: _Question, predicates: Sequence[Expression], *, is_count: bool) -> Wanted:
@@ -215,15 +286,6 @@ def _wanted(question: _Question, predicates: Sequence[Expression], *, is_count: 
         of_predicates = [name for each in predicates for name in columns_in(each)]
         columns = tuple([*columns, *of_predicates, question.state.schema.columns.names[0]][:1])
     return Wanted(question.state.schema, columns, tuple(predicates))
-
-
-def _live_rows(state: TableState, rows: Mapping[str, BitMap64]) -> int:
-    live = {segment.name: segment.all_rows for segment in state.segments}
-    return sum(bitmap.intersection_cardinality(live[name]) for name, bitmap in rows.items())
-
-
-def _rows_of(rows: pa.Table) -> int:
-    return int(rows.num_rows)
 
 
 def _resolved(columns: Sequence[str], state: TableState) -> list[str]:

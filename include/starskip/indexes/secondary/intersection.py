@@ -86,6 +86,24 @@ class PostingInput:
         found.remove_range(end, LAST_ADDRESS)
         return found
 
+    def steps(self, entries: int) -> Iterator[BitMap64]:
+        """Yield all addresses, each once: so many at first, at least, then twice as many each time.
+
+        What comes later is not read before it is asked for.
+        """
+        told, new = BitMap64(), self.held.copy()
+        for at, piece in enumerate(self.pieces):
+            if len(new) >= entries:
+                yield new
+                told |= new
+                new, entries = BitMap64(), 2 * entries
+            if self._unread[at]:
+                self._unread[at] = False
+                self.pieces_read += 1
+                new = BitMap64.union(new, *piece.read()) - told
+        if new:
+            yield new
+
     def among(self, addresses: BitMap64) -> BitMap64:
         """Return those of some addresses that the input has; pieces that reach none stay unread."""
         near = np.flatnonzero(

@@ -32,7 +32,7 @@ from starskip.indexes.skipping.metadata.commit_refresh import Commit
 from starskip.indexes.skipping.metadata.describe_metadata import describe_metadata
 from starskip.indexes.skipping.metadata.metadata_files import read_columns, read_schema, write_rows
 from starskip.indexes.skipping.metadata.metadata_location import metadata_location
-from starskip.indexes.skipping.metadata.open_metadata import existing_metadata
+from starskip.indexes.skipping.metadata.open_metadata import existing_metadata, read_metadata
 from starskip.indexes.skipping.metadata.optimize import optimize_metadata
 from starskip.indexes.skipping.metadata.refresh_metadata import Clock, Refreshed, refresh_metadata
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
@@ -74,7 +74,8 @@ def create_indexes(
     indexes = [secondary_index(each) for each in specifications]
     if any(index.kind_of_index is Kind.PRIMARY for index in indexes):
         raise ConfigError("a clustering key is declared by --primary c", setting="index")
-    table = _table(path, file_format, primary, settings, engine)
+    former = read_metadata(index_storage(path, root), ARTEFACT, secondary_index)
+    table = _table(path, file_format, primary, settings, engine, former)
     types = table.schema.types_by_name()
     for index in indexes:
         index.check(types)
@@ -96,8 +97,10 @@ def refresh_indexes(
     engine: Engine = _ENGINE,
 ) -> Refreshed:
     """Bring all indexes up to date; only files that are new or changed are read."""
-    options = existing_indexes(path, root).source.options
-    table = _table(path, options.get(FORMAT), options.get(PRIMARY), settings, engine)
+    former = existing_indexes(path, root)
+    options = former.source.options
+    known = None if in_full else former
+    table = _table(path, options.get(FORMAT), options.get(PRIMARY), settings, engine, known)
     return _refreshed(path, root, table, (), clock, in_full=in_full)
 
 
@@ -111,7 +114,7 @@ def optimize_indexes(path: str, *, root: str | None = None, engine: Engine = _EN
         new_commit(),
         artefact=ARTEFACT,
         parse=secondary_index,
-        write_group=_MergedGroup(engine),
+        write_groups=_MergedGroups(engine),
     )
 
 
@@ -156,10 +159,9 @@ def _table(
     primary: str | None,
     settings: SecondarySettings | None,
     engine: Engine,
+    known: TableMetadata | None,
 ) -> ParquetTable:
-    return ParquetTable(
-        full_path(path), file_format, primary=primary, engine=engine, settings=settings or SecondarySettings()
-    )
+    return ParquetTable(full_path(path), file_format, primary, engine, settings or SecondarySettings(), known)
 
 
 def _refreshed(
@@ -184,39 +186,45 @@ def _refreshed(
 
 
 @dataclass(frozen=True, slots=True)
-class _MergedGroup:
-    """Writes the live entries of one index on a task, files numbered by their place in the new order."""
+class _MergedGroups:
+    """Writes the live entries of indexes, a task each, files numbered by their place in the new order."""
 
     engine: Engine
 
     def __call__(
-        self, aside: StagedWrite, metadata: TableMetadata, specification: str, order: pa.Array
-    ) -> tuple[DataFile, ...] | None:
-        index = secondary_index(specification)
+        self, aside: StagedWrite, metadata: TableMetadata, names: Sequence[str], order: pa.Array
+    ) -> dict[str, tuple[DataFile, ...] | None]:
         place = np.empty(metadata.files, np.int64)
         place[order.to_numpy()] = np.arange(metadata.files)
-        runs: list[RunToMerge] = []
-        zones: list[pa.Table] = []
+        places: dict[str, Places] = {}
         for name, segment in metadata.segments.items():
             live = metadata.live[name]
-            places = np.full(segment.rows, -1, np.int64)
-            places[np.arange(segment.rows) if live is None else live] = place[metadata.row_slices[name]]
-            if specification not in segment.groups and metadata.row_counts[name]:
+            places[name] = np.full(segment.rows, -1, np.int64)
+            mine = np.arange(segment.rows) if live is None else live
+            places[name][mine] = place[metadata.row_slices[name]]
+        found: dict[str, tuple[DataFile, ...] | None] = dict.fromkeys(names, ())
+        merges: list[MergeSegments] = []
+        for name in names:
+            index = secondary_index(name)
+            groups = {of: segment.groups.get(name) for of, segment in metadata.segments.items()}
+            if any(groups[of] is None and metadata.row_counts[of] for of in groups):
                 # A segment without the index: the next refresh adds it, as it would to the old segment.
-                return None
-            files = segment.groups.get(specification, ())
-            if index.kind_of_index is Kind.PRIMARY:
-                zones.extend(_zones(metadata, file, places) for file in files)
+                found[name] = None
+            elif index.kind_of_index is Kind.PRIMARY:
+                of_files = ((file, places[of]) for of, files in groups.items() for file in files or ())
+                zones = [_zones(metadata, file, moved) for file, moved in of_files]
+                found[name] = write_rows(aside, name, pa.concat_tables(zones)) if zones else ()
             else:
-                runs.extend(RunToMerge(rows, blocks, places) for rows, blocks in paired(files))
-        if zones:
-            return write_rows(aside, specification, pa.concat_tables(zones))
-        if not runs:
-            return ()
-        (written,) = EngineTasks(self.engine).run_tasks(
-            f"merging {specification}", [runs], MergeSegments(aside, index)
-        )
-        return written
+                runs = tuple(
+                    RunToMerge(rows, blocks, places[of])
+                    for of, files in groups.items()
+                    for rows, blocks in paired(files or ())
+                )
+                merges += [MergeSegments(aside, index, runs)] if runs else []
+        written = EngineTasks(self.engine).run_tasks("merging indexes", merges, MergeSegments.written)
+        return found | {
+            merge.index.specification: files for merge, files in zip(merges, written, strict=True)
+        }
 
 
 def _zones(metadata: TableMetadata, file: DataFile, places: Places) -> pa.Table:

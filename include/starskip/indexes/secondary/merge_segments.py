@@ -45,19 +45,20 @@ class RunToMerge:
 
 @dataclass(frozen=True, slots=True)
 class MergeSegments:
-    """The function of a task, which may run in another process: runs in, files of the merged ones out."""
+    """What a task, which may run in another process, merges: the runs of an index."""
 
     aside: StagedWrite
     index: SecondaryIndex
+    runs: tuple[RunToMerge, ...]
 
-    def __call__(self, runs: Sequence[RunToMerge]) -> tuple[DataFile, ...]:
-        """Write the live entries of all ``runs`` as runs of about RUN_BYTES each.
+    def written(self) -> tuple[DataFile, ...]:
+        """Write the live entries of all runs as runs of about RUN_BYTES each.
 
         Raises StorageError naming a run that is gone or damaged.
         """
         streams = [
             _Stream(RunReader(self.aside.storage, run.rows, run.blocks, cache=_NOTHING_KEPT), run.places)
-            for run in runs
+            for run in self.runs
         ]
         # Files of older segments had a narrower type.
         schema = pa.unify_schemas(

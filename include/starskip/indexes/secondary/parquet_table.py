@@ -23,8 +23,14 @@ from starskip.indexes.skipping.file_metadata import Mask
 from starskip.indexes.skipping.metadata.collect_order import FILES, Collection, CollectOrder
 from starskip.indexes.skipping.metadata.commit_refresh import PlanOvertaken
 from starskip.indexes.skipping.metadata.match_paths import match_paths, same_files
-from starskip.indexes.skipping.metadata.metadata_files import joined, write_files
+from starskip.indexes.skipping.metadata.metadata_files import (
+    FILES_SCHEMA,
+    ROW_GROUPS,
+    joined,
+    write_files,
+)
 from starskip.indexes.skipping.metadata.table_files import DamagedFiles, TableFiles
+from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.metadata.table_source import TableSource
 from starskip.lake.table_snapshot import TableSnapshot
 from starskip.storage.manifest import DataFile
@@ -38,13 +44,17 @@ _TASK_BYTES = 128 << 20
 
 @dataclass
 class ParquetTable:
-    """Implements TableReader; ``primary``: the declared clustering key."""
+    """Implements TableReader; ``primary``: the declared clustering key.
+
+    ``known``: metadata of the table, whose files' columns are not read again.
+    """
 
     path: str
     file_format: str | None = None
     primary: str | None = None
     engine: Engine = field(default_factory=LocalEngine)
     settings: SecondarySettings = field(default_factory=SecondarySettings)
+    known: TableMetadata | None = None
     _snapshot: TableSnapshot | None = None
     _schema: TableSchema | None = None
 
@@ -59,8 +69,12 @@ class ParquetTable:
     def schema(self) -> TableSchema:
         """The columns of all files of the last listing."""
         if self._schema is None:
-            paths = self.snapshot.files.filter(_not_empty(self.snapshot))["path"].to_pylist()
-            self._schema = table_schema(self.snapshot, None, paths)
+            unread = _not_empty(self.snapshot)
+            text = None if self.known is None else self.known.source.options.get(SCHEMA)
+            if self.known is not None and text is not None:
+                unread &= ~known_files(table_files(self.snapshot), self.known)
+            paths = self.snapshot.files.filter(pa.array(unread))["path"].to_pylist()
+            self._schema = table_schema(self.snapshot, text, paths, EngineTasks(self.engine).run_tasks)
         return self._schema
 
     @property
@@ -196,18 +210,30 @@ def _tasks(order: CollectOrder, files: Mapping[str, DataFileOfTable]) -> Iterato
 
 def _with_rows(files: pa.Table, done: Iterable[TaskFiles]) -> pa.Table:
     counted: dict[int, int] = {}
+    row_groups_of: dict[int, int] = {}
     for each in done:
         counted.update(each.rows)
-    rows = pa.array([counted.get(position) for position in range(files.num_rows)], pa.int64())
+        row_groups_of.update(each.row_groups)
+    rows, row_groups = (
+        pa.array([of.get(position) for position in range(files.num_rows)], pa.int64())
+        for of in (counted, row_groups_of)
+    )
     columns: Sequence[Any] = [
         joined(files, "path"),
         files["size_bytes"],
         files["modified_ms"],
         rows,
         files["trusted"],
+        row_groups,
     ]
-    return pa.table(columns, names=["path", "size_bytes", "modified_ms", "rows", "trusted"])
+    return pa.table(columns, names=[*FILES_SCHEMA.names, ROW_GROUPS])
 
 
-def _not_empty(snapshot: TableSnapshot) -> pa.Array:
-    return pa.array(np.asarray(snapshot.files["size_bytes"].to_numpy()) > 0)
+def known_files(listing: TableFiles, metadata: TableMetadata) -> Mask:
+    """Return which files of a listing are those that the metadata is of."""
+    at = same_files(match_paths(listing.paths, metadata.paths), listing, metadata)
+    return (at >= 0) & metadata.trusted[at] if metadata.files else at >= 0
+
+
+def _not_empty(snapshot: TableSnapshot) -> Mask:
+    return np.asarray(snapshot.files["size_bytes"].to_numpy()) > 0

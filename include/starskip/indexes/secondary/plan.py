@@ -34,6 +34,8 @@ _SHORT = 0.05
 """A list is read without a sample of it if that takes no more than this share of what is at stake."""
 _SLOW = 0.5
 """A list is not read at all if that alone takes this share of a scan."""
+_FEW = 10
+"""A limit is counted on to end a query where so many times as many rows are expected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,10 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The chosen paths in order, none for a scan; ``rows``: what they leave, None for a scan."""
+    """The chosen paths in order, none for a scan.
+
+    ``rows``: what they leave, None for a scan, and for paths of which no more is read than is needed.
+    """
 
     candidates: tuple[Candidate, ...]
     chosen: tuple[str, ...]
@@ -112,26 +117,39 @@ class _Search:
         return self.fetch(chosen, self.cost.layout.units_holding(rows), _count(rows))
 
 
-def choose_plan(mapping: PathMapping, reader: PostingReader, cost: Cost, *, is_covered: bool = False) -> Plan:
+def choose_plan(
+    mapping: PathMapping,
+    reader: PostingReader,
+    cost: Cost,
+    *,
+    covered: Sequence[Path] = (),
+    with_rows: bool = False,
+    limit: int | None = None,
+) -> Plan:
     """Return the cheapest plan among scan, the clustering key, each path alone, and greedy intersections.
 
-    ``is_covered``: all paths together answer the query without a fetch.
+    ``covered``: paths that together answer the query without a fetch, ``with_rows`` by their keys. With a
+    ``limit`` that is far below what is expected a list is read only as far as needed.
     """
     paths = mapping.paths
     search = _Search(mapping, reader, cost)
     scan = search.told(SCAN, cost.layout.rows, cost.scan(search.left_share(())))
-    if is_covered and paths:
-        ms = sum(cost.gather(reader.read_bytes(path), reader.count(path)) for path in paths)
-        search.told(_names(paths), min(map(reader.count, paths)), ms)
+    if covered:
+        ms = sum(cost.gather(reader.read_bytes(path), reader.count(path)) for path in covered)
+        search.told(_names(covered), min(map(reader.count, covered)), ms)
         if ms < scan.estimated_ms:
-            found = forced_plan(paths, reader)
-            reason = "the indexes hold all that is asked for; no row is fetched"
+            found = forced_plan(covered, reader, in_steps=with_rows or limit is not None)
+            holding = "the index holds" if len(found.chosen) == 1 else "the indexes hold"
+            reason = f"{holding} all that is asked for; no row is fetched"
             return Plan(tuple(search.candidates), found.chosen, reason, found.paths, found.rows)
     primary = _primary_plan(paths, search)
     if primary is not None and primary[1]:
         found, reason = primary[0], primary[1]
         return Plan(tuple(search.candidates), found.chosen, reason, found.paths, found.rows)
     lists = [path for path in paths if not isinstance(path, WithoutPath) and not _is_primary(path)]
+    soon = _soon_enough(lists, search, scan, limit) if limit is not None else None
+    if soon is not None:
+        return soon
     if not lists:
         reason = "no predicate has an index that serves it"
         best: Plan = Plan((), SCAN, reason)
@@ -150,9 +168,26 @@ def choose_plan(mapping: PathMapping, reader: PostingReader, cost: Cost, *, is_c
     return Plan(tuple(search.candidates), best.chosen, best.reason, best.paths, best.rows)
 
 
-def forced_plan(paths: Sequence[Path], reader: PostingReader) -> Plan:
-    """Return the plan that intersects exactly these paths in this order."""
-    return Plan((), _names(paths), "asked for", tuple(paths), reader.intersected(paths))
+def forced_plan(paths: Sequence[Path], reader: PostingReader, *, in_steps: bool = False) -> Plan:
+    """Return the plan that intersects exactly these paths in this order; none is read yet ``in_steps``."""
+    rows = None if in_steps else reader.intersected(paths)
+    return Plan((), _names(paths), "asked for", tuple(paths), rows)
+
+
+def _soon_enough(lists: Sequence[Path], search: _Search, scan: Candidate, limit: int) -> Plan | None:
+    """Return the way that finds a limit's rows soonest; None where they may be too few to stop early."""
+    expected = search.cost.layout.rows * search.left_share(())
+    if limit * _FEW > expected:
+        return None
+    found = [(scan.estimated_ms * limit / expected, (), SCAN)]
+    for path in lists:
+        each = _list_of(path, search)
+        search.told(path_indexes(path), each.count, each.alone_ms)
+        share = limit / max(each.count * search.left_share([path]), limit, 1)
+        found.append((each.alone_ms * share, (path,), path_indexes(path)))
+    ms, paths, chosen = min(found, key=lambda each: each[0])
+    reason = f"{counted(limit)} of about {counted(round(expected))} rows are found in about {ms:.2f} ms"
+    return Plan(tuple(search.candidates), chosen, reason, paths)
 
 
 def _primary_plan(paths: Sequence[Path], search: _Search) -> tuple[Plan, str] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial, reduce
 from typing import Any
@@ -145,6 +145,25 @@ class PostingReader:
                 rows = self.within(path, rows)
         return rows
 
+    def windows(self, paths: Sequence[Path], entries: int) -> Iterator[tuple[str, BitMap64]]:
+        """Yield the addresses that all paths have, with their segment, each once, for who stops early.
+
+        The first list is read in steps of rising length, of ``entries`` at first, and of the others what lies
+        near a step.
+        """
+        first, *others = sorted(paths, key=lambda path: isinstance(path, WithoutPath))
+        for segment in self.segments:
+            to_meet = [self._input(path, segment) for path in others]
+            for step in self._input(first, segment).steps(entries):
+                entries = max(entries, 2 * len(step))
+                common = step
+                for each in to_meet:
+                    if not common:
+                        break
+                    common = each.among(common)
+                if common:
+                    yield segment.name, common
+
     def _input(self, path: Path, segment: IndexedSegment) -> PostingInput:
         if id(path) in self._rows:
             return PostingInput(held=self._rows[id(path)][1][segment.name])
@@ -206,7 +225,7 @@ class PostingReader:
         counts = self.counts(path.index.specification)
         if is_whole:
             return run.block_parts(block, counts)
-        rows = run.points(block, lambda x, y: _holds(path, x, y), counts)
+        rows = run.points(block, lambda x, y: _holds(path, x, y))
         counts.entries += rows.num_rows
         return bitmaps_of(rows)
 
@@ -215,7 +234,7 @@ class PostingReader:
         counts, runs = self.counts(path.index.specification), _runs(path, segment)
         lists, stopped = [], 0
         for wanted in sorted(_gram_ranges(path), key=lambda each: sum(run.count(each) for run in runs)):
-            found_in = [_gram_rows(run, wanted, counts) for run in runs]
+            found_in = [_gram_rows(run, wanted) for run in runs]
             if any(map(_has_stopped, found_in)):
                 stopped += 1
                 continue
@@ -308,9 +327,9 @@ def _gram_ranges(path: GramPath) -> list[KeyRange]:
     return found
 
 
-def _gram_rows(run: RunReader, wanted: KeyRange, counts: ReadCounts) -> pa.Table:
+def _gram_rows(run: RunReader, wanted: KeyRange) -> pa.Table:
     overlapping, _ = run.overlapping(wanted)
-    pieces = [run.slice_of(run.block(block, counts), wanted) for block in overlapping]
+    pieces = [run.slice_of(run.block(block), wanted) for block in overlapping]
     return pa.concat_tables(pieces) if pieces else run.empty
 
 

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from starskip.errors import SourceError, first_line
 from starskip.indexes.secondary.cost import MOST_OF_A_CHUNK
 from starskip.indexes.secondary.table_schema import TableSchema, conformed, partition_scalar
+from starskip.lake.parquet_footers import open_footer
 from starskip.lake.parquet_pages import ColumnPages, Numbers, PagedFile, paged_file
 from starskip.storage.files.object_reader import ObjectReader
 from starskip.storage.files.object_url import local_path, object_url
@@ -204,7 +205,7 @@ def together(groups: Sequence[int], row_counts: npt.NDArray[np.int64], most_rows
 def _footer(path: str, size_bytes: int, modified_ms: int) -> Any:
     del size_bytes, modified_ms
     try:
-        return pq.read_metadata(_opened(path))
+        return open_footer(path, read_ahead=False)
     except _DAMAGE as error:
         raise SourceError(f"{path}: cannot be read ({first_line(error)})", source=path) from error
 

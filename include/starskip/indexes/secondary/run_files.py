@@ -1,18 +1,23 @@
 """Write a run as two Parquet files: its rows, and one row for each block, which tells what is in it.
 
-A block is a row group of the run. Its row has its bounds, its entries, the ends of their addresses and a
-bitmap. A lookup reads the bounds, then only the blocks at the ends of a range; of a block within the range
-its bitmap is enough. A b-tree's null key is the last block, without bounds.
+A block is a row group of the run, of about as many bytes as any other. Its row has its bounds, its entries,
+the ends of their addresses and a bitmap. A lookup reads the bounds, then only the blocks at the ends of a
+range; of a block within the range its bitmap is enough. A b-tree's null key is the last block, without
+bounds. Runs of older versions have blocks of equal rows, and null in the last row group of the keys: readers
+take both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyroaring import BitMap64
 
@@ -29,15 +34,25 @@ FIRST, LAST = "first_address", "last_address"
 """The least and the greatest address of a block; null of n-grams, whose blocks are read for single lists."""
 BITMAPS_TOGETHER = 16
 """Bitmaps of neighbouring blocks in one row group."""
+BLOCK_BYTES = 64 << 10
+"""About the stored bytes of a block; a single list may have more."""
+_GRAM_SHARE = 4
+"""A look-up of n-grams reads a block for each gram, of which it needs one list: these are so much smaller."""
+_NUMBERS_BYTES = 6
+"""About what the count and the address of an entry take."""
+_SAMPLED = 8
+"""Blocks by which it is told what encoding leaves of a run's bytes."""
+Starts = npt.NDArray[np.int64]
 
 
 def write_run(aside: StagedWrite, index: SecondaryIndex, rows: pa.Table) -> tuple[DataFile, ...]:
     """Write a run and return its two files; none for a run without rows."""
     if not rows.num_rows:
         return ()
-    blocks = blocks_of(index, rows)
-    of_rows = _encoded(rows, block_rows(index))
-    of_blocks = _encoded(blocks, BITMAPS_TOGETHER)
+    starts = block_starts(index, rows)
+    blocks = blocks_of(index, rows, starts)
+    of_rows = _encoded(rows, starts)
+    of_blocks = _encoded(blocks, np.arange(0, blocks.num_rows, BITMAPS_TOGETHER))
     group = index.specification
     return (
         replace(aside.write_file(group, ROWS, of_rows), rows=rows.num_rows),
@@ -45,18 +60,65 @@ def write_run(aside: StagedWrite, index: SecondaryIndex, rows: pa.Table) -> tupl
     )
 
 
-def block_rows(index: SecondaryIndex) -> int:
-    """Return the rows of a block: fewer of n-grams, whose rows mostly are long lists."""
-    return -(-BLOCK_ROWS // 16) if index.kind_of_index is Kind.NGRAM else BLOCK_ROWS
+def block_starts(index: SecondaryIndex, rows: pa.Table) -> Starts:
+    """Return where the blocks of a run begin; null, the last row, is a block of its own."""
+    keyed = rows.slice(0, rows.num_rows - rows.column(0).null_count)
+    if index.kind_of_index is Kind.RTREE:
+        # Points have equal bytes, and are packed for blocks of equal rows.
+        starts = np.arange(0, keyed.num_rows, BLOCK_ROWS)
+    else:
+        starts = _even_starts(index, keyed)
+    return starts if len(keyed) == len(rows) else np.append(starts, len(keyed))
 
 
-def blocks_of(index: SecondaryIndex, rows: pa.Table) -> pa.Table:
+def _even_starts(index: SecondaryIndex, rows: pa.Table) -> Starts:
+    is_grams = index.kind_of_index is Kind.NGRAM
+    most_rows = -(-BLOCK_ROWS // 16) if is_grams else BLOCK_ROWS
+    most_bytes = BLOCK_BYTES // _GRAM_SHARE if is_grams else BLOCK_BYTES
+    sizes = _sizes(rows)
+    starts = _cut(sizes, most_rows, most_bytes)
+    if len(starts) * most_rows < len(rows) + most_rows:
+        return starts
+    # Long keys that are alike take far less when they are stored.
+    sampled = np.unique(np.linspace(0, len(starts) - 1, _SAMPLED).astype(np.int64)).tolist()
+    ends = np.append(starts[1:], len(rows))
+    pieces = pa.concat_tables([rows.slice(starts[at], ends[at] - starts[at]) for at in sampled])
+    raw = sum(int(sizes[starts[at] : ends[at]].sum()) for at in sampled)
+    stored_share = min(1.0, len(_encoded(pieces, np.zeros(1, np.int64))) / raw)
+    return _cut(sizes, most_rows, int(most_bytes / stored_share))
+
+
+def _sizes(rows: pa.Table) -> npt.NDArray[np.int64]:
+    """Return about the bytes of each row before they are compressed."""
+    key = joined(rows, "key")
+    if pa.types.is_binary(key.type) or pa.types.is_string(key.type):
+        of_keys = pc.binary_length(key).to_numpy().astype(np.int64)
+    else:
+        of_keys = np.full(len(key), max(key.type.bit_width // 8, 1))
+    lists = pc.fill_null(pc.binary_length(joined(rows, "postings")), 0).to_numpy()
+    return np.asarray(of_keys + lists + _NUMBERS_BYTES, np.int64)
+
+
+def _cut(sizes: npt.NDArray[np.int64], most_rows: int, most_bytes: int) -> Starts:
+    """Return where pieces of at most so many rows and bytes begin, each of one row at least."""
+    until = np.cumsum(sizes)
+    starts = []
+    start = 0
+    while start < len(sizes):
+        starts.append(start)
+        before = int(until[start - 1]) if start else 0
+        by_bytes = int(np.searchsorted(until, before + most_bytes, side="right"))
+        start = max(start + 1, min(start + most_rows, by_bytes))
+    return np.asarray(starts, np.int64)
+
+
+def blocks_of(index: SecondaryIndex, rows: pa.Table, starts: Starts) -> pa.Table:
     """Return the table of blocks of a run's rows."""
     keys = rows.drop_columns(["entries", "address", "postings"])
     nulls = keys.column(0).null_count
     count = rows.num_rows - nulls
-    starts = np.arange(0, count, block_rows(index))
-    ends = np.minimum(starts + block_rows(index), count)
+    starts = starts[starts < count]
+    ends = np.append(starts[1:], count) if len(starts) else starts
     entries: Any = rows["entries"].to_numpy()
     sums = [int(entries[start:end].sum()) for start, end in zip(starts, ends, strict=True)]
     bitmaps: list[bytes | None]
@@ -111,18 +173,21 @@ def _reach(bitmaps: Sequence[BitMap64]) -> tuple[int, int] | None:
     return (min(int(each.min()) for each in held), max(int(each.max()) for each in held)) if held else None
 
 
-def _encoded(rows: pa.Table, row_group_rows: int) -> bytes:
+def _encoded(rows: pa.Table, starts: Starts) -> bytes:
+    """Return rows as a Parquet file with a row group from each start to the next."""
     sink = pa.BufferOutputStream()
-    pq.write_table(
-        rows,
+    writer = pq.ParquetWriter(
         sink,
+        rows.schema,
         compression="zstd",
-        row_group_size=row_group_rows,
         use_dictionary=False,
         column_encoding={"entries": "DELTA_BINARY_PACKED", **_addresses(rows)},
         write_page_checksum=True,
         write_statistics=False,
     )
+    with writer:
+        for start, end in pairwise([*starts.tolist(), rows.num_rows]):
+            writer.write_table(rows.slice(start, end - start), row_group_size=max(end - start, 1))
     return bytes(sink.getvalue().to_pybytes())
 
 

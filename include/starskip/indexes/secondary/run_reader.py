@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -20,6 +20,7 @@ from starskip.indexes.secondary.run_files import BITMAPS_TOGETHER, FIRST, LAST
 from starskip.indexes.skipping.metadata.column_cache import ColumnCache
 from starskip.indexes.skipping.metadata.metadata_files import joined
 from starskip.predicates.ordered_values import Keys, each_below, order_keys, positions
+from starskip.storage.files.bytes_read import add_bytes_read
 from starskip.storage.manifest import DataFile
 from starskip.storage.storage import Storage
 
@@ -33,10 +34,9 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(slots=True)
 class ReadCounts:
-    """What one query has read of an index."""
+    """What one query has read of an index; of bytes ``storage.files.bytes_read`` knows."""
 
     entries: int = 0
-    bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,7 @@ class RunReader:
             raise _damaged(file) from error
         if parquet.metadata.num_rows != file.rows:
             raise _damaged(file)
+        add_bytes_read(parquet.metadata.serialized_size)
         return parquet
 
     @cached_property
@@ -89,9 +90,11 @@ class RunReader:
         parquet = self._opened_blocks
         names = [name for name in parquet.schema_arrow.names if name != "bitmap"]
         try:
-            return parquet.read(columns=names).combine_chunks()
+            found = parquet.read(columns=names).combine_chunks()
         except _DAMAGE as error:
             raise _damaged(self.blocks) from error
+        add_bytes_read(_stored(parquet.metadata, range(parquet.metadata.num_row_groups), names))
+        return found
 
     @property
     def empty(self) -> pa.Table:
@@ -145,38 +148,35 @@ class RunReader:
         within = np.count_nonzero(each_below(highs, lows))
         return int(within + np.count_nonzero(each_below(lows[1:], highs[:-1])))
 
-    def block(self, number: int, read: ReadCounts | None = None) -> pa.Table:
+    def block(self, number: int) -> pa.Table:
         """Return the rows of one block, of the cache if it is there."""
 
         def load() -> pa.Table:
             try:
-                return self._opened.read_row_group(number).combine_chunks()
+                found = self._opened.read_row_group(number).combine_chunks()
             except _DAMAGE as error:
                 raise _damaged(self.rows) from error
+            add_bytes_read(_stored(self._opened.metadata, [number]))
+            return found
 
         found: pa.Table = self.cache.get((self.storage.place, self.rows.name, number), load)
-        if read is not None:
-            group = self._opened.metadata.row_group(number)
-            read.bytes += sum(group.column(at).total_compressed_size for at in range(group.num_columns))
         return found
 
-    def bitmap(self, number: int, read: ReadCounts | None = None) -> BitMap64 | None:
+    def bitmap(self, number: int) -> BitMap64 | None:
         """Return the bitmap of all entries of a block, None if it has none."""
         group = number // BITMAPS_TOGETHER
 
         def load() -> pa.Array:
             try:
-                return joined(self._opened_blocks.read_row_group(group, columns=["bitmap"]), "bitmap")
+                found = joined(self._opened_blocks.read_row_group(group, columns=["bitmap"]), "bitmap")
             except _DAMAGE as error:
                 raise _damaged(self.blocks) from error
+            add_bytes_read(_stored(self._opened_blocks.metadata, [group], ["bitmap"]))
+            return found
 
         contents = self.cache.get((self.storage.place, self.blocks.name, group), load)
         content: bytes | None = contents[number % BITMAPS_TOGETHER].as_py()
-        if content is None:
-            return None
-        if read is not None:
-            read.bytes += len(content)
-        return BitMap64.deserialize(content)
+        return None if content is None else BitMap64.deserialize(content)
 
     def overlapping(self, wanted: KeyRange) -> tuple[range, range]:
         """Return the blocks that overlap a range of keys, and those of them that lie within it."""
@@ -236,19 +236,23 @@ class RunReader:
     def _parts(self, block: int, is_whole: bool, wanted: KeyRange, read: ReadCounts) -> list[BitMap64]:
         if is_whole:
             return self.block_parts(block, read)
-        rows = self.slice_of(self.block(block, read), wanted)
-        read.entries += int(rows["entries"].to_numpy().sum())
-        return bitmaps_of(rows)
+        return bitmaps_of(self.rows_within(block, wanted, read))
 
     def block_parts(self, block: int, read: ReadCounts) -> list[BitMap64]:
         """Return bitmaps of all entries of a block."""
         read.entries += int(self._entries[block])
-        bitmap = self.bitmap(block, read)
+        bitmap = self.bitmap(block)
         if bitmap is not None:
             return [bitmap]
-        rows = self.block(block, read)
+        rows = self.block(block)
         # The row of null, which comes last, may lie in the same row group.
         return bitmaps_of(rows.slice(0, rows.num_rows - rows.column(0).null_count))
+
+    def rows_within(self, block: int, wanted: KeyRange, read: ReadCounts) -> pa.Table:
+        """Return the rows of a block whose keys, which are not null, lie in a range."""
+        rows = self.slice_of(self.block(block), wanted)
+        read.entries += int(rows["entries"].to_numpy().sum())
+        return rows
 
     def read_bytes(self, wanted: Sequence[KeyRange]) -> int:
         """Return about how many bytes the blocks of some ranges have."""
@@ -279,15 +283,22 @@ class RunReader:
         self,
         block: int,
         holds: Callable[[npt.NDArray[np.float64], npt.NDArray[np.float64]], Mask],
-        read: ReadCounts | None = None,
     ) -> pa.Table:
         """Return the rows of a block of an r-tree whose points a function tells to hold."""
-        rows = self.block(block, read)
+        rows = self.block(block)
         return rows.filter(pa.array(holds(rows["x"].to_numpy(), rows["y"].to_numpy())))
 
     def entries_of_blocks(self, blocks: Sequence[int]) -> int:
         """Return the number of entries of some blocks."""
         return int(self._entries[list(blocks)].sum()) if len(blocks) else 0
+
+
+def _stored(footer: Any, groups: Iterable[int], names: Sequence[str] | None = None) -> int:
+    """Return the stored bytes of columns, by default all, in some row groups."""
+    columns = (footer.row_group(at).column(of) for at in groups for of in range(footer.num_columns))
+    return sum(
+        each.total_compressed_size for each in columns if names is None or each.path_in_schema in names
+    )
 
 
 def _damaged(file: DataFile) -> StorageError:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.errors import SourceError, SourceOutage, first_line
-from starskip.lake.parquet_footers import Damaged, NoRows, each_footer, parquet_footers
+from starskip.lake.parquet_footers import Damaged, NoRows, RunTasks, each_footer, parquet_footers
 from starskip.lake.table_snapshot import TableSnapshot
 from starskip.predicates.column_name import column_name
 
@@ -57,17 +57,20 @@ class TableSchema:
         return bytes(pa.schema(fields).serialize().to_pybytes()).hex()
 
 
-def table_schema(snapshot: TableSnapshot, known: str | None, paths: Sequence[str]) -> TableSchema:
+def table_schema(
+    snapshot: TableSnapshot, known: str | None, paths: Sequence[str], run_tasks: RunTasks | None = None
+) -> TableSchema:
     """Return the schema of a table: that of its log, else ``known`` with those of the files at ``paths``.
 
     ``known``: what ``to_text`` gave when the indexes were made; None means that ``paths`` are all files.
+    ``run_tasks`` reads the footers where they are many.
     Raises SourceError for files whose columns have no common type.
     """
     if snapshot.schema is not None:
         found = [snapshot.schema]
     else:
         found = [] if known is None else [pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(known)))]
-        found += _schemas(paths)
+        found += _schemas(paths, run_tasks)
     fields = [pa.schema([normal_field(each) for each in schema]) for schema in dict.fromkeys(found)]
     try:
         together = pa.unify_schemas(fields, promote_options="permissive") if fields else pa.schema([])
@@ -84,10 +87,10 @@ def table_schema(snapshot: TableSnapshot, known: str | None, paths: Sequence[str
     return TableSchema(together, snapshot.partition_columns)
 
 
-def _schemas(paths: Sequence[str]) -> list[pa.Schema]:
+def _schemas(paths: Sequence[str], run_tasks: RunTasks | None) -> list[pa.Schema]:
     """Return the schemas of files; those that are damaged are left out, unless all are."""
     try:
-        return [footer.schema for footer in parquet_footers(list(paths))]
+        return [footer.schema for footer in parquet_footers(list(paths), run_tasks)]
     except SourceOutage:
         raise
     except SourceError:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 
 from starskip.indexes.secondary.cost import Stride, TableLayout
 from starskip.indexes.secondary.indexed_segments import indexed_segment
 from starskip.indexes.secondary.lifecycle import ARTEFACT, existing_indexes
-from starskip.indexes.secondary.parquet_table import FORMAT, SCHEMA, files_of_snapshot
+from starskip.indexes.secondary.parquet_table import FORMAT, SCHEMA, files_of_snapshot, known_files
 from starskip.indexes.secondary.postings import IndexedSegment
 from starskip.indexes.secondary.read_rows import DataFileOfTable
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
@@ -24,6 +25,7 @@ from starskip.indexes.skipping.metadata.segment import Segment
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.lake.table_snapshot import TableSnapshot
 from starskip.predicates.column_name import column_name
+from starskip.predicates.ordered_values import valid_mask
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class TableState:
     """A listing of the table against its newest metadata.
 
     ``files``: by segment and position, the files that an index answers for. ``beside``: all others.
+    ``unknown``: files whose row groups are not among those that are known.
     """
 
     schema: TableSchema
@@ -38,6 +41,8 @@ class TableState:
     segments: tuple[IndexedSegment, ...]
     files: Mapping[tuple[str, int], DataFileOfTable]
     beside: tuple[DataFileOfTable, ...]
+    known_row_groups: int = 0
+    unknown: tuple[DataFileOfTable, ...] = ()
     _layouts: dict[tuple[str, ...], TableLayout] = field(default_factory=dict, repr=False, compare=False)
 
     def file(self, segment: str, position: int) -> DataFileOfTable | None:
@@ -55,8 +60,8 @@ class TableState:
 
     @cached_property
     def row_groups(self) -> int:
-        """The row groups of all live files, by their footers."""
-        return sum(len(file.row_group_rows()) for file in (*self.files.values(), *self.beside))
+        """The row groups of all live files; footers tell of those that were not counted at indexing."""
+        return self.known_row_groups + sum(len(file.row_group_rows()) for file in self.unknown)
 
     def layout(self, columns: Sequence[str]) -> TableLayout:
         """Return the layout of the indexed rows; its strides are those of the largest file."""
@@ -108,7 +113,7 @@ def table_state(metadata: TableMetadata, snapshot: TableSnapshot) -> TableState:
     by_path = files_of_snapshot(snapshot)
     paths = listing.paths.to_pylist()
     at = same_files(match_paths(listing.paths, metadata.paths), listing, metadata)
-    known = (at >= 0) & metadata.trusted[at] if metadata.files else at >= 0
+    known = known_files(listing, metadata)
     beside = tuple(by_path[paths[number]] for number in np.flatnonzero(~known).tolist())
     unknown = [file.path for file in beside if file.size_bytes]
     schema = table_schema(snapshot, metadata.source.options[SCHEMA], unknown)
@@ -140,4 +145,14 @@ def table_state(metadata: TableMetadata, snapshot: TableSnapshot) -> TableState:
         for name, segment in used.items()
     ]
     files = {(name, position): file for name in used for position, file in live_files[name].items()}
-    return TableState(schema, (*indexes, *partitioned), tuple(state), files, beside)
+    row_groups = metadata.row_groups.take(pa.array(at[known]))
+    uncounted = np.flatnonzero(known)[~valid_mask(row_groups)]
+    return TableState(
+        schema,
+        (*indexes, *partitioned),
+        tuple(state),
+        files,
+        beside,
+        int(np.sum(row_groups.fill_null(0).to_numpy())),
+        (*(by_path[paths[number]] for number in uncounted.tolist()), *beside),
+    )

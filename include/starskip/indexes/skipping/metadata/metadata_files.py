@@ -28,6 +28,8 @@ FILES_SCHEMA = pa.schema(
 Not ``trusted``: a file so young when it was listed that a later change may not show
 (files.file_identity.is_racy).
 """
+ROW_GROUPS = "row_groups"
+"""A further column that some families write of the files: how many row groups each has."""
 REMOVED_SCHEMA = pa.schema([("segment", pa.string()), ("position", pa.int64())])
 _WHOLE = (pa.types.is_integer, pa.types.is_date32, pa.types.is_timestamp)
 _DAMAGE = (OSError, ValueError, LookupError, pa.ArrowException)
@@ -40,7 +42,10 @@ def write_rows(aside: StagedWrite, group: str, rows: pa.Table) -> tuple[DataFile
 
 
 def write_files(aside: StagedWrite, rows: pa.Table) -> tuple[DataFile, ...]:
-    """Write rows of ``FILES_SCHEMA`` with lz4 and no dictionary: read twice as fast, at twice the bytes."""
+    """Write rows of ``FILES_SCHEMA``, and ROW_GROUPS if it is there.
+
+    With lz4 and no dictionary they are read twice as fast, at twice the bytes.
+    """
     if not rows.num_rows:
         return ()
     sink = pa.BufferOutputStream()

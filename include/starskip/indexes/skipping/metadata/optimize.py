@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,6 +14,7 @@ from starskip.errors import printable
 from starskip.indexes.skipping.metadata.commit_refresh import Commit, PlanOvertaken
 from starskip.indexes.skipping.metadata.metadata_files import (
     FILES_SCHEMA,
+    ROW_GROUPS,
     joined,
     read_columns,
     read_schema,
@@ -31,8 +32,10 @@ from starskip.storage.manifest import DataFile, Manifest, Part
 from starskip.storage.staged_write import StagedWrite
 from starskip.storage.storage import Storage
 
-WriteGroup = Callable[[StagedWrite, TableMetadata, str, pa.Array], tuple[DataFile, ...] | None]
-"""Writes an index's rows of all live files, in the order that is given last; None leaves it out."""
+Written = tuple[DataFile, ...] | None
+"""The files of an index; None leaves it out."""
+WriteGroups = Callable[[StagedWrite, TableMetadata, Sequence[str], pa.Array], Mapping[str, Written]]
+"""Writes the rows of indexes for all live files, in the order that is given last."""
 _ATTEMPTS = 5
 log = logging.getLogger("starskip.skipping")
 
@@ -43,19 +46,19 @@ def optimize_metadata(
     *,
     artefact: str = ARTEFACT,
     parse: ParseIndex = index_from_specification,
-    write_group: WriteGroup | None = None,
+    write_groups: WriteGroups | None = None,
 ) -> int | None:
     """Publish one segment in place of all; return the version, None if there is nothing to compact.
 
     One group of columns is in memory at a time. Rows that another writer removes meanwhile stay removed, and
-    segments that are added meanwhile stay. ``write_group`` writes the rows of one index, if they are
+    segments that are added meanwhile stay. ``write_groups`` writes the rows of indexes, if they are
     not one for each file. Raises SourceError if there is no metadata.
     """
     for attempt in range(_ATTEMPTS):
         aside = ArtefactStore(storage).staged_write(artefact, CURRENT)
         try:
             manifest = _optimize(
-                aside, existing_metadata(storage, artefact, parse), commit, write_group or _written
+                aside, existing_metadata(storage, artefact, parse), commit, write_groups or _each_written
             )
             return manifest.version if manifest else None
         except PlanOvertaken:
@@ -65,7 +68,7 @@ def optimize_metadata(
 
 
 def _optimize(
-    aside: StagedWrite, metadata: TableMetadata, commit: Commit, write_group: WriteGroup
+    aside: StagedWrite, metadata: TableMetadata, commit: Commit, write_groups: WriteGroups
 ) -> Manifest | None:
     before = metadata.segments
     if len(before) < 2 and not any(segment.removed for segment in before.values()):
@@ -81,11 +84,11 @@ def _optimize(
         ],
         schema=FILES_SCHEMA,
     )
-    groups = {
-        index: written
-        for index in sorted({name for segment in before.values() for name in segment.groups})
-        if (written := write_group(aside, metadata, index, order)) is not None
-    }
+    if metadata.row_groups.null_count < metadata.files:
+        files = files.append_column(ROW_GROUPS, metadata.row_groups)
+    names = sorted({name for segment in before.values() for name in segment.groups})
+    written = write_groups(aside, metadata, names, order)
+    groups = {name: of for name, of in written.items() if of is not None}
     merged = Segment(
         metadata.files, metadata.source.generation, write_files(aside, files.take(order)), groups
     )
@@ -135,9 +138,13 @@ class _Places:
         return np.concatenate(dead) if dead else np.empty(0, np.int64)
 
 
-def _written(
-    aside: StagedWrite, metadata: TableMetadata, index: str, order: pa.Array
-) -> tuple[DataFile, ...] | None:
+def _each_written(
+    aside: StagedWrite, metadata: TableMetadata, names: Sequence[str], order: pa.Array
+) -> Mapping[str, Written]:
+    return {name: _written(aside, metadata, name, order) for name in names}
+
+
+def _written(aside: StagedWrite, metadata: TableMetadata, index: str, order: pa.Array) -> Written:
     """Write an index's rows of all segments as one file, None if they cannot be merged.
 
     If a user's index type has changed its columns, that index alone is left out.

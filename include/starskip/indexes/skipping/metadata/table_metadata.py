@@ -16,7 +16,13 @@ import pyarrow.compute as pc
 from starskip.indexes.skipping.file_metadata import Mask
 from starskip.indexes.skipping.metadata.collect_order import FILES
 from starskip.indexes.skipping.metadata.column_cache import ColumnCache
-from starskip.indexes.skipping.metadata.metadata_files import FILES_SCHEMA, joined, read_columns
+from starskip.indexes.skipping.metadata.metadata_files import (
+    FILES_SCHEMA,
+    ROW_GROUPS,
+    joined,
+    read_columns,
+    read_schema,
+)
 from starskip.indexes.skipping.metadata.removed_rows import Positions, live_rows
 from starskip.indexes.skipping.metadata.segment import Segment
 from starskip.indexes.skipping.metadata.table_source import TableSource
@@ -113,6 +119,18 @@ class TableMetadata:
     def rows(self) -> pa.Array:
         """The files' numbers of rows, null if unknown."""
         return self._of_files["rows"]
+
+    @cached_property
+    def row_groups(self) -> pa.Array:
+        """The files' numbers of row groups, null where it was not written."""
+
+        def read(name: str) -> pa.Array | None:
+            files = self.segments[name].files
+            if not files or ROW_GROUPS not in read_schema(self.storage, files[0]).names:
+                return None
+            return joined(read_columns(self.storage, files, [ROW_GROUPS]), ROW_GROUPS)
+
+        return self._kept(FILES, ROW_GROUPS, lambda: self._joined(read, pa.int64()).cast(pa.int64()))
 
     @property
     def total_rows(self) -> int | None:
