@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -45,6 +46,35 @@ _metadata = click.option(
 _output = click.option(
     "--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True
 )
+_file_format = click.option(
+    "--format",
+    "file_format",
+    type=click.Choice(FORMATS),
+    help="What the table is kept as, in place of what is found.",
+)
+_version = click.option(
+    "--version",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Of a Delta table: that version instead of the newest.",
+)
+
+
+def _formats(*outputs: str) -> Callable[[Any], Any]:
+    """Return the option --format of a command whose output has formats, as its table has."""
+    of_tables = [each for each in FORMATS if each not in outputs]
+    return click.option(
+        "--format",
+        "formats",
+        multiple=True,
+        type=click.Choice([*outputs, *of_tables]),
+        callback=lambda _context, _option, given: (
+            next((each for each in reversed(given) if each in outputs), outputs[0]),
+            next((each for each in reversed(given) if each not in outputs), None),
+        ),
+        help=f"The output, {' or '.join(outputs)} ({outputs[0]} by default), or what the table is kept as; "
+        "repeatable.",
+    )
 
 
 @click.group(name="secondary")
@@ -73,15 +103,16 @@ def secondary() -> None:
     help="btree:c, rtree:lat,lng, ngram:c[:n]; repeatable.",
 )
 @click.option("--primary", metavar="COLUMN", help="The clustering key; looked for, if left out.")
-@click.option(
-    "--format",
-    "file_format",
-    type=click.Choice(FORMATS),
-    help="What the table is kept as, in place of what is found.",
-)
+@_file_format
+@_version
 @_metadata
 def create(
-    path: str, indexes: Sequence[str], primary: str | None, file_format: str | None, root: str | None
+    path: str,
+    indexes: Sequence[str],
+    primary: str | None,
+    file_format: str | None,
+    version: int | None,
+    root: str | None,
 ) -> None:
     """Create indexes beside those that are there; the files are read once for all of them.
 
@@ -96,7 +127,13 @@ def create(
         except ConfigError as error:
             raise click.BadParameter(str(error), param_hint="--index") from error
     done = create_indexes(
-        path, indexes, root=_root(root), file_format=file_format, primary=primary, engine=_engine()
+        path,
+        indexes,
+        root=_root(root),
+        file_format=file_format,
+        version=version,
+        primary=primary,
+        engine=_engine(),
     )
     _say(done)
 
@@ -104,8 +141,10 @@ def create(
 @secondary.command(name="refresh")
 @_path
 @click.option("--full", is_flag=True, help="Read all files again.")
+@_file_format
+@_version
 @_metadata
-def refresh(path: str, full: bool, root: str | None) -> None:
+def refresh(path: str, full: bool, file_format: str | None, version: int | None, root: str | None) -> None:
     """Bring the indexes up to date; only files that are new or changed are read.
 
     \b
@@ -113,7 +152,16 @@ def refresh(path: str, full: bool, root: str | None) -> None:
       starskip secondary refresh /lake/events
     """  # noqa: D301
     _require_metadata(path, root)
-    _say(refresh_indexes(path, root=_root(root), in_full=full, engine=_engine()))
+    _say(
+        refresh_indexes(
+            path,
+            root=_root(root),
+            in_full=full,
+            file_format=file_format,
+            version=version,
+            engine=_engine(),
+        )
+    )
 
 
 @secondary.command(name="optimize")
@@ -216,9 +264,16 @@ def list_indexes(path: str, output: str, root: str | None) -> None:
 @secondary.command(name="explain")
 @_path
 @_condition
-@_output
+@_formats("text", "json")
+@_version
 @_metadata
-def explain(path: str, condition: str, output: str, root: str | None) -> None:
+def explain(
+    path: str,
+    condition: str,
+    formats: tuple[str, str | None],
+    version: int | None,
+    root: str | None,
+) -> None:
     """Tell every way to answer a condition, what each is estimated to cost, and which is chosen and why.
 
     \b
@@ -226,7 +281,9 @@ def explain(path: str, condition: str, output: str, root: str | None) -> None:
       starskip secondary explain /lake/events "ts >= '2026-11-01' AND country = 'fr'" --format json
     """  # noqa: D301
     _require_metadata(path, root)
-    document = open_table(path, metadata_root=_root(root)).explain(condition).to_document()
+    output, file_format = formats
+    table = open_table(path, metadata_root=_root(root), file_format=file_format, version=version)
+    document = table.explain(condition).to_document()
     if output == "json":
         click.echo(json.dumps(document))
         return
@@ -240,7 +297,9 @@ def explain(path: str, condition: str, output: str, root: str | None) -> None:
 @secondary.command(name="query")
 @_path
 @_condition
-@click.option("--columns", metavar="A,B", help="Columns of the answer, comma separated; all by default.")
+@click.option(
+    "--columns", metavar="A,B", help="Columns of the answer, and fields a.b, comma separated; all by default."
+)
 @click.option("--limit", type=click.IntRange(0), metavar="N", help="Stop after so many rows.")
 @click.option("--count", "is_count", is_flag=True, help="Tell how many rows there are, and none of them.")
 @click.option(
@@ -250,7 +309,8 @@ def explain(path: str, condition: str, output: str, root: str | None) -> None:
     metavar="INDEX",
     help="Intersect these indexes in place of what would be chosen, or scan; repeatable.",
 )
-@click.option("--format", "output", type=click.Choice(["json", "csv"]), default="json", show_default=True)
+@_formats("json", "csv")
+@_version
 @_metadata
 def query(
     path: str,
@@ -259,7 +319,8 @@ def query(
     limit: int | None,
     is_count: bool,
     forced: Sequence[str],
-    output: str,
+    formats: tuple[str, str | None],
+    version: int | None,
     root: str | None,
 ) -> None:
     """Print the rows that satisfy a condition, exactly those of a scan, in any order.
@@ -271,10 +332,11 @@ def query(
       starskip secondary query /lake/events "user_id = 17 AND ts > '2026-11-01'" --path btree:user_id
     """  # noqa: D301
     _require_metadata(path, root)
-    named = None if columns is None else [name.strip() for name in columns.split(",") if name.strip()]
+    named = None if columns is None else _column_names(columns)
     if named == []:
         raise click.BadParameter("names no column", param_hint="--columns")
-    answer = open_table(path, metadata_root=_root(root)).answer(
+    output, file_format = formats
+    answer = open_table(path, metadata_root=_root(root), file_format=file_format, version=version).answer(
         condition, named, limit=limit, path=forced, is_count=is_count
     )
     if output == "csv":
@@ -288,6 +350,12 @@ def query(
                 {"columns": answer.rows.column_names, "rows": rows, "stats": answer.stats}, allow_nan=False
             )
         )
+
+
+def _column_names(text: str) -> list[str]:
+    """Return the names between commas; one in backticks may have commas in it."""
+    found = re.findall(r"(?:`(?:[^`]|``)*`|[^,`]|`)+", text)
+    return [name.strip() for name in found if name.strip()]
 
 
 def _echo_csv(answer: Answer, *, is_count: bool) -> None:

@@ -61,6 +61,7 @@ def create_indexes(
     *,
     root: str | None = None,
     file_format: str | None = None,
+    version: int | None = None,
     primary: str | None = None,
     settings: SecondarySettings | None = None,
     clock: Clock = _CLOCK,
@@ -68,13 +69,14 @@ def create_indexes(
 ) -> Refreshed:
     """Create indexes beside those that there are, and read the files once for all of them.
 
-    ``primary``: the clustering key; without it one is looked for. Raises ConfigError for an invalid index,
+    ``primary``: the clustering key; without it one is looked for. ``version``: of a Delta table the files of
+    that version, in place of the newest. Raises ConfigError for an invalid index,
     and SourceError for a table that cannot be read.
     """
     indexes = [secondary_index(each) for each in specifications]
     if any(index.kind_of_index is Kind.PRIMARY for index in indexes):
         raise ConfigError("a clustering key is declared by --primary c", setting="index")
-    table = _table(path, file_format, primary, settings, engine)
+    table = _table(path, file_format, version, primary, settings, engine)
     types = table.schema.types_by_name()
     for index in indexes:
         index.check(types)
@@ -91,13 +93,19 @@ def refresh_indexes(
     *,
     root: str | None = None,
     in_full: bool = False,
+    file_format: str | None = None,
+    version: int | None = None,
     settings: SecondarySettings | None = None,
     clock: Clock = _CLOCK,
     engine: Engine = _ENGINE,
 ) -> Refreshed:
-    """Bring all indexes up to date; only files that are new or changed are read."""
+    """Bring all indexes up to date; only files that are new or changed are read.
+
+    ``version``: of a Delta table that version, in place of the newest.
+    """
     options = existing_indexes(path, root).source.options
-    table = _table(path, options.get(FORMAT), options.get(PRIMARY), settings, engine)
+    as_format = file_format or options.get(FORMAT)
+    table = _table(path, as_format, version, options.get(PRIMARY), settings, engine)
     return _refreshed(path, root, table, (), clock, in_full=in_full)
 
 
@@ -153,12 +161,14 @@ def new_commit() -> Commit:
 def _table(
     path: str,
     file_format: str | None,
+    version: int | None,
     primary: str | None,
     settings: SecondarySettings | None,
     engine: Engine,
 ) -> ParquetTable:
+    settings = settings or SecondarySettings()
     return ParquetTable(
-        full_path(path), file_format, primary=primary, engine=engine, settings=settings or SecondarySettings()
+        full_path(path), file_format, primary, version=version, engine=engine, settings=settings
     )
 
 
