@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
@@ -51,6 +52,35 @@ _spark = click.option(
     is_flag=True,
     help="Run on Spark, as spark-defaults or spark-submit configure it, in place of this process.",
 )
+_file_format = click.option(
+    "--format",
+    "file_format",
+    type=click.Choice(FORMATS),
+    help="What the table is kept as, in place of what is found.",
+)
+_version = click.option(
+    "--version",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Of a Delta table: that version instead of the newest.",
+)
+
+
+def _formats(*outputs: str) -> Callable[[Any], Any]:
+    """Return the option --format of a command whose output has formats, as its table has."""
+    of_tables = [each for each in FORMATS if each not in outputs]
+    return click.option(
+        "--format",
+        "formats",
+        multiple=True,
+        type=click.Choice([*outputs, *of_tables]),
+        callback=lambda _context, _option, given: (
+            next((each for each in reversed(given) if each in outputs), outputs[0]),
+            next((each for each in reversed(given) if each not in outputs), None),
+        ),
+        help=f"The output, {' or '.join(outputs)} ({outputs[0]} by default), or what the table is kept as; "
+        "repeatable.",
+    )
 
 
 @click.group(name="secondary")
@@ -79,12 +109,8 @@ def secondary() -> None:
     help="btree:c, rtree:lat,lng, ngram:c[:n]; repeatable.",
 )
 @click.option("--primary", metavar="COLUMN", help="The clustering key; looked for, if left out.")
-@click.option(
-    "--format",
-    "file_format",
-    type=click.Choice(FORMATS),
-    help="What the table is kept as, in place of what is found.",
-)
+@_file_format
+@_version
 @of_metadata
 @_spark
 def create(
@@ -92,6 +118,7 @@ def create(
     indexes: Sequence[str],
     primary: str | None,
     file_format: str | None,
+    version: int | None,
     root: str | None,
     on_spark: bool,
 ) -> None:
@@ -110,7 +137,13 @@ def create(
             raise click.BadParameter(str(error), param_hint="--index") from error
     with _engine("indexing", on_spark) as engine:
         done = create_indexes(
-            path, indexes, root=_root(root), file_format=file_format, primary=primary, engine=engine
+            path,
+            indexes,
+            root=_root(root),
+            file_format=file_format,
+            version=version,
+            primary=primary,
+            engine=engine,
         )
     echo_refreshed(done, ", ".join(done.indexes))
 
@@ -118,9 +151,18 @@ def create(
 @secondary.command(name="refresh")
 @of_path
 @click.option("--full", is_flag=True, help="Read all files again.")
+@_file_format
+@_version
 @of_metadata
 @_spark
-def refresh(path: str, full: bool, root: str | None, on_spark: bool) -> None:
+def refresh(
+    path: str,
+    full: bool,
+    file_format: str | None,
+    version: int | None,
+    root: str | None,
+    on_spark: bool,
+) -> None:
     """Bring the indexes up to date; only files that are new or changed are read.
 
     \b
@@ -129,7 +171,14 @@ def refresh(path: str, full: bool, root: str | None, on_spark: bool) -> None:
     """  # noqa: D301
     _require_metadata(path, root)
     with _engine("indexing", on_spark) as engine:
-        done = refresh_indexes(path, root=_root(root), in_full=full, engine=engine)
+        done = refresh_indexes(
+            path,
+            root=_root(root),
+            in_full=full,
+            file_format=file_format,
+            version=version,
+            engine=engine,
+        )
     echo_refreshed(done, ", ".join(done.indexes))
 
 
@@ -227,9 +276,16 @@ def list_indexes(path: str, output: str, root: str | None) -> None:
 @secondary.command(name="explain")
 @of_path
 @_condition
-@as_output
+@_formats("text", "json")
+@_version
 @of_metadata
-def explain(path: str, condition: str, output: str, root: str | None) -> None:
+def explain(
+    path: str,
+    condition: str,
+    formats: tuple[str, str | None],
+    version: int | None,
+    root: str | None,
+) -> None:
     """Show every way to answer a condition, its estimated cost, and which one is chosen and why.
 
     \b
@@ -237,7 +293,9 @@ def explain(path: str, condition: str, output: str, root: str | None) -> None:
       starskip secondary explain /lake/events "ts >= '2026-11-01' AND country = 'fr'" --format json
     """  # noqa: D301
     _require_metadata(path, root)
-    document = open_table(path, metadata_root=_root(root)).explain(condition).to_document()
+    output, file_format = formats
+    table = open_table(path, metadata_root=_root(root), file_format=file_format, version=version)
+    document = table.explain(condition).to_document()
     if output == "json":
         click.echo(json.dumps(document))
         return
@@ -251,7 +309,9 @@ def explain(path: str, condition: str, output: str, root: str | None) -> None:
 @secondary.command(name="query")
 @of_path
 @_condition
-@click.option("--columns", metavar="A,B", help="Columns of the answer, comma separated; all by default.")
+@click.option(
+    "--columns", metavar="A,B", help="Columns of the answer, and fields a.b, comma separated; all by default."
+)
 @click.option("--limit", type=click.IntRange(0), metavar="N", help="Stop after so many rows.")
 @click.option("--count", "is_count", is_flag=True, help="Tell how many rows there are, and none of them.")
 @click.option(
@@ -261,7 +321,8 @@ def explain(path: str, condition: str, output: str, root: str | None) -> None:
     metavar="INDEX",
     help="Intersect these indexes in place of what would be chosen, or scan; repeatable.",
 )
-@click.option("--format", "output", type=click.Choice(["json", "csv"]), default="json", show_default=True)
+@_formats("json", "csv")
+@_version
 @of_metadata
 def query(
     path: str,
@@ -270,7 +331,8 @@ def query(
     limit: int | None,
     is_count: bool,
     forced: Sequence[str],
-    output: str,
+    formats: tuple[str, str | None],
+    version: int | None,
     root: str | None,
 ) -> None:
     """Print the rows that satisfy a condition, exactly those of a scan, in any order.
@@ -282,10 +344,11 @@ def query(
       starskip secondary query /lake/events "user_id = 17 AND ts > '2026-11-01'" --path btree:user_id
     """  # noqa: D301
     _require_metadata(path, root)
-    named = None if columns is None else [name.strip() for name in columns.split(",") if name.strip()]
+    named = None if columns is None else _column_names(columns)
     if named == []:
         raise click.BadParameter("names no column", param_hint="--columns")
-    answer = open_table(path, metadata_root=_root(root)).answer(
+    output, file_format = formats
+    answer = open_table(path, metadata_root=_root(root), file_format=file_format, version=version).answer(
         condition, named, limit=limit, path=forced, is_count=is_count
     )
     if output == "csv":
@@ -299,6 +362,12 @@ def query(
                 {"columns": answer.rows.column_names, "rows": rows, "stats": answer.stats}, allow_nan=False
             )
         )
+
+
+def _column_names(text: str) -> list[str]:
+    """Return the names between commas; one in backticks may have commas in it."""
+    found = re.findall(r"(?:`(?:[^`]|``)*`|[^,`]|`)+", text)
+    return [name.strip() for name in found if name.strip()]
 
 
 def _echo_csv(answer: Answer, *, is_count: bool) -> None:

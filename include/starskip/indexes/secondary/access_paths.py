@@ -202,25 +202,36 @@ def _points(index: SecondaryIndex, conjuncts: Sequence[Expression]) -> Iterable[
 def _side(
     conjuncts: Sequence[Expression], path: tuple[str, ...]
 ) -> tuple[float, float, tuple[int, ...]] | None:
-    """Return the closed bounds of a column that has both; a point of NaN satisfies no upper bound."""
-    least, most = -np.inf, np.nan
+    """Return the closed bounds of a column that has both, the lower above the upper where no value is within.
+
+    Points with NaN are in no r-tree, so that a column whose bounds allow it has none.
+    """
+    found: KeyRanges | None = None
     of = []
     for number, conjunct in enumerate(conjuncts):
         ranges = key_ranges(conjunct, path)
         if ranges is None or len(ranges.ranges) != 1 or ranges.ranges[0].of_null:
             continue
-        low, high = (_number(each) for each in (ranges.ranges[0].low, ranges.ranges[0].high))
-        if low is not None:
-            least = max(least, low if ranges.ranges[0].low_included else np.nextafter(low, np.inf))
-        if high is not None:
-            edge = high if ranges.ranges[0].high_included else np.nextafter(high, -np.inf)
-            most = edge if np.isnan(most) else min(most, edge)
+        found = ranges if found is None else found.intersected(ranges)
         of.append(number)
-    return (
-        None
-        if np.isnan(most) or np.isnan(least) or np.isneginf(least)
-        else (float(least), float(most), tuple(of))
-    )
+    if found is None:
+        return None
+    if not found.ranges:
+        return np.inf, -np.inf, tuple(of)
+    (only,) = found.ranges
+    low, high = _number(only.low), _number(only.high)
+    if low is None or high is None or (np.isnan(high) and only.high_included):
+        return None
+    if np.isnan(high):
+        high = np.inf
+    elif not only.high_included:
+        high = float(np.nextafter(high, -np.inf))
+    if not only.low_included:
+        if np.isposinf(low):
+            # Only NaN is above.
+            return np.inf, -np.inf, tuple(of)
+        low = float(np.nextafter(low, np.inf))
+    return (low, high, tuple(of)) if low <= high else (np.inf, -np.inf, tuple(of))
 
 
 def _number(bound: pa.Array | None) -> float | None:

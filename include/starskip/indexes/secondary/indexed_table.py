@@ -21,6 +21,7 @@ from starskip.indexes.secondary.access_paths import (
     Path,
     PathMapping,
     RangePath,
+    WithoutPath,
     access_paths,
     path_indexes,
 )
@@ -35,8 +36,10 @@ from starskip.indexes.secondary.read_rows import DataFileOfTable, FetchCounts
 from starskip.indexes.secondary.row_filter import columns_in
 from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.indexes.secondary.spatial_functions import CONTAINS, DISTANCE
+from starskip.indexes.secondary.table_schema import field_values
 from starskip.indexes.secondary.table_state import OpenedTable, TableState
 from starskip.indexes.secondary.where_clause import where_expression
+from starskip.predicates.column_name import column_name, column_path
 from starskip.predicates.expression import Call, Expression, Literal, nodes
 from starskip.storage.files.bytes_read import BytesRead, counted_bytes
 
@@ -58,12 +61,16 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A condition bound to the table's columns, with the paths that serve it."""
+    """A condition bound to the table's columns, with the paths that serve it.
+
+    ``columns``: those that are fetched; ``fields``: the columns and fields of structs that are answered.
+    """
 
     state: TableState
     condition: Expression
     mapping: PathMapping
     columns: tuple[str, ...]
+    fields: tuple[tuple[str, ...], ...]
 
     def covering(self, paths: Sequence[Path]) -> Path | None:
         """Return the first of some paths whose keys are the whole answer, but for files beside."""
@@ -90,7 +97,10 @@ class IndexedTable:
         limit: int | None = None,
         path: Sequence[str] = (),
     ) -> pa.Table:
-        """Return the rows that satisfy a condition, exactly those of a scan, in any order."""
+        """Return the rows that satisfy a condition, exactly those of a scan, in any order.
+
+        ``columns``: also fields of structs, ``p.z``, and names in backticks.
+        """
         return self.answer(where, columns, limit=limit, path=path).rows
 
     def explain(self, where: str | Expression, columns: Sequence[str] | None = None) -> Plan:
@@ -141,7 +151,7 @@ class IndexedTable:
             if limit is not None and found >= limit:
                 break
         schema = pa.schema([question.state.schema.columns.field(name) for name in question.columns])
-        rows = pa.concat_tables(pieces) if pieces else schema.empty_table()
+        rows = _of_fields(pa.concat_tables(pieces) if pieces else schema.empty_table(), question.fields)
         stats = {
             "path": list(plan.chosen),
             "rows": found,
@@ -157,9 +167,11 @@ class IndexedTable:
 
     def _question(self, where: str | Expression, columns: Sequence[str] | None) -> _Question:
         state = self.opened.now()
-        names = state.schema.columns.names if columns is None else _resolved(columns, state)
+        names = state.schema.columns.names
+        fields = tuple((name,) for name in names) if columns is None else _resolved(columns, state)
         condition = where_expression(where, state.schema) if isinstance(where, str) else where
-        return _Question(state, condition, access_paths(condition, state.indexes), tuple(names))
+        fetched = tuple(dict.fromkeys(path[0] for path in fields))
+        return _Question(state, condition, access_paths(condition, state.indexes), fetched, fields)
 
     def _plan(
         self,
@@ -197,30 +209,41 @@ class IndexedTable:
 
 
 def open_table(
-    path: str, *, metadata_root: str | None = None, settings: SecondarySettings | None = None
+    path: str,
+    *,
+    metadata_root: str | None = None,
+    settings: SecondarySettings | None = None,
+    file_format: str | None = None,
+    version: int | None = None,
 ) -> IndexedTable:
     """Open a table of which there are secondary indexes.
+
+    ``file_format``: what the table is kept as, in place of what was found when they were made. ``version``:
+    of a Delta table that version, in place of the newest at each query; what is not indexed of it is scanned.
 
     Raises SourceError where there are none, and StorageError for metadata that cannot be read.
     """
     existing_indexes(path, metadata_root)
-    return IndexedTable(OpenedTable(path, metadata_root), settings or SecondarySettings())
+    opened = OpenedTable(path, metadata_root, file_format, version)
+    return IndexedTable(opened, settings or SecondarySettings())
 
 
 def _forced(paths: Sequence[Path], forced: Sequence[str]) -> list[Path]:
-    """Return the paths that are asked for, none for a scan."""
+    """Return the paths whose indexes are among those asked for, in the order of these; none for a scan."""
     if tuple(forced) == SCAN:
         return []
-    chosen: list[Path] = []
+    chosen = [each for each in paths if set(path_indexes(each)) <= set(forced)]
+    used = {name for each in chosen for name in path_indexes(each)}
     for name in forced:
-        mine = [each for each in paths if path_indexes(each) == (name,)]
-        if not mine:
-            served = sorted({" and ".join(path_indexes(each)) for each in paths})
+        if name not in used:
+            served = sorted({" with ".join(path_indexes(each)) for each in paths})
             raise ConfigError(
-                f"{printable(name)} alone serves no predicate; there are: {', '.join(served) or 'none'}",
+                f"{printable(name)} serves no predicate"
+                f"{' with these indexes' if len(set(forced)) > 1 else ' alone'}; "
+                f"there are: {', '.join([*served, *SCAN])}",
                 setting="path",
             )
-        chosen.extend(each for each in mine if each not in chosen)
+    chosen.sort(key=lambda each: (isinstance(each, WithoutPath), min(map(forced.index, path_indexes(each)))))
     return chosen
 
 
@@ -288,14 +311,39 @@ def _wanted(question: _Question, predicates: Sequence[Expression], *, is_count: 
     return Wanted(question.state.schema, columns, tuple(predicates))
 
 
-def _resolved(columns: Sequence[str], state: TableState) -> list[str]:
-    known = {name.lower(): name for name in state.schema.columns.names}
-    found = []
+def _of_fields(rows: pa.Table, fields: Sequence[tuple[str, ...]]) -> pa.Table:
+    """Return columns and fields of structs, these by their dotted names."""
+    if all(len(path) == 1 for path in fields):
+        return rows
+    names = [path[0] if len(path) == 1 else column_name(path) for path in fields]
+    return pa.table([field_values(rows, path) for path in fields], names=names)
+
+
+def _resolved(columns: Sequence[str], state: TableState) -> tuple[tuple[str, ...], ...]:
+    """Return the paths of columns and of fields of structs, in any case of their letters."""
+    known = state.schema.types()
+    small: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    for path in known:
+        small.setdefault(tuple(part.lower() for part in path), []).append(path)
+    found: dict[tuple[str, ...], None] = {}
     for name in columns:
-        if name in state.schema.columns.names:
-            found.append(name)
-        elif name.lower() in known:
-            found.append(known[name.lower()])
-        else:
+        # A name may be quoted as in SQL, or be that of a column as the table has it.
+        readings = tuple(dict.fromkeys([*_parsed(name), (name,)]))
+        near = [each for path in readings for each in small.get(tuple(map(str.lower, path)), ())]
+        exact = next((path for path in readings if path in known), None)
+        if exact is None and len(near) > 1:
+            raise ConfigError(f"several columns are called {printable(name, 200)}", setting="columns")
+        if exact is None and not near:
             raise ConfigError(f"the table has no column {printable(name, 200)}", setting="columns")
-    return found
+        path = near[0] if exact is None else exact
+        if path in found:
+            raise ConfigError(f"column {printable(name, 200)} is asked for twice", setting="columns")
+        found[path] = None
+    return tuple(found)
+
+
+def _parsed(name: str) -> list[tuple[str, ...]]:
+    try:
+        return [column_path(name)]
+    except ConfigError:
+        return []

@@ -61,6 +61,7 @@ def create_indexes(
     *,
     root: str | None = None,
     file_format: str | None = None,
+    version: int | None = None,
     primary: str | None = None,
     settings: SecondarySettings | None = None,
     clock: Clock = _CLOCK,
@@ -68,14 +69,15 @@ def create_indexes(
 ) -> Refreshed:
     """Create indexes beside those that there are, and read the files once for all of them.
 
-    ``primary``: the clustering key; without it one is looked for. Raises ConfigError for an invalid index,
+    ``primary``: the clustering key; without it one is looked for. ``version``: of a Delta table the files of
+    that version, in place of the newest. Raises ConfigError for an invalid index,
     and SourceError for a table that cannot be read.
     """
     indexes = [secondary_index(each) for each in specifications]
     if any(index.kind_of_index is Kind.PRIMARY for index in indexes):
         raise ConfigError("a clustering key is declared by --primary c", setting="index")
     former = read_metadata(index_storage(path, root), ARTEFACT, secondary_index)
-    table = _table(path, file_format, primary, settings, engine, former)
+    table = _table(path, file_format, version, primary, settings, engine, former)
     types = table.schema.types_by_name()
     for index in indexes:
         index.check(types)
@@ -92,15 +94,21 @@ def refresh_indexes(
     *,
     root: str | None = None,
     in_full: bool = False,
+    file_format: str | None = None,
+    version: int | None = None,
     settings: SecondarySettings | None = None,
     clock: Clock = _CLOCK,
     engine: Engine = _ENGINE,
 ) -> Refreshed:
-    """Bring all indexes up to date; only files that are new or changed are read."""
+    """Bring all indexes up to date; only files that are new or changed are read.
+
+    ``version``: of a Delta table that version, in place of the newest.
+    """
     former = existing_indexes(path, root)
     options = former.source.options
     known = None if in_full else former
-    table = _table(path, options.get(FORMAT), options.get(PRIMARY), settings, engine, known)
+    as_format = file_format or options.get(FORMAT)
+    table = _table(path, as_format, version, options.get(PRIMARY), settings, engine, known)
     return _refreshed(path, root, table, (), clock, in_full=in_full)
 
 
@@ -156,12 +164,22 @@ def new_commit() -> Commit:
 def _table(
     path: str,
     file_format: str | None,
+    version: int | None,
     primary: str | None,
     settings: SecondarySettings | None,
     engine: Engine,
     known: TableMetadata | None,
 ) -> ParquetTable:
-    return ParquetTable(full_path(path), file_format, primary, engine, settings or SecondarySettings(), known)
+    settings = settings or SecondarySettings()
+    return ParquetTable(
+        full_path(path),
+        file_format,
+        primary,
+        version=version,
+        engine=engine,
+        settings=settings,
+        known=known,
+    )
 
 
 def _refreshed(

@@ -44,7 +44,7 @@ _TASK_BYTES = 128 << 20
 
 @dataclass
 class ParquetTable:
-    """Implements TableReader; ``primary``: the declared clustering key.
+    """Implements TableReader; ``primary``: the declared clustering key; ``version``: of a Delta table.
 
     ``known``: metadata of the table, whose files' columns are not read again.
     """
@@ -52,6 +52,7 @@ class ParquetTable:
     path: str
     file_format: str | None = None
     primary: str | None = None
+    version: int | None = None
     engine: Engine = field(default_factory=LocalEngine)
     settings: SecondarySettings = field(default_factory=SecondarySettings)
     known: TableMetadata | None = None
@@ -62,7 +63,7 @@ class ParquetTable:
     def snapshot(self) -> TableSnapshot:
         """The last listing."""
         if self._snapshot is None:
-            self._snapshot = listed_table(self.path, self.file_format)
+            self._snapshot = listed_table(self.path, self.file_format, self.version)
         return self._snapshot
 
     @property
@@ -122,7 +123,7 @@ class ParquetTable:
     def changed_files(self, chosen: Mask) -> pa.Array:
         """See TableReader."""
         before = table_files(self.snapshot)
-        now = table_files(listed_table(self.path, self.file_format))
+        now = table_files(listed_table(self.path, self.file_format, self.version))
         same = same_files(match_paths(before.paths, now.paths), before, now) >= 0
         return before.paths.filter(pa.array(chosen & ~same))
 

@@ -7,12 +7,13 @@ a plain text of WKT it is ``lat, lng``, the order of skipping's functions.
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 
 import pyarrow as pa
 from sqlglot import exp
 
 from starskip.errors import UnsupportedQuery, printable
-from starskip.indexes.secondary.typed_comparison import literal_value
+from starskip.indexes.secondary.literal_values import literal_value
 from starskip.predicates.expression import Call, Column, Literal
 
 CONTAINS, DISTANCE = "udf:st_contains", "udf:st_distance"
@@ -24,27 +25,36 @@ def spatial_call(node: exp.Expression, column: Callable[[exp.Expression], Column
     name = _NAMES.get(_name(node))
     if name is None:
         return None
-    shape, *point = _arguments(node)
-    wkt, longitude_first = _shape(shape)
+    written = f"{'ST_Contains' if name == CONTAINS else 'ST_Distance'}(ST_GeomFromText('…'), lng, lat)"
+    arguments = _arguments(node)
+    if not arguments:
+        raise _refused(node, f"write {written}")
+    wkt, longitude_first = _shape(arguments[0])
+    point = arguments[1:]
     if len(point) == 1 and _name(point[0]) == "stpoint":
         point, longitude_first = _arguments(point[0]), True
     if len(point) != 2:
-        raise UnsupportedQuery(
-            f"{printable(node.sql(dialect='spark'), 200)}: write "
-            f"{'ST_Contains' if name == CONTAINS else 'ST_Distance'}(ST_GeomFromText('…'), lng, lat)",
-            reason="where",
-        )
+        raise _refused(node, f"write {written}")
     lng, lat = (column(each) for each in (point if longitude_first else reversed(point)))
     return Call(name, (Literal(pa.scalar(wkt, pa.string())), lat, lng))
 
 
 def _shape(node: exp.Expression) -> tuple[str | None, bool]:
     if _name(node) == "stgeomfromtext":
-        return _text(_arguments(node)[0]), True
+        texts = _arguments(node)
+        if len(texts) != 1:
+            raise _refused(node, "takes one text: ST_GeomFromText('…')")
+        return _text(texts[0]), True
     if _name(node) == "stpoint":
-        x, y = (literal_value(each) for each in _arguments(node))
-        return f"POINT ({x!s} {y!s})", True
+        place = [literal_value(each) for each in _arguments(node)]
+        if len(place) != 2 or not all(isinstance(each, (int, float, Decimal)) for each in place):
+            raise _refused(node, "takes two numbers: ST_Point(lng, lat)")
+        return f"POINT ({place[0]!s} {place[1]!s})", True
     return _text(node), False
+
+
+def _refused(node: exp.Expression, wanted: str) -> UnsupportedQuery:
+    return UnsupportedQuery(f"{printable(node.sql(dialect='spark'), 200)}: {wanted}", reason="where")
 
 
 def _text(node: exp.Expression) -> str | None:

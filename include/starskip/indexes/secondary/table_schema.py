@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -33,6 +34,13 @@ _SPARK_NAMES = {
     pa.timestamp("us", "UTC"): "timestamp",
     pa.timestamp("us"): "timestamp_ntz",
 }
+_LISTS = (
+    pa.types.is_list,
+    pa.types.is_large_list,
+    pa.types.is_fixed_size_list,
+    pa.types.is_list_view,
+    pa.types.is_large_list_view,
+)
 _UNSIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}
 
 
@@ -125,6 +133,10 @@ def normal_type(kind: pa.DataType) -> pa.DataType:
         return pa.decimal128(20, 0)
     if pa.types.is_struct(kind):
         return pa.struct([normal_field(each) for each in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(normal_type(kind.key_type), normal_type(kind.item_type))
+    if any(is_of(kind) for is_of in _LISTS):
+        return pa.list_(pa.field("element", normal_type(kind.value_type)))
     return _UNSIGNED.get(kind, kind)
 
 
@@ -151,15 +163,52 @@ def conformed(table: pa.Table, schema: TableSchema, names: Sequence[str], rows: 
 
 
 def cast_column(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Cast a column; nanoseconds are cut to microseconds, as Spark cuts them."""
+    """Cast a column, in structs, lists and maps too; nanoseconds are cut to microseconds, as Spark cuts them.
+
+    A field that a struct lacks is null.
+    """
     if column.type.equals(kind):
         return column
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if pa.types.is_timestamp(column.type) and column.type.unit == "ns":
-        zone = column.type.tz
-        column = pc.floor_temporal(column, unit="microsecond").cast(pa.timestamp("us", zone), safe=False)
-    return column.cast(kind)
+    return pa.chunked_array([_cast(each, kind) for each in column.chunks], kind)
+
+
+def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    if array.type.equals(kind):
+        return array
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pa.types.is_struct(kind) and pa.types.is_struct(array.type):
+        parts = dict(zip((each.name for each in array.type), array.flatten(), strict=True))
+        fields = [
+            _cast(parts[each.name], each.type) if each.name in parts else pa.nulls(len(array), each.type)
+            for each in kind
+        ]
+        return pa.StructArray.from_arrays(fields, fields=list(kind), mask=array.is_null())
+    if pa.types.is_map(kind) and pa.types.is_map(array.type):
+        entries = map_entries(array)
+        keys, items = entries.flatten().flatten()
+        keys, items = _cast(keys, kind.key_type), _cast(items, kind.item_type)
+        return pa.MapArray.from_arrays(_offsets(entries), keys, items, type=kind)
+    if pa.types.is_list(kind) and any(is_of(array.type) for is_of in _LISTS):
+        return pa.ListArray.from_arrays(_offsets(array), _cast(array.flatten(), kind.value_type), type=kind)
+    if pa.types.is_timestamp(array.type) and array.type.unit == "ns":
+        zone = array.type.tz
+        array = pc.floor_temporal(array, unit="microsecond").cast(pa.timestamp("us", zone), safe=False)
+    return array.cast(kind)
+
+
+def map_entries(maps: pa.Array) -> pa.Array:
+    """Return maps as lists of structs of a key and a value."""
+    key = pa.field("key", maps.type.key_type, nullable=False)
+    return maps.cast(pa.list_(pa.struct([key, pa.field("value", maps.type.item_type)])))
+
+
+def _offsets(lists: pa.Array) -> pa.Array:
+    """Return where each list begins in what ``flatten`` gives, null for a null list."""
+    lengths = np.asarray(pc.list_value_length(lists).fill_null(0).to_numpy(zero_copy_only=False))
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    is_null = np.append(lists.is_null().to_numpy(zero_copy_only=False), False)
+    return pa.array(ends.astype(np.int64), mask=is_null).cast(pa.int32())
 
 
 def partition_scalar(text: str | None, kind: pa.DataType) -> pa.Scalar:

@@ -84,6 +84,8 @@ class OpenedTable:
 
     path: str
     metadata_root: str | None = None
+    file_format: str | None = None
+    version: int | None = None
     _metadata: TableMetadata | None = field(default=None, repr=False)
     _state: TableState | None = field(default=None, repr=False)
     _seen: tuple[int, str] | None = field(default=None, repr=False)
@@ -91,8 +93,9 @@ class OpenedTable:
     def now(self) -> TableState:
         """Return the state of the table's newest files and the newest metadata."""
         metadata = self._newest_metadata()
-        options = metadata.source.options
-        snapshot = listed_table(self.path, options.get(FORMAT), look_above=self._state is None)
+        file_format = self.file_format or metadata.source.options.get(FORMAT)
+        is_first = self._state is None
+        snapshot = listed_table(self.path, file_format, self.version, look_above=is_first)
         seen = metadata.version, snapshot.snapshot_id
         if self._state is None or seen != self._seen:
             self._state, self._seen = table_state(metadata, snapshot), seen

@@ -1,70 +1,64 @@
 """Compare a column with a literal of another type as Spark does, by a literal of the column's own type.
 
 ``a < 2.5`` of whole numbers is ``a <= 2``; ``f = 0.1`` of floats, which Spark compares as doubles, never
-holds.
+holds. Where Spark casts the column to doubles, the values of it that become a double are a range.
 """
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from sqlglot import exp
 
 from starskip.errors import UnsupportedQuery, printable
+from starskip.indexes.secondary.literal_values import (
+    Value,
+    date_of_text,
+    double_of_text,
+    refused,
+    time_of_text,
+    whole_of_text,
+)
 from starskip.predicates.column_name import column_name
 from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet
 
-Value = bool | int | float | Decimal | str | bytes | date | datetime | None
-_REASON = "where"
-_DATE = re.compile(r"\d{4}-\d\d?-\d\d?")
-_EXACT_WHOLE = 2**53
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def literal_value(node: exp.Expression) -> Value:
-    """Return the value of a literal; UnsupportedQuery for any other node."""
-    match node:
-        case exp.Paren():
-            return literal_value(node.this)
-        case exp.Null():
-            return None
-        case exp.Boolean():
-            return bool(node.this)
-        case exp.Neg():
-            value = literal_value(node.this)
-            if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
-                return -value
-        case exp.Literal():
-            return _text_value(node.this) if node.is_string else _number(node.this)
-        case exp.HexString():
-            return bytes.fromhex(node.this) if isinstance(node.this, str) else None
-        case exp.Cast() | exp.TsOrDsToDate() | exp.Date() | exp.Timestamp():
-            return _cast(node)
-    raise _refused(
-        f"{printable(node.sql(dialect='spark'), 200)}: is no literal; compare a column with literals"
-    )
+_COMPARED = (
+    pa.types.is_boolean,
+    pa.types.is_string,
+    pa.types.is_binary,
+    pa.types.is_date32,
+    pa.types.is_timestamp,
+    pa.types.is_signed_integer,
+    pa.types.is_decimal128,
+    pa.types.is_float32,
+    pa.types.is_float64,
+)
 
 
 def typed_comparison(name: str, column: Column, kind: pa.DataType, value: Value) -> Expression:
     """Return ``column name value`` with a literal of the column's type, null where Spark's answer is.
 
-    Raises UnsupportedQuery where the types cannot be compared, or Spark would round each row's value.
+    Raises UnsupportedQuery where the types cannot be compared.
     """
+    _require_compared(column, kind)
     if value is None:
         return Call(name, (column, Literal(pa.scalar(None, kind))))
+    if _has_exact_numbers(kind) and (pa.types.is_decimal(kind) and isinstance(value, str)):
+        value = _double_of_text(column, value)
+    if _has_exact_numbers(kind) and isinstance(value, float):
+        return _as_doubles(name, column, kind, value)
     exact = _exact(column, kind, value)
     if exact is not None:
         return Call(name, (column, Literal(exact)))
-    least = Literal(_least(kind))
-    never, always = Call("LessThan", (column, least)), Call("GreaterThanOrEqual", (column, least))
+    never, always = _never(column, kind), _always(column, kind)
     if name == "EqualTo":
         return never
     if name == "EqualNullSafe":
@@ -78,12 +72,112 @@ def typed_comparison(name: str, column: Column, kind: pa.DataType, value: Value)
 
 def typed_membership(column: Column, kind: pa.DataType, values: Sequence[Value]) -> Expression:
     """Return ``column IN (values)``; values that the type cannot hold are never equal."""
+    _require_compared(column, kind)
     known = [value for value in values if value is not None]
-    found = [each for value in known if (each := _exact(column, kind, value)) is not None]
-    if known and not found and len(known) == len(values):
-        return Call("LessThan", (column, Literal(_least(kind))))
+    has_null = len(known) < len(values)
+    if _has_exact_numbers(kind):
+        known = _of_one_type(column, kind, known)
+    found: list[pa.Scalar] = []
+    ranges: list[Expression] = []
+    for value in known:
+        if _has_exact_numbers(kind) and isinstance(value, float):
+            first, after = _doubles_like(kind, value)
+            if after - first == 1:
+                found.append(_scalar(kind, first, _scale(kind)))
+            elif after > first:
+                ranges.append(_as_doubles("EqualTo", column, kind, value))
+        elif (exact := _exact(column, kind, value)) is not None:
+            found.append(exact)
+    if known and not found and not has_null:
+        return reduce(_either, ranges) if ranges else _never(column, kind)
     literals = pa.array([each.as_py() for each in found], kind)
-    return Call("In", (column, LiteralSet(literals, has_null=len(known) < len(values))))
+    return reduce(_either, ranges, Call("In", (column, LiteralSet(literals, has_null=has_null))))
+
+
+def _either(one: Expression, other: Expression) -> Expression:
+    return Call("Or", (one, other))
+
+
+def _require_compared(column: Column, kind: pa.DataType) -> None:
+    if not any(is_of(kind) for is_of in _COMPARED):
+        raise refused(
+            f"{column_name(column.path)} is {printable(column.data_type, 100)}, whose values are not "
+            "compared here; IS NULL is evaluated"
+        )
+
+
+def _has_exact_numbers(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_decimal(kind))
+
+
+def _of_one_type(column: Column, kind: pa.DataType, values: Sequence[Value]) -> list[Value]:
+    """Return the values of an IN as Spark compares them: doubles if one is, or if texts are by decimals."""
+    has_text = any(isinstance(each, str) for each in values)
+    has_decimal = pa.types.is_decimal(kind) or any(isinstance(each, Decimal) for each in values)
+    if not (any(isinstance(each, float) for each in values) or (has_text and has_decimal)):
+        return list(values)
+    return [
+        _double_of_text(column, each)
+        if isinstance(each, str)
+        else float(_of((int, float, Decimal), column, each))
+        for each in values
+    ]
+
+
+def _as_doubles(name: str, column: Column, kind: pa.DataType, value: float) -> Expression:
+    """Compare whole numbers or decimals, cast to doubles, with a double."""
+    first, after = _doubles_like(kind, value)
+    scale = _scale(kind)
+    _, high = _limits(kind)
+
+    def is_below(unscaled: int) -> Expression:
+        return (
+            _always(column, kind)
+            if unscaled > high
+            else Call("LessThan", (column, Literal(_scalar(kind, unscaled, scale))))
+        )
+
+    def is_at_least(unscaled: int) -> Expression:
+        return (
+            _never(column, kind)
+            if unscaled > high
+            else Call("GreaterThanOrEqual", (column, Literal(_scalar(kind, unscaled, scale))))
+        )
+
+    match name:
+        case "LessThan":
+            return is_below(first)
+        case "LessThanOrEqual":
+            return is_below(after)
+        case "GreaterThan":
+            return is_at_least(after)
+        case "GreaterThanOrEqual":
+            return is_at_least(first)
+    if after - first == 1:
+        return Call(name, (column, Literal(_scalar(kind, first, scale))))
+    same: Expression = _never(column, kind)
+    if after > first:
+        same = Call("And", (is_at_least(first), is_below(after)))
+    return Call("And", (Call("IsNotNull", (column,)), same)) if name == "EqualNullSafe" else same
+
+
+def _doubles_like(kind: pa.DataType, value: float) -> tuple[int, int]:
+    """Return the first unscaled value that is at least ``value`` as a double, and the first that is above."""
+    divisor = 10 ** _scale(kind)
+    low, high = _limits(kind)
+
+    def first(reaches: Callable[[float], bool]) -> int:
+        least, most = low, high + 1
+        while least < most:
+            middle = (least + most) // 2
+            if reaches(middle / divisor):
+                most = middle
+            else:
+                least = middle + 1
+        return least
+
+    # NaN is above all numbers.
+    return first(lambda double: double >= value), first(lambda double: double > value)
 
 
 def _exact(column: Column, kind: pa.DataType, value: Any) -> pa.Scalar | None:
@@ -98,24 +192,35 @@ def _exact(column: Column, kind: pa.DataType, value: Any) -> pa.Scalar | None:
         return pa.scalar(_as_date(column, value), kind)
     if pa.types.is_timestamp(kind):
         return pa.scalar(_as_time(column, kind, value), kind)
-    if isinstance(value, str):
-        # Spark casts the text to the column's type, a fraction for whole numbers to an error.
-        value = _number_of_text(column, value)
-    number = _of((int, float, Decimal), column, value)
-    if pa.types.is_floating(kind):
-        return _floating(kind, number)
-    if isinstance(number, float):
-        if not math.isfinite(number):
-            return None
-        if pa.types.is_decimal(kind) or abs(number) >= _EXACT_WHOLE:
-            raise _refused(
-                f"{column_name(column.path)} is {column.data_type} and {number!r} a double: write {number:f}"
-            )
-    return _whole_or_decimal(kind, Fraction(number))
+    number = _number(column, kind, value)
+    if not pa.types.is_floating(kind):
+        return _whole_or_decimal(kind, Fraction(number))
+    # Spark compares floats with numbers of any other type as doubles.
+    double = float(number)
+    if kind == pa.float64() or math.isnan(double):
+        return pa.scalar(double, kind)
+    return pa.scalar(_float32(double), kind) if float(_float32(double)) == double else None
+
+
+def _number(column: Column, kind: pa.DataType, value: Any) -> Any:
+    """Return a number; of a text the double, or by whole numbers the whole number, that it is cast to."""
+    if not isinstance(value, str):
+        return _of((int, float, Decimal), column, value)
+    found = double_of_text(value) if pa.types.is_floating(kind) else whole_of_text(value)
+    if found is None:
+        raise _mismatch(column, value)
+    return found
+
+
+def _double_of_text(column: Column, text: str) -> float:
+    found = double_of_text(text)
+    if found is None:
+        raise _mismatch(column, text)
+    return found
 
 
 def _whole_or_decimal(kind: pa.DataType, number: Fraction) -> pa.Scalar | None:
-    scale = kind.scale if pa.types.is_decimal(kind) else 0
+    scale = _scale(kind)
     unscaled = number * 10**scale
     low, high = _limits(kind)
     if unscaled.denominator != 1 or not low <= unscaled <= high:
@@ -125,33 +230,29 @@ def _whole_or_decimal(kind: pa.DataType, number: Fraction) -> pa.Scalar | None:
 
 def _below(column: Column, kind: pa.DataType, value: Any) -> pa.Scalar | None:
     """Return the greatest value of the type below one that it has not; None if there is none."""
-    number = value
-    if isinstance(value, str):
-        number = _number_of_text(column, value)
+    number = _number(column, kind, value)
     if pa.types.is_floating(kind):
-        near = np.float32(number)
-        if float(near) > number:
+        double = float(number)
+        near = _float32(double)
+        if float(near) > double:
             near = np.nextafter(near, np.float32(-np.inf))
         return pa.scalar(near, kind)
-    if isinstance(number, float) and not math.isfinite(number):
-        # NaN is above all numbers.
-        return None if number == -math.inf else _scalar(kind, _limits(kind)[1], _scale(kind))
     unscaled = math.floor(Fraction(number) * 10 ** _scale(kind))
     low, high = _limits(kind)
     return None if unscaled < low else _scalar(kind, min(unscaled, high), _scale(kind))
 
 
-def _floating(kind: pa.DataType, number: Any) -> pa.Scalar | None:
-    # Spark compares floats with decimals and doubles as doubles.
-    double = float(number)
-    if kind == pa.float64() or math.isnan(double):
-        if isinstance(number, int) and int(double) != number:
-            raise _refused(f"{number} is no double: write a number that is one")
-        return pa.scalar(double, kind)
-    if isinstance(number, int):
-        # A whole number becomes a float, as the column is.
-        return pa.scalar(np.float32(number), kind)
-    return pa.scalar(np.float32(double), kind) if float(np.float32(double)) == double else None
+def _float32(double: float) -> np.float32:
+    with np.errstate(over="ignore"):
+        return np.float32(double)
+
+
+def _never(column: Column, kind: pa.DataType) -> Expression:
+    return Call("LessThan", (column, Literal(_least(kind))))
+
+
+def _always(column: Column, kind: pa.DataType) -> Expression:
+    return Call("GreaterThanOrEqual", (column, Literal(_least(kind))))
 
 
 def _scale(kind: pa.DataType) -> int:
@@ -180,8 +281,8 @@ def _scalar(kind: pa.DataType, unscaled: int, scale: int) -> pa.Scalar:
 
 
 def _as_date(column: Column, value: Any) -> date:
-    if isinstance(value, str) and _DATE.fullmatch(value.strip()):
-        return _parsed_date(value)
+    if isinstance(value, str):
+        return date_of_text(value)
     if isinstance(value, date) and not isinstance(value, datetime):
         return value
     raise _mismatch(column, value)
@@ -190,79 +291,15 @@ def _as_date(column: Column, value: Any) -> date:
 def _as_time(column: Column, kind: pa.DataType, value: Any) -> int:
     """Return microseconds since the epoch; texts without a zone are of UTC."""
     if isinstance(value, str):
-        value = _parsed_time(value)
+        value = time_of_text(value)
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)
     if not isinstance(value, datetime):
         raise _mismatch(column, value)
     if kind.tz is None and value.tzinfo is not None:
-        raise _refused(f"{column_name(column.path)} has no time zone: write the time without one")
+        raise refused(f"{column_name(column.path)} has no time zone: write the time without one")
     moment = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
     return (moment - _EPOCH) // timedelta(microseconds=1)
-
-
-def _cast(node: exp.Expression) -> Value:
-    """Return the value of DATE'…', TIMESTAMP'…' and of a CAST of a text to them or to a number."""
-    text = literal_value(node.this)
-    wanted = node.args.get("to")
-    name = wanted.this.value.upper() if isinstance(wanted, exp.DataType) else type(node).__name__.upper()
-    if isinstance(text, str):
-        if name in ("DATE", "TSORDSTODATE"):
-            return _parsed_date(text)
-        if name.startswith("TIMESTAMP"):
-            return _parsed_time(text)
-        if name in ("DOUBLE", "FLOAT"):
-            return float(text)
-    if isinstance(text, (int, float, Decimal)) and not isinstance(text, bool) and name == "DOUBLE":
-        return float(text)
-    if (
-        isinstance(text, (int, Decimal))
-        and not isinstance(text, bool)
-        and name in ("DECIMAL", "BIGINT", "INT")
-    ):
-        return text
-    raise _refused(f"{printable(node.sql(dialect='spark'), 200)}: is no literal that is evaluated here")
-
-
-def _parsed_date(text: str) -> date:
-    try:
-        year, month, day = (int(part) for part in text.strip().split("-"))
-        return date(year, month, day)
-    except ValueError:
-        raise _refused(f"{printable(text, 100)!r} is no date: write 2026-11-23") from None
-
-
-def _parsed_time(text: str) -> datetime:
-    try:
-        return datetime.fromisoformat(text.strip())
-    except ValueError:
-        raise _refused(f"{printable(text, 100)!r} is no time: write 2026-11-23 17:00:00") from None
-
-
-def _text_value(text: str) -> str:
-    return text
-
-
-def _number(text: str) -> Value:
-    """Return whole numbers, decimals, and doubles, which have an exponent, as Spark reads them."""
-    if text.isdecimal():
-        return int(text)
-    return float(text) if "e" in text.lower() else Decimal(text)
-
-
-def _number_of_text(column: Column, text: str) -> Value:
-    try:
-        found = Decimal(text.strip())
-    except ArithmeticError:
-        found = Decimal("NaN")
-    if column.data_type in ("float", "double"):
-        try:
-            return float(text)
-        except ValueError:
-            raise _mismatch(column, text) from None
-    if not found.is_finite() or (found != int(found) and not column.data_type.startswith("decimal")):
-        raise _mismatch(column, text)
-    return int(found) if found == int(found) else found
 
 
 def _of(kinds: Any, column: Column, value: Any) -> Any:
@@ -273,8 +310,4 @@ def _of(kinds: Any, column: Column, value: Any) -> Any:
 
 def _mismatch(column: Column, value: Any) -> UnsupportedQuery:
     shown = printable(repr(value), 100)
-    return _refused(f"{column_name(column.path)} is {column.data_type} and not compared with {shown}")
-
-
-def _refused(message: str) -> UnsupportedQuery:
-    return UnsupportedQuery(message, reason=_REASON)
+    return refused(f"{column_name(column.path)} is {column.data_type} and not compared with {shown}")

@@ -11,13 +11,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pyarrow as pa
-from sqlglot import exp, parse_one
+from sqlglot import exp, parse_one, tokenize
 from sqlglot.errors import SqlglotError
+from sqlglot.tokens import TokenType
 
-from starskip.errors import ConfigError, UnsupportedQuery, first_line, printable
+from starskip.errors import ConfigError, first_line, printable
+from starskip.indexes.secondary.literal_values import literal_value, refused
 from starskip.indexes.secondary.spatial_functions import spatial_call
 from starskip.indexes.secondary.table_schema import TableSchema, spark_type
-from starskip.indexes.secondary.typed_comparison import literal_value, typed_comparison, typed_membership
+from starskip.indexes.secondary.typed_comparison import typed_comparison, typed_membership
 from starskip.predicates.column_name import column_name
 from starskip.predicates.expression import Call, Column, Expression, Literal
 from starskip.predicates.like_pattern import like_parts
@@ -33,9 +35,12 @@ _COMPARISONS: Mapping[type[exp.Expression], tuple[str, str]] = {
     exp.GT: ("GreaterThan", "LessThan"),
     exp.GTE: ("GreaterThanOrEqual", "LessThanOrEqual"),
 }
+_OPPOSITES: Mapping[type[exp.Expression], type[exp.Expression]] = {
+    exp.NEQ: exp.EQ,
+    exp.NullSafeNEQ: exp.NullSafeEQ,
+}
 _TEXT_FUNCTIONS = {"CONTAINS": "Contains", "STARTSWITH": "StartsWith", "ENDSWITH": "EndsWith"}
 _NULL_TESTS = {"ISNULL": "IsNull", "ISNOTNULL": "IsNotNull"}
-REASON = "where"
 
 
 def where_expression(text: str, schema: TableSchema) -> Expression:
@@ -48,17 +53,27 @@ def where_expression(text: str, schema: TableSchema) -> Expression:
     if not condition:
         return TRUE
     try:
+        _require_no_prefixed_number(condition)
         parsed = parse_one(f"SELECT 1 FROM t WHERE {condition}", dialect="spark")  # noqa: S608 - is only parsed
     except (SqlglotError, RecursionError) as error:
-        raise _refused(f"the condition cannot be parsed: {first_line(error, 300)}") from None
+        raise refused(f"the condition cannot be parsed: {first_line(error, 300)}") from None
     where = parsed.args.get("where") if isinstance(parsed, exp.Select) else None
     others = {key for key, value in parsed.args.items() if value} - {"expressions", "from", "from_", "where"}
     if where is None or others - {"kind"}:
-        raise _refused("write one condition, as it stands behind WHERE, and nothing else")
+        raise refused("write one condition, as it stands behind WHERE, and nothing else")
     try:
         return _Binder(schema).expression(where.this)
     except RecursionError:
-        raise _refused("the condition is nested too deep") from None
+        raise refused("the condition is nested too deep") from None
+
+
+def _require_no_prefixed_number(condition: str) -> None:
+    """Raise UnsupportedQuery for 0x1, which is a name in Spark; sqlglot takes it for bytes."""
+    if "0x" not in condition.lower():
+        return
+    for token in tokenize(condition, dialect="spark"):
+        if token.token_type is TokenType.HEX_STRING and condition[token.start].lower() == "0":
+            raise refused(f"{printable(condition[token.start : token.end + 1], 100)}: write bytes as X'1F'")
 
 
 class _Binder:
@@ -79,13 +94,13 @@ class _Binder:
             column = self.column(node)
             if column.data_type == "boolean":
                 return column
-        raise _refused(f"{_sql(node)}: is no condition that is evaluated here")
+        raise refused(f"{_sql(node)}: is no condition that is evaluated here")
 
     def column(self, node: exp.Expression) -> Column:
         """Return the column that a node names, in any case of its letters."""
         path = _path(node)
         if path is None:
-            raise _refused(
+            raise refused(
                 f"{_sql(node)}: compare a column with literals; expressions of columns are not evaluated here"
             )
         # A name may begin with that of a table.
@@ -119,8 +134,9 @@ class _Binder:
         return Literal(pa.scalar(bool(node.this)))
 
     def comparison(self, node: exp.Expression) -> Expression:
-        negated = isinstance(node, exp.NEQ)
-        name, mirrored = _COMPARISONS[exp.EQ if negated else type(node)]
+        opposite = _OPPOSITES.get(type(node))
+        negated = opposite is not None
+        name, mirrored = _COMPARISONS[opposite or type(node)]
         left, right = _bare(node.this), _bare(node.expression)
         for function in (self._distance, self._spatial):
             found = function(name, mirrored, left, right)
@@ -141,16 +157,16 @@ class _Binder:
             return None
         texts = [_bare(left.this), _bare(left.expression)]
         if any(left.args.get(each) for each in ("ins_cost", "del_cost", "sub_cost", "max_dist")):
-            raise _refused("levenshtein takes two texts and no threshold: write levenshtein(c, 'x') <= k")
+            raise refused("levenshtein takes two texts and no threshold: write levenshtein(c, 'x') <= k")
         if _path(texts[0]) is None:
             texts.reverse()
         column = self.column(texts[0])
         self._require_text(column, left)
         other = literal_value(texts[1])
         if other is not None and not isinstance(other, str):
-            raise _refused(f"{_sql(left)}: compares with no text")
+            raise refused(f"{_sql(left)}: compares with no text")
         distance = Call("Levenshtein", (column, Literal(pa.scalar(other, pa.string()))))
-        return _compared(name, distance, right, pa.int32())
+        return _compared("levenshtein", name, distance, right, pa.int32())
 
     def _spatial(
         self, name: str, mirrored: str, left: exp.Expression, right: exp.Expression
@@ -158,19 +174,19 @@ class _Binder:
         for call, other, of in ((left, right, name), (right, left, mirrored)):
             found = spatial_call(call, self.column)
             if found is not None and found.name == "udf:st_distance":
-                return _compared(of, found, other, pa.float64())
+                return _compared("ST_Distance", of, found, other, pa.float64())
         return None
 
     def between(self, node: exp.Expression) -> Expression:
         if node.args.get("symmetric"):
-            raise _refused("BETWEEN SYMMETRIC is not evaluated here")
+            raise refused("BETWEEN SYMMETRIC is not evaluated here")
         low = exp.GTE(this=node.this, expression=node.args["low"])
         high = exp.LTE(this=node.this, expression=node.args["high"])
         return Call("And", (self.comparison(low), self.comparison(high)))
 
     def membership(self, node: exp.Expression) -> Expression:
         if node.args.get("query") or node.args.get("unnest"):
-            raise _refused("IN of a query is not evaluated here")
+            raise refused("IN of a query is not evaluated here")
         column = self.column(_bare(node.this))
         values = [literal_value(_bare(each)) for each in node.expressions]
         return typed_membership(column, self.type_of(column), values)
@@ -181,19 +197,22 @@ class _Binder:
         if isinstance(node.expression, exp.Boolean):
             value = self.expression(node.this)
             return Call("EqualNullSafe", (value, Literal(pa.scalar(bool(node.expression.this)))))
-        raise _refused(f"{_sql(node)}: is no condition that is evaluated here")
+        raise refused(f"{_sql(node)}: is no condition that is evaluated here")
 
     def like(self, node: exp.Expression) -> Expression:
         escape = "\\"
         if isinstance(node, exp.Escape):
-            escape, node = str(literal_value(node.expression)), node.this
+            given, node = literal_value(node.expression), node.this
+            if not isinstance(given, str) or len(given) != 1:
+                raise refused(f"{_sql(node)} ESCAPE {printable(repr(given), 100)}: takes one character")
+            escape = given
         if not isinstance(node, exp.Like) or isinstance(node.expression, (exp.Any, exp.All)):
-            raise _refused(f"{_sql(node)}: only LIKE is evaluated here")
+            raise refused(f"{_sql(node)}: only LIKE is evaluated here")
         column = self.column(_bare(node.this))
         self._require_text(column, node)
         pattern = literal_value(_bare(node.expression))
         if pattern is not None and (not isinstance(pattern, str) or like_parts(pattern, escape) is None):
-            raise _refused(f"{_sql(node)}: is no pattern of LIKE that Spark takes")
+            raise refused(f"{_sql(node)}: is no pattern of LIKE that Spark takes")
         arguments = (column, Literal(pa.scalar(pattern, pa.string())), Literal(pa.scalar(escape)))
         found: Expression = Call("Like", arguments)
         return Call("Not", (found,)) if node.args.get("negate") else found
@@ -209,7 +228,7 @@ class _Binder:
         name = _TEXT_FUNCTIONS.get(called, "")
         arguments = [node.this, node.expression] if is_known else node.expressions
         if not name or len(arguments) != 2:
-            raise _refused(
+            raise refused(
                 f"{_sql(node)}: this function is not evaluated here; contains, startswith, endswith, "
                 "levenshtein, ST_Contains and ST_Distance are"
             )
@@ -217,12 +236,12 @@ class _Binder:
         self._require_text(column, node)
         text = literal_value(_bare(arguments[1]))
         if text is not None and not isinstance(text, str):
-            raise _refused(f"{_sql(node)}: compares with no text")
+            raise refused(f"{_sql(node)}: compares with no text")
         return Call(name, (column, Literal(pa.scalar(text, pa.string()))))
 
     def _require_text(self, column: Column, node: exp.Expression) -> None:
         if not is_text(self.type_of(column)):
-            raise _refused(f"{_sql(node)}: {column_name(column.path)} is {column.data_type}, no string")
+            raise refused(f"{_sql(node)}: {column_name(column.path)} is {column.data_type}, no string")
 
 
 _Reader = Callable[[_Binder, Any], Expression]
@@ -231,7 +250,7 @@ _READERS: tuple[tuple[tuple[type[Any], ...], _Reader], ...] = (
     ((exp.And, exp.Or), _Binder.both),
     ((exp.Not,), _Binder.negation),
     ((exp.Boolean, exp.Null), _Binder.constant),
-    ((exp.NEQ, *_COMPARISONS), _Binder.comparison),
+    ((*_OPPOSITES, *_COMPARISONS), _Binder.comparison),
     ((exp.Between,), _Binder.between),
     ((exp.In,), _Binder.membership),
     ((exp.Is,), _Binder.null_test),
@@ -240,10 +259,10 @@ _READERS: tuple[tuple[tuple[type[Any], ...], _Reader], ...] = (
 )
 
 
-def _compared(name: str, value: Call, other: exp.Expression, kind: pa.DataType) -> Expression:
+def _compared(function: str, name: str, value: Call, other: exp.Expression, kind: pa.DataType) -> Expression:
     """Compare a function's value with a literal, as a column of its type would be."""
     literal = literal_value(_bare(other))
-    found = typed_comparison(name, Column(("",), spark_type(kind)), kind, literal)
+    found = typed_comparison(name, Column((function,), spark_type(kind)), kind, literal)
     return _with_value(found, value)
 
 
@@ -273,7 +292,3 @@ def _path(node: exp.Expression) -> tuple[str, ...] | None:
 
 def _sql(node: exp.Expression) -> str:
     return printable(node.sql(dialect="spark"), 200)
-
-
-def _refused(message: str) -> UnsupportedQuery:
-    return UnsupportedQuery(message, reason=REASON)
