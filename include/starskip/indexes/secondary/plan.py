@@ -179,7 +179,9 @@ def _soon_enough(lists: Sequence[Path], search: _Search, scan: Candidate, limit:
     expected = search.cost.layout.rows * search.left_share(())
     if limit * _FEW > expected:
         return None
-    found = [(scan.estimated_ms * limit / expected, (), SCAN)]
+    found: list[tuple[float, tuple[Path, ...], tuple[str, ...]]] = [
+        (scan.estimated_ms * limit / expected, (), SCAN)
+    ]
     for path in lists:
         each = _list_of(path, search)
         search.told(path_indexes(path), each.count, each.alone_ms)
