@@ -197,7 +197,7 @@ FOLDERS_OF_FAMILIES = re.compile(
 USE_A_FAMILY = {
     "configuration/night_from_config.py": "types of columns are written as star-trees cast to them",
     "cost/alternatives.py": "a sort order takes the place of another one",
-    "cost/baseline_scores.py": "the scores of Pinot's own tuner are for inverted indexes",
+    "cost/baseline_ranking.py": "the scores of Pinot's own tuner are for inverted indexes",
     "cost/expression_masks.py": "expressions of filters are evaluated in the DuckDB of star-trees",
     "cost/parser_selectivity.py": "the rule of Pinot's own tuner asks what an inverted index answers",
     "cost/read_overviews.py": "the setting untracked_inverted_index",

@@ -207,10 +207,10 @@ def test_a_history_says_which_star_trees_and_skipping_indexes_came(
     page = render_history(LINKS, "t", RowPage(rows))
     cells = re.findall(r'<td class="changes">(.*?)</td>', page, re.DOTALL)
     words = [" ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in cells]
-    assert words[0].startswith("+ star tree l_shipdate")
+    assert words[0].startswith("+ star-tree l_shipdate")
     assert words[1].startswith("+ ")
     assert " skipping " in words[1]
-    assert "− star tree l_shipdate" in words[1]
+    assert "− star-tree l_shipdate" in words[1]
     assert words[2].startswith("− ")
     assert " skipping " in words[2]
 

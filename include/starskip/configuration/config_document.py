@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from starskip.errors import ConfigError, printable
+from starskip.settings.setting_value import WrittenFloat
 from starskip.storage.files.object_url import local_path, object_url
 from starskip.storage.files.path_text import path_text
 from starskip.storage.files.read_small_file import read_small_file
@@ -147,7 +148,11 @@ class _GivenTwice(Exception):
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):  # type: ignore[misc]
-    """YAML whose mappings name each key once."""
+    """YAML whose mappings name each key once, and whose numbers keep the text that they were written as."""
+
+    def construct_yaml_float(self, node: Any) -> WrittenFloat:
+        """Return the number with its text."""
+        return WrittenFloat(super().construct_yaml_float(node), node.value)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         """Return the mapping; raises _GivenTwice."""
@@ -158,6 +163,9 @@ class _UniqueKeyLoader(yaml.SafeLoader):  # type: ignore[misc]
                 if lines.setdefault((key.tag, key.value), line) != line:
                     raise _GivenTwice(key.value, (lines[key.tag, key.value], line))
         return super().construct_mapping(node, deep)
+
+
+_UniqueKeyLoader.add_constructor("tag:yaml.org,2002:float", _UniqueKeyLoader.construct_yaml_float)
 
 
 def _keys(path: str, document: Mapping[Any, Any]) -> Iterator[tuple[str, str, Any]]:

@@ -18,7 +18,7 @@ _NOTHING = "none"
 def setting_value(declared: Declared, raw: Any) -> Any:
     """Return ``raw`` as a value of the setting; ConfigError names setting, value and what is allowed."""
     try:
-        if declared.kind is str and isinstance(raw, float):
+        if declared.kind is str and isinstance(raw, float) and not isinstance(raw, WrittenFloat):
             raise _unquoted(declared, raw)
         value = _converted(declared, raw)
     except (ValueError, KeyError, TypeError, OverflowError):
@@ -65,7 +65,21 @@ def allowed_values(declared: Declared) -> str:
     return f"{words}, or {_NOTHING}" if declared.is_optional else words
 
 
+class WrittenFloat(float):
+    """A number that keeps the text it was written as: 1.10 is a version of Pinot, and 1.1 another one."""
+
+    def __new__(cls, value: float, text: str) -> WrittenFloat:
+        """Return the number ``value``, written as ``text``."""
+        found = super().__new__(cls, value)
+        found.text = text
+        return found
+
+    text: str
+
+
 def _converted(declared: Declared, raw: Any) -> Any:
+    if isinstance(raw, WrittenFloat) and declared.kind is str:
+        raw = raw.text
     if declared.is_optional and str(raw).lower() == _NOTHING:
         return None
     if declared.kind is bool:
@@ -125,7 +139,7 @@ def _is_within(value: float, least: float | None, most: float | None) -> bool:
 
 
 def _unquoted(declared: Declared, raw: float) -> ConfigError:
-    # YAML and JSON read 1.10 as the number 1.1, which is another version.
+    # 1.10 as a number is 1.1, which is another version; what a file holds keeps its text, see WrittenFloat.
     return ConfigError(
         f"{declared.place}: {raw} is a number, which loses zeros at its end: write it in quotes, "
         f"such as {declared.name}: '1.10'",

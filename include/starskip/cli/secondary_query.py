@@ -1,0 +1,173 @@
+"""``starskip secondary explain`` and ``query``: ways to answer a condition, and its rows."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from starskip.cli.lake_table import of_metadata, of_path
+from starskip.cli.spark_defaults import default_metadata_root
+from starskip.errors import SourceError
+from starskip.indexes.secondary import open_table
+from starskip.indexes.secondary.indexed_table import Answer
+from starskip.indexes.secondary.json_rows import json_rows
+from starskip.indexes.secondary.lifecycle import existing_indexes
+from starskip.lake.open_table import FORMATS
+
+_condition = click.argument("condition", metavar='"WHERE …"')
+of_version = click.option(
+    "--version",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Of a Delta table: that version instead of the newest.",
+)
+
+
+def _formats(*outputs: str) -> Callable[[Any], Any]:
+    """Return the option --format of a command whose output has formats, as its table has."""
+    of_tables = [each for each in FORMATS if each not in outputs]
+    return click.option(
+        "--format",
+        "formats",
+        multiple=True,
+        type=click.Choice([*outputs, *of_tables]),
+        callback=lambda _context, _option, given: (
+            next((each for each in reversed(given) if each in outputs), outputs[0]),
+            next((each for each in reversed(given) if each not in outputs), None),
+        ),
+        help=f"The output, {' or '.join(outputs)} ({outputs[0]} by default), or what the table is kept as; "
+        "repeatable.",
+    )
+
+
+@click.command(name="explain")
+@of_path
+@_condition
+@_formats("text", "json")
+@of_version
+@of_metadata
+def explain(
+    path: str,
+    condition: str,
+    formats: tuple[str, str | None],
+    version: int | None,
+    root: str | None,
+) -> None:
+    """Show every way to answer a condition, its estimated cost, and which one is chosen and why.
+
+    \b
+    Example:
+      starskip secondary explain /lake/events "ts >= '2026-11-01' AND country = 'fr'" --format json
+    """  # noqa: D301
+    require_indexes(path, root)
+    output, file_format = formats
+    table = open_table(path, metadata_root=metadata_root(root), file_format=file_format, version=version)
+    document = table.explain(condition).to_document()
+    if output == "json":
+        click.echo(json.dumps(document))
+        return
+    for each in document["candidates"]:
+        click.echo(
+            f"{each['estimated_ms']:12,.3f} ms {each['estimated_rows']:14,} rows  {_names(each['path'])}"
+        )
+    click.echo(f"chosen: {_names(document['chosen'])}: {document['reason']}")
+
+
+@click.command(name="query")
+@of_path
+@_condition
+@click.option(
+    "--columns", metavar="A,B", help="Columns of the answer, and fields a.b, comma separated; all by default."
+)
+@click.option("--limit", type=click.IntRange(0), metavar="N", help="Stop after so many rows.")
+@click.option("--count", "is_count", is_flag=True, help="Tell how many rows there are, and none of them.")
+@click.option(
+    "--path",
+    "forced",
+    multiple=True,
+    metavar="INDEX",
+    help="Intersect these indexes in place of what would be chosen, or scan; repeatable.",
+)
+@_formats("json", "csv")
+@of_version
+@of_metadata
+def query(
+    path: str,
+    condition: str,
+    columns: str | None,
+    limit: int | None,
+    is_count: bool,
+    forced: Sequence[str],
+    formats: tuple[str, str | None],
+    version: int | None,
+    root: str | None,
+) -> None:
+    """Print the rows that satisfy a condition, exactly those of a scan, in any order.
+
+    \b
+    Examples:
+      starskip secondary query /lake/events "user_id = 17" --columns ts,message --format csv
+      starskip secondary query /lake/events "ts < '2026-01-01' AND message LIKE '%x%'" --count
+      starskip secondary query /lake/events "user_id = 17 AND ts > '2026-11-01'" --path btree:user_id
+    """  # noqa: D301
+    require_indexes(path, root)
+    named = None if columns is None else _column_names(columns)
+    if named == []:
+        raise click.BadParameter("names no column", param_hint="--columns")
+    output, file_format = formats
+    answer = open_table(
+        path, metadata_root=metadata_root(root), file_format=file_format, version=version
+    ).answer(condition, named, limit=limit, path=forced, is_count=is_count)
+    if output == "csv":
+        _echo_csv(answer, is_count=is_count)
+    elif is_count:
+        click.echo(json.dumps({"count": answer.count, "stats": answer.stats}))
+    else:
+        rows = json_rows(answer.rows)
+        click.echo(
+            json.dumps(
+                {"columns": answer.rows.column_names, "rows": rows, "stats": answer.stats}, allow_nan=False
+            )
+        )
+
+
+def _column_names(text: str) -> list[str]:
+    """Return the names between commas; one in backticks may have commas in it."""
+    found = re.findall(r"(?:`(?:[^`]|``)*`|[^,`]|`)+", text)
+    return [name.strip() for name in found if name.strip()]
+
+
+def _echo_csv(answer: Answer, *, is_count: bool) -> None:
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    if is_count:
+        writer.writerows([["count"], [answer.count]])
+        return
+    writer.writerow(answer.rows.column_names)
+    for row in json_rows(answer.rows):
+        writer.writerow([json.dumps(each) if isinstance(each, (dict, list)) else each for each in row])
+
+
+def _names(path: Sequence[str]) -> str:
+    return " ∩ ".join(path)
+
+
+def require_indexes(path: str, root: str | None) -> None:
+    """Raise SourceError for a table that is not there, or has no indexes."""
+    try:
+        existing_indexes(path, metadata_root(root))
+    except SourceError:
+        if "://" not in path and not os.path.exists(path.removeprefix("file:")):  # noqa: PTH110
+            raise SourceError(f"{path}: there is no such folder", source=path) from None
+        raise
+
+
+def metadata_root(root: str | None) -> str | None:
+    """Return the root of metadata that is asked for, else that of spark-defaults."""
+    return root or default_metadata_root(os.environ)
