@@ -93,9 +93,9 @@ def test_errors_name_keys_as_the_file_does(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("written", ["0.11", "1.10", "'1.10'", "1.5.1"])
 def test_a_version_of_pinot_is_the_text_that_the_file_has(tmp_path: Path, written: str) -> None:
-    night = night_of(
-        tmp_path, f"store: {{artefacts: a}}\nsettings: {{scoring: {{pinot_version: {written}}}}}\n"
-    )
+    settings = f"settings: {{scoring: {{pinot_version: {written}}}}}"
+    sources = "store: {artefacts: a}\nsources: {log_paths: [l], segments_root: s}"
+    night = night_of(tmp_path, f"{sources}\n{settings}\n")
     assert night.settings.scoring.pinot_version == written.strip("'")
 
 
