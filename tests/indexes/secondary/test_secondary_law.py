@@ -62,6 +62,19 @@ def check(folder: Path, seed: int, conditions: int) -> None:
                 for forced in drawn_paths(tables[0], condition.spark, draw):
                     answer = tables[0].answer(condition.spark, ["id"], path=forced)
                     assert sorted(answer.rows["id"].to_pylist()) == expected, (case, forced)
+                    most = draw.randrange(1, 9)
+                    few = tables[0].query(condition.spark, ["id"], limit=most, path=forced)["id"].to_pylist()
+                    assert len(set(few)) == len(few) == min(most, len(expected)), (case, forced)
+                    assert set(few) <= set(expected), (case, forced)
+                    count = tables[0].answer(condition.spark, limit=most, path=forced, is_count=True).count
+                    assert count == len(few), (case, forced)
+                    # Of keys an index may answer by itself.
+                    key = draw.choice(["n", "s", "x", "d", "t", "m", "flag"])
+                    keys, scanned = (
+                        sorted(map(repr, tables[0].query(condition.spark, [key], path=path)[key].to_pylist()))
+                        for path in (forced, ["scan"])
+                    )
+                    assert keys == scanned, (case, forced, key)
                 whole, scanned = (
                     repr(table.query(condition.spark, path=path).sort_by("id").to_pylist())
                     for table, path in ((tables[1], []), (tables[0], ["scan"]))
