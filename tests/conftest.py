@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -79,6 +80,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return next((n for n, of in enumerate(groups) if item.nodeid.startswith(of)), len(groups))
 
     items.sort(key=place)
+
+
+os.environ.setdefault("STARSKIP_SECONDARY_SEED", str(random.SystemRandom().randrange(2**32)))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Tell what random tables and conditions were drawn by, whether a test of them failed or not."""
+    reports = [each for found in terminalreporter.stats.values() for each in found]
+    if any("test_secondary_law.py" in str(getattr(each, "nodeid", "")) for each in reports):
+        terminalreporter.write_line(f"STARSKIP_SECONDARY_SEED={os.environ['STARSKIP_SECONDARY_SEED']}")
 
 
 def pytest_collection_finish() -> None:

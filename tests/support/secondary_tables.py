@@ -31,6 +31,10 @@ INDEXES = (
     "btree:t",
     "btree:flag",
     "btree:p.z",
+    "btree:f",
+    "btree:u",
+    "btree:b",
+    "btree:tz",
     "ngram:s",
     "ngram:s:2",
     "rtree:lat,lng",
@@ -39,6 +43,9 @@ CLOCK = Clock(lambda: datetime.now(UTC), lambda seconds: None)
 _EPOCH_S = 1_700_000_000
 _LETTERS = "aab bcé𝄞"
 _WORDS = ["", "a", "ab", "abc", "abab", "b c", "é", "abcé", "aaaaaaa", "bca bca bca", "a" * 300, "𝄞ab"]
+_BYTES = [b"", b"\x00", b"a", b"ab", b"\xff", b"\xff\xff"]
+_FAR = [float("inf"), float("-inf")]
+_START = datetime(2026, 1, 1, tzinfo=UTC)
 Random = random.Random
 
 
@@ -59,6 +66,9 @@ def rows_of(draw: Random, count: int, first_id: int, *, is_older: bool = False) 
         odd = [float("nan"), float("inf"), float("-inf"), -0.0, 0.0]
         return draw.choice(odd) if draw.random() < 0.2 else draw.randrange(-40, 40) / 4
 
+    def place() -> float:
+        return draw.choice(_FAR) if draw.random() < 0.05 else draw.uniform(-5, 5)
+
     fields = {
         "id": pa.array(range(first_id, first_id + count), pa.int64()),
         "n": column(pa.int16() if is_older else pa.int32(), lambda: draw.randrange(-6, 7)),
@@ -71,8 +81,12 @@ def rows_of(draw: Random, count: int, first_id: int, *, is_older: bool = False) 
             pa.struct([("z", pa.int64()), ("w", pa.string())]),
             lambda: {"z": None if draw.random() < 0.2 else draw.randrange(5), "w": "w"},
         ),
-        "lat": column(pa.float64(), lambda: draw.choice([float("nan"), draw.uniform(-5, 5)]), 0.1),
-        "lng": column(pa.float64(), lambda: draw.uniform(-5, 5), 0.1),
+        "lat": column(pa.float64(), lambda: draw.choice([float("nan"), place()]), 0.1),
+        "lng": column(pa.float64(), place, 0.1),
+        "f": column(pa.float32(), lambda: np.float32(draw.choice([number(), 0.1, 16777216.0]))),
+        "u": column(pa.uint64(), lambda: draw.choice([0, 1, 2, 7, 2**63, 2**64 - 1])),
+        "b": column(pa.binary(), lambda: draw.choice(_BYTES)),
+        "tz": column(pa.timestamp("us", "UTC"), lambda: _START + timedelta(hours=draw.randrange(50))),
     }
     if not is_older:
         fields["m"] = column(pa.decimal128(10, 2), lambda: Decimal(draw.randrange(-500, 500)) / 100)
@@ -180,6 +194,79 @@ _POLYGONS = (
 )
 
 
+_WIDE_RANGES = [
+    "n >= -5",
+    "x > -8",
+    "s >= ''",
+    "d >= DATE'2026-01-03'",
+    "t < TIMESTAMP_NTZ'2026-01-02 20:00:00'",
+    "m > -4",
+    "p.z < 4",
+    "flag >= false",
+]
+_FLOAT_TENTH = "0.10000000149011612::DOUBLE"
+_WHOLE_CASTS = [
+    ("CAST(2.7 AS INT)", "2"),
+    ("CAST(-2.7 AS INT)", "-2"),
+    ("CAST(3.9e0 AS BIGINT)", "3"),
+    ("CAST(' -4 ' AS SMALLINT)", "-4"),
+    ("CAST(NULL AS INT)", "NULL"),
+    ("3Y", "3"),
+    ("2.5e0", "2.5"),
+    ("CAST('NaN' AS DOUBLE)", "CAST('NaN' AS DOUBLE)"),
+    ("-1e300", "-1e300"),
+]
+_DECIMAL_CASTS = [
+    ("CAST(1.235 AS DECIMAL(5,2))", "1.24"),
+    ("CAST(-1.235 AS DECIMAL(5,2))", "-1.24"),
+    ("CAST('2.5' AS DECIMAL(3,0))", "3"),
+    ("-0.75BD", "-0.75"),
+    ("'1.5'", "1.5"),
+]
+_FLOATS = [
+    ("0.1F", _FLOAT_TENTH),
+    ("CAST('0.1' AS FLOAT)", _FLOAT_TENTH),
+    ("CAST(0.1 AS FLOAT)", _FLOAT_TENTH),
+    ("0.1", "0.1::DOUBLE"),
+    ("1.25F", "1.25"),
+    ("16777217", "16777217"),
+    ("CAST(16777217 AS FLOAT)", "16777216"),
+    ("1e300", "1e300"),
+    ("CAST('-Infinity' AS FLOAT)", "CAST('-Infinity' AS DOUBLE)"),
+    ("CAST('NaN' AS FLOAT)", "CAST('NaN' AS DOUBLE)"),
+]
+_UNSIGNED = ["-1", "0", "1", "2.5", "7", "9223372036854775808", "18446744073709551615", "NULL"]
+_ZONED_TIMES = ["2026-01-01 05:00:00Z", "2026-01-01 23:00:00+02:00", "2026-01-02 00:30:00-01:00"]
+
+
+def _pair(draw: Random, column: str, sign: str, of_duck: str, values: list[tuple[str, str]]) -> Condition:
+    """A comparison with one of some literals, each as Spark and as DuckDB writes it."""
+    spark, duck = draw.choice(values)
+    return Condition(f"{column} {sign} {spark}", f"{of_duck} {sign} {duck}")
+
+
+def _odd_box(draw: Random) -> str:
+    """Bounds of both coordinates, several of one, NaN and infinities among them."""
+    odd = [f"CAST('{each}' AS DOUBLE)" for each in ("NaN", "Infinity", "-Infinity")]
+
+    def bounds(column: str) -> list[str]:
+        low, high = (
+            draw.choice(odd) if draw.random() < 0.3 else f"{draw.uniform(-5, 5):.3f}" for _ in range(2)
+        )
+        found = [f"{column} {draw.choice(['>', '>='])} {low}", f"{column} {draw.choice(['<', '<='])} {high}"]
+        if draw.random() < 0.4:
+            found.append(f"{column} {draw.choice(['<', '<=', '>', '>=', '='])} {draw.choice(odd)}")
+        return found
+
+    parts = [*bounds("lat"), *bounds("lng")]
+    draw.shuffle(parts)
+    return " AND ".join(parts)
+
+
+def _blob(value: bytes) -> str:
+    return "'" + "".join(f"\\x{each:02X}" for each in value) + "'::BLOB"
+
+
 def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
@@ -233,12 +320,28 @@ def _leaf(draw: Random) -> Condition:
             f"far_from('POINT (1 -1)', lng, lat) {o} {k}",
         ),
         lambda: Condition.same(f"id {sign} {draw.randrange(300)}"),
+        lambda: Condition.same(_odd_box(draw)),
+        lambda: _pair(draw, "n", sign, "n", _WHOLE_CASTS),
+        lambda: _pair(draw, "m", sign, "m", _DECIMAL_CASTS),
+        lambda: _pair(draw, "x", sign, "x", _FLOATS),
+        # DuckDB takes a literal for a float where Spark takes both for doubles.
+        lambda: _pair(draw, "f", sign, "f::DOUBLE", _FLOATS),
+        lambda: Condition(
+            f"f IN ({(k := draw.choice(['0.1', '0.25, NULL', '16777217, 1.5']))})", f"f::DOUBLE IN ({k})"
+        ),
+        lambda: _pair(draw, "u", sign, "u::DECIMAL(38,2)", [(k, k) for k in _UNSIGNED]),
+        lambda: _pair(draw, "b", sign, "b", [(f"X'{k.hex()}'", _blob(k)) for k in _BYTES]),
+        lambda: _pair(
+            draw, "tz", sign, "tz", [(f"TIMESTAMP'{k}'", f"TIMESTAMPTZ'{k}'") for k in _ZONED_TIMES]
+        ),
     ]
     return draw.choice(makers)()
 
 
 def random_condition(draw: Random, depth: int = 3) -> Condition:
-    """A tree of AND, OR and NOT."""
+    """A tree of AND, OR and NOT, or ranges of several columns that many rows share."""
+    if draw.random() < 0.2:
+        return Condition.same(" AND ".join(draw.sample(_WIDE_RANGES, draw.choice([2, 2, 3]))))
     if depth == 0 or draw.random() < 0.25:
         return _leaf(draw)
     if draw.random() < 0.2:
@@ -276,6 +379,8 @@ def _far_from(wkt: str, lng: float | None, lat: float | None) -> float | None:
     if np.isnan([lng, lat]).any():
         # NaN is the greatest value, but DuckDB takes a NaN of a Python function for null.
         return 1e308
+    if not np.isfinite([lng, lat]).all():
+        return float("inf")
     return float(shapely.from_wkt(wkt).distance(shapely.Point(lng, lat)))
 
 
@@ -284,6 +389,7 @@ class Truth:
 
     def __init__(self, folder: Path) -> None:
         self._connection = duckdb.connect()
+        self._connection.execute("SET TimeZone = 'UTC'")
         kinds: list[tuple[str, Callable[..., Any], list[str], str]] = [
             ("distance_of", _plain_distance, ["VARCHAR", "VARCHAR"], "INTEGER"),
             ("lies_in", _lies_in, ["VARCHAR", "DOUBLE", "DOUBLE"], "BOOLEAN"),

@@ -74,9 +74,8 @@ def _moment(value: pa.Scalar) -> str | None:
 
 
 def _far_moment(value: pa.Scalar) -> str:
-    unit = (
-        value.type.unit if pa.types.is_timestamp(value.type) else "D" if value.type == pa.date32() else "ms"
-    )
+    is_time = pa.types.is_timestamp(value.type)
+    unit: Any = value.type.unit if is_time else "D" if value.type == pa.date32() else "ms"
     text = str(np.datetime64(value.value, unit)).replace("T", " ")
     if "." in text:
         text = text.rstrip("0").rstrip(".")
@@ -84,7 +83,7 @@ def _far_moment(value: pa.Scalar) -> str:
     year, dash, others = text.removeprefix("-").partition("-")
     text = f"{year:0>4}{dash}{others}"
     sign = "+" if not sign and len(year) > 4 else sign
-    zone = "+00:00" if pa.types.is_timestamp(value.type) and value.type.tz is not None else ""
+    zone = "+00:00" if is_time and value.type.tz is not None else ""
     return f"{sign}{text}{zone}"
 
 

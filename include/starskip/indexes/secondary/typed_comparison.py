@@ -73,7 +73,7 @@ def typed_comparison(name: str, column: Column, kind: pa.DataType, value: Value)
 def typed_membership(column: Column, kind: pa.DataType, values: Sequence[Value]) -> Expression:
     """Return ``column IN (values)``; values that the type cannot hold are never equal."""
     _require_compared(column, kind)
-    known = [value for value in values if value is not None]
+    known: list[Value] = [value for value in values if value is not None]
     has_null = len(known) < len(values)
     if _has_exact_numbers(kind):
         known = _of_one_type(column, kind, known)
@@ -91,7 +91,8 @@ def typed_membership(column: Column, kind: pa.DataType, values: Sequence[Value])
     if known and not found and not has_null:
         return reduce(_either, ranges) if ranges else _never(column, kind)
     literals = pa.array([each.as_py() for each in found], kind)
-    return reduce(_either, ranges, Call("In", (column, LiteralSet(literals, has_null=has_null))))
+    listed = Call("In", (column, LiteralSet(literals, has_null=has_null)))
+    return reduce(_either, [listed, *ranges])
 
 
 def _either(one: Expression, other: Expression) -> Expression:

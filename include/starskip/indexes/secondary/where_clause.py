@@ -13,7 +13,6 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp, parse_one, tokenize
 from sqlglot.errors import SqlglotError
-from sqlglot.tokens import TokenType
 
 from starskip.errors import ConfigError, first_line, printable
 from starskip.indexes.secondary.literal_values import literal_value, refused
@@ -72,7 +71,7 @@ def _require_no_prefixed_number(condition: str) -> None:
     if "0x" not in condition.lower():
         return
     for token in tokenize(condition, dialect="spark"):
-        if token.token_type is TokenType.HEX_STRING and condition[token.start].lower() == "0":
+        if token.token_type.name == "HEX_STRING" and condition[token.start].lower() == "0":
             raise refused(f"{printable(condition[token.start : token.end + 1], 100)}: write bytes as X'1F'")
 
 
