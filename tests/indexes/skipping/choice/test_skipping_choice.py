@@ -113,7 +113,7 @@ def test_no_set_is_worth_more(
     assert sum(item.progressive_saving_ratio for item in choice.chosen) == pytest.approx(choice.saving_ratio)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="class")
 def _without_solver() -> Iterator[None]:
     """The choice with nothing but its greedy floor, as where time ends before HiGHS has found a set."""
     with pytest.MonkeyPatch.context() as patch:
