@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from counted_memory import counted_memory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starskip.quality import reduce_rows as reduce_rows_module
@@ -124,13 +125,8 @@ def many_queries(root: Path, files: int) -> Night:
 
 
 def peak_bytes(night: Night) -> int:
-    pool = pa.proxy_memory_pool(pa.default_memory_pool())
-    before = pa.default_memory_pool()
-    pa.set_memory_pool(pool)
-    try:
+    with counted_memory() as pool:
         (verdict,) = check_stage(night, "parse_query_logs")
-    finally:
-        pa.set_memory_pool(before)
     assert verdict.passed, [check for check in verdict.checks if not check.success]
     return pool.max_memory()
 

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from counted_memory import counted_memory
 from secondary_tables import CLOCK, INDEXES, Random, RandomTable, random_table, small_blocks
 from starskip.errors import StorageError
 from starskip.indexes.secondary import build_run, merge_segments, open_table, run_files
@@ -189,13 +190,8 @@ def test_memory_of_a_merge_is_that_of_a_run_however_many_rows_there_are(
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(merge_segments, "write_run", _spied(largest))
-            pool = pa.proxy_memory_pool(pa.system_memory_pool())
-            default = pa.default_memory_pool()
-            pa.set_memory_pool(pool)
-            try:
+            with counted_memory(pa.system_memory_pool()) as pool:
                 optimize_indexes(str(folder))
-            finally:
-                pa.set_memory_pool(default)
         peaks[files] = pool.max_memory()
         assert max(largest) < 2 << 20
         runs = {each["index"]: each["runs"] for each in describe_indexes(str(folder))["indexes"]}
