@@ -232,7 +232,7 @@ def test_the_path_family_of_the_page_has_its_own_words_and_codes(
     dropped = [drop["columns"][0] for drop in advice["drops"]]
     assert new["fstIndexColumns"] == [name for name in ("Dest",) if name not in dropped] + chosen
     assert kind_label("fst") == "FST index"
-    assert (kind_noun("partition"), kind_label("range")) == ("partition", "Range index")
+    assert (kind_noun("of_nobody"), kind_label("range")) == ("of nobody", "Range index")
 
 
 OWN_CODE = """

@@ -79,10 +79,13 @@ def _chosen(item: Verdict, known: Sequence[Family]) -> dict[str, Any]:
 
 
 def _proof(advice: TableAdvice) -> dict[str, Any]:
-    """Return how good the choice is known to be; ``bound``: a share of all entries, where time ended."""
+    """Return how good the choice is known to be, where it is not proved the best.
+
+    ``bound``: a share of all entries. Both are null where the solver failed.
+    """
     gap, bound = advice.gap_ratio, advice.bound_entries
     if gap is not None and gap <= LEAST_GAP_RATIO:
-        return {"gap_ratio": gap}
+        return {}
     return {"gap_ratio": gap, "bound": None if bound is None else bound / max(advice.voted_entries, 1.0)}
 
 
