@@ -105,8 +105,15 @@ def advice_without_log(
 def unknown_weights(weights: ColumnWeights, overviews: Mapping[str, TableOverview]) -> list[str]:
     """Return a sentence for each weight that is of no table or column of ``overviews``.
 
-    Raises SourceError where that is true of all of them: then the advice would be about nothing.
+    Raises SourceError where that is true of all of them: then the advice would be about nothing; and for a
+    weight of a named table that lacks the column.
     """
+    for table, overview in overviews.items():
+        for column in weights.get(table, {}):
+            if column not in overview.columns:
+                raise SourceError(
+                    f"table {table} has no column {column}: take its weight away", source=column
+                )
     known = {name for overview in overviews.values() for name in overview.columns}
     problems = [f"no table {table} here" for table in weights if table and table not in overviews]
     listing = ", ".join(overviews)
@@ -122,11 +129,6 @@ def _of_table(overview: TableOverview, weights: ColumnWeights) -> Mapping[str, f
     if not weights:
         return dict.fromkeys(overview.columns, 1.0)
     named = weights.get(overview.table, {})
-    for column in named:
-        if column not in overview.columns:
-            raise SourceError(
-                f"table {overview.table} has no column {column}: take its weight away", source=column
-            )
     shared = {name: weight for name, weight in weights.get("", {}).items() if name in overview.columns}
     return {**shared, **named}
 
