@@ -59,6 +59,7 @@ class PostingReader:
     segments: tuple[IndexedSegment, ...]
     read: dict[str, ReadCounts] = field(default_factory=dict)
     _rows: dict[int, tuple[Path, dict[str, BitMap64]]] = field(default_factory=dict)
+    _counts: dict[int, tuple[Path, int]] = field(default_factory=dict)
 
     def counts(self, name: str) -> ReadCounts:
         """Return the counts of an index."""
@@ -67,9 +68,12 @@ class PostingReader:
     def count(self, path: Path) -> int:
         """Return how many entries a path gives: exact for ranges of keys, else at most so many.
 
-        Entries of files that are gone or changed count too, until they are optimized away.
+        Entries of files that are gone or changed count too, until they are optimized away. The count is
+        kept: a plan asks for it with every path that it weighs.
         """
-        return sum(self._count(path, segment) for segment in self.segments)
+        if id(path) not in self._counts:
+            self._counts[id(path)] = path, sum(self._count(path, segment) for segment in self.segments)
+        return self._counts[id(path)][1]
 
     def _count(self, path: Path, segment: IndexedSegment) -> int:
         match path:
