@@ -143,7 +143,7 @@ def rules(table: IndexedTable, where: str) -> dict[str, Names]:
     cost = Cost(layout, table.settings, frozenset(_WANTED), frozenset(columns_in(condition)))
     share = {name: prod(reader.count(each) / layout.rows for each in lists) for name, lists in paths.items()}
     gather = {
-        name: sum(cost.gather(reader.read_bytes(each), reader.count(each)) for each in lists)
+        name: sum(cost.gather(reader.reads(each), reader.count(each)) for each in lists)
         for name, lists in paths.items()
     }
 

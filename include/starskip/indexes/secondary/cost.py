@@ -13,8 +13,6 @@ from starskip.indexes.secondary.entries import addresses_in
 from starskip.indexes.secondary.settings import SecondarySettings
 
 _MIB = 1 << 20
-_BLOCK_BYTES = 64 << 10
-"""About a block of an index."""
 
 
 Units = npt.NDArray[np.float64]
@@ -23,6 +21,14 @@ Blocks = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 """The first and the last address of each block of an index."""
 MOST_OF_A_CHUNK = 0.5
 """A column chunk is read whole if more of it would be: Arrow decodes those of several columns at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """The blocks of indexes that are read, and the keys, ranges and n-grams that are looked up in runs."""
+
+    blocks: int
+    lookups: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +144,11 @@ class Cost:
         """Return the time to evaluate slow functions on so many rows."""
         return rows * self.functions * self.settings.function_ns / 1e6
 
-    def gather(self, read_bytes: float, entries: float) -> float:
-        """Return the time to read blocks of indexes and gather their entries."""
-        blocks = np.ceil(read_bytes / _BLOCK_BYTES)
-        return float(blocks * self.settings.block_ms + entries * self.settings.entry_ns / 1e6)
+    def gather(self, reads: Reads, entries: float) -> float:
+        """Return the time to look keys up, to read blocks of indexes and to gather their entries."""
+        settings = self.settings
+        found = reads.lookups * settings.lookup_ms + reads.blocks * settings.block_ms
+        return found + entries * settings.entry_ns / 1e6
 
 
 def _cardenas(units: Units, rows: float) -> Units:

@@ -135,7 +135,7 @@ def choose_plan(
     search = _Search(mapping, reader, cost)
     scan = search.told(SCAN, cost.layout.rows, cost.scan(search.left_share(())))
     if covered:
-        ms = sum(cost.gather(reader.read_bytes(path), reader.count(path)) for path in covered)
+        ms = sum(cost.gather(reader.reads(path), reader.count(path)) for path in covered)
         search.told(_names(covered), min(map(reader.count, covered)), ms)
         if ms < scan.estimated_ms:
             found = forced_plan(covered, reader, in_steps=with_rows or limit is not None)
@@ -232,7 +232,7 @@ def _list_of(path: Path, search: _Search) -> _List:
     """Estimate what a path costs alone by its count, and by the addresses where its blocks begin and end."""
     reader, cost = search.reader, search.cost
     count = reader.count(path)
-    gather_ms = cost.gather(reader.read_bytes(path), count)
+    gather_ms = cost.gather(reader.reads(path), count)
     units = cost.layout.units_of_blocks(reader.blocks(path), count)
     return _List(path, count, gather_ms, gather_ms + search.fetch([path], units, count))
 

@@ -21,7 +21,7 @@ from starskip.indexes.secondary.access_paths import (
     UnionPath,
     WithoutPath,
 )
-from starskip.indexes.secondary.cost import Blocks
+from starskip.indexes.secondary.cost import Blocks, Reads
 from starskip.indexes.secondary.entries import addresses_in, bitmaps_of
 from starskip.indexes.secondary.grams import gram_key, length_partition
 from starskip.indexes.secondary.intersection import LAST_ADDRESS, Piece, PostingInput, intersection
@@ -92,21 +92,23 @@ class PostingReader:
             case WithoutPath(path=inner):
                 return max(0, len(segment.all_rows) - self._count(inner, segment))
 
-    def read_bytes(self, path: Path) -> int:
-        """Return about how many bytes of its indexes a path reads."""
+    def reads(self, path: Path) -> Reads:
+        """Return what a path reads of its indexes."""
         match path:
             case UnionPath(paths=paths) | AllOfPath(paths=paths):
-                return sum(map(self.read_bytes, paths))
+                found = [self.reads(each) for each in paths]
+                return Reads(sum(each.blocks for each in found), sum(each.lookups for each in found))
             case WithoutPath(path=inner):
-                return self.read_bytes(inner)
+                return self.reads(inner)
         runs = [run for segment in self.segments for run in _runs(path, segment)]
         match path:
             case RangePath(ranges=ranges):
-                return sum(run.read_bytes(ranges.ranges) for run in runs)
+                blocks, lookups = sum(run.read_blocks(ranges.ranges) for run in runs), len(ranges.ranges)
             case PointPath():
-                return sum(len(run.point_blocks(_box(path))[0]) * run.block_bytes for run in runs)
+                blocks, lookups = sum(len(run.point_blocks(_box(path))[0]) for run in runs), 1
             case GramPath():
-                return sum(run.read_bytes(_gram_ranges(path)) for run in runs)
+                blocks, lookups = sum(run.read_blocks(_gram_ranges(path)) for run in runs), len(path.grams)
+        return Reads(blocks, lookups * len(runs))
 
     def blocks(self, path: Path) -> Blocks:
         """Return the first and the last address of each block that a path may read; none is read."""

@@ -254,15 +254,9 @@ class RunReader:
         read.entries += int(rows["entries"].to_numpy().sum())
         return rows
 
-    def read_bytes(self, wanted: Sequence[KeyRange]) -> int:
-        """Return about how many bytes the blocks of some ranges have."""
-        blocks = {block for each in wanted for block in self.overlapping(each)[0]}
-        return len(blocks) * self.block_bytes
-
-    @cached_property
-    def block_bytes(self) -> int:
-        """The average size of a block."""
-        return -(-self.rows.size_bytes // max(int(self.bounds.num_rows), 1))
+    def read_blocks(self, wanted: Sequence[KeyRange]) -> int:
+        """Return how many blocks are read for some ranges."""
+        return len({block for each in wanted for block in self.overlapping(each)[0]})
 
     def point_blocks(self, box: Sequence[tuple[float, float]]) -> tuple[list[int], Mask]:
         """Return the blocks of an r-tree that overlap a box of (least x, most x), (least y, most y).

@@ -68,25 +68,25 @@ class SecondarySettings(SettingsGroup):
         at_least=1,
     )
     request_ms: float = setting(
-        0.08,
+        0.12,
         "Time to open a column of a row group; some 30 in an object store.",
         unit="ms",
         at_least=0,
     )
     page_ms: float = setting(
-        0.03,
+        0.06,
         "Time to find and open a page of a column; some 5 in an object store, which reads several at once.",
         unit="ms",
         at_least=0,
     )
     column_mib_ms: float = setting(
-        0.35,
+        1.0,
         "Time to read and decode a MiB of stored columns.",
         unit="ms a MiB",
         at_least=0,
     )
     value_ns: float = setting(
-        3.0,
+        6.0,
         "Time to filter one value of a column that is read.",
         unit="ns",
         at_least=0,
@@ -97,9 +97,15 @@ class SecondarySettings(SettingsGroup):
         unit="ns",
         at_least=0,
     )
+    lookup_ms: float = setting(
+        0.08,
+        "Time to look up a key, a range of keys or an n-gram in a run of an index.",
+        unit="ms",
+        at_least=0,
+    )
     block_ms: float = setting(
-        0.03,
-        "Time to read 64 KiB of an index.",
+        0.09,
+        "Time to read a block of an index, at most 64 KiB.",
         unit="ms",
         at_least=0,
     )
