@@ -74,11 +74,11 @@ def test_merged_runs_hold_the_live_entries_with_keys_in_order(tmp_path: Path, se
     with small_blocks(Random(seed)):
         table = random_table(tmp_path, seed)
         table.change()
+        # A change may have removed what it added: there is a second segment in any case.
+        table.write("last.parquet")
         refresh_indexes(str(tmp_path), clock=CLOCK)
         before = {index: entries_by_key(tmp_path, index) for index in INDEXES}
-        known = existing_indexes(str(tmp_path))
-        is_one_piece = [known.live[name] is None for name in known.segments] == [True]
-        assert (optimize_indexes(str(tmp_path)) is None) == is_one_piece
+        assert optimize_indexes(str(tmp_path)) is not None
         for index in INDEXES:
             (entries, stopped), (merged, now_stopped) = before[index], entries_by_key(tmp_path, index)
             # A key that one run stopped is stopped altogether, though others had lists.
