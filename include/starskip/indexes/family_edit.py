@@ -1,4 +1,4 @@
-"""How the advice on one family changes the table config."""
+"""Change the table config by the advice on one family."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ def _obstacle(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Offer:
-    """What ``answer`` has to return."""
+    """Check of the value that ``answer`` returns."""
 
     family: str
 

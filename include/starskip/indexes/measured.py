@@ -1,4 +1,4 @@
-"""What a family measures on the files of a table in the lake, and how its advice is published."""
+"""Measurements of a family on the files of a lake table, and the publication of its advice."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SparedFiles = Callable[[Expression, pa.Array], Mask]
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What the indexes of one family would save on one table, before the choice.
+    """Savings of one family's indexes on one table, before the choice.
 
     ``skips``: what the one choice takes, None where there is nothing to choose from. ``advise``: returns the
     family's own advice, and warnings; takes the chosen indexes of files, of all families, and by how much
@@ -38,7 +38,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredAdvice:
-    """How a family measures its candidates and publishes its advice.
+    """A family's functions that measure its candidates and publish its advice.
 
     ``measure`` takes engine, night, table, the snapshots of the store, and which files the families measured
     before leave alone; it is called for every table of the night, also where the family is not asked for.

@@ -35,7 +35,7 @@ class FileToIndex:
 
 @dataclass(frozen=True, slots=True)
 class TaskFiles:
-    """What a task has written: files by index, and the rows and row groups of each file that it has read."""
+    """Result of a task: files written by index, and the rows and row groups of each file that it has read."""
 
     groups: Mapping[str, tuple[DataFile, ...]]
     rows: Mapping[int, int]

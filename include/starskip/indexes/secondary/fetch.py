@@ -28,7 +28,7 @@ _ROWS_AT_ONCE = 1 << 20
 
 @dataclass
 class Pace:
-    """How a fetch goes on that ends with ``rows``: a row group first, then twice as many at each read."""
+    """Pace of a fetch that ends with ``rows``: a row group first, then twice as many at each read."""
 
     rows: int
     row_groups: int = 1

@@ -45,7 +45,7 @@ class RunToMerge:
 
 @dataclass(frozen=True, slots=True)
 class MergeSegments:
-    """What a task, which may run in another process, merges: the runs of an index."""
+    """Task that merges the runs of an index; it may run in another process."""
 
     aside: StagedWrite
     index: SecondaryIndex
