@@ -34,7 +34,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(slots=True)
 class ReadCounts:
-    """What one query has read of an index; of bytes ``storage.files.bytes_read`` knows."""
+    """Counts of entries that a query has read of an index; its bytes: ``storage.files.bytes_read``."""
 
     entries: int = 0
 
