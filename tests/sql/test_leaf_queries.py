@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import pytest
 from starskip.errors import UnsupportedQuery
 from starskip.sql.leaf_queries import leaf_queries
