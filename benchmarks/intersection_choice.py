@@ -136,11 +136,12 @@ def rules(table: IndexedTable, where: str) -> dict[str, Names]:
     condition = where_expression(where, state.schema)
     # An index that serves two predicates, such as two texts, has a list for each; a plan uses both.
     paths: defaultdict[str, list[Path]] = defaultdict(list)
-    for each in access_paths(condition, state.indexes).paths:
+    mapping = access_paths(condition, state.indexes)
+    for each in mapping.paths:
         paths[path_indexes(each)[0]].append(each)
     reader = PostingReader(state.segments)
     layout = state.layout(tuple(dict.fromkeys([*_WANTED, *columns_in(condition)])))
-    cost = Cost(layout, table.settings, frozenset(_WANTED), frozenset(columns_in(condition)))
+    cost = Cost(layout, table.settings, frozenset(_WANTED), mapping.conjuncts)
     share = {name: prod(reader.count(each) / layout.rows for each in lists) for name, lists in paths.items()}
     gather = {
         name: sum(cost.gather(reader.reads(each), reader.count(each)) for each in lists)
@@ -149,7 +150,7 @@ def rules(table: IndexedTable, where: str) -> dict[str, Names]:
 
     def expected(subset: Sequence[str]) -> float:
         rows = layout.rows * prod(share[name] for name in subset)
-        return sum(gather[name] for name in subset) + cost.fetch_random(rows, cost.predicate_columns)
+        return sum(gather[name] for name in subset) + cost.fetch_random(rows, cost.predicates)
 
     ordered = sorted(paths, key=lambda name: share[name])
     prefix = 1

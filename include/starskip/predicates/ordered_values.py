@@ -18,8 +18,8 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 Keys: TypeAlias = Any
 """A NumPy array of numbers (NumPy sorts NaN last, as Spark does), or an Arrow array of bytes."""
 _NARROW_DIGITS = 18
-_TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-_BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view)
+_TEXTS = frozenset(kind.id for kind in (pa.string(), pa.large_string(), pa.string_view()))
+_BYTES = frozenset(kind.id for kind in (pa.binary(), pa.large_binary(), pa.binary_view()))
 
 
 def same_order(left: pa.DataType, right: pa.DataType) -> bool:
@@ -98,7 +98,9 @@ def positions(ordered: Keys, keys: Keys, side: Literal["left", "right"] = "left"
     """Return the number of ``ordered`` keys below each key (``left``), or at most it (``right``)."""
     if isinstance(ordered, np.ndarray):
         return np.asarray(np.searchsorted(ordered, keys, side=side), np.int64)
-    found = pc.search_sorted(ordered, keys, side=side).fill_null(0)
+    found = pc.search_sorted(ordered, keys, side=side)
+    if found.null_count:
+        found = found.fill_null(0)
     return np.asarray(found.to_numpy(zero_copy_only=False), np.int64)
 
 
@@ -128,11 +130,11 @@ def valid_mask(array: pa.Array) -> Mask:
 
 def is_text(kind: pa.DataType) -> bool:
     """Return whether an Arrow type is a string type."""
-    return any(is_of(kind) for is_of in _TEXTS)
+    return kind.id in _TEXTS
 
 
 def _is_bytes(kind: pa.DataType) -> bool:
-    return any(is_of(kind) for is_of in _BYTES)
+    return kind.id in _BYTES
 
 
 def _is_nan(bound: Keys) -> bool:

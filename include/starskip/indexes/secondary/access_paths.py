@@ -9,21 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
-from starskip.indexes.secondary.grams import grams_of, shared_grams
+from starskip.indexes.secondary.grams import gram_key, grams_of, length_partition, shared_grams
 from starskip.indexes.secondary.key_ranges import KeyRanges, key_ranges
+from starskip.indexes.secondary.run_reader import KeyRange
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
 from starskip.indexes.secondary.spatial_functions import CONTAINS, DISTANCE
 from starskip.indexes.secondary.spatial_shapes import Shape, shape_of
 from starskip.predicates.comparison import Operator, comparison_of
-from starskip.predicates.expression import Call, Column, Expression, Literal
+from starskip.predicates.expression import Call, Column, Expression, Literal, nodes
 from starskip.predicates.like_pattern import like_parts
 
 _NEAR = frozenset({"LessThan", "LessThanOrEqual", "EqualTo"})
 _ROUNDING_RATIO = 1e-9
+_LONGEST = 2**31
+"""Characters of a text without a bound."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,16 @@ class GramPath:
     least: int = 0
     most: int | None = None
     exact: bool = False
+
+    @cached_property
+    def ranges(self) -> tuple[KeyRange, ...]:
+        """The keys of each gram, in the partitions of these lengths."""
+        edges = np.array([self.least, _LONGEST if self.most is None else self.most])
+        low, high = (int(each) for each in length_partition(edges))
+        ends = [
+            [pa.array([gram_key(gram, each)], pa.binary()) for each in (low, high)] for gram in self.grams
+        ]
+        return tuple(KeyRange(first, last) for first, last in ends)
 
 
 @dataclass(frozen=True)
@@ -133,10 +147,13 @@ class PathMapping:
 def access_paths(condition: Expression, indexes: Sequence[SecondaryIndex]) -> PathMapping:
     """Return the paths of a condition; each conjunct belongs to those that serve it."""
     conjuncts = _conjuncts(condition)
+    columns = [{each.path for each in nodes(part) if isinstance(each, Column)} for part in conjuncts]
     paths: list[Path] = []
     served: set[int] = set()
     for index in indexes:
-        for path, of in _OF_KIND[index.kind_of_index](index, conjuncts):
+        # Most conjuncts name no column of an index, and reading them as a predicate on one takes longer.
+        mine = [(number, part) for number, part in enumerate(conjuncts) if columns[number] & {*index.paths}]
+        for path, of in _OF_KIND[index.kind_of_index](index, mine) if mine else ():
             paths.append(path)
             served.update(of)
     for number, conjunct in enumerate(conjuncts):
@@ -174,41 +191,49 @@ def _compound(conjunct: Expression, indexes: Sequence[SecondaryIndex]) -> Path |
     return None
 
 
-def _ranges(index: SecondaryIndex, conjuncts: Sequence[Expression]) -> Iterable[tuple[Path, tuple[int, ...]]]:
+_Conjuncts = Sequence[tuple[int, Expression]]
+"""Conjuncts that name a column of an index, with their numbers in the condition."""
+_Mapped = Iterable[tuple[Path, tuple[int, ...]]]
+"""Paths, with the numbers of the conjuncts that they serve."""
+
+
+def _ranges(index: SecondaryIndex, conjuncts: _Conjuncts) -> _Mapped:
     found: KeyRanges | None = None
     of = []
-    for number, conjunct in enumerate(conjuncts):
+    for number, conjunct in conjuncts:
         ranges = key_ranges(conjunct, index.paths[0])
         if ranges is not None:
             found = ranges if found is None else found.intersected(ranges)
             of.append(number)
     if found is not None:
-        yield RangePath(index, found, tuple(conjuncts[each] for each in of)), tuple(of)
+        yield RangePath(index, found, _numbered(conjuncts, of)), tuple(of)
 
 
-def _points(index: SecondaryIndex, conjuncts: Sequence[Expression]) -> Iterable[tuple[Path, tuple[int, ...]]]:
+def _numbered(conjuncts: _Conjuncts, numbers: Sequence[int]) -> tuple[Expression, ...]:
+    return tuple(conjunct for number, conjunct in conjuncts if number in numbers)
+
+
+def _points(index: SecondaryIndex, conjuncts: _Conjuncts) -> _Mapped:
     sides = [_side(conjuncts, path) for path in index.paths]
     if all(side is not None for side in sides):
         (least_x, most_x, of_x), (least_y, most_y, of_y) = (side for side in sides if side is not None)
         of = tuple(sorted({*of_x, *of_y}))
         box = (least_x, least_y, most_x, most_y)
-        yield PointPath(index, box, tuple(conjuncts[each] for each in of)), of
-    for number, conjunct in enumerate(conjuncts):
+        yield PointPath(index, box, _numbered(conjuncts, of)), of
+    for number, conjunct in conjuncts:
         path = _shaped(index, conjunct)
         if path is not None:
             yield path, (number,)
 
 
-def _side(
-    conjuncts: Sequence[Expression], path: tuple[str, ...]
-) -> tuple[float, float, tuple[int, ...]] | None:
+def _side(conjuncts: _Conjuncts, path: tuple[str, ...]) -> tuple[float, float, tuple[int, ...]] | None:
     """Return the closed bounds of a column that has both, the lower above the upper where no value is within.
 
     Points with NaN are in no r-tree, so that a column whose bounds allow it has none.
     """
     found: KeyRanges | None = None
     of = []
-    for number, conjunct in enumerate(conjuncts):
+    for number, conjunct in conjuncts:
         ranges = key_ranges(conjunct, path)
         if ranges is None or len(ranges.ranges) != 1 or ranges.ranges[0].of_null:
             continue
@@ -269,8 +294,8 @@ def _turned(shape: Shape, latitude_first: bool) -> Shape:
     return replace(shape, swapped=latitude_first)
 
 
-def _grams(index: SecondaryIndex, conjuncts: Sequence[Expression]) -> Iterable[tuple[Path, tuple[int, ...]]]:
-    for number, conjunct in enumerate(conjuncts):
+def _grams(index: SecondaryIndex, conjuncts: _Conjuncts) -> _Mapped:
+    for number, conjunct in conjuncts:
         path = _gram_path(index, conjunct)
         if path is not None:
             yield path, (number,)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 from pyroaring import BitMap64
 
 from starskip.indexes.secondary.entries import addresses_in
+from starskip.indexes.secondary.row_filter import columns_in
 from starskip.indexes.secondary.settings import SecondarySettings
+from starskip.indexes.secondary.spatial_functions import CONTAINS, DISTANCE
+from starskip.predicates.expression import Call, Column, Expression, nodes
 
 _MIB = 1 << 20
 
@@ -89,31 +93,57 @@ class TableLayout:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+_OF_TEXTS = frozenset({"Like", "Contains", "StartsWith", "EndsWith"})
+_SLOW = frozenset({CONTAINS, DISTANCE, "Levenshtein"})
+"""Functions that cost more of a row than reading it."""
+
+
+@dataclass(frozen=True)
 class Cost:
     """Turns what is read into ms.
 
-    ``columns``: what is asked for. ``predicate_columns``: what a scan filters by. ``functions``: slow ones
-    that are evaluated on each row that is fetched.
+    ``columns``: what is asked for. ``predicates``: what a scan filters by.
     """
 
     layout: TableLayout
     settings: SecondarySettings
     columns: frozenset[str] = frozenset()
-    predicate_columns: frozenset[str] = frozenset()
-    functions: int = 0
+    predicates: tuple[Expression, ...] = ()
 
-    def fetch(self, units: Units, rows: float, filtered: frozenset[str], share: float) -> float:
-        """Return the time to fetch rows that lie in so many units of each stride.
+    @cached_property
+    def _filters(self) -> Mapping[int, tuple[tuple[str, ...], float]]:
+        """The columns of each predicate, and the ns that one row takes."""
+        return {id(each): (columns_in(each), self._row_ns(each)) for each in self.predicates}
 
-        The columns that are ``filtered`` by come first, and all others of the share of the rows that stays.
+    def _row_ns(self, predicate: Expression) -> float:
+        settings, found = self.settings, 0.0
+        for each in nodes(predicate):
+            if isinstance(each, Call) and each.name in _SLOW:
+                found += settings.function_ns
+            elif isinstance(each, Call) and each.name in _OF_TEXTS:
+                found += settings.text_ns
+            elif isinstance(each, Column):
+                found += settings.value_ns
+        return found
+
+    def fetch(self, units: Units, rows: float, filtered: Sequence[Expression], share: float) -> float:
+        """Return the time to fetch rows, by their addresses, that lie in so many units of each stride.
+
+        They are ``filtered`` by some of the predicates, whose columns come first; all other columns are read
+        of the share of the rows that stays.
         """
+        return self._read_rows(units, rows, filtered, share) + rows * self.settings.row_ns / 1e6
+
+    def _read_rows(self, units: Units, rows: float, filtered: Sequence[Expression], share: float) -> float:
         later = units
         found = 0.0
+        first: frozenset[str] = frozenset()
         if filtered:
-            found += self._read(units, filtered) + rows * len(filtered) * self.settings.value_ns / 1e6
+            filters = [self._filters[id(each)] for each in filtered]
+            first = frozenset(name for names, _ in filters for name in names)
+            found += self._read(units, first) + rows * sum(ns for _, ns in filters) / 1e6
             later = np.minimum(units, self.layout.units_of_random(rows * share))
-        return found + self._read(later, self.columns - filtered) + self.evaluate(rows)
+        return found + self._read(later, self.columns - first)
 
     def _read(self, units: Units, names: frozenset[str]) -> float:
         """Return the time to read columns: by pages, or in whole row groups where that is most of them."""
@@ -132,17 +162,13 @@ class Cost:
             found += rows * sum(row_bytes) / _MIB * settings.column_mib_ms
         return found
 
-    def fetch_random(self, rows: float, filtered: frozenset[str] = frozenset(), share: float = 1.0) -> float:
+    def fetch_random(self, rows: float, filtered: Sequence[Expression] = (), share: float = 1.0) -> float:
         """Return the time to fetch so many rows at random places."""
         return self.fetch(self.layout.units_of_random(rows), rows, filtered, share)
 
     def scan(self, share: float = 1.0) -> float:
         """Return the time to scan all rows, of which a share satisfies the predicates."""
-        return self.fetch(self.layout.units, self.layout.rows, self.predicate_columns, share)
-
-    def evaluate(self, rows: float) -> float:
-        """Return the time to evaluate slow functions on so many rows."""
-        return rows * self.functions * self.settings.function_ns / 1e6
+        return self._read_rows(self.layout.units, self.layout.rows, self.predicates, share)
 
     def gather(self, reads: Reads, entries: float) -> float:
         """Return the time to look keys up, to read blocks of indexes and to gather their entries."""

@@ -35,16 +35,13 @@ from starskip.indexes.secondary.postings import PostingReader
 from starskip.indexes.secondary.read_rows import DataFileOfTable, FetchCounts
 from starskip.indexes.secondary.row_filter import columns_in
 from starskip.indexes.secondary.settings import SecondarySettings
-from starskip.indexes.secondary.spatial_functions import CONTAINS, DISTANCE
 from starskip.indexes.secondary.table_schema import field_values
 from starskip.indexes.secondary.table_state import OpenedTable, TableState
 from starskip.indexes.secondary.where_clause import where_expression
 from starskip.predicates.column_name import column_name, column_path
-from starskip.predicates.expression import Call, Expression, Literal, nodes
+from starskip.predicates.expression import Expression, Literal
 from starskip.storage.files.bytes_read import BytesRead, counted_bytes
 
-_SLOW = frozenset({CONTAINS, DISTANCE, "Levenshtein"})
-"""Functions that cost more of a row than reading it."""
 _EVERY = 1 << 62
 Positions = npt.NDArray[np.int64]
 
@@ -191,13 +188,11 @@ class IndexedTable:
         if isinstance(question.condition, Literal) and question.condition.python is True:
             return Plan((), SCAN, "all rows are asked for")
         read = tuple(dict.fromkeys([*question.columns, *columns_in(question.condition)]))
-        functions = sum(isinstance(each, Call) and each.name in _SLOW for each in nodes(question.condition))
         cost = Cost(
             question.state.layout(read),
             self.settings,
             frozenset(question.columns),
-            frozenset(columns_in(question.condition)),
-            functions,
+            question.mapping.conjuncts,
         )
         covering = None if is_count else question.covering(question.mapping.paths)
         covered: Sequence[Path] = () if covering is None else (covering,)

@@ -25,7 +25,6 @@ from starskip.indexes.secondary.access_paths import (
 )
 from starskip.indexes.secondary.cost import Cost, Units
 from starskip.indexes.secondary.postings import PostingReader
-from starskip.indexes.secondary.row_filter import columns_in
 from starskip.indexes.secondary.secondary_index import Kind
 from starskip.number_text import count as counted
 
@@ -96,21 +95,23 @@ class _Search:
         """Return the share of the rows that a path has, counted."""
         return min(1.0, self.reader.count(path) / max(self.cost.layout.rows, 1))
 
-    def left_share(self, chosen: Sequence[Path]) -> float:
+    def left_share(self, chosen: Sequence[Path], known: Mapping[int, float] = {}) -> float:
         """Return what share of the chosen paths' rows may satisfy all other predicates.
 
         The most selective counts in full, the next by its square root, and so on: they may be correlated.
+        Shares that are ``known`` of these rows, by path, count in full.
         """
-        shares = sorted(
-            self.share(path) for path in self.mapping.paths if all(path is not each for each in chosen)
-        )
-        return float(math.prod(share ** (0.5**at) for at, share in enumerate(shares)))
+        apart = {id(path) for path in chosen} | known.keys()
+        shares = sorted(self.share(path) for path in self.mapping.paths if id(path) not in apart)
+        assumed = math.prod(share ** (0.5**at) for at, share in enumerate(shares))
+        return float(assumed * math.prod(known.values()))
 
-    def fetch(self, chosen: Sequence[Path], units: Units, rows: float) -> float:
-        """Return the time to fetch rows that chosen paths leave."""
+    def fetch(
+        self, chosen: Sequence[Path], units: Units, rows: float, known: Mapping[int, float] = {}
+    ) -> float:
+        """Return the time to fetch rows that chosen paths leave; ``known``: shares of them in other paths."""
         residual = self.mapping.residual(chosen)
-        filtered = frozenset(name for each in residual for name in columns_in(each))
-        return self.cost.fetch(units, rows, filtered, self.left_share(chosen))
+        return self.cost.fetch(units, rows, residual, self.left_share(chosen, known))
 
     def fetch_rows(self, chosen: Sequence[Path], rows: Mapping[str, BitMap64]) -> float:
         """Return the time to fetch the rows of bitmaps."""
@@ -251,33 +252,34 @@ def _greedy(
     chosen: list[Path] = [first.path]
     spent_ms = first.gather_ms
     rows: Mapping[str, BitMap64] = reader.rows(first.path)
-    units = cost.layout.units_holding(rows)
-    fetch_ms = search.fetch(chosen, units, _count(rows))
-    reason = f"{first.names} leaves {counted(_count(rows))} rows"
+    at_hand, units = _count(rows), cost.layout.units_holding(rows)
+    fetch_ms = search.fetch(chosen, units, at_hand)
+    reason = f"{first.names} leaves {counted(at_hand)} rows"
+    known: dict[int, float] = {}
     rejected = []
-    for each in sorted(left, key=lambda each: each.gather_ms + fetch_ms * search.share(each.path)):
-        at_hand = _count(rows)
-        if not at_hand:
-            break
+    while left and at_hand:
+        each = min(left, key=lambda each: each.gather_ms + fetch_ms * search.share(each.path))
+        left.remove(each)
         share = search.share(each.path)
-        if each.gather_ms <= _SHORT * fetch_ms:
-            share = _count(reader.within(each.path, rows)) / at_hand
-        elif each.gather_ms < fetch_ms:
+        if _SHORT * fetch_ms < each.gather_ms < fetch_ms:
             share = _sampled_share(each, rows, search, share)
-        # A unit stays while one of its rows does.
-        stays = units * (1 - (1 - share) ** (at_hand / np.maximum(units, 1)))
         together = [*chosen, each.path]
-        ms = each.gather_ms + search.fetch(together, stays, at_hand * share)
-        if ms >= fetch_ms:
-            search.told(_names(together), at_hand * share, spent_ms + ms)
+        # A unit stays while one of its rows does. Both times are of the same share of the rows at hand.
+        stays = units * (1 - (1 - share) ** (at_hand / np.maximum(units, 1)))
+        without_ms = search.fetch(chosen, units, at_hand, {**known, id(each.path): share})
+        with_ms = each.gather_ms + search.fetch(together, stays, at_hand * share, known)
+        if with_ms >= without_ms:
+            search.told(_names(together), at_hand * share, spent_ms + with_ms)
             rejected.append(each.names)
+            known[id(each.path)] = share
+            fetch_ms = without_ms
             continue
         chosen, spent_ms = together, spent_ms + each.gather_ms
         rows = reader.within(each.path, rows)
-        units = cost.layout.units_holding(rows)
-        fetch_ms = search.fetch(chosen, units, _count(rows))
-        search.told(_names(chosen), _count(rows), spent_ms + fetch_ms)
-        reason += f", with {each.names} {counted(_count(rows))}"
+        at_hand, units = _count(rows), cost.layout.units_holding(rows)
+        fetch_ms = search.fetch(chosen, units, at_hand, known)
+        search.told(_names(chosen), at_hand, spent_ms + fetch_ms)
+        reason += f", with {each.names} {counted(at_hand)}"
     if rejected:
         reason += f"; {', '.join(rejected)} would save less than it takes"
     return Plan((), _names(chosen), reason, tuple(chosen), rows), spent_ms + fetch_ms

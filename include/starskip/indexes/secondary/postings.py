@@ -23,14 +23,16 @@ from starskip.indexes.secondary.access_paths import (
 )
 from starskip.indexes.secondary.cost import Blocks, Reads
 from starskip.indexes.secondary.entries import addresses_in, bitmaps_of
-from starskip.indexes.secondary.grams import gram_key, length_partition
 from starskip.indexes.secondary.intersection import LAST_ADDRESS, Piece, PostingInput, intersection
 from starskip.indexes.secondary.run_reader import KeyRange, ReadCounts, RunReader
 from starskip.indexes.secondary.zones import zones_within
 
 Rows = Mapping[str, BitMap64]
 """Bitmaps of addresses by segment; a segment that is left out has none."""
-_LONGEST = 2**31
+
+
+_LOOKED_AT = 4
+"""Blocks that are read in the time that the points of one block take to be compared."""
 
 
 @dataclass(frozen=True)
@@ -105,9 +107,9 @@ class PostingReader:
             case RangePath(ranges=ranges):
                 blocks, lookups = sum(run.read_blocks(ranges.ranges) for run in runs), len(ranges.ranges)
             case PointPath():
-                blocks, lookups = sum(len(run.point_blocks(_box(path))[0]) for run in runs), 1
+                blocks, lookups = sum(_blocks_of_points(path, run) for run in runs), 1
             case GramPath():
-                blocks, lookups = sum(run.read_blocks(_gram_ranges(path)) for run in runs), len(path.grams)
+                blocks, lookups = sum(run.read_blocks(path.ranges) for run in runs), len(path.grams)
         return Reads(blocks, lookups * len(runs))
 
     def blocks(self, path: Path) -> Blocks:
@@ -239,7 +241,7 @@ class PostingReader:
         """Return the rows that have enough of the grams; the lists of one row's may lie in several runs."""
         counts, runs = self.counts(path.index.specification), _runs(path, segment)
         lists, stopped = [], 0
-        for wanted in sorted(_gram_ranges(path), key=lambda each: sum(run.count(each) for run in runs)):
+        for wanted in sorted(path.ranges, key=lambda each: sum(run.count(each) for run in runs)):
             found_in = [_gram_rows(run, wanted) for run in runs]
             if any(map(_has_stopped, found_in)):
                 stopped += 1
@@ -317,20 +319,17 @@ def _points_counted(path: PointPath, run: RunReader) -> int:
     return int(np.ceil(found))
 
 
+def _blocks_of_points(path: PointPath, run: RunReader) -> int:
+    """Count blocks in a box, each at its border, or of a shape, as several: its points are looked at."""
+    blocks, inside = run.point_blocks(_box(path))
+    whole = int(inside.sum()) if path.shape is None else 0
+    return whole + (len(blocks) - whole) * _LOOKED_AT
+
+
 def _grams_counted(path: GramPath, runs: Sequence[RunReader]) -> int:
-    counted = sorted(sum(run.count(each) for run in runs) for each in _gram_ranges(path))
+    counted = sorted(sum(run.count(each) for run in runs) for each in path.ranges)
     # Texts with ``shared`` of the grams have one that is not among the ``shared - 1`` most frequent.
     return sum(counted[: len(counted) - path.shared + 1])
-
-
-def _gram_ranges(path: GramPath) -> list[KeyRange]:
-    edges = np.array([path.least, _LONGEST if path.most is None else path.most])
-    low, high = (int(each) for each in length_partition(edges))
-    found = []
-    for gram in path.grams:
-        bounds = (pa.array([gram_key(gram, each)], pa.binary()) for each in (low, high))
-        found.append(KeyRange(*bounds))
-    return found
 
 
 def _gram_rows(run: RunReader, wanted: KeyRange) -> pa.Table:

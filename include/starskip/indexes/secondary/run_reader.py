@@ -39,15 +39,29 @@ class ReadCounts:
     entries: int = 0
 
 
+@dataclass(slots=True)
+class _Overlap:
+    """The blocks of a run that overlap a range of keys, those within it, and the range's entries."""
+
+    run: RunReader
+    blocks: range
+    within: range
+    entries: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class KeyRange:
-    """Keys from ``low`` to ``high``, arrays of one value, None if unbounded; or ``of_null``, null alone."""
+    """Keys from ``low`` to ``high``, arrays of one value, None if unbounded; or ``of_null``, null alone.
+
+    ``known``: what runs were asked of it, which a plan asks again and again.
+    """
 
     low: pa.Array | None = None
     high: pa.Array | None = None
     low_included: bool = True
     high_included: bool = True
     of_null: bool = False
+    known: dict[int, _Overlap] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def is_point(self) -> bool:
@@ -125,7 +139,7 @@ class RunReader:
 
     def _keys(self, values: pa.Array) -> Keys:
         # Bounds of a prefix are bytes, and need not be a text.
-        as_they_are = self.key_type is None or pa.types.is_binary(values.type)
+        as_they_are = self.key_type in (None, values.type) or pa.types.is_binary(values.type)
         return order_keys(values if as_they_are else values.cast(self.key_type))
 
     @cached_property
@@ -180,6 +194,17 @@ class RunReader:
 
     def overlapping(self, wanted: KeyRange) -> tuple[range, range]:
         """Return the blocks that overlap a range of keys, and those of them that lie within it."""
+        found = self._overlap(wanted)
+        return found.blocks, found.within
+
+    def _overlap(self, wanted: KeyRange) -> _Overlap:
+        found = wanted.known.get(id(self))
+        if found is None:
+            # It holds the run, so that no other one gets the same id.
+            found = wanted.known[id(self)] = _Overlap(self, *self._overlapping(wanted))
+        return found
+
+    def _overlapping(self, wanted: KeyRange) -> tuple[range, range]:
         if wanted.of_null:
             null = range(self.keyed_blocks, self.bounds.num_rows)
             return null, null
@@ -214,13 +239,15 @@ class RunReader:
 
     def count(self, wanted: KeyRange) -> int:
         """Return the exact number of entries in a range; only blocks at its ends are read."""
-        overlapping, within = self.overlapping(wanted)
-        inner = [block for block in overlapping if block in within]
-        found = int(self._entries[inner].sum()) if inner else 0
-        for block in overlapping:
-            if block not in within:
-                found += int(self.slice_of(self.block(block), wanted)["entries"].to_numpy().sum())
-        return found
+        overlap = self._overlap(wanted)
+        if overlap.entries is None:
+            first, end = overlap.within.start, max(overlap.within.start, overlap.within.stop)
+            found = int(self._entries[first:end].sum())
+            for block in overlap.blocks:
+                if block not in overlap.within:
+                    found += int(self.slice_of(self.block(block), wanted)["entries"].to_numpy().sum())
+            overlap.entries = found
+        return overlap.entries
 
     def pieces(self, wanted: KeyRange, read: ReadCounts) -> list[Piece]:
         """Return the blocks with entries in a range of keys without stopped ones, none of them read."""

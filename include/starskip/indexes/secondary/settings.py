@@ -85,9 +85,21 @@ class SecondarySettings(SettingsGroup):
         unit="ms a MiB",
         at_least=0,
     )
+    row_ns: float = setting(
+        100.0,
+        "Time to take one row at its address, beside reading its columns.",
+        unit="ns",
+        at_least=0,
+    )
     value_ns: float = setting(
-        6.0,
-        "Time to filter one value of a column that is read.",
+        3.0,
+        "Time to compare one value of a column with a literal.",
+        unit="ns",
+        at_least=0,
+    )
+    text_ns: float = setting(
+        180.0,
+        "Time to match one text with a pattern.",
         unit="ns",
         at_least=0,
     )
@@ -98,19 +110,19 @@ class SecondarySettings(SettingsGroup):
         at_least=0,
     )
     lookup_ms: float = setting(
-        0.08,
+        0.05,
         "Time to look up a key, a range of keys or an n-gram in a run of an index.",
         unit="ms",
         at_least=0,
     )
     block_ms: float = setting(
-        0.09,
+        0.05,
         "Time to read a block of an index, at most 64 KiB.",
         unit="ms",
         at_least=0,
     )
     entry_ns: float = setting(
-        8.0,
+        1.0,
         "Time to gather one entry of an index into a bitmap.",
         unit="ns",
         at_least=0,
