@@ -299,3 +299,23 @@ def test_a_gram_that_most_rows_have_leaves_no_row_out_and_lets_none_in(tmp_path:
     expected = 500 if where.startswith("NOT") else ROWS + 500
     assert table.answer(where, is_count=True).count == expected
     assert table.answer(where, ["id"]).count == expected
+
+
+def test_a_list_that_follows_the_first_is_weighed_by_the_rows_that_both_really_share(tmp_path: Path) -> None:
+    folder = tmp_path / "t"
+    random = np.random.default_rng(2008)
+    a = random.integers(0, 100_000, 200_000)
+    columns = {
+        "by": a + random.integers(-500, 500, len(a)),
+        "near": a + random.integers(-8_000, 8_000, len(a)),
+    }
+    payload = pa.array(np.char.mod("%0100d", a))
+    put(folder / "x.parquet", pa.table({"payload": payload, **columns}), 0, row_group_size=10_000)
+    create_indexes(str(folder), ["btree:by", "btree:near"], clock=CLOCK)
+    where = "by BETWEEN 58755 AND 58967 AND near BETWEEN 56599 AND 59308"
+    # As if they were independent, one in forty of the rows of ``by`` would stay; it is one in five, and so
+    # every row group is read either way: the second index spares reading its column there.
+    plan = open_table(str(folder)).explain(where, ["payload"])
+    assert plan.chosen == ("btree:by", "btree:near"), plan.reason
+    least = min(plan.candidates, key=lambda each: each.estimated_ms)
+    assert least.path == plan.chosen

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -91,9 +92,16 @@ class _Search:
         self.candidates.append(found)
         return found
 
+    @cached_property
+    def _shares(self) -> dict[int, float]:
+        """The shares of all paths, the least first."""
+        rows = max(self.cost.layout.rows, 1)
+        found = {id(path): min(1.0, self.reader.count(path) / rows) for path in self.mapping.paths}
+        return dict(sorted(found.items(), key=lambda each: each[1]))
+
     def share(self, path: Path) -> float:
         """Return the share of the rows that a path has, counted."""
-        return min(1.0, self.reader.count(path) / max(self.cost.layout.rows, 1))
+        return self._shares[id(path)]
 
     def left_share(self, chosen: Sequence[Path], known: Mapping[int, float] = {}) -> float:
         """Return what share of the chosen paths' rows may satisfy all other predicates.
@@ -102,7 +110,7 @@ class _Search:
         Shares that are ``known`` of these rows, by path, count in full.
         """
         apart = {id(path) for path in chosen} | known.keys()
-        shares = sorted(self.share(path) for path in self.mapping.paths if id(path) not in apart)
+        shares = (share for path, share in self._shares.items() if path not in apart)
         assumed = math.prod(share ** (0.5**at) for at, share in enumerate(shares))
         return float(assumed * math.prod(known.values()))
 
