@@ -26,13 +26,12 @@ from typing import Any
 import pytest
 import yaml
 from free_ports import free_ports
+from short_lived_java import SHORT_LIVED_JAVA
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 
 CHECKOUT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
-# Each job's JVMs live for seconds: they end before the optimising compiler would have paid for itself.
-SHORT_LIVED_JAVA = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 
 def compose_command(service: str, replaced: Mapping[str, str]) -> list[str]:
@@ -213,7 +212,7 @@ def spark_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false",
         "SPARK_DAEMON_MEMORY": "512m",
-        **SHORT_LIVED_JAVA,
+        "JAVA_TOOL_OPTIONS": SHORT_LIVED_JAVA,
         "SPARK_NO_DAEMONIZE": "1",
     }
     here = {"spark-master": "127.0.0.1", "7077": str(port)}
@@ -368,7 +367,7 @@ def operation() -> SimpleNamespace:
     return SimpleNamespace(
         BIN=BIN,
         CHECKOUT=CHECKOUT,
-        SHORT_LIVED_JAVA=SHORT_LIVED_JAVA,
+        SHORT_LIVED_JAVA={"JAVA_TOOL_OPTIONS": SHORT_LIVED_JAVA},
         health_command=health_command,
         make_house=make_house,
         postgres_session=postgres_session,

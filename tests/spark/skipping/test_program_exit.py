@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import starskip
+from short_lived_java import SHORT_LIVED_JAVA
 
 pytestmark = pytest.mark.spark
 
@@ -39,13 +41,15 @@ def test_nothing_is_told_at_the_end(tmp_path: Path, how: str, ends: str) -> None
     pq.write_table(pa.table({"id": range(20)}), path / "part-0.parquet")
     script = tmp_path / "program.py"
     script.write_text(PROGRAM)
-    submit = [Path(sys.executable).with_name("spark-submit"), "--driver-memory", "1g"]
+    options = ["--driver-memory", "1g", "--driver-java-options", SHORT_LIVED_JAVA]
+    submit = [Path(sys.executable).with_name("spark-submit"), *options]
     done = subprocess.run(
         [*([sys.executable] if how == "python" else submit), script, path, ends],
         env={
             **{name: value for name, value in os.environ.items() if name != "SPARK_HOME"},
             "PYTHONPATH": str(Path(starskip.__file__).parents[1]),
             "PYSPARK_PYTHON": sys.executable,
+            **({"PYSPARK_SUBMIT_ARGS": shlex.join([*options, "pyspark-shell"])} if how == "python" else {}),
             "SPARK_LOCAL_IP": "127.0.0.1",
         },
         capture_output=True,
