@@ -1,9 +1,9 @@
-"""Choose the paths by which a query is answered, in order, by counts and never by assumed independence.
+"""Choose the paths by which a query is answered, in order, by counts of their entries.
 
 The greedy order of "Greedy List Intersection" (Krauthgamer and others, 2008): begin with the list that is
 cheapest alone, and go on with the one that promises the cheapest fetch, as long as that saves more than
-reading it takes. As in the paper intersections are sampled: of a long list a few blocks are intersected with
-the rows at hand before all of it is read. A list that cannot pay even if it left no row is not looked at.
+reading it takes. As in the paper intersections are sampled: of a long list of a range or a box a few blocks
+are intersected with the rows at hand before all of it is read. A list that cannot pay even if it left no row is not looked at.
 """
 
 from __future__ import annotations

@@ -181,18 +181,13 @@ class PostingReader:
         return self._input(path, segment).window(0, LAST_ADDRESS)
 
     def sample(self, path: Path, blocks: int) -> dict[str, BitMap64] | None:
-        """Return the entries of a few blocks of a range, by segment.
+        """Return the entries of a few blocks of a range or a box, by segment.
 
-        None if that would be about all it reads, or for a path that is no range.
+        None if that would be about all it reads, and for any other path.
         """
-        if not isinstance(path, RangePath):
+        if not isinstance(path, RangePath | PointPath):
             return None
-        candidates: list[tuple[str, RunReader, int]] = []
-        for segment in self.segments:
-            for run in _runs(path, segment):
-                for each in path.ranges.ranges:
-                    _, within = run.overlapping(each)
-                    candidates.extend((segment.name, run, block) for block in within)
+        candidates = [(each.name, run, at) for each in self.segments for run, at in _whole_blocks(path, each)]
         if len(candidates) <= 2 * blocks:
             return None
         chosen = np.linspace(0, len(candidates) - 1, blocks).astype(np.int64).tolist()
@@ -317,6 +312,16 @@ def _points_counted(path: PointPath, run: RunReader) -> int:
                     share *= (min(high, most) - max(low, least)) / (high - low)
         found += share * run.entries_of_blocks([block])
     return int(np.ceil(found))
+
+
+def _whole_blocks(path: RangePath | PointPath, segment: IndexedSegment) -> Iterator[tuple[RunReader, int]]:
+    """Yield the blocks of a segment, with their runs, of which all entries are a path's."""
+    for run in _runs(path, segment):
+        if isinstance(path, RangePath):
+            yield from ((run, at) for each in path.ranges.ranges for at in run.overlapping(each)[1])
+        elif path.shape is None:
+            blocks, inside = run.point_blocks(_box(path))
+            yield from ((run, at) for at, whole in zip(blocks, inside.tolist(), strict=True) if whole)
 
 
 def _blocks_of_points(path: PointPath, run: RunReader) -> int:
