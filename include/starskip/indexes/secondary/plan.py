@@ -3,7 +3,8 @@
 The greedy order of "Greedy List Intersection" (Krauthgamer and others, 2008): begin with the list that is
 cheapest alone, and go on with the one that promises the cheapest fetch, as long as that saves more than
 reading it takes. As in the paper intersections are sampled: of a long list of a range or a box a few blocks
-are intersected with the rows at hand before all of it is read. A list that cannot pay even if it left no row is not looked at.
+are intersected with the rows at hand before all of it is read, of n-grams the list of the rarest one. A list
+that cannot pay even if it left no row is not looked at.
 """
 
 from __future__ import annotations

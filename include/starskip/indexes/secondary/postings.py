@@ -181,10 +181,13 @@ class PostingReader:
         return self._input(path, segment).window(0, LAST_ADDRESS)
 
     def sample(self, path: Path, blocks: int) -> dict[str, BitMap64] | None:
-        """Return the entries of a few blocks of a range or a box, by segment.
+        """Return entries of a path by segment, read of a few blocks.
 
-        None if that would be about all it reads, and for any other path.
+        Those of a range or a box lie in its blocks; none if that would be about all it reads. Of n-grams
+        they are the rows of the rarest one, among which those of the path are. None for any other path.
         """
+        if isinstance(path, GramPath) and path.shared == len(path.grams) > 1:
+            return {each.name: self._rarest(path, each) for each in self.segments}
         if not isinstance(path, RangePath | PointPath):
             return None
         candidates = [(each.name, run, at) for each in self.segments for run, at in _whole_blocks(path, each)]
@@ -196,6 +199,17 @@ class PostingReader:
         for name, run, block in (candidates[at] for at in chosen):
             found.setdefault(name, []).extend(run.block_parts(block, counts))
         return {name: _union(parts) for name, parts in found.items()}
+
+    def _rarest(self, path: GramPath, segment: IndexedSegment) -> BitMap64:
+        """Return the rows of the gram that fewest rows have, all of them if it is stopped."""
+        runs = _runs(path, segment)
+        wanted = min(path.ranges, key=lambda each: sum(run.count(each) for run in runs))
+        found = [_gram_rows(run, wanted) for run in runs]
+        if any(map(_has_stopped, found)):
+            return segment.all_rows
+        rows = _union(part for each in found for part in bitmaps_of(each))
+        self.counts(path.index.specification).entries += len(rows)
+        return rows
 
     def _pieces(self, path: Path, segment: IndexedSegment) -> list[Piece]:
         """Return the pieces of a path in a segment, none of them read."""
