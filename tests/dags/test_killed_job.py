@@ -73,7 +73,7 @@ def is_alive(pid: int) -> bool:
 
 
 def wait_for(is_so: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 600
     while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.1)

@@ -27,7 +27,7 @@ from starskip.storage.manifest import Part
 from starskip.storage.schemas import RECOMMENDATIONS
 from starskip.storage.storage_for import storage_for
 
-pytestmark = [pytest.mark.dags, pytest.mark.spark, pytest.mark.quality]
+pytestmark = [pytest.mark.dags, pytest.mark.spark, pytest.mark.quality, pytest.mark.timeout(3600)]
 
 CHECKOUT = Path(__file__).parents[2]
 NIGHT, OTHER_NIGHT = "2026-11-20", "2026-11-19"

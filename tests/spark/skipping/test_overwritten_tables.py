@@ -32,7 +32,7 @@ spark.range(5).write.mode("overwrite").parquet(sys.argv[1])
 
 def wait_until_told(caplog: pytest.LogCaptureFixture) -> None:
     """Wait for Spark's listener, which hears of the end of a query some time after its caller."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 600
     while time.monotonic() < deadline and not any("was overwritten" in each for each in caplog.messages):
         time.sleep(0.05)
 
