@@ -167,6 +167,7 @@ def test_the_bound_of_the_programme_holds_for_every_set(
     assert found.worth == pytest.approx(in_turn(found.answers, lists, found.indexes), abs=1e-6)
     assert found.worth <= best + 1e-6
     assert found.bound >= best - 1e-6
+    assert programme.most_worth(set_values(choice_items(lists, trees), {})) >= best - 1e-6
     if not left_out:
         assert (found.worth, found.gap_ratio) == (pytest.approx(best, abs=1e-6), 0)
 

@@ -78,7 +78,27 @@ def solve(values: SetValues, limits: LinearLimits, start: Flags, time_s: float) 
         columns = np.flatnonzero(amounts).tolist()
         rows.at_most({each: float(amounts[each]) / scale for each in columns}, float(most) / scale)
     found = rows.solved(values, start, max(deadline - monotonic(), _LEAST_TIME_S))
-    return replace(found, bound=found.bound + lost, is_proven=found.is_proven and not lost)
+    bound = found.bound + lost
+    if found.chosen is not None:
+        bound = min(bound, most_worth(values))
+    return replace(found, bound=bound, is_proven=found.is_proven and not lost)
+
+
+def most_worth(values: SetValues) -> float:
+    """Return a worth that no set passes, without a programme: each list and group of shapes at its best.
+
+    It stands in for the solver's bound where time ends before the first relaxation is solved.
+    """
+    items = values.items
+    of_group: dict[frozenset[int], float] = {}
+    for item in items.lists:
+        best = max(0.0, *(each.entries for each in item.votes.alternatives.values()))
+        of_group[item.silenced_by] = of_group.get(item.silenced_by, 0.0) + best
+    for gains in items.exclusive_gains:
+        group = frozenset(np.flatnonzero(~np.isnan(gains)).tolist())
+        of_group[group] = max(of_group.get(group, 0.0), float(np.nanmax(gains)))
+    others = np.nan_to_num(items.other_gains, nan=0.0).max(axis=1, initial=0.0)
+    return sum(of_group.values()) + float(others.sum() - np.minimum(values.costs, 0.0).sum())
 
 
 @dataclass(slots=True)

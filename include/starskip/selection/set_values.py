@@ -33,7 +33,8 @@ class _CompleteLists:
     def of(self, built: Amounts) -> Amounts:
         """Return what they save, lists x sets; ``built``: indexes x sets."""
         codes = (self.bits @ built).astype(np.int64)
-        return self.savings[self.starts[:, None] + codes]
+        found: Amounts = self.savings[self.starts[:, None] + codes]
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
