@@ -11,10 +11,10 @@ from skipping_law.predicates import TYPES
 from skipping_law.sparks_rows import order_key
 from starskip.predicates.data_types import arrow_type_of
 from starskip.predicates.ordered_values import (
-    among,
     at_most,
     below,
     equal,
+    in_set,
     order_keys,
     positions,
     same_order,
@@ -37,8 +37,8 @@ def test_comparisons_of_columns_are_those_of_values(data_type):
         ranks, rank = [order_key(each) for each in found], order_key(bound)
         assert below(keys, one).tolist() == [each < rank for each in ranks]
         assert at_most(keys, one).tolist() == [each <= rank for each in ranks]
-        assert among(keys, one).tolist() == [each == rank for each in ranks]
-        assert among(one, keys).tolist() == [rank in ranks]
+        assert in_set(keys, one).tolist() == [each == rank for each in ranks]
+        assert in_set(one, keys).tolist() == [rank in ranks]
         assert equal(
             keys,
             keys[::-1] if isinstance(keys, np.ndarray) else keys.take(pa.array(range(len(keys) - 1, -1, -1))),

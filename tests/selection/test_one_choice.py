@@ -8,12 +8,12 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starskip.indexes.answer import AnswerCandidate
 from starskip.indexes.file_skips import FileSkips
 from starskip.indexes.index import Index
-from starskip.selection import choice
+from starskip.selection import choice, programme
 from starskip.selection.choice_items import choice_items
 from starskip.selection.chosen_answers import AnswerTerms, chosen_answers
 from starskip.selection.greedy_set import LinearLimits, greedy_set
@@ -118,6 +118,58 @@ def test_one_budget_is_spent_as_well_as_the_best_set_spends_it(
     taken = found.size_bytes + sum(COLUMN_SIZES[each] for each in found.indexes)
     assert storage is None or taken <= storage
     assert skips.max_bytes is None or found.file_bytes <= skips.max_bytes
+
+
+several_trees = st.lists(
+    st.tuples(
+        st.dictionaries(st.sampled_from("stuv"), st.integers(-20, 150).map(float), min_size=1),
+        st.integers(1, 3),
+    ),
+    min_size=2,
+    max_size=4,
+).map(
+    lambda found: [
+        AnswerCandidate(
+            Index("star_tree", str(number)), ("t",), saving, size_bytes=1.0, is_exclusive=True, rank=rank
+        )
+        for number, (saving, rank) in enumerate(found)
+    ]
+)
+
+
+def in_turn(
+    trees: Collection[AnswerCandidate], lists: Sequence[VoteList], chosen: Collection[Index]
+) -> float:
+    """What is saved where each shape goes to the first tree that serves it, and to indexes if none does."""
+    saved: dict[str, float] = {}
+    for tree in sorted(trees, key=lambda each: (each.rank, each.index)):
+        for shape, entries in tree.saving_entries.items():
+            saved.setdefault(shape, entries)
+    return sum(saved.values()) + total_saving([e for e in lists if e.shape_id not in saved], chosen)
+
+
+@pytest.mark.parametrize("left_out", [0.0, 0.3])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(lists=st.tuples(*(vote_lists(shape) for shape in "stuv")), trees=several_trees)
+def test_the_bound_of_the_programme_holds_for_every_set(
+    left_out: float,
+    monkeypatch: pytest.MonkeyPatch,
+    lists: tuple[VoteList, ...],
+    trees: list[AnswerCandidate],
+) -> None:
+    # Also where it leaves out sets that save hardly more than a part of theirs, as it does of thousands.
+    monkeypatch.setattr(programme, "_MANY_SETS", 0)
+    monkeypatch.setattr(programme, "_LEFT_OUT_RATIO", left_out)
+    limits = choice.ChoiceLimits(1, {"star_tree": 2})
+    found = choice.choose(lists, limits, answers=trees)
+    pairs = [each for count in range(3) for each in itertools.combinations(trees, count)]
+    best = max(in_turn(each, lists, columns) for each in pairs for columns in ((), COLUMNS[:1], COLUMNS[1:]))
+    assert found.worth == pytest.approx(in_turn(found.answers, lists, found.indexes), abs=1e-6)
+    assert found.worth <= best + 1e-6
+    assert found.bound >= best - 1e-6
+    assert programme.most_worth(set_values(choice_items(lists, trees), {})) >= best - 1e-6
+    if not left_out:
+        assert (found.worth, found.gap_ratio) == (pytest.approx(best, abs=1e-6), 0)
 
 
 def subsets(items: Sequence[Index]) -> list[tuple[Index, ...]]:

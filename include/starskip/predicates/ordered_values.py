@@ -79,7 +79,7 @@ def equal(left: Keys, right: Keys) -> Mask:
     return mask_of(pc.equal(left, right))
 
 
-def among(keys: Keys, others: Keys) -> Mask:
+def in_set(keys: Keys, others: Keys) -> Mask:
     """Return for each key whether it is one of ``others``, the keys of values without null."""
     if not isinstance(keys, np.ndarray):
         return mask_of(pc.is_in(keys, value_set=others))

@@ -20,6 +20,7 @@ from starskip.selection.vote_list import IndexSet, VoteList
 TIME_S = 10.0
 _EQUAL_RATIO = 1e-9
 _GREEDY_TIME_RATIO = 0.3
+_POLISH_TIME_RATIO = 0.05
 _MOST_CUTS = 20
 
 
@@ -28,9 +29,9 @@ class ChoiceLimits:
     """Limits of a choice.
 
     ``max_indexes``: indexes on columns. ``max_answers``: answers by their family. ``storage_bytes``: all
-    together, None for no limit; what has no size in ``size_bytes`` fits none. ``time_s``: seconds after which
-    the best set found is taken. ``file_bytes``: by family of indexes of files, of which there may be any
-    number, the bytes for them; None for no limit.
+    together, None for no limit; what has no size in ``size_bytes`` fits none. ``time_s``: seconds of the
+    whole choice, after which the best set found is taken. ``file_bytes``: by family of indexes of files, of
+    which there may be any number, the bytes for them; None for no limit.
     """
 
     max_indexes: int
@@ -76,24 +77,27 @@ def choose(
     that save something. Nothing is chosen that adds nothing. Of indexes that save the same in a set, the one
     of fewer bytes is taken.
     """
+    deadline = monotonic() + limits.time_s
     if limits.storage_bytes is not None or not limits.file_bytes:
-        return _chosen(lists, limits, answers, upkeep_entries)
+        return _chosen(lists, limits, answers, upkeep_entries, deadline)
     # Nothing is shared between indexes of files and the rest: each part is a smaller programme.
     parts: dict[str, list[VoteList]] = {"": []}
     for votes in lists:
         family = min(votes.indexes).family
         parts.setdefault(family if family in limits.file_bytes else "", []).append(votes)
-    of_each = replace(limits, time_s=limits.time_s / max(sum(map(bool, parts.values())), 1))
-    found = [
-        _chosen(of_part, of_each, answers if not family else (), upkeep_entries)
-        for family, of_part in parts.items()
-    ]
+    others = []
+    for number, family in enumerate(sorted(parts.keys() - {""})):
+        now = monotonic()
+        # An even share of what is left: the time that one part spares goes to the next ones.
+        until = now + (deadline - now) / (len(parts) - number)
+        others.append(_chosen(parts[family], limits, (), upkeep_entries, until))
+    main = _chosen(parts[""], limits, answers, upkeep_entries, deadline)
     return Choice(
-        indexes=frozenset().union(*(each.indexes for each in found)),
-        answers=found[0].answers,
-        worth=sum(each.worth for each in found),
-        bound=sum(each.bound for each in found),
-        added=found[0].added,
+        indexes=main.indexes.union(*(each.indexes for each in others)),
+        answers=main.answers,
+        worth=main.worth + sum(each.worth for each in others),
+        bound=main.bound + sum(each.bound for each in others),
+        added=main.added,
     )
 
 
@@ -102,17 +106,20 @@ def _chosen(
     limits: ChoiceLimits,
     answers: Sequence[AnswerCandidate],
     upkeep_entries: Mapping[Index, float] | None,
+    deadline: float,
 ) -> Choice:
+    """Return the best set found until ``deadline``: greedily, by the solver, and then polished."""
+    time_s = deadline - monotonic()
     items = choice_items(lists, answers)
     if not items.indexes and not items.answers:
         return Choice(frozenset(), (), 0.0, 0.0)
     values = set_values(items, upkeep_entries or {})
     linear = _linear_limits(items, limits)
-    start = greedy_set(values, linear, limits.time_s * _GREEDY_TIME_RATIO)
-    solved = _solved(values, linear, start, limits.time_s)
+    start = greedy_set(values, linear, time_s * _GREEDY_TIME_RATIO)
+    solved = _solved(values, linear, start, deadline - time_s * _POLISH_TIME_RATIO)
     found = [start] if solved.chosen is None else [start, solved.chosen]
     best = max(found, key=lambda chosen: float(values.of(chosen[None, :])[0]))
-    best = _without_idle(values, _smallest_twins(values, linear, best, limits))
+    best = _without_idle(values, _smallest_twins(values, linear, best, limits, deadline))
     worth = float(values.of(best[None, :])[0])
     bound = max(solved.bound, worth)
     return Choice(
@@ -138,11 +145,10 @@ def _added(values: SetValues, chosen: Flags, worth: float) -> Mapping[Index, flo
     }
 
 
-def _solved(values: SetValues, limits: LinearLimits, start: Flags, time_s: float) -> Solved:
-    deadline = monotonic() + time_s
+def _solved(values: SetValues, limits: LinearLimits, start: Flags, deadline: float) -> Solved:
     cut = limits
     for _ in range(_MOST_CUTS):
-        solved = solve(values, cut, start, max(deadline - monotonic(), 0.1))
+        solved = solve(values, cut, start, deadline - monotonic())
         if solved.chosen is None or limits.allow(solved.chosen[None, :])[0]:
             return solved
         # Some bytes too many, within the solver's tolerance: neither this set nor one that holds it.
@@ -183,7 +189,9 @@ def _sizes(items: ChoiceItems, limits: ChoiceLimits, unknown: float) -> Amounts:
     return np.array([*of_indexes, *of_answers], np.float64)
 
 
-def _smallest_twins(values: SetValues, linear: LinearLimits, chosen: Flags, limits: ChoiceLimits) -> Flags:
+def _smallest_twins(
+    values: SetValues, linear: LinearLimits, chosen: Flags, limits: ChoiceLimits, deadline: float
+) -> Flags:
     """Put a smaller index in the place of each that saves no more: the solver takes any of a tie."""
     size_of = dict(limits.size_bytes)
     indexes = values.items.indexes
@@ -192,6 +200,8 @@ def _smallest_twins(values: SetValues, linear: LinearLimits, chosen: Flags, limi
         key=lambda position: (size_of[indexes[position]], indexes[position]),
     )
     for position in [each for each in by_size if chosen[each]]:
+        if monotonic() > deadline:
+            break
         twins = [
             each
             for each in by_size

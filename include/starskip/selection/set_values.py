@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,10 +12,51 @@ from scipy.sparse import csr_array
 from starskip.indexes.index import Index
 from starskip.selection.choice_items import Amounts, ChoiceItems, Flags
 
-_CELLS_AT_ONCE = 20_000_000
+_CELLS_AT_ONCE = 2_000_000
 _NEGATIVE = -np.inf
 
 Positions = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _CompleteLists:
+    """Lists in which every set has a saving: ``savings[start + code]``, the code having a bit for each index.
+
+    ``lists``: their positions among all. ``bits``: lists x indexes, the value of the index's bit.
+    """
+
+    lists: Positions
+    bits: csr_array
+    starts: Positions
+    savings: Amounts
+
+    def of(self, built: Amounts) -> Amounts:
+        """Return what they save, lists x sets; ``built``: indexes x sets."""
+        codes = (self.bits @ built).astype(np.int64)
+        found: Amounts = self.savings[self.starts[:, None] + codes]
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ListedSets:
+    """Lists of which the best set that is built counts.
+
+    ``lists``: their positions among all. ``needs``: sets listed x indexes, 1 where the set needs the index;
+    ``sizes``: how many it needs; ``starts``: where the sets of each list begin.
+    """
+
+    lists: Positions
+    needs: csr_array
+    sizes: Amounts
+    savings: Amounts
+    starts: Positions
+
+    def of(self, built: Amounts) -> Amounts:
+        """Return what they save, lists x sets; ``built``: indexes x sets."""
+        is_built = (self.needs @ built) == self.sizes[:, None]
+        best = np.maximum.reduceat(np.where(is_built, self.savings[:, None], _NEGATIVE), self.starts, axis=0)
+        found: Amounts = np.where(np.isfinite(best), best, 0.0)
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,20 +64,17 @@ class SetValues:
     """The items as arrays.
 
     ``needs``: alternatives x indexes, 1 where the alternative needs the index. ``sizes``: number of indexes
-    of each alternative, ``savings`` its entries, ``list_of`` its list; ``starts``: where each list begins.
-    ``members``: lists x indexes. ``silencing``: lists x answers, 1 where the answer silences the list.
-    ``costs``: upkeep of each index and then of each answer.
+    of each alternative, ``savings`` its entries. ``parts``: the lists, as they are evaluated.
+    ``silencing``: lists x answers, 1 where the answer silences the list. ``costs``: upkeep of each index and
+    then of each answer.
     """
 
     items: ChoiceItems
     needs: csr_array
     sizes: Amounts
     savings: Amounts
-    starts: Positions
-    list_of: Positions
-    members: csr_array
-    is_complete: Flags
-    silencing: Amounts
+    parts: Sequence[_CompleteLists | _ListedSets]
+    silencing: csr_array
     costs: Amounts
 
     @property
@@ -46,7 +84,7 @@ class SetValues:
 
     def of(self, chosen: Flags) -> Amounts:
         """Return what each set is worth, less its upkeep; ``chosen``: sets x (indexes, then answers)."""
-        cells = max(len(self.savings), len(self.items.lists), 1)
+        cells = max(len(self.items.lists), *(part.savings.size for part in self.parts), 1)
         step = max(_CELLS_AT_ONCE // cells, 1)
         parts = [self._worth(chosen[first : first + step]) for first in range(0, len(chosen), step)]
         return np.concatenate(parts) if parts else np.zeros(0)
@@ -57,37 +95,30 @@ class SetValues:
         worth: Amounts = -(chosen @ self.costs)
         of_lists = self._of_lists(built.astype(np.float64))
         if answers.shape[1]:
-            counts = (answers @ self.silencing.T) == 0
-            of_lists = of_lists * counts
+            of_lists[(self.silencing @ answers.T.astype(np.float64)) > 0] = 0.0
             worth = worth + self._of_exclusive(answers) + self._of_others(of_lists, answers)
-        total: Amounts = worth + of_lists.sum(axis=1)
+        total: Amounts = worth + of_lists.sum(axis=0)
         return total
 
     def _of_lists(self, built: Amounts) -> Amounts:
-        if not len(self.savings):
-            return np.zeros((len(built), 0))
-        present = (self.needs @ built.T).T
-        is_built = present == self.sizes
-        found = np.maximum.reduceat(np.where(is_built, self.savings, _NEGATIVE), self.starts, axis=1)
-        best = np.where(np.isfinite(found), found, 0.0)
-        if not self.is_complete.any():
-            return best
-        in_list = (self.members @ built.T).T
-        is_exact = is_built & (in_list[:, self.list_of] == self.sizes)
-        exact = np.add.reduceat(np.where(is_exact, self.savings, 0.0), self.starts, axis=1)
-        return np.where(self.is_complete, exact, best)
+        """Return what the lists save, lists x sets; ``built``: sets x indexes."""
+        saved = np.zeros((len(self.items.lists), len(built)))
+        for part in self.parts:
+            saved[part.lists] = part.of(built.T)
+        return saved
 
     def _of_exclusive(self, answers: Flags) -> Amounts:
         gains = self.items.exclusive_gains
         total = np.zeros(len(answers))
         served = np.zeros((len(answers), len(gains)), np.bool_)
         for position in range(answers.shape[1]):
-            covers = ~np.isnan(gains[:, position])
-            if not covers.any():
+            sets = np.flatnonzero(answers[:, position])
+            groups = np.flatnonzero(~np.isnan(gains[:, position]))
+            if not sets.size or not groups.size:
                 continue
-            takes = answers[:, [position]] & covers & ~served
-            total += takes @ np.nan_to_num(gains[:, position])
-            served |= takes
+            where = np.ix_(sets, groups)
+            total[sets] += ~served[where] @ gains[groups, position]
+            served[where] = True
         return total
 
     def _of_others(self, of_lists: Amounts, answers: Flags) -> Amounts:
@@ -98,7 +129,7 @@ class SetValues:
         votes = np.zeros((len(answers), len(gains)))
         for number, item in enumerate(self.items.lists):
             if item.shape >= 0:
-                votes[:, item.shape] += of_lists[:, number]
+                votes[:, item.shape] += of_lists[number]
         best = np.full_like(votes, _NEGATIVE)
         for position in range(answers.shape[1]):
             gain = np.where(np.isnan(gains[:, position]), _NEGATIVE, gains[:, position])
@@ -111,31 +142,55 @@ class SetValues:
 def set_values(items: ChoiceItems, upkeep: Mapping[Index, float]) -> SetValues:
     """Return the items as arrays; ``upkeep``: what an index or answer must save, by it (0 if not named)."""
     number = {index: position for position, index in enumerate(items.indexes)}
-    rows = list(_alternatives(items, number))
-    sizes = np.array([len(needed) for _, needed, _ in rows], np.float64)
-    list_of = np.array([each for each, _, _ in rows], np.int64)
-    members = [sorted(number[index] for index in item.votes.indexes) for item in items.lists]
-    silencing = np.zeros((len(items.lists), len(items.answers)))
-    for position, item in enumerate(items.lists):
-        silencing[position, sorted(item.silenced_by)] = 1.0
+    rows = list(_alternatives(items, range(len(items.lists)), number))
     variables = (*items.indexes, *(answer.index for answer in items.answers))
+    complete = [position for position, item in enumerate(items.lists) if item.votes.is_complete]
+    listed = [position for position, item in enumerate(items.lists) if not item.votes.is_complete]
+    parts: list[_CompleteLists | _ListedSets] = []
+    if complete:
+        parts.append(_complete_lists(items, complete, number))
+    if listed:
+        parts.append(_listed_sets(items, listed, number))
     return SetValues(
         items=items,
         needs=_incidence([needed for _, needed, _ in rows], len(items.indexes)),
-        sizes=sizes,
+        sizes=np.array([len(needed) for _, needed, _ in rows], np.float64),
         savings=np.array([saved for _, _, saved in rows], np.float64),
-        starts=np.searchsorted(list_of, np.arange(len(items.lists))),
-        list_of=list_of,
-        members=_incidence(members, len(items.indexes)),
-        is_complete=np.array([item.votes.is_complete for item in items.lists], np.bool_),
-        silencing=silencing,
+        parts=parts,
+        silencing=_incidence([sorted(item.silenced_by) for item in items.lists], len(items.answers)),
         costs=np.array([upkeep.get(index, 0.0) for index in variables], np.float64),
     )
 
 
-def _alternatives(items: ChoiceItems, number: Mapping[Index, int]) -> Iterator[tuple[int, list[int], float]]:
-    for position, item in enumerate(items.lists):
-        for needed, saving in item.votes.alternatives.items():
+def _complete_lists(items: ChoiceItems, lists: Sequence[int], number: Mapping[Index, int]) -> _CompleteLists:
+    members = [sorted(items.lists[position].votes.indexes) for position in lists]
+    starts = np.cumsum([0, *(1 << len(of_list) for of_list in members)])
+    savings = np.zeros(starts[-1])
+    for start, position, of_list in zip(starts.tolist(), lists, members, strict=False):
+        bit = {index: 1 << place for place, index in enumerate(of_list)}
+        for needed, saving in items.lists[position].votes.alternatives.items():
+            savings[start + sum(map(bit.__getitem__, needed))] = saving.entries
+    bits = _incidence([[number[index] for index in of_list] for of_list in members], len(items.indexes))
+    bits.data = np.array([1 << place for of_list in members for place in range(len(of_list))], np.float64)
+    return _CompleteLists(np.array(lists), bits, starts[:-1], savings)
+
+
+def _listed_sets(items: ChoiceItems, lists: Sequence[int], number: Mapping[Index, int]) -> _ListedSets:
+    rows = list(_alternatives(items, lists, number))
+    return _ListedSets(
+        lists=np.array(lists),
+        needs=_incidence([needed for _, needed, _ in rows], len(items.indexes)),
+        sizes=np.array([len(needed) for _, needed, _ in rows], np.float64),
+        savings=np.array([saved for _, _, saved in rows], np.float64),
+        starts=np.searchsorted([position for position, _, _ in rows], lists),
+    )
+
+
+def _alternatives(
+    items: ChoiceItems, lists: Iterable[int], number: Mapping[Index, int]
+) -> Iterator[tuple[int, list[int], float]]:
+    for position in lists:
+        for needed, saving in items.lists[position].votes.alternatives.items():
             yield position, sorted(number[index] for index in needed), saving.entries
 
 

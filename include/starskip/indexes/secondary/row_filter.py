@@ -17,7 +17,7 @@ from starskip.indexes.secondary.table_schema import field_values
 from starskip.predicates.edit_distance import edit_distances
 from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet, nodes
 from starskip.predicates.like_pattern import like_regex
-from starskip.predicates.ordered_values import among, at_most, below, order_keys, valid_mask
+from starskip.predicates.ordered_values import at_most, below, in_set, order_keys, valid_mask
 
 
 def row_filter(expression: Expression, rows: pa.Table) -> pa.Array:
@@ -95,7 +95,7 @@ def _membership(values: pa.Array, listed: LiteralSet) -> pa.Array:
     if not len(listed.values):
         # IN of no value is false, for null as well; of null alone it is null.
         return pa.nulls(len(values), pa.bool_()) if listed.has_null else _false(len(values))
-    held = among(order_keys(values), order_keys(listed.values.cast(values.type))) & valid
+    held = in_set(order_keys(values), order_keys(listed.values.cast(values.type))) & valid
     return pa.array(held, mask=~(valid & (held | (not listed.has_null))))
 
 
@@ -148,13 +148,13 @@ def _above(keys: Any, bound: Any) -> Any:
 
 
 _COMPARED: Mapping[str, Callable[[Any, Any], Any]] = {
-    "EqualTo": among,
-    "EqualNullSafe": among,
+    "EqualTo": in_set,
+    "EqualNullSafe": in_set,
     "LessThan": below,
     "LessThanOrEqual": at_most,
     "GreaterThan": _above,
     "GreaterThanOrEqual": _at_least,
-    "In": among,
+    "In": in_set,
 }
 _TEXTS: Mapping[str, Callable[[Any, str], Any]] = {
     "Contains": pc.match_substring,

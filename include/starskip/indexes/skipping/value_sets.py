@@ -15,9 +15,9 @@ from starskip.predicates.comparison import Comparison, Operator
 from starskip.predicates.like_pattern import like_regex
 from starskip.predicates.ordered_values import (
     Keys,
-    among,
     at_most,
     below,
+    in_set,
     is_text,
     mask_of,
     order_keys,
@@ -100,7 +100,7 @@ def _is_utf8(value: bytes) -> bool:
 
 
 _SATISFYING: Mapping[Operator, Callable[[Keys, Keys], Mask]] = {
-    Operator.IN: among,
+    Operator.IN: in_set,
     Operator.BELOW: below,
     Operator.AT_MOST: at_most,
     Operator.AT_LEAST: lambda values, bound: ~below(values, bound),
