@@ -87,6 +87,7 @@ public final class RelationFacts {
             facts.put("files", files(location, rootsAskedEach));
             facts.put("options", options(relation));
             facts.put("settings", settings(conf(relation), settings));
+            facts.put("open_bytes", Long.valueOf(conf(relation).filesOpenCostInBytes()));
             found.add(facts);
         }
         Map facts = new LinkedHashMap();
