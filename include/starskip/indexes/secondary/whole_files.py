@@ -113,7 +113,7 @@ def chosen_lists(
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _List:
     """A path before it is read: its entries, the time to gather them, the files that its blocks reach."""
 
