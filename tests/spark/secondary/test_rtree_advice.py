@@ -1,4 +1,4 @@
-"""R-trees in the one choice: taken where boxes ask for them, left where two b-trees serve more."""
+"""An r-tree that the night has chosen for boxes is built, gated, proved, and used by Spark's rule."""
 
 from __future__ import annotations
 
@@ -102,24 +102,3 @@ def test_boxes_have_an_r_tree_chosen_built_proved_and_used(nights: SkippingNight
         read += stats["files_read"]
     skipping.disable(nights.spark)
     assert 0.5 < told == pytest.approx(1 - read / (40 * FILES), abs=0.01)
-
-
-def test_two_b_trees_are_chosen_where_each_column_is_asked_for_by_itself(nights: SkippingNights) -> None:
-    # A narrow range of one column is in few files of such few rows.
-    alone = [
-        between(name, start, start + 0.05)
-        for name in ("lat", "lng")
-        for start in np.linspace(0, DEGREES - 1, 40).round(3).tolist()
-    ]
-    nights.log([*BOXES, *alone])
-    night = nights.night()
-    for stage in STAGE_NAMES[: STAGE_NAMES.index("select_indexes") + 1]:
-        nights.stage(stage, night)
-    found = chosen(nights, night)
-    assert {name: row["verdict"] for name, row in found.items()} == {
-        "btree:lat": "chosen",
-        "btree:lng": "chosen",
-        "rtree:lat,lng": "refused",
-    }
-    assert found["rtree:lat,lng"]["reason"] == "covered_by_chosen"
-    assert "btree" in found["rtree:lat,lng"]["detail"]

@@ -10,10 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from skipping_tables import aged, settings_of
 from starskip.indexes.secondary.lifecycle import create_indexes, delete_indexes, index_storage
 from starskip.spark import skipping
+from starskip.spark.skipping.files_left import read_ratio
+from starskip.spark.skipping.leaf_predicates import leaf_predicates
+from starskip.spark.skipping.plan_tree import plan_tree
+from starskip.spark.skipping.relation_facts import plan_document
 from starskip.spark.skipping.table_finder import metadata_changed
 
 pytestmark = pytest.mark.spark
@@ -201,6 +205,20 @@ def test_what_partition_values_leave_alone_is_no_gain_either(on: SparkSession, t
     assert (all_files["files_read"], set(all_files["skipped_by"])) == (0, {"btree:user"})
     assert (one_file["files_read"], one_file["skipped_by"]) == (1, {})
     assert one_file["not_skipped_because"][0].endswith(" ms (1 file)")
+
+
+def test_only_the_columns_of_a_query_count(on: SparkSession, table: Path) -> None:
+    frame = on.read.parquet(str(table))
+
+    def ratio(query: DataFrame) -> float:
+        plan = query._jdf.queryExecution().optimizedPlan()
+        ((leaf, _),) = leaf_predicates(plan_tree(plan_document(plan)))
+        return read_ratio(leaf)
+
+    # Spark takes 8 bytes for a row, 8 for a long number and 20 for a text.
+    assert ratio(frame.where("user = 7")) == 1.0
+    assert ratio(frame.where("user = 7").select("id")) == 24 / 44
+    assert ratio(frame.where(PAIR).selectExpr("count(*)")) == 36 / 44
 
 
 def test_old_times_and_times_beyond_2262_are_found(on: SparkSession, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ Nothing here decides which files are read: it only decides which indexes are wor
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,7 +64,8 @@ class FilesLeft:
         for other, mask in self.masks:
             left &= may_hold(listing, listing.positions(other), mask)
         if filters:
-            left &= listing.listed.in_partitions(self.toolbox.scala_list(filters))
+            with suppress(Exception):  # A filter may name a column that is called otherwise further down.
+                left &= listing.listed.in_partitions(self.toolbox.scala_list(filters))
         positions = listing.positions(table)
         found = np.zeros(table.files, np.bool_)
         found[positions[left & (positions >= 0)]] = True
