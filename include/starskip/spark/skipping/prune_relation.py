@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from starskip.indexes.secondary.surviving_files import AND
+from starskip.indexes.secondary.whole_files import AND
 from starskip.indexes.skipping.build_clause import build_clause
 from starskip.indexes.skipping.failing_indexes import Failures
 from starskip.indexes.skipping.file_metadata import Mask
