@@ -20,22 +20,31 @@ from pyspark.sql import DataFrame, SparkSession
 from skipping_on_spark.data_sets import DEPTH, ZONES, Example, data_sets
 from skipping_on_spark.law_of_skipping import Seen, see
 from skipping_on_spark.predicates import predicates
+from skipping_tables import settings_of
 from starskip.errors import ConfigError
 from starskip.indexes.secondary import collect_entries
 from starskip.indexes.secondary.lifecycle import create_indexes
 from starskip.indexes.secondary.postings import PostingReader
+from starskip.spark import skipping
 from starskip.spark.skipping.table_finder import metadata_changed
 
 CASES = int(os.environ.get("STARSKIP_SECONDARY_SPARK_CASES", "60"))
 SEED = int(os.environ.get("STARSKIP_SECONDARY_SPARK_SEED", random.SystemRandom().randrange(1 << 32)))
 OF_AN_EXAMPLE = 20
 FAULTS_SEED = 5
+COSTS = (
+    {"column_mib_ms": "1e9"},
+    {"column_mib_ms": "50", "sampled_blocks": "1"},
+    {"column_mib_ms": "1000"},
+)
+"""Settings by which all, few or most lists are read of files of a few KiB, which take no time to open."""
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900 + CASES)]
 
 
 def create_secondary(spark: SparkSession, frame: DataFrame, folder: Path, indexes: Sequence[str]) -> None:
-    """Create those of the indexes that the table can have."""
-    del spark, frame
+    """Create those of the indexes that the table can have, and now and then one that skips by bounds."""
+    if len(indexes) % 2:
+        skipping.create(spark, frame, ["minmax:i"])
     made = 0
     for each in indexes:
         try:
@@ -62,9 +71,12 @@ def law(spark: SparkSession, folder: Path, cases: int, begin: int) -> Seen:
     total = Seen()
 
     def holds(example: Example) -> None:
-        seen = see(spark, folder / f"table-{total.cases}", example, create_secondary)
+        costs = COSTS[total.cases // OF_AN_EXAMPLE % len(COSTS)]
+        with settings_of(spark, {f"spark.starskip.secondary.{name}": each for name, each in costs.items()}):
+            seen = see(spark, folder / f"table-{total.cases}", example, create_secondary)
         total.add(seen)
-        assert not seen.broken, (f"seed {begin}, asked in {example.zone}: {example.indexes}", seen.broken[:5])
+        case = f"seed {begin}, asked in {example.zone}: {example.indexes}, {costs}"
+        assert not seen.broken, (case, seen.broken[:5])
 
     examples = -(-cases // OF_AN_EXAMPLE)
     some = settings(max_examples=examples, database=None, phases=(Phase.generate,))

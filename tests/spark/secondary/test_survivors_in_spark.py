@@ -10,11 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
-from skipping_tables import aged
+from pyspark.sql import DataFrame, SparkSession
+from skipping_tables import aged, settings_of
 from starskip.indexes.secondary.lifecycle import create_indexes, delete_indexes, index_storage
-from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.spark import skipping
+from starskip.spark.skipping.files_left import read_ratio
+from starskip.spark.skipping.leaf_predicates import leaf_predicates
+from starskip.spark.skipping.plan_tree import plan_tree
+from starskip.spark.skipping.relation_facts import plan_document
 from starskip.spark.skipping.table_finder import metadata_changed
 
 pytestmark = pytest.mark.spark
@@ -137,24 +140,85 @@ def test_a_damaged_index_costs_what_it_left_alone_and_not_the_query(on: SparkSes
     for path in damaged:
         path.write_bytes(b"no index at all")
     metadata_changed()
-    _, stats = asked(on, table, "user = 1000 AND message LIKE '%w09x%'")
-    assert stats["skipped_by"] == {"btree:user": FILES}
+    _, stats = asked(on, table, PAIR)
+    assert "every file may hold a row that btree:user leaves" in stats["not_skipped_because"]
     (reason,) = [each for each in stats["not_skipped_because"] if "ngram:message cannot be read" in each]
     assert "refresh" in reason
 
 
-def test_an_index_of_too_many_entries_is_left_out_with_the_reason(
-    on: SparkSession, table: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    default = SecondarySettings.__dataclass_fields__["planning_entries"].default
-    assert default == 2_000_000
-    monkeypatch.setattr(
-        "starskip.spark.skipping.secondary_match.SecondarySettings",
-        lambda: SecondarySettings(planning_entries=10),
-    )
-    _, stats = asked(on, table, "user = 7")
+SETTING = "spark.starskip.secondary"
+
+
+def test_an_index_of_too_many_entries_is_left_out_with_the_reason(on: SparkSession, table: Path) -> None:
+    with settings_of(on, {f"{SETTING}.planning_entries": "10"}):
+        _, stats = asked(on, table, "user = 7")
     assert stats["files_read"] == FILES
-    assert any("too many for a plan" in each for each in stats["not_skipped_because"])
+    (reason,) = stats["not_skipped_because"]
+    assert reason.startswith("btree:user has ") and reason.endswith("too many for a plan")
+    _, stats = asked(on, table, "user = 1000")
+    assert stats["skipped_by"] == {"btree:user": FILES}
+
+
+def test_a_setting_that_cannot_be_costs_the_indexes_and_not_the_query(on: SparkSession, table: Path) -> None:
+    with settings_of(on, {f"{SETTING}.planning_entries": "many"}):
+        _, stats = asked(on, table, PAIR)
+    assert stats["files_read"] == FILES
+    assert any("secondary.planning_entries" in each for each in stats["not_skipped_because"])
+
+
+CHEAP_FILES = {f"{SETTING}.column_mib_ms": "0.016"}
+"""Opening a file, which takes as long as 4 MiB, takes less than a look-up in an index; two take more."""
+
+
+def test_an_index_is_not_read_where_the_files_take_less(on: SparkSession, table: Path) -> None:
+    with settings_of(on, {f"{SETTING}.column_mib_ms": "0.00001"}):
+        _, stats = asked(on, table, PAIR)
+        (explained,) = skipping.explain(on.read.parquet(str(table)).where(PAIR))
+    assert (stats["files_read"], stats["skipped_by"]) == (FILES, {})
+    assert explained["not_skipped_because"] == stats["not_skipped_because"]
+    for reason, name in zip(stats["not_skipped_because"], ("btree:user", "ngram:message"), strict=True):
+        assert reason.startswith(f"{name} is not used: its ")
+        assert reason.endswith(f"and what is left to read 0.00 ms ({FILES} files)")
+
+
+def test_what_min_max_leaves_alone_is_no_gain_of_another_index(on: SparkSession, table: Path) -> None:
+    skipping.create(on, str(table), ["minmax:id"])
+    with settings_of(on, CHEAP_FILES):
+        _, all_files = asked(on, table, "user = 1000")
+        _, one_file = asked(on, table, f"user = 1000 AND id < {ROWS}")
+    assert (all_files["files_read"], set(all_files["skipped_by"])) == (0, {"btree:user"})
+    assert "btree:user" not in one_file["skipped_by"]
+    assert one_file["files_read"] == 1
+    (reason,) = [each for each in one_file["not_skipped_because"] if "btree:user" in each]
+    assert reason.endswith(" ms (1 file)")
+
+
+def test_what_partition_values_leave_alone_is_no_gain_either(on: SparkSession, tmp_path: Path) -> None:
+    for number in range(FILES):
+        write(tmp_path / "t" / f"part={number}", number)
+    aged(tmp_path / "t")
+    create_indexes(str(tmp_path / "t"), ["btree:user"])
+    metadata_changed()
+    with settings_of(on, CHEAP_FILES):
+        _, all_files = asked(on, tmp_path / "t", "user = 1000 AND part >= 0")
+        _, one_file = asked(on, tmp_path / "t", "user = 1000 AND part = 3")
+    assert (all_files["files_read"], set(all_files["skipped_by"])) == (0, {"btree:user"})
+    assert (one_file["files_read"], one_file["skipped_by"]) == (1, {})
+    assert one_file["not_skipped_because"][0].endswith(" ms (1 file)")
+
+
+def test_only_the_columns_of_a_query_count(on: SparkSession, table: Path) -> None:
+    frame = on.read.parquet(str(table))
+
+    def ratio(query: DataFrame) -> float:
+        plan = query._jdf.queryExecution().optimizedPlan()
+        ((leaf, _),) = leaf_predicates(plan_tree(plan_document(plan)))
+        return read_ratio(leaf)
+
+    # Spark takes 8 bytes for a row, 8 for a long number and 20 for a text.
+    assert ratio(frame.where("user = 7")) == 1.0
+    assert ratio(frame.where("user = 7").select("id")) == 24 / 44
+    assert ratio(frame.where(PAIR).selectExpr("count(*)")) == 36 / 44
 
 
 def test_old_times_and_times_beyond_2262_are_found(on: SparkSession, tmp_path: Path) -> None:

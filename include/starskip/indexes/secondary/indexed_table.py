@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pyroaring import BitMap64
 
 from starskip.errors import ConfigError, printable
 from starskip.indexes.secondary.access_paths import (
@@ -37,6 +36,7 @@ from starskip.indexes.secondary.row_filter import columns_in
 from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.indexes.secondary.table_schema import field_values
 from starskip.indexes.secondary.table_state import OpenedTable, TableState
+from starskip.indexes.secondary.weighed_lists import WeighedLists, Window
 from starskip.indexes.secondary.where_clause import where_expression
 from starskip.predicates.column_name import column_name, column_path
 from starskip.predicates.expression import Expression, Literal
@@ -68,6 +68,11 @@ class _Question:
     mapping: PathMapping
     columns: tuple[str, ...]
     fields: tuple[tuple[str, ...], ...]
+
+    def cost(self, settings: SecondarySettings) -> Cost:
+        """Return what reading takes."""
+        read = tuple(dict.fromkeys([*self.columns, *columns_in(self.condition)]))
+        return Cost(self.state.layout(read), settings, frozenset(self.columns), self.mapping.conjuncts)
 
     def covering(self, paths: Sequence[Path]) -> Path | None:
         """Return the first of some paths whose keys are the whole answer, but for files beside."""
@@ -137,7 +142,7 @@ class IndexedTable:
         question = self._question(where, () if is_count else columns)
         reader = PostingReader(question.state.segments)
         plan = self._plan(question, reader, path, limit, is_count=is_count)
-        fetch = _Fetch(question, reader, limit, is_count=is_count)
+        fetch = _Fetch(question, reader, limit, self.settings, is_count=is_count)
         found = 0
         pieces: list[pa.Table] = []
         for count, rows_of_piece in fetch.found(plan) if limit != 0 else ():
@@ -187,13 +192,7 @@ class IndexedTable:
             return forced_plan(chosen, reader, in_steps=limit is not None or is_covered)
         if isinstance(question.condition, Literal) and question.condition.python is True:
             return Plan((), SCAN, "all rows are asked for")
-        read = tuple(dict.fromkeys([*question.columns, *columns_in(question.condition)]))
-        cost = Cost(
-            question.state.layout(read),
-            self.settings,
-            frozenset(question.columns),
-            question.mapping.conjuncts,
-        )
+        cost = question.cost(self.settings)
         covering = None if is_count else question.covering(question.mapping.paths)
         covered: Sequence[Path] = () if covering is None else (covering,)
         if is_count and not question.mapping.residual(question.mapping.paths):
@@ -249,6 +248,7 @@ class _Fetch:
     question: _Question
     reader: PostingReader
     limit: int | None
+    settings: SecondarySettings
     is_count: bool
     counts: FetchCounts = field(default_factory=FetchCounts)
 
@@ -259,35 +259,52 @@ class _Fetch:
     def found(self, plan: Plan) -> Iterator[tuple[int, pa.Table | None]]:
         """Yield numbers of rows, with the rows themselves where they are at hand."""
         state = self.question.state
-        residual = self.question.mapping.residual(plan.paths)
+        residual = self.question.mapping.residual
         covering = self.question.covering(plan.paths) if not self.is_count and len(plan.paths) == 1 else None
         if not plan.paths:
             for file in state.indexed_files():
                 yield from self._rows(file, None, (self.question.condition,))
-        elif self.is_count and not residual:
+        elif self.is_count and not residual(plan.paths):
             live = {segment.name: segment.all_rows for segment in state.segments}
-            for segment, bitmap in self._entries(plan):
-                yield bitmap.intersection_cardinality(live[segment]), None
+            for window in self._windows(plan, weighed=None):
+                yield window.rows.intersection_cardinality(live[window.segment]), None
         elif covering is not None:
             schema = pa.schema([state.schema.columns.field(name) for name in self.question.columns])
             for keys in covered_rows(covering, self.reader, schema.field(0).type):
                 yield len(keys), pa.table([keys] * len(schema), schema=schema)
         else:
-            for segment, bitmap in self._entries(plan):
-                addresses = addresses_in(bitmap)
+            for window in self._windows(plan, self._weighed(plan)):
+                addresses = addresses_in(window.rows)
                 files = file_of(addresses)
+                left = residual(window.paths)
                 for position in np.unique(files).tolist():
-                    known = state.file(segment, position)
+                    known = state.file(window.segment, position)
                     start, end = np.searchsorted(files, [position, position + 1])
                     if known is not None:
-                        yield from self._rows(known, row_of(addresses[start:end]), residual)
+                        yield from self._rows(known, row_of(addresses[start:end]), left)
         for file in state.beside:
             yield from self._rows(file, None, (self.question.condition,))
 
-    def _entries(self, plan: Plan) -> Iterable[tuple[str, BitMap64]]:
+    def _windows(self, plan: Plan, weighed: WeighedLists | None) -> Iterable[Window]:
         if plan.rows is not None:
-            return plan.rows.items()
-        return self.reader.windows(plan.paths, _EVERY if self.limit is None else self.limit)
+            return (Window(segment, rows, plan.paths) for segment, rows in plan.rows.items())
+        return self.reader.windows(plan.paths, _EVERY if self.limit is None else self.limit, weighed)
+
+    def _weighed(self, plan: Plan) -> WeighedLists | None:
+        """Return how lists that a limit may make superfluous are weighed; None where all are read anyway."""
+        if self.limit is None or plan.rows is not None or len(plan.paths) < 2:
+            return None
+        cost, mapping = self.question.cost(self.settings), self.question.mapping
+
+        def piece_ms(path: Path) -> float:
+            whole_ms = cost.gather(self.reader.reads(path), self.reader.count(path))
+            return whole_ms / max(self.reader.pieces(path), 1)
+
+        def fetch_ms(window: Window) -> float:
+            units = cost.layout.units_holding({window.segment: window.rows})
+            return cost.fetch(units, len(window.rows), mapping.residual(window.paths), 1.0)
+
+        return WeighedLists(piece_ms, fetch_ms)
 
     def _rows(
         self, file: DataFileOfTable, positions: Positions | None, predicates: Sequence[Expression]

@@ -87,25 +87,33 @@ class PostingInput:
         return found
 
     def steps(self, entries: int) -> Iterator[BitMap64]:
-        """Yield all addresses, each once: so many at first, at least, then twice as many each time.
+        """Yield all addresses, each once: so many at first, then twice as many each time.
 
         What comes later is not read before it is asked for.
         """
         told, new = BitMap64(), self.held.copy()
-        for at, piece in enumerate(self.pieces):
-            if len(new) >= entries:
-                yield new
-                told |= new
-                new, entries = BitMap64(), 2 * entries
-            if self._unread[at]:
+        for at in range(len(self.pieces) + 1):
+            is_last = at == len(self.pieces)
+            while len(new) >= entries or (is_last and new):
+                step = _least(new, entries)
+                yield step
+                told |= step
+                new, entries = new - step, 2 * entries
+            if not is_last and self._unread[at]:
                 self._unread[at] = False
                 self.pieces_read += 1
-                new = BitMap64.union(new, *piece.read()) - told
-        if new:
-            yield new
+                new = BitMap64.union(new, *self.pieces[at].read()) - told
 
     def among(self, addresses: BitMap64) -> BitMap64:
         """Return those of some addresses that the input has; pieces that reach none stay unread."""
+        self._read(self._near(addresses))
+        return self.held & addresses
+
+    def unread_near(self, addresses: BitMap64) -> int:
+        """Return how many pieces ``among`` would read."""
+        return int(self._near(addresses).sum())
+
+    def _near(self, addresses: BitMap64) -> npt.NDArray[np.bool_]:
         near = np.flatnonzero(
             self._unread
             & (self._lows <= np.uint64(addresses.max()))
@@ -115,8 +123,7 @@ class PostingInput:
         for at in near.tolist():
             piece = self.pieces[at]
             wanted[at] = addresses.range_cardinality(piece.low, min(piece.high + 1, LAST_ADDRESS)) > 0
-        self._read(wanted)
-        return self.held & addresses
+        return wanted
 
     def unread_within(self, start: int, end: int) -> int:
         """Return how many pieces a window would read."""
@@ -180,6 +187,12 @@ def _caught_up(inputs: Sequence[PostingInput], at: int) -> int | None:
         at = found
         number += 1
     return at
+
+
+def _least(bitmap: BitMap64, count: int) -> BitMap64:
+    if len(bitmap) <= count:
+        return bitmap
+    return BitMap64(np.frombuffer(bitmap.to_array(), np.uint64)[:count])
 
 
 def _next_file(address: int) -> int:

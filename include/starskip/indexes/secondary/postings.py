@@ -25,6 +25,7 @@ from starskip.indexes.secondary.cost import Blocks, Reads
 from starskip.indexes.secondary.entries import addresses_in, bitmaps_of
 from starskip.indexes.secondary.intersection import LAST_ADDRESS, Piece, PostingInput, intersection
 from starskip.indexes.secondary.run_reader import KeyRange, ReadCounts, RunReader
+from starskip.indexes.secondary.weighed_lists import WeighedLists, Window
 from starskip.indexes.secondary.zones import zones_within
 
 Rows = Mapping[str, BitMap64]
@@ -118,6 +119,21 @@ class PostingReader:
         lows, highs = ([getattr(each, name) for each in pieces] for name in ("low", "high"))
         return np.array(lows, np.float64), np.array(highs, np.float64)
 
+    def pieces(self, path: Path) -> int:
+        """Return the number of pieces that a path may be read in."""
+        return sum(len(self._pieces(path, segment)) for segment in self.segments)
+
+    def files_reached(self, path: Path) -> dict[str, npt.NDArray[np.bool_]]:
+        """Return by segment the files, by position, that blocks of a path reach; none is read."""
+        found = {}
+        for segment in self.segments:
+            pieces, files = self._pieces(path, segment), len(segment.file_rows)
+            begin = np.array([min(each.low >> 32, files) for each in pieces], np.int64)
+            end = np.array([min((each.high >> 32) + 1, files) for each in pieces], np.int64)
+            open_at = np.bincount(begin, minlength=files + 1) - np.bincount(end, minlength=files + 1)
+            found[segment.name] = np.cumsum(open_at)[:files] > 0
+        return found
+
     def rows(self, path: Path) -> dict[str, BitMap64]:
         """Return all addresses of a path by segment; they are kept, since a plan asks for them again."""
         if id(path) not in self._rows:
@@ -153,24 +169,29 @@ class PostingReader:
                 rows = self.within(path, rows)
         return rows
 
-    def windows(self, paths: Sequence[Path], entries: int) -> Iterator[tuple[str, BitMap64]]:
-        """Yield the addresses that all paths have, with their segment, each once, for who stops early.
+    def windows(
+        self, paths: Sequence[Path], entries: int, weighed: WeighedLists | None = None
+    ) -> Iterator[Window]:
+        """Yield the addresses that paths have, each once, for who stops early.
 
         The first list is read in steps of rising length, of ``entries`` at first, and of the others what lies
-        near a step.
+        near a step. With ``weighed`` one that lies near in too many blocks is not met: who asks looks at the
+        rows instead.
         """
         first, *others = sorted(paths, key=lambda path: isinstance(path, WithoutPath))
         for segment in self.segments:
-            to_meet = [self._input(path, segment) for path in others]
+            to_meet = [(path, self._input(path, segment)) for path in others]
             for step in self._input(first, segment).steps(entries):
                 entries = max(entries, 2 * len(step))
-                common = step
-                for each in to_meet:
-                    if not common:
+                window = Window(segment.name, step, (first,))
+                for path, each in to_meet:
+                    if not window.rows:
                         break
-                    common = each.among(common)
-                if common:
-                    yield segment.name, common
+                    if weighed is None or weighed.is_worth(path, each, window):
+                        met = (*window.paths, path)
+                        window = Window(segment.name, each.among(window.rows), met)
+                if window.rows:
+                    yield window
 
     def _input(self, path: Path, segment: IndexedSegment) -> PostingInput:
         if id(path) in self._rows:

@@ -2,7 +2,7 @@
 
 The keys are values as Arrow reads them. Spark may read a file otherwise: numbers as a wider type, or times
 before 1900 in another calendar. A predicate that could hold for other rows then becomes an unknown one, which
-no path serves.
+no path serves. A function that is mapped (``skipping.user_functions``) becomes what it says of columns.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from starskip.indexes.skipping.user_functions import implied_by_function
 from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet, nodes
 
 UNKNOWN = Call("Unknown")
@@ -22,11 +23,21 @@ _FIRST_SURE_YEAR = 1901
 """From then on calendars and time zones of old files no longer matter."""
 
 
-def sure_predicates(condition: Expression, types: Mapping[tuple[str, ...], pa.DataType]) -> Expression:
-    """Return the condition with its unsure predicates unknown; ``types``: of keys, by path of a column."""
+def sure_predicates(
+    condition: Expression, types: Mapping[tuple[str, ...], pa.DataType], *, of_functions: bool = True
+) -> Expression:
+    """Return the condition with its unsure predicates weaker or unknown; ``types``: of keys, by path.
+
+    ``of_functions``: whether what a function implies may stand for it, as in no NOT.
+    """
     if isinstance(condition, Call) and condition.name in _CONNECTIVES:
-        return Call(condition.name, tuple(sure_predicates(each, types) for each in condition.arguments))
-    return condition if _is_sure(condition, types) else UNKNOWN
+        may_weaken = of_functions and condition.name != "Not"
+        parts = (sure_predicates(each, types, of_functions=may_weaken) for each in condition.arguments)
+        return Call(condition.name, tuple(parts))
+    if _is_sure(condition, types):
+        return condition
+    implied = implied_by_function(condition) if of_functions else None
+    return UNKNOWN if implied is None else sure_predicates(implied, types, of_functions=False)
 
 
 def _is_sure(predicate: Expression, types: Mapping[tuple[str, ...], pa.DataType]) -> bool:

@@ -6,15 +6,13 @@ An engine that reads the files by itself, as Spark does, leaves the other files 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from threading import RLock
 
 import numpy as np
-from pyroaring import BitMap64
 
-from starskip.errors import StorageError, first_line
 from starskip.indexes.secondary.access_paths import (
     AllOfPath,
     Path,
@@ -26,19 +24,18 @@ from starskip.indexes.secondary.access_paths import (
 )
 from starskip.indexes.secondary.entries import addresses_in, file_of
 from starskip.indexes.secondary.indexed_segments import known_schema, known_segments
-from starskip.indexes.secondary.postings import PostingReader
+from starskip.indexes.secondary.postings import PostingReader, Rows
 from starskip.indexes.secondary.secondary_index import SecondaryIndex
+from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.indexes.secondary.sure_predicates import sure_predicates
+from starskip.indexes.secondary.whole_files import AND, WholeFiles, chosen_lists, path_name
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
-from starskip.number_text import count as counted
 from starskip.predicates.column_name import column_name
 from starskip.predicates.expression import Call, Expression
 from starskip.predicates.ordered_values import Mask
 
-AND, _OR = " ∩ ", " ∪ "
 _reading = RLock()
 """Runs are read by one thread at a time: several may plan queries of one table."""
-Rows = Mapping[str, BitMap64]
 
 
 @dataclass
@@ -46,12 +43,14 @@ class Survivors:
     """The paths that serve some conditions on a table, and the rows that their entries leave.
 
     ``names`` and ``indexes``: of each path; ``why_not``: why indexes that serve a predicate were not read.
+    ``entries_read``: by index.
     """
 
     metadata: TableMetadata
     names: tuple[str, ...] = ()
     indexes: tuple[tuple[str, ...], ...] = ()
     why_not: tuple[str, ...] = ()
+    entries_read: Mapping[str, int] = field(default_factory=dict)
     _rows: tuple[Rows, ...] = ()
     _masks: dict[tuple[int, ...], Mask] = field(default_factory=dict)
 
@@ -90,13 +89,15 @@ class Survivors:
 def surviving_files(
     metadata: TableMetadata,
     conditions: Sequence[Expression],
-    max_entries: int,
+    settings: SecondarySettings,
     left_out: frozenset[str] = frozenset(),
+    files: Callable[[], WholeFiles] | None = None,
 ) -> Survivors:
     """Return the paths that serve ``conditions``, all of which hold, with their rows.
 
-    ``max_entries``: a path of more is not read. ``left_out``: columns whose values the engine may read
-    otherwise than they were indexed. An index that cannot be read is left out alone.
+    ``settings``: a path of more than ``planning_entries`` is not read. ``files`` tells how the engine reads
+    them: a path that costs more than they do is not read either. ``left_out``: columns whose values the
+    engine may read otherwise than they were indexed. An index that cannot be read is left out alone.
     """
     with _reading:
         indexes, segments = known_segments(metadata)
@@ -107,25 +108,17 @@ def surviving_files(
         alike = Counter(column_name(path).lower() for path in types)
         types = {path: kind for path, kind in types.items() if alike[column_name(path).lower()] == 1}
         condition = Call("And", tuple(sure_predicates(each, types) for each in conditions))
+        paths = served_paths(condition, indexes)
+        times = files().times(metadata, settings) if paths and files is not None else None
         reader = PostingReader(segments)
-        found, why_not = [], []
-        for path in served_paths(condition, indexes):
-            of = path_indexes(path)
-            name = (_OR if isinstance(path, UnionPath) else AND).join(of)
-            try:
-                entries = reader.count(path)
-                if entries > max_entries:
-                    why_not.append(f"{name} has {counted(entries)} entries for it, too many for a plan")
-                else:
-                    found.append((name, of, reader.rows(path)))
-            except (StorageError, ArithmeticError, ValueError) as error:
-                why_not.append(f"{name} cannot be read: {first_line(error)}")
+        found = chosen_lists(paths, reader, settings, times)
     return Survivors(
         metadata,
-        tuple(name for name, _, _ in found),
-        tuple(of for _, of, _ in found),
-        tuple(why_not),
-        tuple(rows for _, _, rows in found),
+        tuple(path_name(path) for path, _ in found.read),
+        tuple(path_indexes(path) for path, _ in found.read),
+        tuple(found.why_not),
+        {name: read.entries for name, read in reader.read.items() if read.entries},
+        tuple(rows for _, rows in found.read),
     )
 
 

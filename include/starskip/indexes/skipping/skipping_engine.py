@@ -19,6 +19,7 @@ from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.lake.lake_table import LakeTable
 from starskip.predicates.expression import Expression
+from starskip.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +105,16 @@ class SkippingEngine(Protocol):
         """Return the values of about ``rows`` rows, spread over the table, by column."""
         ...
 
-    def replay(self, table: LakeTable, predicate: Expression, root: str | None) -> Replay:
+    def replay(
+        self,
+        table: LakeTable,
+        predicate: Expression,
+        root: str | None,
+        settings: Settings | None = None,
+    ) -> Replay:
         """Run the query of ``predicate`` without skipping, and with the metadata below ``root``.
+
+        ``settings``: by which it is decided what indexes are read; those of the engine for None.
 
         Raises UnsupportedQuery for a predicate that cannot be run, because a function is unknown, say.
         """

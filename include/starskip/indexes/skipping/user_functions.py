@@ -31,10 +31,11 @@ def map_function(name: str, implication: Implication) -> None:
 
 def implications() -> tuple[Implication, ...]:
     """Return all implications: of mapped functions, of Spark's boolean wrappers, and of CHAR(n)."""
-    return (_of_mapped_functions, _of_wrapped_predicate, of_padded_text)
+    return (implied_by_function, _of_wrapped_predicate, of_padded_text)
 
 
-def _of_mapped_functions(node: Expression) -> Expression | None:
+def implied_by_function(node: Expression) -> Expression | None:
+    """Return what a boolean node with a mapped function implies, None if it has none."""
     if not isinstance(node, Call):
         return None
     for each in (node, *node.arguments):

@@ -6,19 +6,23 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.BitSet;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.net.URI;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.execution.datasources.FileStatusCache;
+import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.PartitionDirectory;
 import org.apache.spark.sql.execution.datasources.PartitionSpec;
 
 /**
@@ -84,6 +88,24 @@ public final class ListedFiles {
             left[at++] = files[position];
         }
         return new ListedFiles(whole, left);
+    }
+
+    /** The bits of those of the listing's files that lie in partitions which filters leave, as Spark prunes them. */
+    public String inPartitions(scala.collection.immutable.Seq filters) {
+        Set kept = new HashSet();
+        scala.collection.Iterator folders = whole.listFiles(
+            filters, (scala.collection.immutable.Seq) scala.collection.immutable.Nil$.MODULE$).iterator();
+        while (folders.hasNext()) {
+            scala.collection.Iterator of = ((PartitionDirectory) folders.next()).files().iterator();
+            while (of.hasNext()) {
+                kept.add(((FileStatusWithMetadata) of.next()).fileStatus());
+            }
+        }
+        BitSet bits = new BitSet(files.length);
+        for (int at = 0; at < files.length; at++) {
+            bits.set(at, kept.contains(files[at]));
+        }
+        return Base64.getEncoder().encodeToString(bits.toByteArray());
     }
 
     /** The listing with these files alone, made without asking the file system. */

@@ -48,6 +48,7 @@ import org.apache.spark.sql.types.StructType;
 /** Facts on a plan's relations of files, each fetched by one call, since a call takes 50 microseconds or more. */
 public final class RelationFacts {
     private static final ObjectMapper JSON = new ObjectMapper();
+    private static final String OURS = "spark.starskip.";
 
     /** The plan as JSON. */
     public String document(LogicalPlan plan) throws Exception {
@@ -87,6 +88,7 @@ public final class RelationFacts {
             facts.put("files", files(location, rootsAskedEach));
             facts.put("options", options(relation));
             facts.put("settings", settings(conf(relation), settings));
+            facts.put("open_bytes", Long.valueOf(conf(relation).filesOpenCostInBytes()));
             found.add(facts);
         }
         Map facts = new LinkedHashMap();
@@ -281,6 +283,9 @@ public final class RelationFacts {
         Map found = new LinkedHashMap();
         String[] each = names.split("\n");
         for (int at = 0; at < each.length; at++) {
+            if (each[at].startsWith(OURS) && !conf.contains(each[at])) {
+                continue; // None of Spark's, which have defaults: an exception for each takes longer.
+            }
             try {
                 found.put(each[at], conf.getConfString(each[at]));
             } catch (NoSuchElementException unset) {

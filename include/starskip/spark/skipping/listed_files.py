@@ -46,6 +46,11 @@ class ListedFiles:
         bits = bytearray(np.packbits(mask, bitorder="little").tobytes())
         return ListedFiles(self.java.chosen(bits), int(np.count_nonzero(mask)))
 
+    def in_partitions(self, filters: Any) -> Mask:
+        """Return which of the files lie in partitions that a Scala sequence of filters leaves."""
+        bits = np.frombuffer(b64decode(self.java.inPartitions(filters)), np.uint8)
+        return np.unpackbits(bits, count=self.files, bitorder="little").astype(np.bool_)
+
     def index(self, session: Any) -> Any:
         """Return the listing that they are of with these files alone, made without asking the file system."""
         return self.java.index(session)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
-from starskip.indexes.secondary.surviving_files import AND
+from starskip.indexes.secondary.whole_files import AND
 from starskip.indexes.skipping.build_clause import build_clause
 from starskip.indexes.skipping.failing_indexes import Failures
 from starskip.indexes.skipping.file_metadata import Mask
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.predicates.expression import Expression
+from starskip.spark.skipping.files_left import FilesLeft
 from starskip.spark.skipping.indexed_relation import IndexedRelation
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
 from starskip.spark.skipping.leaf_predicates import Predicates, attribute_identity
@@ -59,13 +61,16 @@ class RelationPruner:
         reader = _reader_of(relation, leaf, plan)
         expressions = [reader.read(each) for each in predicates]
         matches = self._matches(relation, expressions, reader.zones)
-        secondary = list(secondary_matches(relation, expressions, self._warnings))
+        listing_of = cache(partial(self._listing, relation, file_index))
+        narrowing = [(match.table, match.mask) for match in matches if match.mask is not None]
+        left = FilesLeft(self._toolbox, relation, leaf, predicates, plan, listing_of, narrowing)
+        secondary = list(secondary_matches(relation, expressions, self._warnings, left.of))
         masks = [match.mask for match in matches] + [match.mask for match in secondary]
         if all(mask is None or mask.all() for mask in masks):
             report.not_skipped_because += _why_not(relation, leaf, predicates, reader, matches, secondary)
             report.metadata_ms = (time.perf_counter() - started_s) * 1000
             return None
-        listing = self._listings.of(relation.file_index(self._toolbox) if file_index is None else file_index)
+        listing = listing_of()
         chosen = _files_to_read(relation, listing, matches, secondary, expressions)
         report.metadata_ms = (time.perf_counter() - started_s) * 1000
         report.take_listing(listing, chosen)
@@ -73,6 +78,9 @@ class RelationPruner:
             return None
         made, report.mark = pruned_relation(relation.logical, listing, chosen)
         return made
+
+    def _listing(self, relation: IndexedRelation, file_index: Any) -> SparkListing:
+        return self._listings.of(relation.file_index(self._toolbox) if file_index is None else file_index)
 
     def _partitions_by_catalog(self, relation: IndexedRelation) -> Any:
         """Return the file index if partition columns are indexed, None else.
@@ -132,6 +140,8 @@ def _why_not(
         return [
             f"every file may hold a row that {AND.join(each.survivors.names)} leaves" for each in secondary
         ]
+    if any(each.survivors.why_not for each in secondary):
+        return []  # These say it already: an index serves a predicate, and was not read.
     used = [index for match in matches for index in match.indexes]
     unsure = {*relation.unknown, relation.facts.corrupt_record}
     return why_not_skipped(leaf, predicates, reader.read, used, unsure)

@@ -16,12 +16,13 @@ from pyspark import SparkContext
 
 from starskip.spark.skipping.compile_java import new_java
 from starskip.spark.skipping.pruned_relation import MARK
+from starskip.spark.skipping.secondary_settings import SECONDARY_NAMES
 from starskip.spark.skipping.table_finder import ROOTS_ASKED_EACH
 
 ENABLED = "spark.starskip.skipping.enabled"
 METADATA_ROOT = "starskip.metadata.root"
 _CORRUPT = "spark.sql.columnNameOfCorruptRecord"
-_SETTINGS = (ENABLED, METADATA_ROOT, f"spark.{METADATA_ROOT}", _CORRUPT)
+_SETTINGS = (ENABLED, METADATA_ROOT, f"spark.{METADATA_ROOT}", _CORRUPT, *SECONDARY_NAMES)
 _OTHERS = {
     "v2": "it is read by a source of Spark's DataSource V2, of whose files none can be left out (those of "
     "Parquet, ORC, JSON, CSV and Avro can: name the format in spark.sql.sources.useV1SourceList)",
@@ -41,7 +42,7 @@ class FileRelation:
     """A relation of files in a plan; ``at``: its position among the leaves, ``first``: its first occurrence.
 
     ``kind`` is the class of its file index, ``roots`` are its root paths, ``files`` the roots that are files,
-    unless there are many.
+    unless there are many. ``open_bytes``: Spark's estimate of how many are read while a file is opened.
     """
 
     at: int
@@ -51,6 +52,7 @@ class FileRelation:
     files: frozenset[str]
     options: Mapping[str, str]
     settings: Mapping[str, str]
+    open_bytes: int = 0
 
     @property
     def folders(self) -> list[str]:

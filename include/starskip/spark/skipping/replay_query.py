@@ -14,11 +14,13 @@ from starskip.indexes.skipping.skipping_engine import Reading, Replay
 from starskip.indexes.skipping.workload.expression_sql import REASON, expression_sql
 from starskip.lake.lake_table import LakeTable
 from starskip.predicates.expression import Expression
+from starskip.settings import Settings
 from starskip.spark.skipping.failures import FAILURES, failure_of, is_of_files, reason_of
 from starskip.spark.skipping.isolated_session import isolated_session
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
 from starskip.spark.skipping.query_reports import scans_read
 from starskip.spark.skipping.relation_facts import ENABLED
+from starskip.spark.skipping.secondary_settings import as_session_settings
 from starskip.spark.skipping.session import enabled_within, last_query_stats
 
 _RUNS = 2
@@ -26,7 +28,13 @@ _RUNS = 2
 _HALF = 0xFFFFFFFF
 
 
-def replay_query(spark: SparkSession, table: LakeTable, predicate: Expression, root: str | None) -> Replay:
+def replay_query(
+    spark: SparkSession,
+    table: LakeTable,
+    predicate: Expression,
+    root: str | None,
+    settings: Settings | None = None,
+) -> Replay:
     """Query whole rows, see ``SkippingEngine.replay``.
 
     Raises TransientError if the table changed between two plain runs.
@@ -40,6 +48,8 @@ def replay_query(spark: SparkSession, table: LakeTable, predicate: Expression, r
     skipping: list[Reading] = []
     reasons: tuple[str, ...] = ()
     session.conf.set(ENABLED, "true")
+    for name, value in as_session_settings(settings).items() if settings is not None else ():
+        session.conf.set(name, value)
     with enabled_within(session, root) as is_enabled:
         for _ in range(_RUNS):
             session.conf.set(ENABLED, "false")

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.indexes.secondary.surviving_files import Survivors, surviving_files
+from starskip.indexes.secondary.whole_files import WholeFiles
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.predicates.expression import Expression
 from starskip.predicates.ordered_values import Mask
 from starskip.spark.skipping.indexed_relation import IndexedRelation
 from starskip.spark.skipping.rule_warnings import RuleWarnings
+from starskip.spark.skipping.secondary_settings import secondary_settings
 from starskip.spark.skipping.spark_listing import SparkListing, may_hold
 
 
@@ -53,18 +55,22 @@ class SecondaryReport:
 
 
 def secondary_matches(
-    relation: IndexedRelation, expressions: Sequence[Expression], warnings: RuleWarnings
+    relation: IndexedRelation,
+    expressions: Sequence[Expression],
+    warnings: RuleWarnings,
+    files: Callable[[TableMetadata], WholeFiles],
 ) -> Iterator[SecondaryMatch]:
     """Yield the survivors of each table of a relation with secondary indexes.
 
-    What cannot be read costs the indexes, not the query; the reason goes into the relation's report.
+    ``files`` tells how Spark reads a table's files. What cannot be read costs the indexes, not the query; the
+    reason goes into the relation's report.
     """
     reasons = relation.report.not_skipped_because
     left_out = relation.partition_columns | relation.unknown
-    most = SecondarySettings().planning_entries
     for table in relation.secondary:
         try:
-            survivors = surviving_files(table, expressions, most, left_out)
+            settings = secondary_settings(relation.facts.settings)
+            survivors = surviving_files(table, expressions, settings, left_out, partial(files, table))
             mask = survivors.together()
         except Exception as error:
             reasons.append(warnings.read_whole(error, relation.report.path))

@@ -17,6 +17,7 @@ from starskip.indexes.skipping.skipping_engine import MatchingRows, Replay
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.lake.lake_table import LakeTable
 from starskip.predicates.expression import Expression
+from starskip.settings import Settings
 from starskip.spark.skipping.checked_indexes import checked_indexes, resolved_index
 from starskip.spark.skipping.count_matching import count_matching
 from starskip.spark.skipping.failures import spark_failures
@@ -103,10 +104,16 @@ class SparkSkipping:
         with spark_failures(table.path):
             return sample_values(self._relation(table), columns, rows)
 
-    def replay(self, table: LakeTable, predicate: Expression, root: str | None) -> Replay:
+    def replay(
+        self,
+        table: LakeTable,
+        predicate: Expression,
+        root: str | None,
+        settings: Settings | None = None,
+    ) -> Replay:
         """See SkippingEngine.replay."""
         with spark_failures(table.path):
-            return replay_query(self.session, table, predicate, root)
+            return replay_query(self.session, table, predicate, root, settings)
 
     def _relation(self, table: LakeTable) -> TableRelation:
         return table_relation(self.session, table.path, table.file_format, table.options)

@@ -7,7 +7,7 @@ alone: nothing counts twice, and an index is chosen for what skipping cannot do.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -34,7 +34,7 @@ from starskip.indexes.skipping.choice.judge_choice import SkippingTask
 from starskip.indexes.skipping.choice.skip_patterns import skip_patterns
 from starskip.indexes.skipping.metadata.metadata_location import metadata_location
 from starskip.indexes.skipping.workload.lake_queries import LakeQuery
-from starskip.indexes.verdict import Verdict
+from starskip.indexes.verdict import Reason, Verdict, refused
 from starskip.lake.lake_table import LakeTable
 from starskip.predicates.expression import Expression
 from starskip.predicates.ordered_values import Mask
@@ -141,20 +141,23 @@ def _measured(
     )
     queries = workload.queries[:MAX_QUERIES]
     candidates = candidate_indexes(queries, sampled.schema.types())
-    if not candidates:
-        return _nothing("no query asks anything that a secondary index serves")
+    if not candidates.indexes:
+        faults = (f"; {name}: {fault}" for name, fault in candidates.faults.items())
+        return _nothing("no query asks anything that a secondary index serves" + "".join(faults))
     root = f"{night.store.storage.place}/{CANDIDATES}"
     if isinstance(night.store.storage, LocalStorage):
         night.store.storage.shield(CANDIDATES)
     storage = storage_for(metadata_location(hadoop_path(full_path(lake.path)), root))
-    sample = indexed_sample(sampled, candidates, storage, night)
+    sample = indexed_sample(sampled, candidates.indexes, storage, night)
     metadata = sample.metadata
     if not metadata.files:
         return _nothing("the table has no files")
     rows = metadata.rows.fill_null(0).to_numpy(zero_copy_only=False)
     others = sum(each.weight for each in workload.queries[MAX_QUERIES:]) + workload.unweighed
-    patterns = skip_patterns(_query_skips(queries, others, sample, spared, settings), rows)
     scale = sampled.bytes_ratio
+    # Spark's planning reads the lists of the whole table.
+    in_sample = replace(settings, planning_entries=max(1, int(settings.planning_entries / scale)))
+    patterns = skip_patterns(_query_skips(queries, others, sample, spared, in_sample), rows)
     sizes: dict[str, int | None] = {
         index.specification: round(metadata.size_bytes(index.specification) * scale)
         for index in metadata.indexes
@@ -169,7 +172,13 @@ def _measured(
     )
 
     def advise(chosen: Collection[Index], gap_ratio: float) -> SecondaryAdvice:
-        return _advice(table, task.judged(chosen, gap_ratio), sample, scale, task.limits.budget_bytes)
+        judged = task.judged(chosen, gap_ratio)
+        faulty = [
+            refused(Index(SECONDARY.name, name), Reason.CANNOT_BE, fault, None)
+            for name, fault in candidates.faults.items()
+        ]
+        judged = replace(judged, refused=(*judged.refused, *faulty))
+        return _advice(table, judged, sample, scale, task.limits.budget_bytes)
 
     return MeasuredSecondary(task.offer(), advise)
 
@@ -195,7 +204,7 @@ def _alternatives(
     predicate: Expression, sample: IndexedSample, already: Mask, settings: SecondarySettings
 ) -> tuple[Alternative, ...]:
     """Return each path, and sets of paths that leave alone what none of their parts does."""
-    found = surviving_files(sample.metadata, [predicate], settings.planning_entries)
+    found = surviving_files(sample.metadata, [predicate], settings)
     numbers = range(len(found.names))
     together: list[tuple[int, ...]] = [
         each for size in range(1, _MOST_TOGETHER + 1) for each in combinations(numbers, size)

@@ -93,7 +93,7 @@ def _rows(
             "table": table,
             "shape_id": query.shape_id,
             "instance": instance,
-            **_verdict(of_lake, lake, query, night.skipping_root),
+            **_verdict(of_lake, lake, query, night),
         }
 
 
@@ -109,9 +109,9 @@ def _asked(workload: LakeWorkload, instances: int) -> Iterator[tuple[LakeQuery, 
             yield query, number
 
 
-def _verdict(engine: SkippingEngine, lake: LakeTable, query: LakeQuery, root: str | None) -> dict[str, Any]:
+def _verdict(engine: SkippingEngine, lake: LakeTable, query: LakeQuery, night: Night) -> dict[str, Any]:
     try:
-        replay = engine.replay(lake, query.predicate, root)
+        replay = engine.replay(lake, query.predicate, night.skipping_root, night.settings)
     except TransientError:
         raise
     except UnsupportedQuery as error:
