@@ -33,6 +33,8 @@ _SAMPLED = 16
 """Bounds that are looked at for each part."""
 _CUT_BYTES = 64
 """A cut lies between keys and need not be one: so many bytes of a text or binary value are enough."""
+_GOLDEN = 0.618033988749895
+"""Its multiples spread evenly over the unit interval."""
 NOTHING_KEPT = ColumnCache(0)
 Weights = npt.NDArray[np.int64]
 
@@ -82,7 +84,8 @@ class _RunToSample:
     def sample(self) -> tuple[pa.Array, Weights]:
         """Return the first keys of a few blocks, and the weight from each of them to the next."""
         reader = self.run.reader(self.storage)
-        keys = joined(reader.bounds, "low_x" if self.index.kind_of_index is Kind.RTREE else "low")
+        is_points = self.index.kind_of_index is Kind.RTREE
+        keys = _within_blocks(reader) if is_points else joined(reader.bounds, "low")
         keys = keys.slice(0, reader.keyed_blocks)
         if is_text(keys.type) or pa.types.is_binary(keys.type):
             keys = pc.binary_slice(keys.cast(pa.binary()), 0, _CUT_BYTES)
@@ -98,6 +101,14 @@ class _RunToSample:
         numbers = (np.cumsum(weights) - weights) // self.step
         starts = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
         return keys.take(pa.array(starts)), np.add.reduceat(weights, starts)
+
+
+def _within_blocks(reader: RunReader) -> pa.Array:
+    """Return an x in each block: the blocks of a slice all begin at about the same one."""
+    low, high = (np.asarray(reader.bounds[name].to_numpy(), np.float64) for name in ("low_x", "high_x"))
+    is_bounded = np.isfinite(low) & np.isfinite(high)
+    width = np.where(is_bounded, high, 0.0) - np.where(is_bounded, low, 0.0)
+    return pa.array(low + width * (np.arange(len(low)) * _GOLDEN % 1))
 
 
 RunTasks = Callable[..., list[tuple[pa.Array, Weights]]]
