@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,15 @@ import pytest
 from counted_memory import counted_memory
 from secondary_tables import CLOCK, INDEXES, Random, RandomTable, random_table, small_blocks
 from starskip.errors import StorageError
-from starskip.indexes.secondary import build_run, merge_segments, open_table, run_files
+from starskip.indexes.secondary import (
+    build_run,
+    collect_entries,
+    merge_cuts,
+    merge_segments,
+    open_table,
+    run_files,
+)
+from starskip.indexes.secondary.check_blocks import disordered_blocks
 from starskip.indexes.secondary.entries import addresses_in, entries_of, file_of, row_of
 from starskip.indexes.secondary.lifecycle import (
     create_indexes,
@@ -93,7 +102,7 @@ def require_order(folder: Path, specification: str) -> None:
     readers = [reader for reader, _, _ in runs_of(folder, specification)]
     if secondary_index(specification).kind_of_index is Kind.RTREE:
         return
-    assert all(reader.disordered_blocks() == 0 for reader in readers), specification
+    assert all(disordered_blocks(reader) == 0 for reader in readers), specification
     keyed = [reader for reader in readers if reader.keyed_blocks]
     for one, other in pairwise(keyed):
         last = pa.array([one.bounds["high"][one.keyed_blocks - 1]], one.bounds.schema.field("high").type)
@@ -123,7 +132,21 @@ def _rows_shifted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merge_segments, "_moved", lambda of, places: sound(of + np.uint64(1), places))
 
 
-@pytest.mark.parametrize("fault", [_lists_doubled, _rows_shifted])
+def _cuts_in_both_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    sound = merge_cuts._ranges
+
+    def with_ends(samples: Any, parts: int) -> Any:
+        return [replace(each, high_included=True) for each in sound(samples, parts)]
+
+    monkeypatch.setattr(merge_cuts, "_ranges", with_ends)
+
+
+def _first_part_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    sound = merge_cuts._ranges
+    monkeypatch.setattr(merge_cuts, "_ranges", lambda *of: sound(*of)[1:] or sound(*of))
+
+
+@pytest.mark.parametrize("fault", [_lists_doubled, _rows_shifted, _cuts_in_both_parts, _first_part_left_out])
 def test_a_planted_fault_is_found(tmp_path: Path, fault: Any) -> None:
     for seed in range(12):
         folder = tmp_path / str(seed)
@@ -197,6 +220,55 @@ def test_memory_of_a_merge_is_that_of_a_run_however_many_rows_there_are(
         runs = {each["index"]: each["runs"] for each in describe_indexes(str(folder))["indexes"]}
         assert min(runs["btree:n"], runs["rtree:lat,lng"]) >= files // 4, runs
     assert peaks[16] < 2 * peaks[4], peaks
+
+
+def test_parts_hold_about_as_many_entries_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_files, "BLOCK_ROWS", 256)
+    monkeypatch.setattr(merge_cuts, "PART_BYTES", 20_000)
+    folder = tmp_path / "t"
+    written(folder, 4)
+    optimize_indexes(str(folder))
+    for index in ("btree:n", "rtree:lat,lng"):
+        entries = [reader.entries for reader, _, _ in runs_of(folder, index)]
+        assert sum(entries) == 80_000
+        assert len(entries) >= 4
+        assert max(entries) < 2 * sum(entries) / len(entries), entries
+
+
+def test_a_key_that_most_rows_have_lies_in_one_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_files, "BLOCK_ROWS", 64)
+    monkeypatch.setattr(merge_cuts, "PART_BYTES", 500)
+    for number in range(3):
+        keys = np.where(np.arange(2_000) % 4 == 0, np.arange(2_000), 7)
+        path = tmp_path / f"{number}.parquet"
+        pq.write_table(pa.table({"n": keys}), path)
+        os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
+        create_indexes(str(tmp_path), ["btree:n"], clock=CLOCK)
+    before = entries_by_key(tmp_path, "btree:n")
+    optimize_indexes(str(tmp_path))
+    assert len(runs_of(tmp_path, "btree:n")) > 1
+    assert entries_by_key(tmp_path, "btree:n") == before
+    require_order(tmp_path, "btree:n")
+
+
+def test_keys_of_a_run_in_no_order_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sound = run_files.write_run
+    monkeypatch.setattr(run_files, "BLOCK_ROWS", 64)
+    monkeypatch.setattr(merge_segments, "RUN_BYTES", 2_000)
+    with pytest.MonkeyPatch.context() as patch:
+        falling = pa.array(np.arange(1_999, -1, -1))
+        patch.setattr(
+            collect_entries, "write_run", lambda aside, index, rows: sound(aside, index, rows.take(falling))
+        )
+        for number in range(2):
+            path = tmp_path / f"{number}.parquet"
+            pq.write_table(pa.table({"n": np.arange(2_000) * 2 + number}), path)
+            os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
+            create_indexes(str(tmp_path), ["btree:n"], clock=CLOCK)
+    before = describe_indexes(str(tmp_path))["version"]
+    with pytest.raises(StorageError, match="not in order; refresh the metadata in full"):
+        optimize_indexes(str(tmp_path))
+    assert describe_indexes(str(tmp_path))["version"] == before
 
 
 def test_a_damaged_run_is_named_and_the_indexes_stay_as_they_were(tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
-from secondary_tables import Random, Truth, random_condition, random_table, small_blocks
+from secondary_conditions import Truth, random_condition
+from secondary_tables import Random, random_table, small_blocks
 from starskip.indexes.secondary import (
     access_paths,
     build_run,

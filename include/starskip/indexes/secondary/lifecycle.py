@@ -8,37 +8,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
-import numpy as np
-import pyarrow as pa
-
 from starskip.errors import ConfigError
 from starskip.execution.engine import Engine
-from starskip.execution.engine_tasks import EngineTasks
 from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.secondary.clustering_key import found_clustering_key
-from starskip.indexes.secondary.merge_segments import MergeSegments, Places, RunToMerge
+from starskip.indexes.secondary.merge_indexes import MergedIndexes
 from starskip.indexes.secondary.parquet_table import FORMAT, PRIMARY, ParquetTable
-from starskip.indexes.secondary.run_files import paired
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex, secondary_index
 from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.indexes.secondary.table_files import full_path, hadoop_path
 from starskip.indexes.skipping.metadata.change_indexes import change_indexes
 from starskip.indexes.skipping.metadata.commit_refresh import Commit
 from starskip.indexes.skipping.metadata.describe_metadata import describe_metadata
-from starskip.indexes.skipping.metadata.metadata_files import read_columns, read_schema, write_rows
 from starskip.indexes.skipping.metadata.metadata_location import metadata_location
 from starskip.indexes.skipping.metadata.open_metadata import existing_metadata, read_metadata
 from starskip.indexes.skipping.metadata.optimize import optimize_metadata
 from starskip.indexes.skipping.metadata.refresh_metadata import Clock, Refreshed, refresh_metadata
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.metadata.vacuum_metadata import vacuum_metadata
-from starskip.storage.manifest import DataFile, Manifest
-from starskip.storage.staged_write import StagedWrite
+from starskip.storage.manifest import Manifest
 from starskip.storage.storage import Storage
 from starskip.storage.storage_for import storage_for
 from starskip.storage.store_clock import store_clock
@@ -113,16 +105,17 @@ def refresh_indexes(
 
 
 def optimize_indexes(path: str, *, root: str | None = None, engine: Engine = _ENGINE) -> int | None:
-    """Merge all runs of each index, without dead entries, as RUN_BYTES allow; None if there is nothing to do.
+    """Merge all runs of each index, without dead entries; None if there is nothing to do.
 
-    A run that is written begins behind the keys of the one before.
+    The merge of a large index is cut by key into tasks. A run that is written begins behind the keys of the
+    one before.
     """
     return optimize_metadata(
         index_storage(path, root),
         new_commit(),
         artefact=ARTEFACT,
         parse=secondary_index,
-        write_groups=_MergedGroups(engine),
+        write_groups=MergedIndexes(engine),
     )
 
 
@@ -201,53 +194,3 @@ def _refreshed(
         artefact=ARTEFACT,
         parse=secondary_index,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _MergedGroups:
-    """Writes the live entries of indexes, a task each, files numbered by their place in the new order."""
-
-    engine: Engine
-
-    def __call__(
-        self, aside: StagedWrite, metadata: TableMetadata, names: Sequence[str], order: pa.Array
-    ) -> dict[str, tuple[DataFile, ...] | None]:
-        place = np.empty(metadata.files, np.int64)
-        place[order.to_numpy()] = np.arange(metadata.files)
-        places: dict[str, Places] = {}
-        for name, segment in metadata.segments.items():
-            live = metadata.live[name]
-            places[name] = np.full(segment.rows, -1, np.int64)
-            mine = np.arange(segment.rows) if live is None else live
-            places[name][mine] = place[metadata.row_slices[name]]
-        found: dict[str, tuple[DataFile, ...] | None] = dict.fromkeys(names, ())
-        merges: list[MergeSegments] = []
-        for name in names:
-            index = secondary_index(name)
-            groups = {of: segment.groups.get(name) for of, segment in metadata.segments.items()}
-            if any(groups[of] is None and metadata.row_counts[of] for of in groups):
-                # A segment without the index: the next refresh adds it, as it would to the old segment.
-                found[name] = None
-            elif index.kind_of_index is Kind.PRIMARY:
-                of_files = ((file, places[of]) for of, files in groups.items() for file in files or ())
-                zones = [_zones(metadata, file, moved) for file, moved in of_files]
-                found[name] = write_rows(aside, name, pa.concat_tables(zones)) if zones else ()
-            else:
-                runs = tuple(
-                    RunToMerge(rows, blocks, places[of])
-                    for of, files in groups.items()
-                    for rows, blocks in paired(files or ())
-                )
-                merges += [MergeSegments(aside, index, runs)] if runs else []
-        written = EngineTasks(self.engine).run_tasks("merging indexes", merges, MergeSegments.written)
-        return found | {
-            merge.index.specification: files for merge, files in zip(merges, written, strict=True)
-        }
-
-
-def _zones(metadata: TableMetadata, file: DataFile, places: Places) -> pa.Table:
-    """Return the bounds of row groups, one row each, of the files that live."""
-    rows = read_columns(metadata.storage, [file], read_schema(metadata.storage, file).names).combine_chunks()
-    moved = places[rows["file"].to_numpy()]
-    at = rows.column_names.index("file")
-    return rows.set_column(at, "file", pa.array(moved)).filter(pa.array(moved >= 0))

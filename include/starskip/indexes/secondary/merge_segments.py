@@ -1,132 +1,171 @@
 """Merge the runs of all segments of an index into few, in memory that does not grow with them.
 
 Runs of keys are merged as sorted streams: what is below the last key that each has read is complete.
-Points of r-trees are merged slice by slice of x. The keys, or slices, of a written run follow those of the
-one before.
+Points of r-trees are merged slice by slice of x. A part is a range of keys, or of x: parts are merged by
+tasks of their own. The keys, or slices, of a written run follow those of the one before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pyroaring import BitMap64
 
+from starskip.errors import StorageError
 from starskip.indexes.secondary.build_run import merge_runs
 from starskip.indexes.secondary.collect_entries import RUN_BYTES
 from starskip.indexes.secondary.entries import addresses_in, bitmap_of, file_of, serialised
+from starskip.indexes.secondary.merge_cuts import RunFiles, in_range
 from starskip.indexes.secondary.run_files import write_run
-from starskip.indexes.secondary.run_reader import RunReader
+from starskip.indexes.secondary.run_reader import KeyRange, RunReader
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
-from starskip.indexes.skipping.metadata.column_cache import ColumnCache
 from starskip.indexes.skipping.metadata.metadata_files import joined
 from starskip.predicates.ordered_values import Keys, order_keys, positions, sorted_keys, valid_mask
 from starskip.storage.manifest import DataFile
 from starskip.storage.staged_write import StagedWrite
+from starskip.storage.storage import Storage
 
 Places = npt.NDArray[np.int64]
 """The new number of each file of a segment, -1 of a dead one."""
+Seen = Callable[[RunReader, int, pa.Table], None]
+"""Is told a run, the number of a block, and the rows of the block."""
 _SHARE = 4
 """All that streams have read ahead, or a slice of points, is this part of a run."""
-_NOTHING_KEPT = ColumnCache(0)
+
+
+class DisorderedKeys(StorageError):
+    """Keys of runs are not in order, so that they cannot be merged."""
 
 
 @dataclass(frozen=True, slots=True)
-class RunToMerge:
-    """A run of a segment and the new numbers of the segment's files."""
+class MergePart:
+    """Task that merges the runs of an index within a range of keys; it may run in another process.
 
-    rows: DataFile
-    blocks: DataFile
-    places: Places
+    Null is of the range that has no end.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class MergeSegments:
-    """Task that merges the runs of an index; it may run in another process."""
-
-    aside: StagedWrite
+    storage: Storage
     index: SecondaryIndex
-    runs: tuple[RunToMerge, ...]
+    runs: tuple[RunFiles, ...]
+    within: KeyRange
 
-    def written(self) -> tuple[DataFile, ...]:
-        """Write the live entries of all runs as runs of about RUN_BYTES each.
+    def written(self, aside: StagedWrite) -> tuple[DataFile, ...]:
+        """Write the live entries of the part as runs of about RUN_BYTES each.
 
         Raises StorageError naming a run that is gone or damaged.
         """
-        streams = [
-            _Stream(RunReader(self.aside.storage, run.rows, run.blocks, cache=_NOTHING_KEPT), run.places)
-            for run in self.runs
-        ]
-        # Files of older segments had a narrower type.
-        schema = pa.unify_schemas(
-            [stream.reader.empty.schema for stream in streams], promote_options="permissive"
-        )
-        for stream in streams:
-            stream.schema = schema
-        if self.index.kind_of_index is Kind.RTREE:
-            return self._written(_points(streams))
-        return self._written(_merged(self.index, streams))
-
-    def _written(self, pieces: Iterable[pa.Table]) -> tuple[DataFile, ...]:
         files: list[DataFile] = []
         held: list[pa.Table] = []
         held_bytes = 0
-        for piece in pieces:
+        for piece in self.merged():
             held.append(piece)
             held_bytes += piece.nbytes
             if held_bytes >= RUN_BYTES:
-                files.extend(self._run(held))
+                files.extend(self._run(aside, held))
                 held, held_bytes = [], 0
         if held:
-            files.extend(self._run(held))
+            files.extend(self._run(aside, held))
         return tuple(files)
 
-    def _run(self, pieces: Sequence[pa.Table]) -> tuple[DataFile, ...]:
+    def merged(self, seen: Seen | None = None) -> Iterator[pa.Table]:
+        """Yield the live entries in the order of their keys, each key in one piece; points slice by slice.
+
+        ``seen`` is told each block that is read, which may be more than once. Raises StorageError naming a
+        run that is gone or damaged.
+        """
+        if not self.runs:
+            return iter(())
+        # Files of older segments had a narrower type.
+        schemas = [run.reader(self.storage).empty.schema for run in self.runs]
+        schema = pa.unify_schemas(schemas, promote_options="permissive")
+        is_points = self.index.kind_of_index is Kind.RTREE
+        kind = None if is_points else schema.field("key").type
+        streams = [
+            _Stream(run.reader(self.storage, kind), _places(self.storage, run), schema, self.within, seen)
+            for run in self.runs
+        ]
+        return _points(streams, self.within) if is_points else _merged(self.index, streams)
+
+    def _run(self, aside: StagedWrite, pieces: Sequence[pa.Table]) -> tuple[DataFile, ...]:
         if self.index.kind_of_index is Kind.RTREE:
-            return write_run(self.aside, self.index, merge_runs(self.index, pieces))
-        return write_run(self.aside, self.index, pa.concat_tables(pieces).combine_chunks())
+            return write_run(aside, self.index, merge_runs(self.index, pieces))
+        return write_run(aside, self.index, pa.concat_tables(pieces).combine_chunks())
+
+
+def write_places(aside: StagedWrite, places: Places) -> DataFile:
+    """Write the new numbers of a segment's files; no version names them, so that a vacuum takes them away."""
+    return aside.write_file("places", "places.bin", places.astype(np.int64).tobytes())
+
+
+def _places(storage: Storage, run: RunFiles) -> Places | None:
+    if run.places is None:
+        return None
+    content = storage.read(run.places.name)
+    if content is None or len(content) != run.places.size_bytes:
+        raise StorageError(f"{run.places.name}: is gone; run this again", location=run.places.name)
+    return np.frombuffer(content, np.int64)
 
 
 @dataclass
 class _Stream:
-    """A run whose blocks are read one after the other.
+    """A run whose blocks within a range of keys are read one after the other.
 
     ``held``: rows that are not merged yet; ``nulls``: those of null.
     """
 
     reader: RunReader
-    places: Places
-    schema: pa.Schema = field(default_factory=lambda: pa.schema([]))
+    places: Places | None
+    schema: pa.Schema
+    within: KeyRange
+    seen: Seen | None = None
     held: pa.Table | None = None
     keys: Keys = None
     nulls: list[pa.Table] = field(default_factory=list)
-    _next: int = 0
+    _read: int = 0
+
+    @cached_property
+    def _blocks(self) -> range:
+        blocks = self.reader.overlapping(self.within)[0]
+        if self.within.high is not None or not self.reader.has_null:
+            return blocks
+        last = self.reader.row_groups
+        # In runs of older versions null is in the last row group of the keys.
+        return range(min(blocks.start, last - 1), last)
 
     @property
     def has_more(self) -> bool:
-        return self._next < self.reader.row_groups
+        return self._read < len(self._blocks)
 
     @property
     def rows(self) -> int:
         return 0 if self.held is None else int(self.held.num_rows)
 
-    def live(self, block: int) -> pa.Table:
-        return renumbered(self.reader.block(block).cast(self.schema), self.places)
+    def block(self, number: int) -> pa.Table:
+        """Return the rows of a block, dead entries and old numbers included."""
+        rows = self.reader.block(number).cast(self.schema)
+        if self.seen is not None:
+            self.seen(self.reader, number, rows)
+        return rows
+
+    def live(self, rows: pa.Table) -> pa.Table:
+        return rows if self.places is None else renumbered(rows, self.places)
 
     def read_on(self, at_least_bytes: int) -> None:
         """Add the live rows of further blocks to those held."""
         found = [] if self.held is None else [self.held]
         read_bytes = 0
         while self.has_more and read_bytes < at_least_bytes:
-            rows = self.live(self._next)
-            self._next += 1
-            valid = valid_mask(joined(rows, "key"))
-            if not valid.all():
-                self.nulls.append(rows.filter(pa.array(~valid)))
-                rows = rows.filter(pa.array(valid))
+            rows = self.block(self._blocks[self._read])
+            self._read += 1
+            keyed = rows.num_rows - rows.column(0).null_count
+            if keyed < rows.num_rows and self.within.high is None:
+                self.nulls.append(self.live(rows.slice(keyed)))
+            rows = self.live(self.reader.slice_of(rows, self.within))
             read_bytes += rows.nbytes
             found.append(rows)
         self.held = pa.concat_tables(found).combine_chunks() if found else None
@@ -162,9 +201,16 @@ def _merged(index: SecondaryIndex, streams: Sequence[_Stream]) -> Iterator[pa.Ta
             of = zip(held, counts, strict=True)
             yield merge_runs(index, [stream.taken(count) for stream, count in of if count])
             continue
-        for stream in unfinished:
-            if int(positions(stream.keys, least, "right")[0]) == stream.rows:
-                stream.read_on(ahead_bytes)
+        at_their_end = [
+            stream for stream in unfinished if positions(stream.keys, least, "right")[0] == stream.rows
+        ]
+        if not at_their_end:
+            name = unfinished[0].reader.rows.name
+            raise DisorderedKeys(
+                f"{name}: its keys are not in order; refresh the metadata in full", location=name
+            )
+        for stream in at_their_end:
+            stream.read_on(ahead_bytes)
     nulls = [rows for stream in streams for rows in stream.nulls]
     if nulls:
         yield merge_runs(index, nulls)
@@ -176,20 +222,41 @@ def _least(keys: Sequence[Keys]) -> Keys:
     return sorted_keys(pa.concat_arrays(keys))[:1]
 
 
-def _points(streams: Sequence[_Stream]) -> Iterator[pa.Table]:
-    """Yield the points of all streams slice by slice of x; each slice reads the blocks that it overlaps."""
-    lows = [np.asarray(stream.reader.bounds["low_x"].to_numpy()) for stream in streams]
-    highs = [np.asarray(stream.reader.bounds["high_x"].to_numpy()) for stream in streams]
-    entries = [np.asarray(stream.reader.bounds["entries"].to_numpy()) for stream in streams]
+def _points(streams: Sequence[_Stream], within: KeyRange) -> Iterator[pa.Table]:
+    """Yield the points of a part slice by slice of x; each slice reads the blocks that it overlaps."""
+    lows: list[npt.NDArray[np.float64]] = []
+    highs: list[npt.NDArray[np.float64]] = []
+    entries: list[npt.NDArray[np.int64]] = []
+    numbers: list[npt.NDArray[np.int64]] = []
+    for stream in streams:
+        bounds = stream.reader.bounds
+        low, high = (np.asarray(bounds[name].to_numpy()) for name in ("low_x", "high_x"))
+        # A block that begins before the part may reach into it.
+        mine = np.flatnonzero(in_range(low, within) | in_range(high, within) | _spans(low, high, within))
+        lows.append(low[mine])
+        highs.append(high[mine])
+        entries.append(stream.reader.entries_of_each_block[mine])
+        numbers.append(mine)
     cuts = _cuts(np.concatenate(lows), np.concatenate(entries))
+    cuts = cuts[in_range(cuts, within)]
     for number in range(len(cuts) + 1):
-        for stream, low, high in zip(streams, lows, highs, strict=True):
+        for stream, low, high, blocks in zip(streams, lows, highs, numbers, strict=True):
             first, last = (np.searchsorted(cuts, each, "right") for each in (low, high))
-            for block in np.flatnonzero((first <= number) & (number <= last)).tolist():
-                rows = stream.live(block)
-                inside = np.searchsorted(cuts, rows["x"].to_numpy(), "right") == number
+            for block in blocks[(first <= number) & (number <= last)].tolist():
+                rows = stream.block(block)
+                x = rows["x"].to_numpy()
+                inside = in_range(x, within) & (np.searchsorted(cuts, x, "right") == number)
                 if inside.any():
-                    yield rows.filter(pa.array(inside))
+                    yield stream.live(rows if inside.all() else rows.filter(pa.array(inside)))
+
+
+def _spans(
+    low: npt.NDArray[np.float64], high: npt.NDArray[np.float64], within: KeyRange
+) -> npt.NDArray[np.bool_]:
+    """Return which blocks begin before a part and end behind it."""
+    if within.low is None or within.high is None:
+        return np.zeros(len(low), np.bool_)
+    return np.asarray((low < order_keys(within.low)[0]) & (high >= order_keys(within.high)[0]))
 
 
 def _cuts(lows: npt.NDArray[np.float64], entries: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:

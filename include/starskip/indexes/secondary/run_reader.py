@@ -19,7 +19,7 @@ from starskip.indexes.secondary.intersection import Piece
 from starskip.indexes.secondary.run_files import BITMAPS_TOGETHER, FIRST, LAST
 from starskip.indexes.skipping.metadata.column_cache import ColumnCache
 from starskip.indexes.skipping.metadata.metadata_files import joined
-from starskip.predicates.ordered_values import Keys, each_below, order_keys, positions
+from starskip.predicates.ordered_values import Keys, order_keys, positions
 from starskip.storage.files.bytes_read import add_bytes_read
 from starskip.storage.manifest import DataFile
 from starskip.storage.storage import Storage
@@ -124,10 +124,25 @@ class RunReader:
     def _entries(self) -> npt.NDArray[np.int64]:
         return np.asarray(self.bounds["entries"].to_numpy(), np.int64)
 
+    @property
+    def entries_of_each_block(self) -> npt.NDArray[np.int64]:
+        """The number of entries of each block, null's last."""
+        return self._entries
+
+    @cached_property
+    def stored_bytes(self) -> npt.NDArray[np.int64]:
+        """The stored bytes of each piece that ``block`` reads."""
+        return np.array([_stored(self._opened.metadata, [at]) for at in range(self.row_groups)], np.int64)
+
     @cached_property
     def keyed_blocks(self) -> int:
         """The number of blocks with keys; a further one is of null."""
         return int(self.bounds.num_rows - self.bounds.column(0).null_count)
+
+    @property
+    def has_null(self) -> bool:
+        """Whether null is a key of the run."""
+        return bool(self.keyed_blocks < self.bounds.num_rows)
 
     @cached_property
     def _lows(self) -> Keys:
@@ -136,6 +151,11 @@ class RunReader:
     @cached_property
     def _highs(self) -> Keys:
         return self._keys(joined(self.bounds, "high").slice(0, self.keyed_blocks))
+
+    @property
+    def key_bounds(self) -> tuple[Keys, Keys]:
+        """The first and the last key of each block with keys, as they compare."""
+        return self._lows, self._highs
 
     def _keys(self, values: pa.Array) -> Keys:
         # Bounds of a prefix are bytes, and need not be a text.
@@ -155,12 +175,6 @@ class RunReader:
     def row_groups(self) -> int:
         """The number of pieces that ``block`` reads; the row of null may lie in the last one."""
         return int(self._opened.metadata.num_row_groups)
-
-    def disordered_blocks(self) -> int:
-        """Return how many blocks end below their first key, or begin below the last key of the one before."""
-        lows, highs = self._lows, self._highs
-        within = np.count_nonzero(each_below(highs, lows))
-        return int(within + np.count_nonzero(each_below(lows[1:], highs[:-1])))
 
     def block(self, number: int) -> pa.Table:
         """Return the rows of one block, of the cache if it is there."""

@@ -1,59 +1,64 @@
-"""The gate behind refresh_secondary_indexes: each live row has one entry, and keys are in their order."""
+"""The gate behind refresh_secondary_indexes: each live row has one entry, and keys are in their order.
+
+The stage has read the entries on the tasks of its engine, and published what is wrong with them. What it has
+not, the gate reads itself, block by block.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache, partial
 
-from pyroaring import BitMap64
-
+from starskip.errors import SourceError, SourceOutage, StorageError
+from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.metadata_gate import build_expectations, build_views
-from starskip.indexes.secondary.indexed_segments import known_segments
+from starskip.indexes.secondary.check_entries import ENTRIES, check_entries
+from starskip.indexes.secondary.check_parts import FAULTS
 from starskip.indexes.secondary.lifecycle import ARTEFACT
-from starskip.indexes.secondary.postings import IndexedSegment
+from starskip.indexes.secondary.parquet_table import FORMAT
 from starskip.indexes.secondary.refresh_secondary_indexes import BUILDS
-from starskip.indexes.secondary.run_reader import KeyRange, ReadCounts, RunReader
-from starskip.indexes.secondary.secondary_index import Kind, secondary_index
+from starskip.indexes.secondary.secondary_index import secondary_index
+from starskip.indexes.secondary.table_files import listed_table
+from starskip.indexes.secondary.table_state import table_state
 from starskip.indexes.skipping.metadata.open_metadata import read_metadata
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.run.expectations import Expectation, View, none
-from starskip.run.gate import Gate
+from starskip.run.gate import Gate, mapping_of
 from starskip.run.night import Night
+from starskip.run.stream_rows import published
 from starskip.settings import Settings
 from starskip.storage.storage_for import storage_for
 
-_COUNTED_ENTRIES = 5_000_000
-"""Entries of an index that are read to count rows without one or with several; a gate must stay short."""
+Faults = Mapping[str, Mapping[str, int]]
 
 
 def _views(night: Night, table: str) -> Mapping[str, View]:
-    return build_views(night, table, BUILDS, _metadata, _facts)
+    told = published(night, BUILDS).parts([table])[table].properties.get(ENTRIES)
+    counted = cache(partial(_counted, night, table))
+
+    def facts(metadata: TableMetadata, index: str) -> Mapping[str, int]:
+        found = mapping_of(mapping_of(mapping_of(told).get("faults")).get(index))
+        return found or counted(metadata).get(index) or dict.fromkeys(FAULTS, 0)
+
+    return build_views(night, table, BUILDS, _metadata, facts)
 
 
 def _metadata(location: str) -> TableMetadata | None:
     return read_metadata(storage_for(location), ARTEFACT, secondary_index)
 
 
-def _facts(metadata: TableMetadata, index: str) -> Mapping[str, int]:
-    kind = secondary_index(index).kind_of_index
-    disordered = without = twice = counted = 0
-    for segment in known_segments(metadata)[1]:
-        runs = segment.runs.get(index, ())
-        disordered += sum(run.disordered_blocks() for run in runs if kind is not Kind.RTREE)
-        counted += sum(run.entries for run in runs)
-        if kind is Kind.BTREE and counted <= _COUNTED_ENTRIES:
-            missing, double = _rows_of_entries(segment, runs)
-            without, twice = without + missing, twice + double
-    return {"disordered_keys": disordered, "rows_without_entry": without, "entries_too_many": twice}
-
-
-def _rows_of_entries(segment: IndexedSegment, runs: Sequence[RunReader]) -> tuple[int, int]:
-    """Return the live rows without an entry in a b-tree, and the entries beyond one a row."""
-    read = ReadCounts()
-    every = (KeyRange(), KeyRange(of_null=True))
-    pieces = [piece for run in runs for each in every for piece in run.pieces(each, read)]
-    parts = [part for piece in pieces for part in piece.read()]
-    found = BitMap64.union(*parts) if parts else BitMap64()
-    return len(segment.all_rows - found), read.entries - len(found)
+def _counted(night: Night, table: str, metadata: TableMetadata) -> Faults:
+    lake = night.lake_tables.get(table)
+    if lake is None:
+        return {}
+    try:
+        snapshot = listed_table(lake.path, metadata.source.options.get(FORMAT))
+        return check_entries(LocalEngine(), metadata, table_state(metadata, snapshot)).faults
+    except SourceOutage:
+        raise
+    except SourceError as error:
+        # A file that cannot be read fails the gate of this table alone.
+        raise StorageError(str(error), location=lake.path) from error
 
 
 def _expectations(_: Settings) -> Sequence[Expectation]:
@@ -61,6 +66,8 @@ def _expectations(_: Settings) -> Sequence[Expectation]:
     return (
         *build_expectations(indexes),
         none("kept", "disordered_keys", f"{indexes}: blocks whose keys are not in order"),
+        none("kept", "keys_out_of_bounds", f"{indexes}: blocks with keys or points outside their bounds"),
+        none("kept", "unlike_counts", f"{indexes}: blocks whose counts are not those of their entries"),
         none("kept", "rows_without_entry", f"{indexes}: live rows without an entry"),
         none("kept", "entries_too_many", f"{indexes}: entries beyond one a row"),
     )

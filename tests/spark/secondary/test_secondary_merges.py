@@ -1,0 +1,62 @@
+"""Optimizing on Spark: the runs of one index are merged, and checked, by several tasks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+from secondary_tables import CLOCK
+from starskip.indexes.secondary import merge_cuts, run_files
+from starskip.indexes.secondary.check_entries import check_entries
+from starskip.indexes.secondary.check_parts import FAULTS
+from starskip.indexes.secondary.lifecycle import (
+    create_indexes,
+    describe_indexes,
+    existing_indexes,
+    optimize_indexes,
+)
+from starskip.indexes.secondary.table_files import listed_table
+from starskip.indexes.secondary.table_state import table_state
+from starskip.spark.spark_engine import SparkEngine
+
+pytestmark = pytest.mark.spark
+INDEX = "btree:n"
+
+
+def most_tasks(spark: SparkSession, label: str, run: Callable[[], Any]) -> tuple[Any, int]:
+    """Return what a function returns, and the most tasks that one of its stages had."""
+    spark.sparkContext.setJobGroup(label, label)
+    found = run()
+    tracker = spark.sparkContext.statusTracker()
+    jobs = (tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(label))
+    stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
+    return found, max(stage.numTasks for stage in stages if stage)
+
+
+def test_one_index_is_merged_and_checked_by_several_tasks(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_files, "BLOCK_ROWS", 256)
+    for number in range(2):
+        rows = pa.table({"n": np.random.default_rng(number).integers(0, 1 << 40, 20_000)})
+        pq.write_table(rows, tmp_path / f"{number}.parquet")
+        os.utime(tmp_path / f"{number}.parquet", (1_700_000_000 + number, 1_700_000_000 + number))
+        create_indexes(str(tmp_path), [INDEX], clock=CLOCK)
+    monkeypatch.setattr(merge_cuts, "PART_BYTES", 50_000)
+    engine = SparkEngine(spark)
+    _, tasks = most_tasks(spark, "merge", lambda: optimize_indexes(str(tmp_path), engine=engine))
+    assert tasks > 2
+    (described,) = describe_indexes(str(tmp_path))["indexes"]
+    assert described["runs"] == tasks
+    metadata = existing_indexes(str(tmp_path))
+    state = table_state(metadata, listed_table(str(tmp_path)))
+    checks, tasks = most_tasks(spark, "check", lambda: check_entries(engine, metadata, state))
+    assert tasks > 2
+    assert checks.faults == {INDEX: dict.fromkeys(FAULTS, 0)}
