@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from starskip.indexes.secondary.build_run import build_run, merge_runs
+from starskip.indexes.secondary.data_file import DataFileOfTable
 from starskip.indexes.secondary.entries import addresses_of
-from starskip.indexes.secondary.read_rows import DataFileOfTable, read_row_groups, together
+from starskip.indexes.secondary.read_pieces import read_pieces
+from starskip.indexes.secondary.read_rows import read_row_groups, together
 from starskip.indexes.secondary.run_files import write_run
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
 from starskip.indexes.secondary.table_schema import TableSchema, field_values
@@ -35,7 +36,10 @@ class FileToIndex:
 
 @dataclass(frozen=True, slots=True)
 class TaskFiles:
-    """Result of a task: files written by index, and the rows and row groups of each file that it has read."""
+    """Result of a task: files written by index, and the rows and row groups of each file that it has read.
+
+    Row groups are stripes of ORC files, blocks of Avro files, and 1 of texts.
+    """
 
     groups: Mapping[str, tuple[DataFile, ...]]
     rows: Mapping[int, int]
@@ -84,41 +88,61 @@ def collect_entries(
     rows: dict[int, int] = {}
     row_groups: dict[int, int] = {}
     for each in files:
-        row_counts = each.file.row_group_rows()
-        rows[each.position], row_groups[each.position] = int(row_counts.sum()), len(row_counts)
-        for start, table, groups in _batches(each.file, row_counts, indexes, schema):
-            addresses = addresses_of(each.position, np.arange(start, start + table.num_rows))
+        units: set[int] = set()
+        rows[each.position] = 0
+        for batch in _batches(each.file, indexes, schema):
+            units.update(batch.units)
+            table = batch.rows
+            rows[each.position] = batch.start + table.num_rows
+            addresses = addresses_of(each.position, np.arange(batch.start, batch.start + table.num_rows))
             for of in runs:
                 columns = [field_values(table, path) for path in of.index.paths]
                 if of.index.kind_of_index is Kind.PRIMARY:
-                    for first, count in groups:
-                        values = columns[0].slice(first - start, count)
+                    for first, count in batch.zones:
+                        values = columns[0].slice(first - batch.start, count)
                         of.add(zone_rows(each.position, first, values), aside)
                 else:
                     of.add(build_run(of.index, columns, addresses, stop_share=stop_share), aside)
+        row_groups[each.position] = len(units)
     for of in runs:
         of.write(aside)
     return TaskFiles({of.index.specification: tuple(of.written) for of in runs}, rows, row_groups)
 
 
-def _batches(
-    file: DataFileOfTable,
-    row_counts: npt.NDArray[np.int64],
-    indexes: Sequence[SecondaryIndex],
-    schema: TableSchema,
-) -> Iterator[tuple[int, pa.Table, list[tuple[int, int]]]]:
-    """Yield rows of neighbouring row groups, or of a piece of a large one.
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Rows from the position ``start`` on, and the numbers of the row groups, stripes or blocks they are of.
 
-    With them come the position of the first one, and the first position and rows of each group or piece.
+    ``zones``: the first position and the rows of each of these, or of a piece of a large one.
     """
+
+    start: int
+    rows: pa.Table
+    units: Sequence[int]
+    zones: Sequence[tuple[int, int]]
+
+
+def _batches(
+    file: DataFileOfTable, indexes: Sequence[SecondaryIndex], schema: TableSchema
+) -> Iterator[_Batch]:
+    """Yield rows of neighbouring row groups, or of a piece of a large one."""
     names = sorted({path[0] for index in indexes for path in index.paths})
+    if file.is_pieced:
+        for piece in read_pieces(file, schema, names):
+            yield from _cut(piece.start, piece.rows, (piece.unit,))
+        return
+    row_counts = file.row_group_rows()
     starts = (np.cumsum(row_counts) - row_counts).tolist()
     for groups in together(list(range(len(row_counts))), row_counts, _ROWS_AT_ONCE):
         table, _ = read_row_groups(file, groups, schema, names)
-        start = starts[groups[0]]
         if table.num_rows <= _ROWS_AT_ONCE:
-            yield start, table, [(starts[group], int(row_counts[group])) for group in groups]
-            continue
-        for at in range(0, table.num_rows, _ROWS_AT_ONCE):
-            piece = table.slice(at, _ROWS_AT_ONCE)
-            yield start + at, piece, [(start + at, piece.num_rows)]
+            zones = [(starts[group], int(row_counts[group])) for group in groups]
+            yield _Batch(starts[groups[0]], table, groups, zones)
+        else:
+            yield from _cut(starts[groups[0]], table, groups)
+
+
+def _cut(start: int, rows: pa.Table, units: Sequence[int]) -> Iterator[_Batch]:
+    for at in range(0, rows.num_rows, _ROWS_AT_ONCE):
+        piece = rows.slice(at, _ROWS_AT_ONCE)
+        yield _Batch(start + at, piece, units, [(start + at, piece.num_rows)])

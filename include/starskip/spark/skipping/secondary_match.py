@@ -60,7 +60,7 @@ def secondary_matches(
     What cannot be read costs the indexes, not the query; the reason goes into the relation's report.
     """
     reasons = relation.report.not_skipped_because
-    left_out = relation.partition_columns | relation.unknown
+    left_out = relation.partition_columns | relation.unknown | relation.unlike_arrow
     most = SecondarySettings().planning_entries
     for table in relation.secondary:
         try:
