@@ -73,7 +73,10 @@ def _stripe(message: bytes) -> OrcStripe:
 
 
 def _type(message: bytes) -> OrcType:
-    kind, children, names, attributes = 0, [], [], {}
+    kind = 0
+    children: list[int] = []
+    names: list[str] = []
+    attributes: dict[str, str] = {}
     for number, value in _fields(message):
         if number == 1 and isinstance(value, int):
             kind = value
