@@ -257,7 +257,7 @@ def _struct(fields: Sequence[AvroField]) -> Decode:
 
 def _items(decode_item: Decode) -> Decode:
     def decode(data: bytes, at: int) -> tuple[list[Any], int]:
-        found = []
+        found: list[Any] = []
         while True:
             count, at = long_at(data, at)
             if not count:
