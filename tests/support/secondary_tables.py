@@ -225,9 +225,9 @@ OPTIONS: dict[str, dict[str, str]] = {
 def write_rows(rows: pa.Table, path: Path, file_format: str, draw: Random) -> None:
     """Write rows as files of a format, with what its readers must get right."""
     if file_format == "orc":
-        # It has no unsigned numbers; stripes end with a batch only.
-        at = rows.column_names.index("u")
-        rows = rows.set_column(at, "u", rows["u"].cast(pa.decimal128(20, 0)))
+        # It has no unsigned numbers, and Spark reads no times with a zone; stripes end with a batch only.
+        for name, kind in {"u": pa.decimal128(20, 0), "tz": pa.timestamp("us")}.items():
+            rows = rows.set_column(rows.column_names.index(name), name, rows[name].cast(kind))
         stripe_size = draw.choice([64, 1 << 20])
         orc.write_table(rows, path, batch_size=draw.choice([1, 8, 32]), stripe_size=stripe_size)
         return

@@ -19,6 +19,7 @@ from starskip.lake.listed_file import ListedFile
 from starskip.lake.orc_tail import OrcTail, OrcType, orc_tail
 
 _TIMESTAMP, _LIST, _MAP, _STRUCT, _UNION, _DATE, _CHAR, _INSTANT = 9, 10, 11, 12, 13, 15, 17, 18
+_NOT_OF_SPARK = {_UNION: "a union", _CHAR: "char(n)", _INSTANT: "timestamp with local time zone"}
 _SPARK_TYPE = "spark.sql.catalyst.type"
 _FIRST_GREGORIAN_DAY = -141_427
 _FIRST_MS, _LAST_MS = -2_208_988_800_000, 9_223_286_400_000
@@ -91,7 +92,7 @@ class OrcFile:
         tail, own = self._told
         for number in _below(tail, tail.types[0].children[own.names.index(name)]):
             kind = tail.types[number].kind
-            bounds = {_DATE: tail.dates, _TIMESTAMP: tail.times_ms, _INSTANT: tail.times_ms}.get(kind)
+            bounds = {_DATE: tail.dates, _TIMESTAMP: tail.times_ms}.get(kind)
             if bounds is None or number not in tail.valued:
                 continue
             low, high = bounds.get(number, (None, None))
@@ -116,14 +117,14 @@ def _spark_type(kind: pa.DataType, tail: OrcTail, number: int, column: str) -> p
     """Return the Arrow type of what Spark reads, for the type of that number in the file."""
     found: OrcType = tail.types[number]
     said = found.attributes.get(_SPARK_TYPE)
-    if found.kind in (_UNION, _CHAR) or said not in (None, "timestamp_ntz", "timestamp", "string"):
-        what = {_UNION: "a union", _CHAR: "char(n)"}.get(found.kind, said)
+    if found.kind in _NOT_OF_SPARK or said not in (None, "timestamp_ntz", "timestamp", "string"):
+        what = _NOT_OF_SPARK.get(found.kind, said)
         raise UnlikeSpark(f"column {column} is {what}, which is not read")
     children = found.children
     if said == "timestamp_ntz":
         # Spark stores it as a number of microseconds.
         return pa.timestamp("us")
-    if found.kind in (_TIMESTAMP, _INSTANT):
+    if found.kind == _TIMESTAMP:
         return pa.timestamp("us", "UTC")
     if found.kind == _STRUCT:
         of = zip(kind, children, strict=True)
