@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -176,16 +177,27 @@ def _leaf(draw: Random) -> Condition:
     return draw.choice(makers)()
 
 
-def random_condition(draw: Random, depth: int = 3) -> Condition:
-    """A tree of AND, OR and NOT, or ranges of several columns that many rows share."""
+def _asks_for(text: str, columns: frozenset[str]) -> bool:
+    return bool(columns & set(re.findall(r"\w+", re.sub(r"'[^']*'", "", text))))
+
+
+def random_condition(draw: Random, depth: int = 3, without: frozenset[str] = frozenset()) -> Condition:
+    """A tree of AND, OR and NOT, or ranges of several columns that many rows share.
+
+    ``without``: columns that are not asked for.
+    """
     if draw.random() < 0.2:
-        return Condition.same(" AND ".join(draw.sample(_WIDE_RANGES, draw.choice([2, 2, 3]))))
+        wide = [each for each in _WIDE_RANGES if not _asks_for(each, without)]
+        return Condition.same(" AND ".join(draw.sample(wide, min(len(wide), draw.choice([2, 2, 3])))))
     if depth == 0 or draw.random() < 0.25:
-        return _leaf(draw)
+        leaf = _leaf(draw)
+        while _asks_for(leaf.duck, without):
+            leaf = _leaf(draw)
+        return leaf
     if draw.random() < 0.2:
-        inner = random_condition(draw, depth - 1)
+        inner = random_condition(draw, depth - 1, without)
         return Condition(f"NOT ({inner.spark})", f"NOT ({inner.duck})")
-    parts = [random_condition(draw, depth - 1) for _ in range(draw.choice([2, 2, 3]))]
+    parts = [random_condition(draw, depth - 1, without) for _ in range(draw.choice([2, 2, 3]))]
     word = draw.choice([" AND ", " AND ", " OR "])
     return Condition(
         "(" + word.join(each.spark for each in parts) + ")",

@@ -33,6 +33,9 @@ of_modules = click.option(
     metavar="NAME",
     help="A module of index types of yours, here or on PYTHONPATH; repeatable.",
 )
+of_reader_options = click.option(
+    "--option", "options", multiple=True, metavar="KEY=VALUE", help="Of the reader; repeatable."
+)
 as_output = click.option(
     "--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True
 )
@@ -49,6 +52,17 @@ of_grace = click.option(
 def full_path(path: str) -> str:
     """Return a URL as it is, and a folder from the root."""
     return path if "://" in path or path.startswith("file:") else os.path.normpath(Path(path).absolute())
+
+
+def reader_options(given: Sequence[str]) -> dict[str, str]:
+    """Return options of the reader by their names. Raises BadParameter for one that is no KEY=VALUE."""
+    found = {}
+    for text in given:
+        key, separator, value = text.partition("=")
+        if not (key and separator):
+            raise click.BadParameter(f"{text!r} is not KEY=VALUE, such as header=true", param_hint="--option")
+        found[key] = value
+    return found
 
 
 def require_table(path: str) -> None:

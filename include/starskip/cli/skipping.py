@@ -20,6 +20,8 @@ from starskip.cli.lake_table import (
     of_metadata,
     of_modules,
     of_path,
+    of_reader_options,
+    reader_options,
     require_table,
 )
 from starskip.cli.skipping_contents import describe, explain, list_indexes
@@ -71,7 +73,7 @@ def skipping() -> None:
     show_default=True,
     help="Of the table's files.",
 )
-@click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="Of the reader; repeatable.")
+@of_reader_options
 @of_metadata
 @of_modules
 def create(
@@ -92,7 +94,7 @@ def create(
                                --index minmax:price
       starskip skipping create /lake/points --index mykind:lat,lng --module my_indexes
     """  # noqa: D301
-    given = dict(map(_option, options))
+    given = reader_options(options)
     with user_modules(modules):
         # Typing errors are reported before Spark has started.
         _require_indexes(indexes)
@@ -218,13 +220,6 @@ def _require_one(specifications: Sequence[str]) -> None:
 
 def _commit() -> Commit:
     return Commit(uuid4().hex, datetime.now(UTC), "starskip skipping")
-
-
-def _option(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise click.BadParameter(f"{text!r} is not KEY=VALUE, such as header=true", param_hint="--option")
-    return name, value
 
 
 skipping.add_command(describe)

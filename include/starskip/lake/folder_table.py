@@ -46,7 +46,9 @@ def folder_table(path: str, listing: FolderListing | None, file_format: str | No
     found = [each for each in found if _suffix(each[0].path) in SUFFIXES]
     formats = sorted({SUFFIXES[_suffix(identity.path)] for identity, _ in found})
     if not formats:
-        raise MissingSource(f"{path}: has no .csv and no .parquet file below it", source=path)
+        raise MissingSource(
+            f"{path}: has no .csv and no .parquet file below it, and no format was named", source=path
+        )
     if len(formats) > 1:
         raise SourceError(f"{path}: has .csv and .parquet files; name a folder of one kind", source=path)
     return _snapshot(path, formats[0], found)

@@ -28,3 +28,8 @@ class LakeTable:
     def table_format(self) -> str | None:
         """The table format that is demanded, None for what is found at the path."""
         return self.file_format if self.file_format in ("delta", "iceberg") else None
+
+    @property
+    def listed_format(self) -> str | None:
+        """The format that is demanded of a listing; None for the one that is found at the path."""
+        return None if self.file_format == "parquet" else self.file_format

@@ -279,7 +279,11 @@ def test_a_table_without_indexes_or_of_other_files_is_an_error(tmp_path: Path) -
     with pytest.raises(SourceError):
         open_table(str(tmp_path))
     (tmp_path / "x.csv").write_text("a\n1\n")
-    with pytest.raises(SourceError, match="Parquet"):
+    with pytest.raises(SourceError, match="inferSchema"):
+        create_indexes(str(tmp_path), ["btree:a"], options={"inferSchema": "true"})
+    with pytest.raises(SourceError, match="multiLine is not understood of csv files"):
+        create_indexes(str(tmp_path), ["btree:a"], options={"multiLine": "true"})
+    with pytest.raises(ConfigError, match="no column"):
         create_indexes(str(tmp_path), ["btree:a"])
     (tmp_path / "x.csv").unlink()
     put(tmp_path / "a.parquet", events(0, 10), 0)

@@ -13,11 +13,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 from secondary_conditions import Truth, random_condition
-from secondary_tables import Random, random_table, small_blocks
+from secondary_tables import WITHOUT, Random, random_table, small_blocks
 from starskip.indexes.secondary import (
     access_paths,
     build_run,
@@ -31,6 +32,8 @@ from starskip.indexes.secondary.indexed_table import IndexedTable
 from starskip.indexes.secondary.lifecycle import optimize_indexes
 from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.indexes.secondary.where_clause import where_expression
+from starskip.lake import avro_file, orc_file
+from starskip.lake.pieced_formats import PIECED_FORMATS
 
 CASES = int(os.environ.get("STARSKIP_SECONDARY_CASES", "200"))
 CONDITIONS_A_TABLE = 10
@@ -40,38 +43,39 @@ _FREE = SecondarySettings(
 """Reading an index costs nothing, so that the planner takes all paths that leave less."""
 
 
-def check(folder: Path, seed: int, conditions: int) -> None:
+def check(folder: Path, seed: int, conditions: int, file_format: str = "parquet") -> None:
     """Compare conditions over a table with the scan, by every plan that is drawn."""
     draw = Random(seed)
     with small_blocks(draw):
-        random_table(folder, seed)
+        written = random_table(folder, seed, file_format=file_format)
         if draw.random() < 0.3:
             optimize_indexes(str(folder))
-        truth = Truth(folder)
+        truth = Truth(written.truth)
         tables = [open_table(str(folder)), open_table(str(folder), settings=_FREE)]
         try:
             for _ in range(conditions):
-                condition = random_condition(draw)
-                case = f"seed {seed}: {condition.spark}"
+                condition = random_condition(draw, without=WITHOUT[file_format])
+                case = f"{file_format}, seed {seed}: {condition.spark}"
                 expected = truth.ids(condition)
                 for table in tables:
                     answer = table.answer(condition.spark, ["id"])
-                    assert sorted(answer.rows["id"].to_pylist()) == expected, (
+                    assert sorted(ids_of(answer.rows)) == expected, (
                         case,
                         answer.plan.to_document(),
                     )
                     assert table.answer(condition.spark, is_count=True).count == len(expected), case
                 for forced in drawn_paths(tables[0], condition.spark, draw):
                     answer = tables[0].answer(condition.spark, ["id"], path=forced)
-                    assert sorted(answer.rows["id"].to_pylist()) == expected, (case, forced)
+                    assert sorted(ids_of(answer.rows)) == expected, (case, forced)
                     most = draw.randrange(1, 9)
-                    few = tables[0].query(condition.spark, ["id"], limit=most, path=forced)["id"].to_pylist()
+                    few = ids_of(tables[0].query(condition.spark, ["id"], limit=most, path=forced))
                     assert len(set(few)) == len(few) == min(most, len(expected)), (case, forced)
                     assert set(few) <= set(expected), (case, forced)
                     count = tables[0].answer(condition.spark, limit=most, path=forced, is_count=True).count
                     assert count == len(few), (case, forced)
                     # Of keys an index may answer by itself.
-                    key = draw.choice(["n", "s", "x", "d", "t", "m", "flag"])
+                    keys_of = ["n", "s", "x", "d", "t", "m", "flag"]
+                    key = draw.choice([each for each in keys_of if each not in WITHOUT[file_format]])
                     keys, scanned = (
                         sorted(map(repr, tables[0].query(condition.spark, [key], path=path)[key].to_pylist()))
                         for path in (forced, ["scan"])
@@ -82,10 +86,15 @@ def check(folder: Path, seed: int, conditions: int) -> None:
                     for table, path in ((tables[1], []), (tables[0], ["scan"]))
                 )
                 assert whole == scanned, case
-                few = tables[1].query(condition.spark, ["id"], limit=3)["id"].to_pylist()
+                few = ids_of(tables[1].query(condition.spark, ["id"], limit=3))
                 assert len(few) == min(3, len(expected)) and set(few) <= set(expected), case
         finally:
             truth.close()
+
+
+def ids_of(rows: pa.Table) -> list[int]:
+    """The ids of rows, which are texts in some formats."""
+    return [int(each) for each in rows["id"].to_pylist()]
 
 
 def drawn_paths(table: IndexedTable, where: str, draw: Random) -> list[list[str]]:
@@ -110,6 +119,17 @@ def drawn_paths(table: IndexedTable, where: str, draw: Random) -> list[list[str]
 def test_every_plan_gives_the_rows_of_a_scan(table: int) -> None:
     with TemporaryDirectory() as folder:
         check(Path(folder), table, CONDITIONS_A_TABLE)
+
+
+@pytest.mark.parametrize("file_format", PIECED_FORMATS)
+@seed(int(os.environ["STARSKIP_SECONDARY_SEED"]))
+@given(table=st.integers(0, 2**32))
+@settings(max_examples=max(1, CASES // CONDITIONS_A_TABLE // 4))
+def test_every_plan_gives_the_rows_of_a_scan_of_other_formats(file_format: str, table: int) -> None:
+    with TemporaryDirectory() as folder:
+        place = Path(folder) / "t"
+        place.mkdir()
+        check(place, table, CONDITIONS_A_TABLE, file_format)
 
 
 def _list_not_sorted(patch: pytest.MonkeyPatch) -> None:
@@ -152,6 +172,26 @@ def _places_in_pages_shifted(patch: pytest.MonkeyPatch) -> None:
         return np.maximum(sound(*arguments) - 1, 0)
 
     patch.setattr(read_rows, "_places", shifted)
+
+
+@pytest.mark.parametrize(("module", "file_format"), [(orc_file, "orc"), (avro_file, "avro")])
+def test_the_law_finds_stripes_and_blocks_left_out(module: Any, file_format: str) -> None:
+    sound = module.reaches
+
+    def behind_the_first_row(positions: np.ndarray | None, start: int, rows: int) -> bool:
+        return sound(positions, start + 1, rows - 1)
+
+    for table in range(6):
+        with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "reaches", behind_the_first_row)
+            place = Path(folder) / "t"
+            place.mkdir()
+            try:
+                check(place, table, 8, file_format)
+            except AssertionError as error:
+                assert f"seed {table}: " in str(error)
+                return
+    pytest.fail("no random table showed the fault")
 
 
 @pytest.mark.parametrize(

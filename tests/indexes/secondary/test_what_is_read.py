@@ -14,9 +14,9 @@ from secondary_tables import CLOCK
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.indexes.secondary import (
     IndexedTable,
+    data_file,
     open_table,
     parquet_table,
-    read_rows,
     run_files,
     run_reader,
 )
@@ -267,9 +267,9 @@ def opened_footers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         found.append(path)
         return sound(path, **options)
 
-    for module in (parquet_footers, read_rows):
+    for module in (parquet_footers, data_file):
         monkeypatch.setattr(module, "open_footer", spied)
-    read_rows._footer.cache_clear()
+    data_file._footer.cache_clear()
     return found
 
 
@@ -289,7 +289,7 @@ def test_footers_are_opened_of_new_files_alone(tmp_path: Path, monkeypatch: pyte
         if optimized:
             optimize_indexes(str(tmp_path))
         opened.clear()
-        read_rows._footer.cache_clear()
+        data_file._footer.cache_clear()
         answer = open_table(str(tmp_path)).answer("id = 7", ["more"], is_count=True)
         assert (answer.count, answer.stats["row_groups_total"]) == (100, 45)
         # That of the largest file, by which costs are told.
@@ -334,7 +334,7 @@ def test_footers_of_many_files_are_read_by_tasks(tmp_path: Path, monkeypatch: py
 
 
 def test_bytes_read_are_those_of_footers_pages_and_indexes_and_of_nothing_that_is_kept(events: Path) -> None:
-    read_rows._footer.cache_clear()
+    data_file._footer.cache_clear()
     parquet_pages.paged_file.cache_clear()
     run_reader.BLOCKS.clear()
     table: IndexedTable = open_table(str(events), settings=SecondarySettings())

@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
-from secondary_tables import CLOCK, Random, Truth, random_condition, random_table, small_blocks
+from secondary_conditions import Truth, random_condition
+from secondary_tables import CLOCK, Random, random_table, small_blocks
 from starskip.indexes.secondary import whole_files
 from starskip.indexes.secondary.indexed_segments import known_schema
 from starskip.indexes.secondary.lifecycle import create_indexes, existing_indexes, refresh_indexes

@@ -27,9 +27,9 @@ from starskip.indexes.secondary.check_parts import (
     Totals,
 )
 from starskip.indexes.secondary.check_sample import SAMPLED_FILES, TextSample, TextsToSample
+from starskip.indexes.secondary.data_file import DataFileOfTable
 from starskip.indexes.secondary.merge_cuts import RunFiles, RunsToCut, key_parts
 from starskip.indexes.secondary.merge_segments import MergePart
-from starskip.indexes.secondary.read_rows import DataFileOfTable
 from starskip.indexes.secondary.run_files import paired
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
 from starskip.indexes.secondary.table_state import TableState

@@ -22,6 +22,7 @@ from starskip.indexes.secondary.check_blocks import (
     torn_lists,
 )
 from starskip.indexes.secondary.check_sample import SampledEntries, TextSample
+from starskip.indexes.secondary.data_file import DataFileOfTable
 from starskip.indexes.secondary.entries import (
     Addresses,
     addresses_in,
@@ -31,7 +32,7 @@ from starskip.indexes.secondary.entries import (
     serialised,
 )
 from starskip.indexes.secondary.merge_segments import DisorderedKeys, MergePart
-from starskip.indexes.secondary.read_rows import DataFileOfTable, read_row_groups, together
+from starskip.indexes.secondary.row_batches import row_batches
 from starskip.indexes.secondary.run_reader import RunReader
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex, secondary_index
 from starskip.indexes.secondary.table_schema import TableSchema, field_values
@@ -47,7 +48,6 @@ FOUND = pa.schema([*_KEY, *_COUNTS, ("expected", pa.bool_()), ("entries", pa.int
 TOTALS = pa.schema([*_KEY, *_COUNTS])
 WINDOW_ROWS = 1 << 22
 """Rows of neighbouring files whose entries are gathered together; a file has one window."""
-_ROWS_AT_ONCE = 1 << 18
 _NO_WINDOW = -1
 
 
@@ -131,15 +131,12 @@ class PointsToCheck:
             yield _batch([{**of, **each}])
 
     def _points(self, position: int, file: DataFileOfTable) -> Iterator[Addresses]:
-        counts = file.row_group_rows()
-        starts = np.cumsum(counts) - counts
         names = sorted({path[0] for path in self.index.paths})
-        for groups in together(list(range(len(counts))), counts, _ROWS_AT_ONCE):
-            table, _ = read_row_groups(file, groups, self.schema, names)
-            columns = [field_values(table, path) for path in self.index.paths]
+        for batch in row_batches(file, names, self.schema):
+            columns = [field_values(batch.rows, path) for path in self.index.paths]
             values = [each.cast(pa.float64()).fill_null(np.nan).to_numpy() for each in columns]
             at = np.flatnonzero(~(np.isnan(values[0]) | np.isnan(values[1])))
-            yield addresses_of(position, starts[groups[0]] + at)
+            yield addresses_of(position, batch.start + at)
 
 
 @dataclass

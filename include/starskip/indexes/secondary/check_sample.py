@@ -11,8 +11,9 @@ import pyarrow.compute as pc
 from pyroaring import BitMap64
 
 from starskip.indexes.secondary.build_run import build_run
+from starskip.indexes.secondary.data_file import DataFileOfTable
 from starskip.indexes.secondary.entries import addresses_of, entries_of
-from starskip.indexes.secondary.read_rows import DataFileOfTable, read_row_groups
+from starskip.indexes.secondary.row_batches import row_batches
 from starskip.indexes.secondary.run_reader import KeyRange
 from starskip.indexes.secondary.secondary_index import SecondaryIndex
 from starskip.indexes.secondary.table_schema import TableSchema, field_values
@@ -40,17 +41,14 @@ class TextsToSample:
         return TextSample(bytes(rows), [entry for _, entries in found for entry in entries])
 
     def _entries(self, position: int, file: DataFileOfTable) -> tuple[BitMap64, list[Entry]]:
-        counts = file.row_group_rows()
-        if not counts.sum():
-            return BitMap64(), []
-        group = int(np.argmax(counts))
         (path,) = self.index.paths
-        table, _ = read_row_groups(file, [group], self.schema, [path[0]])
-        texts = field_values(table, path).slice(0, SAMPLED_ROWS)
+        first = next(row_batches(file, [path[0]], self.schema), None)
+        if first is None or not first.rows.num_rows:
+            return BitMap64(), []
+        texts = field_values(first.rows, path).slice(0, SAMPLED_ROWS)
         sizes = np.cumsum(pc.fill_null(pc.binary_length(texts), 0).to_numpy())
         texts = texts.slice(0, max(1, int(np.searchsorted(sizes, SAMPLED_BYTES, "right"))))
-        start = int(counts[:group].sum())
-        addresses = addresses_of(position, np.arange(start, start + len(texts)))
+        addresses = addresses_of(position, np.arange(first.start, first.start + len(texts)))
         run = build_run(self.index, [texts], addresses, stop_share=_NONE_STOPPED)
         return BitMap64(addresses), _entries_of(run)
 

@@ -21,9 +21,10 @@ _MOST_FILES = 1_024
 def found_clustering_key(snapshot: TableSnapshot, schema: TableSchema) -> list[str]:
     """Return the columns whose ranges in the row groups, in the files' order, are disjoint and rising.
 
-    A table with partition columns is clustered by these, and no other is looked for.
+    A table with partition columns is clustered by these, and no other is looked for. Footers of Parquet files
+    tell the ranges; of other files the key is declared.
     """
-    if snapshot.partition_columns:
+    if snapshot.partition_columns or snapshot.file_format != "parquet":
         return []
     sizes, paths = snapshot.files["size_bytes"].to_pylist(), snapshot.files["path"].to_pylist()
     paths = [path for path, size in zip(paths, sizes, strict=True) if size]

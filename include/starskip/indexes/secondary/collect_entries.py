@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from starskip.indexes.secondary.build_run import build_run, merge_runs
+from starskip.indexes.secondary.data_file import DataFileOfTable
 from starskip.indexes.secondary.entries import addresses_of
-from starskip.indexes.secondary.read_rows import DataFileOfTable, read_row_groups, together
+from starskip.indexes.secondary.row_batches import row_batches
 from starskip.indexes.secondary.run_files import write_run
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
 from starskip.indexes.secondary.table_schema import TableSchema, field_values
@@ -22,7 +22,6 @@ from starskip.storage.staged_write import StagedWrite
 
 RUN_BYTES = 256 << 20
 """Bytes of a run in memory from which it is written; a task holds about twice as many."""
-_ROWS_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,10 @@ class FileToIndex:
 
 @dataclass(frozen=True, slots=True)
 class TaskFiles:
-    """Result of a task: files written by index, and the rows and row groups of each file that it has read."""
+    """Result of a task: files written by index, and the rows and row groups of each file that it has read.
+
+    Row groups are stripes of ORC files, blocks of Avro files, and 1 of texts.
+    """
 
     groups: Mapping[str, tuple[DataFile, ...]]
     rows: Mapping[int, int]
@@ -83,42 +85,24 @@ def collect_entries(
     runs = [_Runs(index) for index in indexes]
     rows: dict[int, int] = {}
     row_groups: dict[int, int] = {}
+    names = sorted({path[0] for index in indexes for path in index.paths})
     for each in files:
-        row_counts = each.file.row_group_rows()
-        rows[each.position], row_groups[each.position] = int(row_counts.sum()), len(row_counts)
-        for start, table, groups in _batches(each.file, row_counts, indexes, schema):
-            addresses = addresses_of(each.position, np.arange(start, start + table.num_rows))
+        units: set[int] = set()
+        rows[each.position] = 0
+        for batch in row_batches(each.file, names, schema):
+            units.update(batch.units)
+            table = batch.rows
+            rows[each.position] = batch.start + table.num_rows
+            addresses = addresses_of(each.position, np.arange(batch.start, batch.start + table.num_rows))
             for of in runs:
                 columns = [field_values(table, path) for path in of.index.paths]
                 if of.index.kind_of_index is Kind.PRIMARY:
-                    for first, count in groups:
-                        values = columns[0].slice(first - start, count)
+                    for first, count in batch.zones:
+                        values = columns[0].slice(first - batch.start, count)
                         of.add(zone_rows(each.position, first, values), aside)
                 else:
                     of.add(build_run(of.index, columns, addresses, stop_share=stop_share), aside)
+        row_groups[each.position] = len(units)
     for of in runs:
         of.write(aside)
     return TaskFiles({of.index.specification: tuple(of.written) for of in runs}, rows, row_groups)
-
-
-def _batches(
-    file: DataFileOfTable,
-    row_counts: npt.NDArray[np.int64],
-    indexes: Sequence[SecondaryIndex],
-    schema: TableSchema,
-) -> Iterator[tuple[int, pa.Table, list[tuple[int, int]]]]:
-    """Yield rows of neighbouring row groups, or of a piece of a large one.
-
-    With them come the position of the first one, and the first position and rows of each group or piece.
-    """
-    names = sorted({path[0] for index in indexes for path in index.paths})
-    starts = (np.cumsum(row_counts) - row_counts).tolist()
-    for groups in together(list(range(len(row_counts))), row_counts, _ROWS_AT_ONCE):
-        table, _ = read_row_groups(file, groups, schema, names)
-        start = starts[groups[0]]
-        if table.num_rows <= _ROWS_AT_ONCE:
-            yield start, table, [(starts[group], int(row_counts[group])) for group in groups]
-            continue
-        for at in range(0, table.num_rows, _ROWS_AT_ONCE):
-            piece = table.slice(at, _ROWS_AT_ONCE)
-            yield start + at, piece, [(start + at, piece.num_rows)]

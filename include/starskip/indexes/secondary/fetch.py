@@ -10,13 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from starskip.indexes.secondary.read_rows import (
-    DataFileOfTable,
-    FetchCounts,
-    read_positions,
-    read_row_groups,
-    together,
-)
+from starskip.indexes.secondary.data_file import DataFileOfTable
+from starskip.indexes.secondary.read_pieces import read_pieces
+from starskip.indexes.secondary.read_rows import FetchCounts, read_positions, read_row_groups, together
 from starskip.indexes.secondary.row_filter import columns_in, row_filter
 from starskip.indexes.secondary.table_schema import TableSchema
 from starskip.lake.parquet_pages import Numbers
@@ -75,6 +71,9 @@ def fetch_rows(
     ``pace``: how it goes on where it ends early; it may give more rows than that asks for.
     Raises SourceError naming a file that cannot be read.
     """
+    if file.is_pieced:
+        yield from _of_pieces(file, positions, wanted, counts, pace)
+        return
     row_counts = file.row_group_rows()
     starts = np.cumsum(row_counts) - row_counts
     if positions is None:
@@ -97,6 +96,38 @@ def fetch_rows(
             pace.rows -= kept.num_rows
         if kept.num_rows:
             yield kept
+
+
+def _of_pieces(
+    file: DataFileOfTable,
+    positions: npt.NDArray[np.int64] | None,
+    wanted: Wanted,
+    counts: FetchCounts,
+    pace: Pace | None,
+) -> Iterator[pa.Table]:
+    """Read a file from its beginning, without stripes and blocks that hold no position, until a limit."""
+    if pace is not None and positions is not None and not wanted.predicates:
+        positions = positions[: pace.rows]
+    if (pace is not None and pace.rows <= 0) or (positions is not None and not len(positions)):
+        return
+    names = tuple(dict.fromkeys([*wanted.predicate_columns, *wanted.columns]))
+    last_unit = None
+    for piece in read_pieces(file, wanted.schema, names, positions):
+        counts.row_groups += piece.unit != last_unit
+        last_unit = piece.unit
+        rows = piece.rows
+        if positions is not None:
+            first, last = np.searchsorted(positions, [piece.start, piece.start + rows.num_rows])
+            rows = rows.take(pa.array(positions[first:last] - piece.start))
+        if wanted.predicates:
+            rows = rows.filter(wanted.holds(rows))
+        counts.rows += rows.num_rows
+        if rows.num_rows:
+            yield rows.select(list(wanted.columns))
+        if pace is not None:
+            pace.rows -= rows.num_rows
+            if pace.rows <= 0:
+                return
 
 
 def _scanned(

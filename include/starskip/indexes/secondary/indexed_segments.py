@@ -8,13 +8,13 @@ from functools import lru_cache
 import numpy as np
 import pyarrow as pa
 
+from starskip.indexes.secondary.data_file import DataFileOfTable
 from starskip.indexes.secondary.parquet_table import SCHEMA
 from starskip.indexes.secondary.postings import IndexedSegment
-from starskip.indexes.secondary.read_rows import DataFileOfTable
 from starskip.indexes.secondary.run_files import paired
 from starskip.indexes.secondary.run_reader import RunReader
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
-from starskip.indexes.secondary.table_schema import TableSchema, partition_scalar
+from starskip.indexes.secondary.table_schema import TableSchema, partition_scalar, schema_of_text
 from starskip.indexes.skipping.metadata.metadata_files import read_columns
 from starskip.indexes.skipping.metadata.segment import Segment
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
@@ -26,8 +26,7 @@ _TABLES_KEPT = 16
 
 def known_schema(metadata: TableMetadata) -> TableSchema:
     """Return the columns of the files as they were indexed, without those of the partition."""
-    text = metadata.source.options[SCHEMA]
-    return TableSchema(pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(text))), ())
+    return TableSchema(schema_of_text(metadata.source.options[SCHEMA]), ())
 
 
 @lru_cache(maxsize=_TABLES_KEPT)

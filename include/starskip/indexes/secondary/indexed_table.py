@@ -26,12 +26,13 @@ from starskip.indexes.secondary.access_paths import (
 )
 from starskip.indexes.secondary.cost import Cost
 from starskip.indexes.secondary.covered_rows import covered_rows, is_covering
+from starskip.indexes.secondary.data_file import DataFileOfTable
 from starskip.indexes.secondary.entries import addresses_in, file_of, row_of
 from starskip.indexes.secondary.fetch import Pace, Wanted, fetch_rows
 from starskip.indexes.secondary.lifecycle import existing_indexes
 from starskip.indexes.secondary.plan import SCAN, Plan, choose_plan, forced_plan
 from starskip.indexes.secondary.postings import PostingReader
-from starskip.indexes.secondary.read_rows import DataFileOfTable, FetchCounts
+from starskip.indexes.secondary.read_rows import FetchCounts
 from starskip.indexes.secondary.row_filter import columns_in
 from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.indexes.secondary.table_schema import field_values

@@ -7,7 +7,7 @@ segment of files are sorted runs of entries instead of a row for each file.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -17,7 +17,7 @@ from starskip.execution.engine import Engine
 from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.secondary.clustering_key import found_clustering_key
 from starskip.indexes.secondary.merge_indexes import MergedIndexes
-from starskip.indexes.secondary.parquet_table import FORMAT, PRIMARY, ParquetTable
+from starskip.indexes.secondary.parquet_table import FORMAT, PRIMARY, ParquetTable, reader_options
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex, secondary_index
 from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.indexes.secondary.table_files import full_path, hadoop_path
@@ -55,6 +55,7 @@ def create_indexes(
     file_format: str | None = None,
     version: int | None = None,
     primary: str | None = None,
+    options: Mapping[str, str] | None = None,
     settings: SecondarySettings | None = None,
     clock: Clock = _CLOCK,
     engine: Engine = _ENGINE,
@@ -62,14 +63,19 @@ def create_indexes(
     """Create indexes beside those that there are, and read the files once for all of them.
 
     ``primary``: the clustering key; without it one is looked for. ``version``: of a Delta table the files of
-    that version, in place of the newest. Raises ConfigError for an invalid index,
-    and SourceError for a table that cannot be read.
+    that version, in place of the newest. ``options``: those of ``spark.read``, by default those of indexes
+    that there are. Raises ConfigError for an invalid index, and SourceError for a table that cannot be read.
     """
     indexes = [secondary_index(each) for each in specifications]
     if any(index.kind_of_index is Kind.PRIMARY for index in indexes):
         raise ConfigError("a clustering key is declared by --primary c", setting="index")
     former = read_metadata(index_storage(path, root), ARTEFACT, secondary_index)
-    table = _table(path, file_format, version, primary, settings, engine, former)
+    if former is not None:
+        kept = former.source.options
+        file_format = file_format or kept.get(FORMAT)
+        _require_same_options(path, former, options)
+        options = reader_options(kept)
+    table = _table(path, file_format, version, primary, settings, engine, former, options or {})
     types = table.schema.types_by_name()
     for index in indexes:
         index.check(types)
@@ -100,7 +106,8 @@ def refresh_indexes(
     options = former.source.options
     known = None if in_full else former
     as_format = file_format or options.get(FORMAT)
-    table = _table(path, as_format, version, options.get(PRIMARY), settings, engine, known)
+    read_with = reader_options(options)
+    table = _table(path, as_format, version, options.get(PRIMARY), settings, engine, known, read_with)
     return _refreshed(path, root, table, (), clock, in_full=in_full)
 
 
@@ -162,6 +169,7 @@ def _table(
     settings: SecondarySettings | None,
     engine: Engine,
     known: TableMetadata | None,
+    options: Mapping[str, str],
 ) -> ParquetTable:
     settings = settings or SecondarySettings()
     return ParquetTable(
@@ -172,7 +180,19 @@ def _table(
         engine=engine,
         settings=settings,
         known=known,
+        options=options,
     )
+
+
+def _require_same_options(path: str, former: TableMetadata, options: Mapping[str, str] | None) -> None:
+    known = reader_options(former.source.options)
+    if options is not None and dict(options) != dict(known):
+        told = ", ".join(f"{name}={value}" for name, value in known.items()) or "none"
+        raise ConfigError(
+            f"{path}: its indexes were made with other options of the reader ({told}): delete and vacuum "
+            "them, or leave the options out",
+            setting="option",
+        )
 
 
 def _refreshed(

@@ -23,7 +23,7 @@ from starskip.predicates.ordered_values import is_text, order_keys, ranked
 from starskip.storage.manifest import DataFile
 from starskip.storage.storage import Storage
 
-PART_BYTES = 8 << 20
+PART_BYTES = 64 << 20
 """Stored bytes of runs below which merging them is not cut."""
 MOST_PARTS = 16
 """A part is a run afterwards, which every query opens: no more are cut on account of PART_BYTES."""

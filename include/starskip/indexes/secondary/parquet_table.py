@@ -1,9 +1,11 @@
-"""A table of Parquet files as the lifecycle of metadata reads it, without Spark: list, collect, compare."""
+"""A table of files as the lifecycle of metadata reads it, without Spark: list, collect, compare."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,10 +16,16 @@ from starskip.execution.engine import Engine
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.secondary.collect_entries import FileToIndex, TaskFiles, collect_entries
-from starskip.indexes.secondary.read_rows import DataFileOfTable
+from starskip.indexes.secondary.data_file import DataFileOfTable
+from starskip.indexes.secondary.file_schemas import file_schemas
 from starskip.indexes.secondary.secondary_index import SecondaryIndex
 from starskip.indexes.secondary.settings import SecondarySettings
-from starskip.indexes.secondary.table_files import hadoop_path, listed_table, table_files
+from starskip.indexes.secondary.table_files import (
+    hadoop_path,
+    listed_table,
+    require_understood,
+    table_files,
+)
 from starskip.indexes.secondary.table_schema import TableSchema, table_schema
 from starskip.indexes.skipping.file_metadata import Mask
 from starskip.indexes.skipping.metadata.collect_order import FILES, Collection, CollectOrder
@@ -36,8 +44,11 @@ from starskip.lake.table_snapshot import TableSnapshot
 from starskip.storage.manifest import DataFile
 from starskip.storage.staged_write import StagedWrite
 
-SCHEMA, FORMAT, PRIMARY = "schema", "format", "primary"
-"""Options of a table source: the files' schema, the format asked for, the declared clustering key."""
+SCHEMA, FORMAT, PRIMARY, READER = "schema", "format", "primary", "reader"
+"""Options of a table source: the files' schema, the format asked for, the declared clustering key.
+
+``READER``: JSON of the options of ``spark.read`` that the files are read with.
+"""
 _TASK_BYTES = 128 << 20
 """Stored bytes of files that one task indexes together."""
 
@@ -46,7 +57,8 @@ _TASK_BYTES = 128 << 20
 class ParquetTable:
     """Implements TableReader; ``primary``: the declared clustering key; ``version``: of a Delta table.
 
-    ``known``: metadata of the table, whose files' columns are not read again.
+    ``known``: metadata of the table, whose files' columns are not read again. ``options``: those of
+    ``spark.read`` that the files are read with.
     """
 
     path: str
@@ -56,6 +68,7 @@ class ParquetTable:
     engine: Engine = field(default_factory=LocalEngine)
     settings: SecondarySettings = field(default_factory=SecondarySettings)
     known: TableMetadata | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
     _snapshot: TableSnapshot | None = None
     _schema: TableSchema | None = None
 
@@ -64,18 +77,21 @@ class ParquetTable:
         """The last listing."""
         if self._snapshot is None:
             self._snapshot = listed_table(self.path, self.file_format, self.version)
+            require_understood(self._snapshot, self.options)
         return self._snapshot
 
     @property
     def schema(self) -> TableSchema:
         """The columns of all files of the last listing."""
         if self._schema is None:
-            unread = _not_empty(self.snapshot)
+            unread = np.ones(self.snapshot.files.num_rows, np.bool_)
             text = None if self.known is None else self.known.source.options.get(SCHEMA)
             if self.known is not None and text is not None:
                 unread &= ~known_files(table_files(self.snapshot), self.known)
-            paths = self.snapshot.files.filter(pa.array(unread))["path"].to_pylist()
-            self._schema = table_schema(self.snapshot, text, paths, EngineTasks(self.engine).run_tasks)
+            files = list(files_of_snapshot(self.snapshot, self.options).values())
+            chosen = [file for file, is_unread in zip(files, unread.tolist(), strict=True) if is_unread]
+            run_tasks = EngineTasks(self.engine).run_tasks
+            self._schema = table_schema(self.snapshot, text, lambda: file_schemas(chosen, run_tasks))
         return self._schema
 
     @property
@@ -84,7 +100,8 @@ class ParquetTable:
         options = {SCHEMA: self.schema.to_text()}
         options |= {} if self.file_format is None else {FORMAT: self.file_format}
         options |= {} if self.primary is None else {PRIMARY: self.primary}
-        return TableSource(hadoop_path(self.snapshot.path), "parquet", {}, options)
+        options |= {READER: json.dumps(dict(self.options), sort_keys=True)} if self.options else {}
+        return TableSource(hadoop_path(self.snapshot.path), self.snapshot.file_format, {}, options)
 
     def list_files(self, *, anew: bool, clock_behind_ms: int) -> TableFiles:
         """See TableReader."""
@@ -96,7 +113,7 @@ class ParquetTable:
     def collect(self, order: CollectOrder, aside: StagedWrite) -> Collection:
         """See TableReader; tasks of some files each run on the engine."""
         indexes = tuple(each for each in order.indexes if isinstance(each, SecondaryIndex))
-        files = files_of_snapshot(self.snapshot)
+        files = files_of_snapshot(self.snapshot, self.options)
         schema = self.schema
         for index in indexes:
             index.check(schema.types_by_name())
@@ -175,13 +192,24 @@ def _sound(results: Sequence[TaskFiles | _Unread]) -> list[TaskFiles]:
     return [each for each in results if isinstance(each, TaskFiles)]
 
 
-def files_of_snapshot(snapshot: TableSnapshot) -> Mapping[str, DataFileOfTable]:
-    """Return the files of a snapshot by Hadoop's paths."""
+def reader_options(options: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the options of ``spark.read`` among those of a table source."""
+    found: Mapping[str, str] = json.loads(options.get(READER, "{}"))
+    return found
+
+
+def files_of_snapshot(
+    snapshot: TableSnapshot, options: Mapping[str, str] = MappingProxyType({})
+) -> Mapping[str, DataFileOfTable]:
+    """Return the files of a snapshot by Hadoop's paths; ``options``: those of ``spark.read``."""
+    given = tuple(sorted(options.items()))
     listed = table_files(snapshot)
     names = snapshot.files["path"].to_pylist()
     partitions = snapshot.files["partition"].to_pylist()
     return {
-        hadoop: DataFileOfTable(name, int(size), int(modified), tuple(partition or ()))
+        hadoop: DataFileOfTable(
+            name, int(size), int(modified), tuple(partition or ()), snapshot.file_format, given
+        )
         for hadoop, name, size, modified, partition in zip(
             listed.paths.to_pylist(), names, listed.sizes, listed.modified_ms, partitions, strict=True
         )
@@ -234,7 +262,3 @@ def known_files(listing: TableFiles, metadata: TableMetadata) -> Mask:
     """Return which files of a listing are those that the metadata is of."""
     at = same_files(match_paths(listing.paths, metadata.paths), listing, metadata)
     return (at >= 0) & metadata.trusted[at] if metadata.files else at >= 0
-
-
-def _not_empty(snapshot: TableSnapshot) -> Mask:
-    return np.asarray(snapshot.files["size_bytes"].to_numpy()) > 0

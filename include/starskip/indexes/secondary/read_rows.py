@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,16 +14,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from starskip.errors import SourceError, first_line
 from starskip.indexes.secondary.cost import MOST_OF_A_CHUNK
+from starskip.indexes.secondary.data_file import DataFileOfTable, reading
 from starskip.indexes.secondary.table_schema import TableSchema, conformed, partition_scalar
-from starskip.lake.parquet_footers import open_footer
-from starskip.lake.parquet_pages import ColumnPages, Numbers, PagedFile, paged_file
+from starskip.lake.parquet_pages import ColumnPages, Numbers, PagedFile
 from starskip.storage.files.object_reader import ObjectReader
 from starskip.storage.files.object_url import local_path, object_url
-
-_DAMAGE = (OSError, ValueError, LookupError, pa.ArrowException)
-_FOOTERS = 4_096
 
 
 @dataclass
@@ -35,38 +30,6 @@ class FetchCounts:
     pages: int = 0
     bytes: int = 0
     rows: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class DataFileOfTable:
-    """A file of the table by its path, identity, and partition values as texts by column."""
-
-    path: str
-    size_bytes: int
-    modified_ms: int
-    partition: tuple[tuple[str, str | None], ...] = ()
-
-    def footer(self) -> Any:
-        """Return the file's footer; those of a process's last files are kept. Raises SourceError."""
-        return None if self.size_bytes == 0 else _footer(self.path, self.size_bytes, self.modified_ms)
-
-    def paged(self) -> PagedFile | None:
-        """Return the file by its page index, None if it has none. Raises SourceError."""
-        footer = self.footer()
-        if footer is None:
-            return None
-        try:
-            return paged_file(self.path, self.size_bytes, self.modified_ms, footer.serialized_size)
-        except _DAMAGE as error:
-            raise SourceError(
-                f"{self.path}: cannot be read ({first_line(error)})", source=self.path
-            ) from error
-
-    def row_group_rows(self) -> npt.NDArray[np.int64]:
-        """Return the rows of each row group; a file of no bytes has none."""
-        footer = self.footer()
-        groups = range(footer.num_row_groups) if footer is not None else ()
-        return np.array([footer.row_group(group).num_rows for group in groups], np.int64)
 
 
 def column_bytes(footer: Any, groups: Iterable[int], names: Sequence[str]) -> int:
@@ -92,8 +55,7 @@ def read_row_groups(
     footer = file.footer()
     rows = sum(footer.row_group(group).num_rows for group in groups) if footer is not None else 0
     stored = [name for name in names if name not in schema.partition]
-    partition = dict(file.partition)
-    try:
+    with reading(file.path):
         if footer is None:
             found, size = pa.table({}), 0
         else:
@@ -103,18 +65,24 @@ def read_row_groups(
             present = [name for name in stored if name in parquet.schema_arrow.names]
             found = parquet.read_row_groups(list(groups), columns=present, use_threads=True)
             size = column_bytes(footer, groups, present)
-        table = conformed(found, schema, stored, rows)
-        columns = []
-        for name in names:
-            if name in partition:
-                value = partition_scalar(partition[name], schema.columns.field(name).type)
-                columns.append(pa.chunked_array([pa.repeat(value, rows)]))
-            else:
-                columns.append(table[name])
-        fields = [schema.columns.field(name) for name in names]
-        return pa.table(columns, schema=pa.schema(fields)), size
-    except _DAMAGE as error:
-        raise SourceError(f"{file.path}: cannot be read ({first_line(error)})", source=file.path) from error
+        return as_table_has(found, file, schema, names, rows), size
+
+
+def as_table_has(
+    found: pa.Table, file: DataFileOfTable, schema: TableSchema, names: Sequence[str], rows: int
+) -> pa.Table:
+    """Return columns of so many rows of a file as the table has them, those of the partition among them."""
+    stored = [name for name in names if name not in schema.partition]
+    partition = dict(file.partition)
+    table = conformed(found, schema, stored, rows)
+    columns = []
+    for name in names:
+        if name in partition:
+            value = partition_scalar(partition[name], schema.columns.field(name).type)
+            columns.append(pa.chunked_array([pa.repeat(value, rows)]))
+        else:
+            columns.append(table[name])
+    return pa.table(columns, schema=pa.schema([schema.columns.field(name) for name in names]))
 
 
 def read_positions(
@@ -135,13 +103,9 @@ def read_positions(
         chosen = None if paged is None else _chosen_pages(paged, name, groups)
         if paged is None or chosen is None:
             continue
-        try:
+        with reading(file.path):
             found, size = paged.read(name, chosen)
             of_pages = conformed(pa.table({name: found}), schema, [name], len(found))
-        except _DAMAGE as error:
-            raise SourceError(
-                f"{file.path}: cannot be read ({first_line(error)})", source=file.path
-            ) from error
         counts.pages += sum(len(numbers) for _, numbers in chosen)
         counts.bytes += size
         columns[name] = of_pages[name].take(pa.array(_places(chosen, groups)))
@@ -199,15 +163,6 @@ def together(groups: Sequence[int], row_counts: npt.NDArray[np.int64], most_rows
         rows += int(row_counts[group])
     if held:
         yield held
-
-
-@lru_cache(maxsize=_FOOTERS)
-def _footer(path: str, size_bytes: int, modified_ms: int) -> Any:
-    del size_bytes, modified_ms
-    try:
-        return open_footer(path, read_ahead=False)
-    except _DAMAGE as error:
-        raise SourceError(f"{path}: cannot be read ({first_line(error)})", source=path) from error
 
 
 def _opened(path: str) -> Any:

@@ -107,7 +107,7 @@ def _refreshed(
     path, root = of.lake.path, of.night.skipping_root
     settings = of.night.settings.of(SecondarySettings)
     if new:
-        demanded = of.lake.table_format
+        demanded = of.lake.listed_format
         return create_indexes(path, new, root=root, file_format=demanded, settings=settings, engine=engine)
     if not names:
         return None

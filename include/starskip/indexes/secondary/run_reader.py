@@ -160,7 +160,11 @@ class RunReader:
     def _keys(self, values: pa.Array) -> Keys:
         # Bounds of a prefix are bytes, and need not be a text.
         as_they_are = self.key_type in (None, values.type) or pa.types.is_binary(values.type)
-        return order_keys(values if as_they_are else values.cast(self.key_type))
+        if as_they_are:
+            return order_keys(values)
+        # Whole numbers as doubles, which JSON may have become since: Spark rounds them, too.
+        is_rounded = pa.types.is_floating(self.key_type) and pa.types.is_integer(values.type)
+        return order_keys(values.cast(self.key_type, safe=not is_rounded))
 
     @cached_property
     def reach(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from starskip.indexes.secondary.cost import Stride
-from starskip.indexes.secondary.read_rows import DataFileOfTable, column_bytes
+from starskip.indexes.secondary.data_file import DataFileOfTable, reading
+from starskip.indexes.secondary.read_rows import column_bytes
 
 _STEP = 2.0
 """Columns whose pages differ less in length are one stride."""
 
 
-def strides_of(file: DataFileOfTable, columns: Sequence[str]) -> tuple[Stride, ...]:
-    """Return the strides of columns of a file, none for one without rows; its first row group tells of pages.
+def strides_of(
+    file: DataFileOfTable, columns: Sequence[str], rows: int, units: int | None = None
+) -> tuple[Stride, ...]:
+    """Return the strides of columns of a file with so many rows, none for one without any.
 
-    Raises SourceError naming a file that cannot be read.
+    ``units``: its stripes or blocks, if they were counted.
+
+    A Parquet file's first row group tells of pages. Raises SourceError naming a file that cannot be read.
     """
+    if file.is_pieced:
+        return _pieced_strides(file, columns, rows, file.units() if units is None else units)
     footer = file.footer()
     if footer is None or not footer.num_rows:
         return ()
@@ -26,12 +33,29 @@ def strides_of(file: DataFileOfTable, columns: Sequence[str]) -> tuple[Stride, .
     for name in columns:
         pages = None if paged is None else paged.pages(0, name)
         is_page = pages is not None and len(pages.offsets) > 1
-        rows = pages.rows / len(pages.offsets) if is_page and pages is not None else group_rows
+        unit_rows = pages.rows / len(pages.offsets) if is_page and pages is not None else group_rows
         row_bytes = column_bytes(footer, groups, [name]) / footer.num_rows
         for length, of_pages, found in strides:
-            if of_pages == is_page and 1 / _STEP < rows / length < _STEP:
+            if of_pages == is_page and 1 / _STEP < unit_rows / length < _STEP:
                 found[name] = row_bytes
                 break
         else:
-            strides.append((rows, is_page, {name: row_bytes}))
+            strides.append((unit_rows, is_page, {name: row_bytes}))
     return tuple(Stride(rows, found, is_page) for rows, is_page, found in strides)
+
+
+def _pieced_strides(
+    file: DataFileOfTable, columns: Sequence[str], rows: int, units: int
+) -> tuple[Stride, ...]:
+    """Return the one stride of a file without pages: its stripes or blocks, or all of it.
+
+    Its bytes are shared evenly among the columns: of an ORC file among all that it has, of which only those
+    that are asked for are read; else among those that are asked for, since all others are read with them.
+    """
+    if not rows or not units:
+        return ()
+    with reading(file.path):
+        own = file.pieced()
+        shared = len(own.schema) if own.is_columnar else len(columns)
+    row_bytes = file.size_bytes / rows / max(shared, 1)
+    return (Stride(rows / units, dict.fromkeys(columns, row_bytes), is_page=False),)

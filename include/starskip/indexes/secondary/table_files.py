@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import xxhash
 
-from starskip.errors import SourceError
+from starskip.errors import SourceError, printable
 from starskip.indexes.skipping.metadata.table_files import TableFiles
 from starskip.lake.open_table import open_table
+from starskip.lake.pieced_formats import why_not_understood
 from starskip.lake.table_snapshot import TableSnapshot
 from starskip.storage.files.object_url import object_url
 
@@ -22,17 +24,17 @@ _DELTA_TIME = "delta:"
 def listed_table(
     path: str, file_format: str | None = None, version: int | None = None, *, look_above: bool = True
 ) -> TableSnapshot:
-    """Return the newest snapshot of a table of Parquet files.
-
-    Raises SourceError for other files, and for deleted rows within files.
-    """
+    """Return the newest snapshot of a table. Raises SourceError for deleted rows within files."""
     snapshot = open_table(full_path(path), file_format, version, look_above=look_above)
-    if snapshot.file_format != "parquet":
-        raise SourceError(
-            f"{path}: has {snapshot.file_format} files; secondary indexes are of Parquet files", source=path
-        )
     snapshot.require_no_deletes()
     return snapshot
+
+
+def require_understood(snapshot: TableSnapshot, options: Mapping[str, str]) -> None:
+    """Raise SourceError for options of ``spark.read`` that the files of a table are not read with here."""
+    reason = why_not_understood(snapshot.file_format, options)
+    if reason is not None:
+        raise SourceError(f"{snapshot.path}: {printable(reason, 200)}", source=snapshot.path)
 
 
 def full_path(path: str) -> str:

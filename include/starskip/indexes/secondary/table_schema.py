@@ -1,11 +1,11 @@
-"""The columns of a table of Parquet files, as Spark reads them: one type a column, whatever each file has.
+"""The columns of a table of files, as Spark reads them: one type a column, whatever each file has.
 
 A column that a file lacks is null in it; narrower numbers of older files are widened.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.errors import SourceError, SourceOutage, first_line
-from starskip.lake.parquet_footers import Damaged, NoRows, RunTasks, each_footer, parquet_footers
+from starskip.errors import SourceError, first_line, printable
+from starskip.lake.inferred_types import settled, unsettled
 from starskip.lake.table_snapshot import TableSnapshot
 from starskip.predicates.column_name import column_name
 
@@ -66,19 +66,18 @@ class TableSchema:
 
 
 def table_schema(
-    snapshot: TableSnapshot, known: str | None, paths: Sequence[str], run_tasks: RunTasks | None = None
+    snapshot: TableSnapshot, known: str | None, of_files: Callable[[], Sequence[pa.Schema]]
 ) -> TableSchema:
-    """Return the schema of a table: that of its log, else ``known`` with those of the files at ``paths``.
+    """Return the schema of a table: that of its log, else ``known`` with those ``of_files``.
 
-    ``known``: what ``to_text`` gave when the indexes were made; None means that ``paths`` are all files.
-    ``run_tasks`` reads the footers where they are many.
+    ``known``: what ``to_text`` gave when the indexes were made; None means that ``of_files`` is of all files.
     Raises SourceError for files whose columns have no common type.
     """
     if snapshot.schema is not None:
         found = [snapshot.schema]
     else:
-        found = [] if known is None else [pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(known)))]
-        found += _schemas(paths, run_tasks)
+        found = [] if known is None else [schema_of_text(known, with_nulls=True)]
+        found += of_files()
     fields = [pa.schema([normal_field(each) for each in schema]) for schema in dict.fromkeys(found)]
     try:
         together = pa.unify_schemas(fields, promote_options="permissive") if fields else pa.schema([])
@@ -87,6 +86,10 @@ def table_schema(
             f"{snapshot.path}: its files have other types for the same column ({first_line(error)})",
             source=snapshot.path,
         ) from error
+    if snapshot.file_format == "csv":
+        _require_same_header(snapshot, fields)
+    if snapshot.file_format == "json":
+        together = settled(together)
     for name in snapshot.partition_columns:
         at = together.get_field_index(name)
         kind = together.field(at).type if snapshot.schema is not None and at >= 0 else None
@@ -95,18 +98,25 @@ def table_schema(
     return TableSchema(together, snapshot.partition_columns)
 
 
-def _schemas(paths: Sequence[str], run_tasks: RunTasks | None) -> list[pa.Schema]:
-    """Return the schemas of files; those that are damaged are left out, unless all are."""
-    try:
-        return [footer.schema for footer in parquet_footers(list(paths), run_tasks)]
-    except SourceOutage:
-        raise
-    except SourceError:
-        footers = [each for each in each_footer(list(paths)) if not isinstance(each, NoRows | type(None))]
-        sound = [each for each in footers if not isinstance(each, Damaged)]
-        if not sound:
-            raise
-        return [each.schema.to_arrow_schema().remove_metadata() for each in sound]
+def _require_same_header(snapshot: TableSnapshot, schemas: Sequence[pa.Schema]) -> None:
+    """Raise SourceError for CSV files of several headers: Spark tells fields by their places."""
+    headers = dict.fromkeys(tuple(each.names) for each in schemas if each.names)
+    if len(headers) > 1:
+        first, second = (", ".join(names) for names in list(headers)[:2])
+        raise SourceError(
+            f"{snapshot.path}: its files have other columns in their first lines ({printable(first)}; "
+            f"{printable(second)}), which Spark reads by their places: put them in folders of their own",
+            source=snapshot.path,
+        )
+
+
+def schema_of_text(text: str, *, with_nulls: bool = False) -> pa.Schema:
+    """Return the schema of the files that ``to_text`` wrote.
+
+    ``with_nulls``: with the type null for what has no values, in place of what Spark reads it as.
+    """
+    found = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(text)))
+    return unsettled(found) if with_nulls else found
 
 
 def partition_values(snapshot: TableSnapshot, name: str) -> list[str | None]:
@@ -120,7 +130,7 @@ def normal_field(field: pa.Field) -> pa.Field:
 
 
 def normal_type(kind: pa.DataType) -> pa.DataType:
-    """Return the Arrow type of the Spark type that a Parquet column is read as."""
+    """Return the Arrow type of the Spark type that a column of a file is read as."""
     if pa.types.is_dictionary(kind):
         return normal_type(kind.value_type)
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):

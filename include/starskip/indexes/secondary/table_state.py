@@ -10,11 +10,18 @@ import numpy as np
 import pyarrow as pa
 
 from starskip.indexes.secondary.cost import Stride, TableLayout
+from starskip.indexes.secondary.data_file import PARQUET, DataFileOfTable
+from starskip.indexes.secondary.file_schemas import file_schemas
 from starskip.indexes.secondary.indexed_segments import indexed_segment
 from starskip.indexes.secondary.lifecycle import ARTEFACT, existing_indexes
-from starskip.indexes.secondary.parquet_table import FORMAT, SCHEMA, files_of_snapshot, known_files
+from starskip.indexes.secondary.parquet_table import (
+    FORMAT,
+    SCHEMA,
+    files_of_snapshot,
+    known_files,
+    reader_options,
+)
 from starskip.indexes.secondary.postings import IndexedSegment
-from starskip.indexes.secondary.read_rows import DataFileOfTable
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
 from starskip.indexes.secondary.strides import strides_of
 from starskip.indexes.secondary.table_files import listed_table, table_files
@@ -33,7 +40,8 @@ class TableState:
     """A listing of the table against its newest metadata.
 
     ``files``: by segment and position, the files that an index answers for. ``beside``: all others.
-    ``unknown``: files whose row groups are not among those that are known.
+    ``unknown``: files whose row groups are not among those that are known. ``units_of``: stripes or blocks of
+    indexed files, by their paths, of formats that would have to be read to tell.
     """
 
     schema: TableSchema
@@ -43,6 +51,7 @@ class TableState:
     beside: tuple[DataFileOfTable, ...]
     known_row_groups: int = 0
     unknown: tuple[DataFileOfTable, ...] = ()
+    units_of: Mapping[str, int | None] = field(default_factory=dict, repr=False)
     _layouts: dict[tuple[str, ...], TableLayout] = field(default_factory=dict, repr=False, compare=False)
 
     def file(self, segment: str, position: int) -> DataFileOfTable | None:
@@ -61,7 +70,7 @@ class TableState:
     @cached_property
     def row_groups(self) -> int:
         """The row groups of all live files; footers tell of those that were not counted at indexing."""
-        return self.known_row_groups + sum(len(file.row_group_rows()) for file in self.unknown)
+        return self.known_row_groups + sum(file.units() for file in self.unknown)
 
     def layout(self, columns: Sequence[str]) -> TableLayout:
         """Return the layout of the indexed rows; its strides are those of the largest file."""
@@ -73,8 +82,13 @@ class TableState:
 
     def _layout(self, columns: Sequence[str]) -> TableLayout:
         rows = sum(int(segment.file_rows[segment.live].sum()) for segment in self.segments)
-        largest = max(self.files.values(), key=lambda file: file.size_bytes, default=None)
-        strides = () if largest is None else strides_of(largest, columns)
+        largest = max(self.files, key=lambda place: self.files[place].size_bytes, default=None)
+        strides: tuple[Stride, ...] = ()
+        if largest is not None:
+            name, position = largest
+            of_file = next(each for each in self.segments if each.name == name).file_rows[position]
+            file = self.files[largest]
+            strides = strides_of(file, columns, int(of_file), self.units_of.get(file.path))
         return TableLayout(rows, strides or (Stride(1.0, dict.fromkeys(columns, 1.0), is_page=False),))
 
 
@@ -113,13 +127,12 @@ class OpenedTable:
 def table_state(metadata: TableMetadata, snapshot: TableSnapshot) -> TableState:
     """Compare a listing with the metadata; an index counts if all segments with live files have it."""
     listing = table_files(snapshot)
-    by_path = files_of_snapshot(snapshot)
+    by_path = files_of_snapshot(snapshot, reader_options(metadata.source.options))
     paths = listing.paths.to_pylist()
     at = same_files(match_paths(listing.paths, metadata.paths), listing, metadata)
     known = known_files(listing, metadata)
     beside = tuple(by_path[paths[number]] for number in np.flatnonzero(~known).tolist())
-    unknown = [file.path for file in beside if file.size_bytes]
-    schema = table_schema(snapshot, metadata.source.options[SCHEMA], unknown)
+    schema = table_schema(snapshot, metadata.source.options[SCHEMA], lambda: file_schemas(beside))
     listed_at = np.full(metadata.files, -1, np.int64)
     listed_at[at[known]] = np.flatnonzero(known)
     segments: dict[str, Segment] = dict(metadata.segments)
@@ -158,4 +171,10 @@ def table_state(metadata: TableMetadata, snapshot: TableSnapshot) -> TableState:
         beside,
         int(np.sum(row_groups.fill_null(0).to_numpy())),
         (*(by_path[paths[number]] for number in uncounted.tolist()), *beside),
+        {}
+        if snapshot.file_format == PARQUET
+        else {
+            by_path[paths[number]].path: units
+            for number, units in zip(np.flatnonzero(known).tolist(), row_groups.to_pylist(), strict=True)
+        },
     )

@@ -20,6 +20,7 @@ from starskip.spark.skipping.signature_comparison import (
     partitions_differ,
     read_otherwise,
     same_columns,
+    times_of_other_zones,
     unsure_partitions,
     users_types_differ,
 )
@@ -60,7 +61,8 @@ class IndexedRelation:
     """A relation of files in a plan, with the indexes that are compatible with the way it is read.
 
     ``logical`` is its LogicalRelation of the JVM. ``unknown``: columns whose values in the metadata may
-    differ from the values that the query reads, such as partition columns of a catalog.
+    differ from the values that the query reads, such as partition columns of a catalog. ``unlike_arrow``:
+    columns of which Spark may read other values than secondary indexes have.
     """
 
     facts: FileRelation
@@ -70,6 +72,7 @@ class IndexedRelation:
     tables: list[tuple[TableMetadata, CompatibleIndexes]] = field(default_factory=list)
     secondary: list[TableMetadata] = field(default_factory=list)
     unknown: frozenset[str] = frozenset()
+    unlike_arrow: frozenset[str] = frozenset()
 
     @property
     def partition_columns(self) -> frozenset[str]:
@@ -161,11 +164,13 @@ def _take_compatible(
             relation.tables.append((table, compatible))
         if partitions_differ(table.source.read_signature, now):
             relation.unknown = relation.partition_columns
-    otherwise = read_otherwise(now) if secondary else None
-    if otherwise is not None:
-        reasons.append(f"secondary indexes are not used: {otherwise}")
-    else:
-        relation.secondary += secondary
+    for table in secondary:
+        otherwise = read_otherwise(now, table.source.file_format)
+        if otherwise is None:
+            relation.secondary.append(table)
+        else:
+            reasons.append(f"secondary indexes are not used: {otherwise}")
+    relation.unlike_arrow = times_of_other_zones(now) if secondary else frozenset()
 
 
 def compatible_indexes(table: TableMetadata, now: Mapping[str, str]) -> CompatibleIndexes:

@@ -34,9 +34,11 @@ _FILES_ONLY = frozenset(
 )
 """Options that choose files, infer the schema, or apply to writing."""
 OWN_OPTIONS = "starskip."
+POSITIONAL = "columns by position"
+ZONE_OF_JVM = "zone of the JVM"
 ADDED = "values of columns that were added"
 _FACTS = {
-    "columns by position": "positional",
+    POSITIONAL: "positional",
     "longest line": "longest_line",
     ADDED: "defaults",
 }
@@ -135,7 +137,7 @@ def read_signature(relation: Any, asking: Any = None) -> dict[str, str]:
             found[f"{PARTITION} {key}"] = settings[key]
     is_rebased = any(settings[key].upper() == "LEGACY" for key in _LEGACY_REBASE.get(name, ()))
     if of_format is None or name in _ZONE_OF_JVM or is_rebased:
-        found["zone of the JVM"] = facts["zone_of_jvm"]
+        found[ZONE_OF_JVM] = facts["zone_of_jvm"]
     # A column in both paths and files has the value of the path, unless a partition is read by itself.
     if facts["overlap"] is not None:
         found["columns of paths and files"] = facts["overlap"]

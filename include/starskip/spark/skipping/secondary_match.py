@@ -66,7 +66,7 @@ def secondary_matches(
     reason goes into the relation's report.
     """
     reasons = relation.report.not_skipped_because
-    left_out = relation.partition_columns | relation.unknown
+    left_out = relation.partition_columns | relation.unknown | relation.unlike_arrow
     for table in relation.secondary:
         try:
             settings = secondary_settings(relation.facts.settings)

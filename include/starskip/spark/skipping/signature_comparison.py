@@ -11,11 +11,16 @@ from starskip.spark.skipping.read_signature import (
     NULL_STRUCTS,
     OF_USERS_TYPES,
     PARTITION,
+    POSITIONAL,
     USERS,
+    ZONE_OF_JVM,
 )
 
 _NOT_OF_ARROW = ("spark.sql.parquet.fieldId.read.enabled", "spark.sql.parquet.int96TimestampConversion")
 """Settings by which Spark finds columns otherwise than by their names, or moves times."""
+_BY_THEMSELVES = ("parquet", "orc")
+"""Formats whose values do not depend on options of a reader."""
+_UTC = ("UTC", "Etc/UTC", "GMT", "Z")
 _UNESCAPED = "option unescapedquotehandling"
 
 
@@ -59,16 +64,29 @@ def unsure_partitions(found: Mapping[str, str]) -> frozenset[str]:
     return frozenset(each["name"] for each in fields if str(each["type"]).startswith("decimal"))
 
 
-def read_otherwise(found: Mapping[str, str]) -> str | None:
-    """Return why Spark may read other values than Arrow, None if it does not."""
-    if found["format"] != "ParquetFileFormat":
-        return f"they are of Parquet files, and this is {found['format'].removesuffix('FileFormat')}"
+def read_otherwise(found: Mapping[str, str], file_format: str) -> str | None:
+    """Return why Spark may read other values than Arrow does of files of a format, None if it does not."""
+    name = found["format"].removesuffix("FileFormat")
+    if name.lower() not in _BY_THEMSELVES:
+        return f"what rows {name} files have depends on how a query reads them"
+    if name.lower() != file_format:
+        return f"they are of {file_format} files, and this is {name}"
+    if found.get("spark.sql.orc.impl", "native") != "native" or POSITIONAL in found:
+        return "Spark reads the columns of ORC files otherwise"
     for name in _NOT_OF_ARROW:
         if found.get(name) == "true":
             return f"{name} is true"
     if ADDED in found:
         return "columns that were added have values in rows that were there before"
     return None
+
+
+def times_of_other_zones(found: Mapping[str, str]) -> frozenset[str]:
+    """Return the columns whose times Spark reads in the zone of its process, where that is not UTC."""
+    if found["format"] != "OrcFileFormat" or found.get(ZONE_OF_JVM) in _UTC:
+        return frozenset()
+    fields = json.loads(found["schema"])["fields"]
+    return frozenset(each["name"] for each in fields if '"timestamp"' in json.dumps(each))
 
 
 def dependent_rows(found: Mapping[str, str]) -> str | None:

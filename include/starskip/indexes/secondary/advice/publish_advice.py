@@ -103,8 +103,8 @@ def measured_secondary(
         return _nothing("secondary indexes are not among index_kinds")
     if not night.event_log_paths:
         return _nothing("no Spark event logs are configured (spark_event_logs)")
-    if lake.file_format not in ("parquet", "delta"):
-        return _nothing(f"secondary indexes are of Parquet files, and these are {lake.file_format}")
+    if lake.file_format not in ("parquet", "orc", "delta"):
+        return _nothing(f"Spark uses no secondary indexes of {lake.file_format} files")
     workload = lake_workload(night, table, snapshot_of)
     if not workload.queries:
         return _nothing("the event logs hold no query of this table")
@@ -133,7 +133,7 @@ def _measured(
     settings = night.settings.of(SecondarySettings)
     sampled = SampledTable(
         full_path(lake.path),
-        lake.table_format,
+        lake.listed_format,
         engine=engine,
         settings=settings,
         most_files=settings.indexed_sample_files,

@@ -1,0 +1,93 @@
+"""A file of the table by its path and identity, and what its own format tells of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from starskip.errors import SourceError, first_line
+from starskip.lake.data_pieces import PiecedFile, UnlikeSpark
+from starskip.lake.parquet_footers import open_footer
+from starskip.lake.parquet_pages import PagedFile, paged_file
+from starskip.lake.pieced_formats import pieced_file
+
+PARQUET = "parquet"
+_DAMAGE = (OSError, ValueError, LookupError, pa.ArrowException)
+_FOOTERS = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class DataFileOfTable:
+    """A file of the table by its path, identity, and partition values as texts by column.
+
+    ``options``: those of ``spark.read`` that its values depend on, in the order of their names.
+    """
+
+    path: str
+    size_bytes: int
+    modified_ms: int
+    partition: tuple[tuple[str, str | None], ...] = ()
+    file_format: str = PARQUET
+    options: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_pieced(self) -> bool:
+        """Return whether it is read from its beginning in pieces: it is no Parquet file."""
+        return self.file_format != PARQUET
+
+    def footer(self) -> Any:
+        """Return the footer of a Parquet file, kept for those of last queries. Raises SourceError."""
+        return None if self.size_bytes == 0 else _footer(self.path, self.size_bytes, self.modified_ms)
+
+    def paged(self) -> PagedFile | None:
+        """Return a Parquet file by its page index, None if it has none. Raises SourceError."""
+        footer = self.footer()
+        if footer is None:
+            return None
+        with reading(self.path):
+            return paged_file(self.path, self.size_bytes, self.modified_ms, footer.serialized_size)
+
+    def pieced(self) -> PiecedFile:
+        """Return a file of another format; what its end tells is kept. Raises SourceError."""
+        with reading(self.path):
+            return pieced_file(self.file_format, self.path, self.size_bytes, self.modified_ms, self.options)
+
+    def row_group_rows(self) -> npt.NDArray[np.int64]:
+        """Return the rows of each row group of a Parquet file; a file of no bytes has none."""
+        footer = self.footer()
+        groups = range(footer.num_row_groups) if footer is not None else ()
+        return np.array([footer.row_group(group).num_rows for group in groups], np.int64)
+
+    def units(self) -> int:
+        """Return the number of row groups, stripes or blocks; 1 of a file that is read as a whole."""
+        if not self.is_pieced:
+            return len(self.row_group_rows())
+        if self.size_bytes == 0:
+            return 0
+        with reading(self.path):
+            return self.pieced().units
+
+
+@contextmanager
+def reading(path: str) -> Iterator[None]:
+    """Raise SourceError naming the file for what readers raise of one that they cannot read."""
+    try:
+        yield
+    except UnlikeSpark as error:
+        raise SourceError(f"{path}: is not read as Spark reads it: {error}", source=path) from error
+    except _DAMAGE as error:
+        raise SourceError(f"{path}: cannot be read ({first_line(error)})", source=path) from error
+
+
+@lru_cache(maxsize=_FOOTERS)
+def _footer(path: str, size_bytes: int, modified_ms: int) -> Any:
+    del size_bytes, modified_ms
+    with reading(path):
+        return open_footer(path, read_ahead=False)

@@ -1,0 +1,85 @@
+"""Read the columns of a table's files, by tasks where the files are many or have to be read for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from starskip.errors import SourceError, SourceOutage
+from starskip.indexes.secondary.data_file import DataFileOfTable, reading
+from starskip.lake.parquet_footers import Damaged, NoRows, RunTasks, each_footer, parquet_footers
+from starskip.lake.pieced_formats import TEXT_FORMATS
+
+_FILES_PER_TASK = 256
+_TASK_BYTES = 128 << 20
+_FEW_TASKS = 2
+"""Fewer of them are run where they were asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Unread:
+    """A file that cannot be read: a value, since engines keep little of an error's class."""
+
+    path: str
+    reason: str
+
+
+def file_schemas(files: Sequence[DataFileOfTable], run_tasks: RunTasks | None = None) -> list[pa.Schema]:
+    """Return the distinct schemas of files; those that are damaged are left out, unless all are.
+
+    ``run_tasks`` runs a function over many files. Raises SourceError naming a file if none is sound.
+    """
+    parquet = [file.path for file in files if not file.is_pieced and file.size_bytes]
+    found = list(_of_parquet(parquet, run_tasks)) if parquet else []
+    tasks = list(_tasks([file for file in files if file.is_pieced and file.size_bytes]))
+    if run_tasks is None or len(tasks) < _FEW_TASKS:
+        told = [each for task in tasks for each in _of_task(task)]
+    else:
+        told = [each for of_task in run_tasks("reading columns", tasks, _of_task) for each in of_task]
+    found += [each for each in told if isinstance(each, pa.Schema)]
+    failed = next((each for each in told if isinstance(each, _Unread)), None)
+    if failed is not None and not found:
+        raise SourceError(failed.reason, source=failed.path)
+    return list(dict.fromkeys(found))
+
+
+def _of_parquet(paths: Sequence[str], run_tasks: RunTasks | None) -> Iterator[pa.Schema]:
+    try:
+        yield from [footer.schema for footer in parquet_footers(paths, run_tasks)]
+    except SourceOutage:
+        raise
+    except SourceError:
+        footers = [each for each in each_footer(paths) if not isinstance(each, NoRows | type(None))]
+        sound = [each for each in footers if not isinstance(each, Damaged)]
+        if not sound:
+            raise
+        yield from [each.schema.to_arrow_schema().remove_metadata() for each in sound]
+
+
+def _tasks(files: Sequence[DataFileOfTable]) -> Iterator[list[DataFileOfTable]]:
+    held: list[DataFileOfTable] = []
+    size = 0
+    for file in files:
+        held.append(file)
+        # The end of a file tells its columns, but of texts all of it does.
+        size += file.size_bytes if file.file_format in TEXT_FORMATS else 0
+        if size >= _TASK_BYTES or len(held) == _FILES_PER_TASK:
+            yield held
+            held, size = [], 0
+    if held:
+        yield held
+
+
+def _of_task(files: Sequence[DataFileOfTable]) -> list[pa.Schema | _Unread]:
+    found: dict[pa.Schema | _Unread, None] = {}
+    for file in files:
+        try:
+            with reading(file.path):
+                found[file.pieced().schema] = None
+        except SourceOutage:
+            raise
+        except SourceError as error:
+            found[_Unread(file.path, str(error))] = None
+    return list(found)

@@ -1,0 +1,55 @@
+"""Read the rows of a file of any format from its beginning, a batch of bounded length at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from starskip.indexes.secondary.data_file import DataFileOfTable
+from starskip.indexes.secondary.read_pieces import read_pieces
+from starskip.indexes.secondary.read_rows import read_row_groups, together
+from starskip.indexes.secondary.table_schema import TableSchema
+
+_ROWS_AT_ONCE = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class RowBatch:
+    """Rows from the position ``start`` on, and the numbers of the row groups, stripes or blocks they are of.
+
+    ``zones``: the first position and the rows of each of these, or of a piece of a large one.
+    """
+
+    start: int
+    rows: pa.Table
+    units: Sequence[int]
+    zones: Sequence[tuple[int, int]]
+
+
+def row_batches(file: DataFileOfTable, names: Sequence[str], schema: TableSchema) -> Iterator[RowBatch]:
+    """Yield columns of neighbouring row groups, stripes or blocks, or of a piece of a large one.
+
+    Raises SourceError naming a file that cannot be read.
+    """
+    if file.is_pieced:
+        for piece in read_pieces(file, schema, names):
+            yield from _cut(piece.start, piece.rows, (piece.unit,))
+        return
+    row_counts = file.row_group_rows()
+    starts = (np.cumsum(row_counts) - row_counts).tolist()
+    for groups in together(list(range(len(row_counts))), row_counts, _ROWS_AT_ONCE):
+        table, _ = read_row_groups(file, groups, schema, names)
+        if table.num_rows <= _ROWS_AT_ONCE:
+            zones = [(starts[group], int(row_counts[group])) for group in groups]
+            yield RowBatch(starts[groups[0]], table, groups, zones)
+        else:
+            yield from _cut(starts[groups[0]], table, groups)
+
+
+def _cut(start: int, rows: pa.Table, units: Sequence[int]) -> Iterator[RowBatch]:
+    for at in range(0, rows.num_rows, _ROWS_AT_ONCE):
+        piece = rows.slice(at, _ROWS_AT_ONCE)
+        yield RowBatch(start + at, piece, units, [(start + at, piece.num_rows)])

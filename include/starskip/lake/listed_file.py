@@ -1,0 +1,92 @@
+"""A file of the table opened for reading, as long as it is the file that was listed; counts what is read."""
+
+from __future__ import annotations
+
+import io
+import os
+
+from starskip.storage.files.bytes_read import add_bytes_read
+from starskip.storage.files.object_reader import ObjectReader
+from starskip.storage.files.object_url import local_path, object_url
+
+_NS_PER_MS = 1_000_000
+
+
+class ReplacedFile(FileNotFoundError):
+    """Another file has the path of the one that was listed."""
+
+
+class ListedFile(io.RawIOBase):
+    """An open file with the size and the time of change that were listed.
+
+    Positions of rows are of one version of a file. An object is read in one version by its ETag; of a file
+    on a disk ``require_same`` looks whether it still is the one.
+    """
+
+    def __init__(self, path: str, size_bytes: int, modified_ms: int, *, read_ahead: bool = True) -> None:
+        """Open the file; raise ReplacedFile if it is another one, else OSError and SourceError."""
+        super().__init__()
+        url = object_url(path)
+        self._listed = size_bytes, modified_ms
+        self._is_local = url is None
+        self._untold = 0
+        self._opened: io.RawIOBase | io.BufferedReader = (
+            local_path(path).open("rb") if url is None else ObjectReader(url, read_ahead=read_ahead)
+        )
+        self.require_same()
+
+    def require_same(self) -> None:
+        """Raise ReplacedFile if the file was written again since it was listed."""
+        if self._is_local:
+            found = os.fstat(self._opened.fileno())
+            seen = found.st_size, found.st_mtime_ns // _NS_PER_MS
+            is_same = seen == self._listed
+        else:
+            is_same = self.size() == self._listed[0]
+        if not is_same:
+            raise ReplacedFile("it was written again since it was listed: ask again")
+
+    def tell_bytes(self) -> None:
+        """Count what was read since the last call for who asks in this thread; Arrow reads in others, too."""
+        count, self._untold = self._untold, 0
+        add_bytes_read(count)
+
+    def readable(self) -> bool:
+        """It can be read, and nothing else."""
+        return True
+
+    def seekable(self) -> bool:
+        """Any position can be gone to."""
+        return True
+
+    def tell(self) -> int:
+        """Return the position of the next byte."""
+        return self._opened.tell()
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a position."""
+        return self._opened.seek(offset, whence)
+
+    def size(self) -> int:
+        """Return the bytes of the whole file; Arrow asks for it."""
+        if isinstance(self._opened, ObjectReader):
+            return self._opened.size_bytes
+        return os.fstat(self._opened.fileno()).st_size
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Return the next bytes, all that are left for None or -1."""
+        found = self._opened.read(-1 if size is None else size) or b""
+        self._untold += len(found)
+        return found
+
+    def readinto(self, buffer: object) -> int:
+        """Fill a buffer, for readers of Python's own."""
+        view = memoryview(buffer)  # type: ignore[arg-type]
+        found = self.read(len(view))
+        view[: len(found)] = found
+        return len(found)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._opened.close()
+        super().close()
