@@ -16,9 +16,9 @@ from starskip.indexes.secondary import (
     IndexedTable,
     data_file,
     open_table,
-    parquet_table,
     run_files,
     run_reader,
+    table_to_index,
 )
 from starskip.indexes.secondary.build_run import build_run
 from starskip.indexes.secondary.entries import addresses_of
@@ -300,9 +300,9 @@ def test_footers_are_opened_of_new_files_alone(tmp_path: Path, monkeypatch: pyte
 def test_row_groups_that_were_not_counted_are_told_by_footers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sound = parquet_table._with_rows
+    sound = table_to_index._with_rows
     with pytest.MonkeyPatch.context() as older:
-        older.setattr(parquet_table, "_with_rows", lambda *of: sound(*of).drop_columns("row_groups"))
+        older.setattr(table_to_index, "_with_rows", lambda *of: sound(*of).drop_columns("row_groups"))
         many(tmp_path)
     put(tmp_path / "new.parquet", pa.table({"id": [7] * 50}), 30, 10)
     refresh_indexes(str(tmp_path), clock=CLOCK)

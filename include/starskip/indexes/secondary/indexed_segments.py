@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 
 from starskip.indexes.secondary.data_file import DataFileOfTable
-from starskip.indexes.secondary.parquet_table import SCHEMA
 from starskip.indexes.secondary.postings import IndexedSegment
 from starskip.indexes.secondary.run_files import paired
 from starskip.indexes.secondary.run_reader import RunReader
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
 from starskip.indexes.secondary.table_schema import TableSchema, partition_scalar, schema_of_text
+from starskip.indexes.secondary.table_to_index import SCHEMA
 from starskip.indexes.skipping.metadata.metadata_files import read_columns
 from starskip.indexes.skipping.metadata.segment import Segment
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata

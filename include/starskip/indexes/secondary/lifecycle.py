@@ -17,10 +17,10 @@ from starskip.execution.engine import Engine
 from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.secondary.clustering_key import found_clustering_key
 from starskip.indexes.secondary.merge_indexes import MergedIndexes
-from starskip.indexes.secondary.parquet_table import FORMAT, PRIMARY, ParquetTable, reader_options
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex, secondary_index
 from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.indexes.secondary.table_files import full_path, hadoop_path
+from starskip.indexes.secondary.table_to_index import FORMAT, PRIMARY, TableToIndex, reader_options
 from starskip.indexes.skipping.metadata.change_indexes import change_indexes
 from starskip.indexes.skipping.metadata.commit_refresh import Commit
 from starskip.indexes.skipping.metadata.describe_metadata import describe_metadata
@@ -170,9 +170,9 @@ def _table(
     engine: Engine,
     known: TableMetadata | None,
     options: Mapping[str, str],
-) -> ParquetTable:
+) -> TableToIndex:
     settings = settings or SecondarySettings()
-    return ParquetTable(
+    return TableToIndex(
         full_path(path),
         file_format,
         primary,
@@ -198,7 +198,7 @@ def _require_same_options(path: str, former: TableMetadata, options: Mapping[str
 def _refreshed(
     path: str,
     root: str | None,
-    table: ParquetTable,
+    table: TableToIndex,
     created: Sequence[SecondaryIndex],
     clock: Clock,
     *,

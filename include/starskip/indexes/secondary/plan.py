@@ -31,7 +31,7 @@ from starskip.indexes.secondary.secondary_index import Kind
 from starskip.number_text import count as counted
 
 SCAN = ("scan",)
-_SHORT = 0.05
+SHORT = 0.05
 """A list is read without a sample of it if that takes no more than this share of what is at stake."""
 _SLOW = 0.5
 """A list is not read at all if that alone takes this share of a scan."""
@@ -270,7 +270,7 @@ def _greedy(
         each = min(left, key=lambda each: each.gather_ms + fetch_ms * search.share(each.path))
         left.remove(each)
         share = search.share(each.path)
-        if _SHORT * fetch_ms < each.gather_ms < fetch_ms:
+        if SHORT * fetch_ms < each.gather_ms < fetch_ms:
             share = _sampled_share(each, rows, search, share)
         together = [*chosen, each.path]
         # A unit stays while one of its rows does. Both times are of the same share of the rows at hand.

@@ -22,11 +22,11 @@ from starskip.indexes.secondary.lifecycle import (
     refresh_indexes,
     vacuum_indexes,
 )
-from starskip.indexes.secondary.parquet_table import FORMAT
 from starskip.indexes.secondary.secondary_index import Kind, secondary_index
 from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.indexes.secondary.table_files import listed_table
 from starskip.indexes.secondary.table_state import table_state
+from starskip.indexes.secondary.table_to_index import FORMAT
 from starskip.indexes.skipping.metadata.open_metadata import read_metadata
 from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata

@@ -15,11 +15,11 @@ from starskip.indexes.metadata_gate import build_expectations, build_views
 from starskip.indexes.secondary.check_entries import ENTRIES, check_entries
 from starskip.indexes.secondary.check_parts import FAULTS
 from starskip.indexes.secondary.lifecycle import ARTEFACT
-from starskip.indexes.secondary.parquet_table import FORMAT
 from starskip.indexes.secondary.refresh_secondary_indexes import BUILDS
 from starskip.indexes.secondary.secondary_index import secondary_index
 from starskip.indexes.secondary.table_files import listed_table
 from starskip.indexes.secondary.table_state import table_state
+from starskip.indexes.secondary.table_to_index import FORMAT
 from starskip.indexes.skipping.metadata.open_metadata import read_metadata
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.run.expectations import Expectation, View, none

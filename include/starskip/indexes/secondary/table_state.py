@@ -14,18 +14,18 @@ from starskip.indexes.secondary.data_file import PARQUET, DataFileOfTable
 from starskip.indexes.secondary.file_schemas import file_schemas
 from starskip.indexes.secondary.indexed_segments import indexed_segment
 from starskip.indexes.secondary.lifecycle import ARTEFACT, existing_indexes
-from starskip.indexes.secondary.parquet_table import (
+from starskip.indexes.secondary.postings import IndexedSegment
+from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
+from starskip.indexes.secondary.strides import strides_of
+from starskip.indexes.secondary.table_files import listed_table, table_files
+from starskip.indexes.secondary.table_schema import TableSchema, table_schema
+from starskip.indexes.secondary.table_to_index import (
     FORMAT,
     SCHEMA,
     files_of_snapshot,
     known_files,
     reader_options,
 )
-from starskip.indexes.secondary.postings import IndexedSegment
-from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
-from starskip.indexes.secondary.strides import strides_of
-from starskip.indexes.secondary.table_files import listed_table, table_files
-from starskip.indexes.secondary.table_schema import TableSchema, table_schema
 from starskip.indexes.skipping.metadata.match_paths import match_paths, same_files
 from starskip.indexes.skipping.metadata.open_metadata import metadata_chain
 from starskip.indexes.skipping.metadata.segment import Segment

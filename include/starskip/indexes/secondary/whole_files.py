@@ -19,6 +19,7 @@ from starskip.errors import StorageError, first_line
 from starskip.indexes.secondary.access_paths import GramPath, Path, UnionPath, path_indexes
 from starskip.indexes.secondary.cost import Cost, Stride, TableLayout
 from starskip.indexes.secondary.entries import addresses_in, file_of
+from starskip.indexes.secondary.plan import SHORT
 from starskip.indexes.secondary.postings import PostingReader, Rows
 from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
@@ -27,8 +28,6 @@ from starskip.predicates.ordered_values import Mask
 
 AND, _OR = " ∩ ", " ∪ "
 _MIB = 1 << 20
-_SHORT = 0.05
-"""A list is read without a sample of it if that takes no more than this share of what is at stake."""
 _UNREADABLE = (StorageError, ArithmeticError, ValueError)
 FileTimes = Mapping[str, npt.NDArray[np.float64]]
 """By segment, the ms that each of its files takes to read, by position; 0 for one that is not read anyway."""
@@ -165,7 +164,7 @@ class _Left:
         takes = f"its {counted(each.count)} entries take about {each.gather_ms:.2f} ms"
         if each.gather_ms >= left_ms:
             return f"{name}: {takes}, and what is left to read {left_ms:.2f} ms ({_told(files)})"
-        if each.gather_ms <= _SHORT * left_ms:
+        if each.gather_ms <= SHORT * left_ms:
             return None
         # Of n-grams a sample holds more than the path: it would make files stay that need not.
         sample = None if isinstance(each.path, GramPath) else reader.sample(each.path, sampled_blocks)

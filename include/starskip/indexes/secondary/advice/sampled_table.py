@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.indexes.secondary.lifecycle import ARTEFACT, new_commit
-from starskip.indexes.secondary.parquet_table import ParquetTable
 from starskip.indexes.secondary.secondary_index import SecondaryIndex, secondary_index
 from starskip.indexes.secondary.table_files import listed_table
+from starskip.indexes.secondary.table_to_index import TableToIndex
 from starskip.indexes.skipping.metadata.change_indexes import change_indexes
 from starskip.indexes.skipping.metadata.open_metadata import read_metadata
 from starskip.indexes.skipping.metadata.refresh_metadata import Clock, refresh_metadata
@@ -30,7 +30,7 @@ _CLOCK = Clock(lambda: datetime.now(UTC), time.sleep)
 
 
 @dataclass
-class SampledTable(ParquetTable):
+class SampledTable(TableToIndex):
     """The table as if it had some of its files alone, spread evenly over their paths.
 
     These are at most ``most_files``, and of ``most_bytes`` together unless a single one has more.

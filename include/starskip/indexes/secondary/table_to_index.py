@@ -54,7 +54,7 @@ _TASK_BYTES = 128 << 20
 
 
 @dataclass
-class ParquetTable:
+class TableToIndex:
     """Implements TableReader; ``primary``: the declared clustering key; ``version``: of a Delta table.
 
     ``known``: metadata of the table, whose files' columns are not read again. ``options``: those of
