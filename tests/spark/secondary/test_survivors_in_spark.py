@@ -166,7 +166,7 @@ def test_a_setting_that_cannot_be_costs_the_indexes_and_not_the_query(on: SparkS
     assert any("secondary.planning_entries" in each for each in stats["not_skipped_because"])
 
 
-CHEAP_FILES = {f"{SETTING}.column_mib_ms": "0.016"}
+CHEAP_FILES = {f"{SETTING}.column_mib_ms": "1", f"{SETTING}.lookup_ms": "7"}
 """Opening a file, which takes as long as 4 MiB, takes less than a look-up in an index; two take more."""
 
 
