@@ -14,7 +14,7 @@ Positions = npt.NDArray[np.int64]
 
 
 class UnlikeSpark(ValueError):
-    """What a file holds is not read here as Spark reads it; the text says what it is."""
+    """Raised for a file that is not read here as Spark reads it; the text says what it holds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """An index by kind ("inverted", "range", "sorted", …) and columns, in their order."""
+    """An index by the name of its kind and its columns, in their order."""
 
     kind: str
     columns: tuple[str, ...]

@@ -39,7 +39,7 @@ _HEURISTICS = ("feasibility_jump", "rens", "rins", "root_reduced_cost", "shiftin
 _LEAST_TIME_S = 0.1
 _MANY_SETS = 5_000
 _LEFT_OUT_RATIO = 5e-4
-"""Of a large programme's worth, how much sets may save together that it leaves out."""
+"""Share of a large programme's worth that the sets which it leaves out may save together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

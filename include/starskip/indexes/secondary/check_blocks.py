@@ -19,7 +19,7 @@ from starskip.predicates.ordered_values import each_below, equal, order_keys, va
 
 @dataclass(frozen=True, slots=True)
 class BlockFaults:
-    """What is wrong with a block.
+    """Faults of a block.
 
     ``disordered``: its keys fall. ``outside``: a key or point lies outside its bounds. ``unlike``: a count,
     the reach or the bitmap is not that of its entries, or a key has other rows beside its list.

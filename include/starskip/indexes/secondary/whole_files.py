@@ -35,7 +35,7 @@ FileTimes = Mapping[str, npt.NDArray[np.float64]]
 
 @dataclass(frozen=True, slots=True)
 class WholeFiles:
-    """How an engine reads files, all of whose rows it reads.
+    """Files that an engine reads whole, and what reading them takes.
 
     ``to_read``: those of the metadata that nothing else leaves alone, None for all of them. ``open_bytes``:
     so many are read in the time that opening a file takes. ``read_ratio``: the share of a file's bytes that

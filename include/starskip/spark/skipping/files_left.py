@@ -36,7 +36,7 @@ _BYTES: Mapping[str, int] = {
     "timestamp_ntz": 8,
     "string": 20,
 }
-"""What Spark takes values and rows to have where it has no statistics (DataType.defaultSize)."""
+"""Bytes of a value by its type, as Spark assumes them where it has no statistics (DataType.defaultSize)."""
 
 
 @dataclass(frozen=True, slots=True)

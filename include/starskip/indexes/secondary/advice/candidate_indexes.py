@@ -22,7 +22,7 @@ from starskip.predicates.expression import Call, Column, Expression, nodes
 MAX_CANDIDATES = 16
 """Of a table; each is built over the sample."""
 MAX_RTREES = 4
-"""Of these: each two columns that queries bound together may have one."""
+"""Most r-trees of a table that are judged: each two columns that queries bound together may have one."""
 _MODULE = "starskip.indexes.skipping.contrib.geospatial_functions"
 _UNKNOWN_FUNCTION = (
     "what ST_Contains and ST_Distance mean in Spark is not known: if they are ours, name "
