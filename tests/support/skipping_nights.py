@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
+from query_events import query_events
 from skip_choice import Advised, advise_skipping_alone
 from skipping_tables import aged
 from starskip.indexes.skipping.proof.verify_skipping import publish_skipping_verdicts
@@ -85,21 +86,9 @@ class SkippingNights:
 
     def log(self, predicates: Sequence[dict[str, Any]], day: date = DAY) -> None:
         """Write the log of a day, in which each predicate was asked of the whole table."""
-        noon = int(datetime(day.year, day.month, day.day, 12, tzinfo=UTC).timestamp() * 1000)
-        events = [
-            {
-                "event": "starskip.query",
-                "version": 1,
-                "query_id": str(number),
-                "started_ms": noon + number,
-                "duration_ms": 20,
-                "scans": [{"path": f"file:{self.lake}", "predicate": each, "bytes_read": 10_000}],
-            }
-            for number, each in enumerate(predicates)
-        ]
         folder = self.root / "events"
         folder.mkdir(exist_ok=True)
-        (folder / f"log-{day}").write_text("".join(f"{json.dumps(event)}\n" for event in events))
+        (folder / f"log-{day}").write_text(query_events(self.lake, predicates, day))
 
     def night(self, day: date = DAY, **changes: Any) -> Night:
         night = Night(

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from starskip.lake.data_pieces import Piece, Positions, UnlikeSpark, columns_of, reaches
-from starskip.lake.text_blocks import line_blocks
+from starskip.lake.data_pieces import Piece, Positions, UnlikeSpark, columns_of, is_behind, reaches
+from starskip.lake.text_blocks import TextFile
 
 _BLANK_LINE = re.compile(rb"(?m)^[\x01-\x20]*\n|^[\x01-\x20]+\Z")
 """Spark leaves out lines that are empty once trimmed."""
@@ -48,12 +48,9 @@ def csv_options(options: Mapping[str, str]) -> CsvOptions:
 
 
 @dataclass(frozen=True)
-class CsvFile:
+class CsvFile(TextFile):
     """Implements PiecedFile; the whole file is one unit, read in blocks of lines."""
 
-    path: str
-    size_bytes: int
-    modified_ms: int
     options: CsvOptions
 
     @cached_property
@@ -71,16 +68,6 @@ class CsvFile:
             raise UnlikeSpark("its header has a column without a name, or a name twice")
         return pa.schema([pa.field(name, pa.string()) for name in names])
 
-    @property
-    def units(self) -> int:
-        """See PiecedFile."""
-        return 1
-
-    @property
-    def is_columnar(self) -> bool:
-        """See PiecedFile."""
-        return False
-
     def pieces(self, schema: pa.Schema, positions: Positions | None) -> Iterator[Piece]:
         """See PiecedFile; a block of lines without a position is counted, and not parsed."""
         own = self.schema
@@ -91,7 +78,7 @@ class CsvFile:
             lines = block.split(b"\n", 1)[1] if is_first else block
             is_first = False
             rows = lines.count(b"\n")
-            if positions is not None and (not len(positions) or start > positions[-1]):
+            if is_behind(positions, start):
                 return
             if rows and reaches(positions, start, rows):
                 found = self._parsed(lines, own.names)
@@ -102,7 +89,7 @@ class CsvFile:
 
     def _lines(self) -> Iterator[bytes]:
         """Yield blocks of lines that are not blank, each of which ends with a line feed."""
-        for block in line_blocks(self.path, self.size_bytes, self.modified_ms):
+        for block in self.line_blocks():
             if b"\0" in block:
                 raise UnlikeSpark("it has a byte of zero")
             filled = _BLANK_LINE.sub(b"", block)

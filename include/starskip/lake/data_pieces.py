@@ -64,6 +64,11 @@ def reaches(positions: Positions | None, start: int, rows: int) -> bool:
     return bool(first < last)
 
 
+def is_behind(positions: Positions | None, start: int) -> bool:
+    """Return whether no row from ``start`` on has one of some positions."""
+    return positions is not None and (not len(positions) or start > int(positions[-1]))
+
+
 def columns_of(schema: pa.Schema, wanted: Sequence[str]) -> list[str]:
     """Return those of the columns that are wanted, in the order of the schema."""
     names = set(wanted)

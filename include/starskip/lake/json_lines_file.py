@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import json
 
-from starskip.lake.data_pieces import Piece, Positions, UnlikeSpark, reaches
-from starskip.lake.text_blocks import line_blocks
+from starskip.lake.data_pieces import Piece, Positions, UnlikeSpark, is_behind, reaches
+from starskip.lake.text_blocks import TextFile
 
 _MEMBER = rb'(?<!\\)"\s*:\s*'
 _LARGE = re.compile(_MEMBER + rb"(-?\d{19,})\s*[,}]")
@@ -32,12 +32,8 @@ _SHOWN = 40
 
 
 @dataclass(frozen=True)
-class JsonLinesFile:
+class JsonLinesFile(TextFile):
     """Implements PiecedFile; the whole file is one unit, read in blocks of lines."""
-
-    path: str
-    size_bytes: int
-    modified_ms: int
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -56,16 +52,6 @@ class JsonLinesFile:
             raise UnlikeSpark(f"{twice} is the name of several columns, in letters of another case")
         return found
 
-    @property
-    def units(self) -> int:
-        """See PiecedFile."""
-        return 1
-
-    @property
-    def is_columnar(self) -> bool:
-        """See PiecedFile."""
-        return False
-
     def pieces(self, schema: pa.Schema, positions: Positions | None) -> Iterator[Piece]:
         """See PiecedFile; a block of lines without a position is counted, and not parsed.
 
@@ -75,7 +61,7 @@ class JsonLinesFile:
             _ = self.schema
         start = 0
         for rows, block in self._blocks():
-            if positions is not None and (not len(positions) or start > positions[-1]):
+            if is_behind(positions, start):
                 return
             if reaches(positions, start, rows):
                 found = _parsed(block, schema) if schema.names else pa.table({})
@@ -84,7 +70,7 @@ class JsonLinesFile:
 
     def _blocks(self) -> Iterator[tuple[int, bytes]]:
         """Yield blocks of lines that each begin and end as an object does, and their number."""
-        for block in line_blocks(self.path, self.size_bytes, self.modified_ms):
+        for block in self.line_blocks():
             filled = _BLANK_LINE.sub(b"", block)
             other = _NOT_AN_OBJECT.search(filled)
             if other is not None:

@@ -10,6 +10,7 @@ import gzip
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import BinaryIO, cast
 
@@ -25,6 +26,29 @@ _MARK = b"\xef\xbb\xbf"
 _OTHER_CODECS = frozenset(
     {".snappy", ".lz4", ".zst", ".zstd", ".deflate", ".xz", ".lzo", ".br", ".z", ".zip"}
 )
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A text file by its path and identity: one unit, read in blocks of lines as far as rows are wanted."""
+
+    path: str
+    size_bytes: int
+    modified_ms: int
+
+    @property
+    def units(self) -> int:
+        """See PiecedFile."""
+        return 1
+
+    @property
+    def is_columnar(self) -> bool:
+        """See PiecedFile."""
+        return False
+
+    def line_blocks(self) -> Iterator[bytes]:
+        """Yield whole lines, blocks of them."""
+        return line_blocks(self.path, self.size_bytes, self.modified_ms)
 
 
 def line_blocks(path: str, size_bytes: int, modified_ms: int) -> Iterator[bytes]:

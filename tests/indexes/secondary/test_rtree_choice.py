@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
@@ -13,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from query_events import query_events
 from settings_with import settings_with
 from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.skipping import user_functions
@@ -71,21 +71,9 @@ ALONE = [
 
 def advised(folder: Path, predicates: Sequence[dict[str, Any]]) -> Mapping[str, dict[str, Any]]:
     """The advice of a night of these queries, by index."""
-    noon = int(datetime(DAY.year, DAY.month, DAY.day, 12, tzinfo=UTC).timestamp() * 1000)
-    events = [
-        {
-            "event": "starskip.query",
-            "version": 1,
-            "query_id": str(number),
-            "started_ms": noon + number,
-            "duration_ms": 20,
-            "scans": [{"path": f"file:{folder}", "predicate": each, "bytes_read": 10_000}],
-        }
-        for number, each in enumerate(predicates)
-    ]
     logs = folder.parent / "events"
     logs.mkdir()
-    (logs / "log").write_text("".join(f"{json.dumps(event)}\n" for event in events))
+    (logs / "log").write_text(query_events(folder, predicates, DAY))
     night = Night(
         run_date=DAY,
         store=ArtefactStore(storage_for(str(folder.parent / "artefacts"))),

@@ -7,12 +7,14 @@ what they are drawn by. Avro files need a jar of Spark's own: test_secondary_law
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 from secondary_conditions import random_condition
 from secondary_tables import CLOCK, OPTIONS, WITHOUT, Random, RandomTable, indexes_of
+from skipping_tables import settings_of
 from starskip.indexes.secondary import open_table
 from starskip.indexes.secondary.lifecycle import create_indexes
 from starskip.lake import csv_file, json_lines_file, text_blocks
@@ -60,10 +62,13 @@ def compare(spark: SparkSession, folder: Path, file_format: str, cases: int, beg
 
 
 @pytest.fixture(autouse=True)
-def _utc(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def _utc(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 500)
     spark.conf.set("spark.sql.session.timeZone", "UTC")
     metadata_changed()
+    # ORC's reader fails on some filters with null (a NullPointerException for a literal); a scan does not.
+    with settings_of(spark, {"spark.sql.orc.filterPushdown": "false"}):
+        yield
 
 
 @pytest.mark.parametrize("file_format", ["orc", "json", "csv"])

@@ -75,9 +75,7 @@ def check_entries(
     """
     checked = checked or {}
     every = list(_segments(metadata))
-    wanted = [
-        each for each in every if checked.get(each.index.specification, {}).get(each.segment) != each.digest
-    ]
+    wanted = [each for each in every if not each.is_known(checked)]
     files = _files(metadata)
     counts = {(each.index.specification, each.segment): dict.fromkeys(FAULTS, 0) for each in every}
     items = [*_parts(engine, metadata, state, wanted, files), *_points(state, wanted, files)]

@@ -125,7 +125,7 @@ def key_parts(run_tasks: RunTasks, storage: Storage, merges: Sequence[RunsToCut]
         for merge in cut
         for run in merge.runs
     ]
-    found = iter(run_tasks("cutting merges", sampled, _RunToSample.sample) if sampled else ())
+    found = iter(run_tasks("cutting merges", sampled, _RunToSample.sample))
     return [
         _ranges([next(found) for _ in merge.runs], merge.parts) if merge.parts > 1 else [KeyRange()]
         for merge in merges

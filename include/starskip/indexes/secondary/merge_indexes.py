@@ -41,7 +41,7 @@ class MergedIndexes:
                 # A segment without the index: the next refresh adds it, as it would to the old segment.
                 found[name] = None
             elif secondary_index(name).kind_of_index is Kind.PRIMARY:
-                of_files = ((file, places[of]) for of, files in groups.items() for file in files or ())
+                of_files = ((file, places[of]) for of, written in groups.items() for file in written or ())
                 zones = [_zones(metadata, file, moved) for file, moved in of_files]
                 found[name] = write_rows(aside, name, pa.concat_tables(zones)) if zones else ()
             else:

@@ -83,7 +83,7 @@ class PostingReader:
             case RangePath(index=index) if index.specification in segment.zones:
                 return len(_zoned(path, segment))
             case RangePath():
-                return sum(run.count(each) for run in _runs(path, segment) for each in path.ranges.ranges)
+                return sum(_entries_in(each, _runs(path, segment)) for each in path.ranges.ranges)
             case PointPath():
                 return sum(_points_counted(path, run) for run in _runs(path, segment))
             case GramPath():
@@ -224,7 +224,7 @@ class PostingReader:
     def _rarest(self, path: GramPath, segment: IndexedSegment) -> BitMap64:
         """Return the rows of the gram that fewest rows have, all of them if it is stopped."""
         runs = _runs(path, segment)
-        wanted = min(path.ranges, key=lambda each: sum(run.count(each) for run in runs))
+        wanted = min(path.ranges, key=lambda each: _entries_in(each, runs))
         found = [_gram_rows(run, wanted) for run in runs]
         if any(map(_has_stopped, found)):
             return segment.all_rows
@@ -271,7 +271,7 @@ class PostingReader:
         """Return the rows that have enough of the grams; the lists of one row's may lie in several runs."""
         counts, runs = self.counts(path.index.specification), _runs(path, segment)
         lists, stopped = [], 0
-        for wanted in sorted(path.ranges, key=lambda each: sum(run.count(each) for run in runs)):
+        for wanted in sorted(path.ranges, key=lambda each: _entries_in(each, runs)):
             found_in = [_gram_rows(run, wanted) for run in runs]
             if any(map(_has_stopped, found_in)):
                 stopped += 1
@@ -366,8 +366,13 @@ def _blocks_of_points(path: PointPath, run: RunReader) -> int:
     return whole + (len(blocks) - whole) * _LOOKED_AT
 
 
+def _entries_in(keys: KeyRange, runs: Sequence[RunReader]) -> int:
+    """Count the entries of a range of keys in all runs."""
+    return sum(run.count(keys) for run in runs)
+
+
 def _grams_counted(path: GramPath, runs: Sequence[RunReader]) -> int:
-    counted = sorted(sum(run.count(each) for run in runs) for each in path.ranges)
+    counted = sorted(_entries_in(each, runs) for each in path.ranges)
     # Texts with ``shared`` of the grams have one that is not among the ``shared - 1`` most frequent.
     return sum(counted[: len(counted) - path.shared + 1])
 
