@@ -86,6 +86,7 @@ def test_a_table_that_is_truncated(
         skipping.create(skipping_on, path, ["minmax:id"])
         skipping_on.sql("TRUNCATE TABLE truncated")
         assert skipping_on.table("truncated").count() == 0
+        wait_until_told(caplog)
         assert "was overwritten" in caplog.text
         assert skipping.list_indexes(skipping_on, path) == ["minmax:id"]
     finally:
