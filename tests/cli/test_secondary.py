@@ -97,7 +97,7 @@ def test_csv_files_keep_their_options_with_the_indexes(tmp_path: Path) -> None:
     assert json.loads(run("describe", str(folder), "--format", "json").stdout)["rows"] == 4
     put(folder / "c.csv", b"other;url\n5;x/y\n", 2)
     done = run("query", str(folder), "url = 'x/y'")
-    assert done.exit_code == 3 and "other columns in their first lines" in done.output
+    assert done.exit_code == 3 and "/c.csv: has other columns in its first line than" in done.output
     put(folder / "c.csv", b'id;url\n5;"x"y"\n', 3)
     done = run("query", str(folder), "url = 'x/y'")
     assert done.exit_code == 3 and "c.csv: is not read as Spark reads it: it has quotes" in done.output
@@ -118,7 +118,22 @@ def test_json_files_widen_whole_numbers_and_refuse_other_types(tmp_path: Path) -
         assert run("refresh", str(folder)).exit_code == 0
     put(folder / "c.json", b'{"id":"text"}\n', 2)
     done = run(*asked)
-    assert done.exit_code == 3 and "other types for the same column" in done.output
+    assert done.exit_code == 3 and "/c.json: has other types for the same column than" in done.output
+
+
+def test_a_parquet_file_of_another_type_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "hits"
+    folder.mkdir()
+    for name, values in {"a": [1], "b": [2], "c": ["text"], "d": [3]}.items():
+        pq.write_table(pa.table({"id": values}), folder / f"{name}.parquet")
+    done = run("create", str(folder), "--index", "btree:id")
+    assert done.exit_code == 3 and "/c.parquet: has other types for the same column than" in done.output
+    (folder / "c.parquet").write_bytes(b"PAR1 damaged")
+    pq.write_table(pa.table({"id": ["text"]}), folder / "d.parquet")
+    done = run("create", str(folder), "--index", "btree:id")
+    assert done.exit_code == 3 and "/d.parquet: has other types for the same column than" in done.output
+    (folder / "d.parquet").unlink()
+    assert run("create", str(folder), "--index", "btree:id").exit_code == 0
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -19,6 +19,14 @@ _FEW_TASKS = 2
 
 
 @dataclass(frozen=True, slots=True)
+class _Read:
+    """The first file of a task that has a schema."""
+
+    path: str
+    schema: pa.Schema
+
+
+@dataclass(frozen=True, slots=True)
 class _Unread:
     """A file that cannot be read: a value, since engines keep little of an error's class."""
 
@@ -26,36 +34,45 @@ class _Unread:
     reason: str
 
 
-def file_schemas(files: Sequence[DataFileOfTable], run_tasks: RunTasks | None = None) -> list[pa.Schema]:
-    """Return the distinct schemas of files; those that are damaged are left out, unless all are.
+def file_schemas(
+    files: Sequence[DataFileOfTable], run_tasks: RunTasks | None = None
+) -> Mapping[pa.Schema, str]:
+    """Return the distinct schemas of files, each with the path of the first file that has it.
 
-    ``run_tasks`` runs a function over many files. Raises SourceError naming a file if none is sound.
+    Files that are damaged are left out, unless all are. ``run_tasks`` runs a function over many files.
+    Raises SourceError naming a file if none is sound.
     """
     parquet = [file.path for file in files if not file.is_pieced and file.size_bytes]
-    found = list(_of_parquet(parquet, run_tasks)) if parquet else []
+    found: dict[pa.Schema, str] = {}
+    for schema, path in _of_parquet(parquet, run_tasks) if parquet else ():
+        found.setdefault(schema, path)
     tasks = list(_tasks([file for file in files if file.is_pieced and file.size_bytes]))
     if run_tasks is None or len(tasks) < _FEW_TASKS:
         told = [each for task in tasks for each in _of_task(task)]
     else:
         told = [each for of_task in run_tasks("reading columns", tasks, _of_task) for each in of_task]
-    found += [each for each in told if isinstance(each, pa.Schema)]
+    for each in told:
+        if isinstance(each, _Read):
+            found.setdefault(each.schema, each.path)
     failed = next((each for each in told if isinstance(each, _Unread)), None)
     if failed is not None and not found:
         raise SourceError(failed.reason, source=failed.path)
-    return list(dict.fromkeys(found))
+    return found
 
 
-def _of_parquet(paths: Sequence[str], run_tasks: RunTasks | None) -> Iterator[pa.Schema]:
+def _of_parquet(paths: Sequence[str], run_tasks: RunTasks | None) -> Iterator[tuple[pa.Schema, str]]:
     try:
-        yield from [footer.schema for footer in parquet_footers(paths, run_tasks)]
+        footers = parquet_footers(paths, run_tasks)
+        yield from [(footer.schema, path) for footer, path in zip(footers, paths, strict=True)]
     except SourceOutage:
         raise
     except SourceError:
-        footers = [each for each in each_footer(paths) if not isinstance(each, NoRows | type(None))]
-        sound = [each for each in footers if not isinstance(each, Damaged)]
+        without = (NoRows, Damaged, type(None))
+        told = zip(each_footer(paths), paths, strict=True)
+        sound = [(footer, path) for footer, path in told if not isinstance(footer, without)]
         if not sound:
             raise
-        yield from [each.schema.to_arrow_schema().remove_metadata() for each in sound]
+        yield from [(footer.schema.to_arrow_schema().remove_metadata(), path) for footer, path in sound]
 
 
 def _tasks(files: Sequence[DataFileOfTable]) -> Iterator[list[DataFileOfTable]]:
@@ -72,14 +89,15 @@ def _tasks(files: Sequence[DataFileOfTable]) -> Iterator[list[DataFileOfTable]]:
         yield held
 
 
-def _of_task(files: Sequence[DataFileOfTable]) -> list[pa.Schema | _Unread]:
-    found: dict[pa.Schema | _Unread, None] = {}
+def _of_task(files: Sequence[DataFileOfTable]) -> list[_Read | _Unread]:
+    found: dict[pa.Schema, str] = {}
+    unread = []
     for file in files:
         try:
             with reading(file.path):
-                found[file.pieced().schema] = None
+                found.setdefault(file.pieced().schema, file.path)
         except SourceOutage:
             raise
         except SourceError as error:
-            found[_Unread(file.path, str(error))] = None
-    return list(found)
+            unread.append(_Unread(file.path, str(error)))
+    return [*(_Read(path, schema) for schema, path in found.items()), *unread[:1]]

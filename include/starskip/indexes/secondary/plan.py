@@ -88,10 +88,16 @@ class _Search:
     candidates: list[Candidate] = field(default_factory=list)
 
     def told(self, path: tuple[str, ...], rows: float, ms: float) -> Candidate:
-        """Keep a candidate and return it."""
+        """Keep a candidate, in the place of what was told of it before, and return it."""
         found = Candidate(path, round(rows), ms)
-        self.candidates.append(found)
+        at = next((at for at, each in enumerate(self.candidates) if each.path == path), len(self.candidates))
+        self.candidates[at : at + 1] = [found]
         return found
+
+    def told_scan(self, rows: float) -> Candidate:
+        """Keep a scan that leaves so many rows, and return it."""
+        all_rows = self.cost.layout.rows
+        return self.told(SCAN, all_rows, self.cost.scan(min(1.0, rows / max(all_rows, 1))))
 
     @cached_property
     def _shares(self) -> dict[int, float]:
@@ -99,6 +105,11 @@ class _Search:
         rows = max(self.cost.layout.rows, 1)
         found = {id(path): min(1.0, self.reader.count(path) / rows) for path in self.mapping.paths}
         return dict(sorted(found.items(), key=lambda each: each[1]))
+
+    def has_counted(self, path: Path, rows: int) -> None:
+        """Take the rows that a path turned out to have in place of an estimate: boxes are estimated."""
+        self._shares[id(path)] = min(1.0, rows / max(self.cost.layout.rows, 1))
+        self._shares = dict(sorted(self._shares.items(), key=lambda each: each[1]))
 
     def share(self, path: Path) -> float:
         """Return the share of the rows that a path has, counted."""
@@ -143,7 +154,7 @@ def choose_plan(
     """
     paths = mapping.paths
     search = _Search(mapping, reader, cost)
-    scan = search.told(SCAN, cost.layout.rows, cost.scan(search.left_share(())))
+    scan = search.told_scan(cost.layout.rows * search.left_share(()))
     if covered:
         ms = sum(cost.gather(reader.reads(path), reader.count(path)) for path in covered)
         search.told(_names(covered), min(map(reader.count, covered)), ms)
@@ -166,7 +177,9 @@ def choose_plan(
         best_ms = scan.estimated_ms
     else:
         differences = [path for path in paths if isinstance(path, WithoutPath)]
-        best, best_ms = _greedy(lists, differences, search, scan.estimated_ms)
+        best, best_ms, left_rows = _greedy(lists, differences, search, scan.estimated_ms)
+        # What was counted on the way counts for the scan, too: both then fetch the same last rows.
+        scan = search.told_scan(left_rows)
         if best_ms >= scan.estimated_ms:
             best = Plan((), SCAN, _no_better(search.candidates, scan))
             best_ms = scan.estimated_ms
@@ -249,20 +262,26 @@ def _list_of(path: Path, search: _Search) -> _List:
 
 def _greedy(
     paths: Sequence[Path], differences: Sequence[WithoutPath], search: _Search, scan_ms: float
-) -> tuple[Plan, float]:
-    """Return the last of the prefixes of the greedy order that saves time, and its time."""
+) -> tuple[Plan, float, float]:
+    """Return the last of the prefixes of the greedy order that saves time, its time, and the rows left."""
     reader, cost = search.reader, search.cost
     first, *left = sorted((_list_of(path, search) for path in paths), key=lambda each: each.alone_ms)
     for each in (first, *left):
         search.told(path_indexes(each.path), each.count, each.alone_ms)
     if first.gather_ms > _SLOW * scan_ms:
-        return Plan((), SCAN, ""), scan_ms
-    left.extend(_list_of(path, search) for path in differences)
+        return Plan((), SCAN, ""), scan_ms, cost.layout.rows * search.left_share(())
     chosen: list[Path] = [first.path]
     spent_ms = first.gather_ms
     rows: Mapping[str, BitMap64] = reader.rows(first.path)
     at_hand, units = _count(rows), cost.layout.units_holding(rows)
+    if at_hand != first.count:
+        search.has_counted(first.path, at_hand)
+        left = [_list_of(each.path, search) for each in left]
+        for each in left:
+            search.told(path_indexes(each.path), each.count, each.alone_ms)
+    left.extend(_list_of(path, search) for path in differences)
     fetch_ms = search.fetch(chosen, units, at_hand)
+    search.told(_names(chosen), at_hand, spent_ms + fetch_ms)
     reason = f"{first.names} leaves {counted(at_hand)} rows"
     known: dict[int, float] = {}
     rejected = []
@@ -291,7 +310,8 @@ def _greedy(
         reason += f", with {each.names} {counted(at_hand)}"
     if rejected:
         reason += f"; {', '.join(rejected)} would save less than it takes"
-    return Plan((), _names(chosen), reason, tuple(chosen), rows), spent_ms + fetch_ms
+    left_rows = at_hand * search.left_share(chosen, known)
+    return Plan((), _names(chosen), reason, tuple(chosen), rows), spent_ms + fetch_ms, left_rows
 
 
 def _sampled_share(each: _List, rows: Mapping[str, BitMap64], search: _Search, otherwise: float) -> float:

@@ -66,26 +66,29 @@ class TableSchema:
 
 
 def table_schema(
-    snapshot: TableSnapshot, known: str | None, of_files: Callable[[], Sequence[pa.Schema]]
+    snapshot: TableSnapshot, known: str | None, of_files: Callable[[], Mapping[pa.Schema, str]]
 ) -> TableSchema:
     """Return the schema of a table: that of its log, else ``known`` with those ``of_files``.
 
     ``known``: what ``to_text`` gave when the indexes were made; None means that ``of_files`` is of all files.
-    Raises SourceError for files whose columns have no common type.
+    ``of_files``: schemas, each with the path of a file that has it. Raises SourceError naming the first file
+    whose columns have no common type with those before it.
     """
+    found: dict[pa.Schema, str] = {}
     if snapshot.schema is not None:
-        found = [snapshot.schema]
+        found[snapshot.schema] = snapshot.path
     else:
-        found = [] if known is None else [schema_of_text(known, with_nulls=True)]
-        found += of_files()
-    fields = [pa.schema([normal_field(each) for each in schema]) for schema in dict.fromkeys(found)]
+        if known is not None:
+            found[schema_of_text(known, with_nulls=True)] = snapshot.path
+        for schema, path in of_files().items():
+            found.setdefault(schema, path)
+    fields: dict[pa.Schema, str] = {}
+    for schema, path in found.items():
+        fields.setdefault(pa.schema([normal_field(each) for each in schema]), path)
     try:
-        together = pa.unify_schemas(fields, promote_options="permissive") if fields else pa.schema([])
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise SourceError(
-            f"{snapshot.path}: its files have other types for the same column ({first_line(error)})",
-            source=snapshot.path,
-        ) from error
+        together = pa.unify_schemas(list(fields), promote_options="permissive") if fields else pa.schema([])
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        together = _unified_file_by_file(snapshot, fields)
     if snapshot.file_format == "csv":
         _require_same_header(snapshot, fields)
     if snapshot.file_format == "json":
@@ -98,15 +101,34 @@ def table_schema(
     return TableSchema(together, snapshot.partition_columns)
 
 
-def _require_same_header(snapshot: TableSnapshot, schemas: Sequence[pa.Schema]) -> None:
+def _unified_file_by_file(snapshot: TableSnapshot, schemas: Mapping[pa.Schema, str]) -> pa.Schema:
+    """Return one schema for all, or raise SourceError for the first that does not fit those before it."""
+    together = pa.schema([])
+    for schema, path in schemas.items():
+        try:
+            together = pa.unify_schemas([together, schema], promote_options="permissive")
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise SourceError(
+                f"{path}: has other types for the same column than the other files of "
+                f"{snapshot.path} ({first_line(error)})",
+                source=path,
+            ) from error
+    return together
+
+
+def _require_same_header(snapshot: TableSnapshot, schemas: Mapping[pa.Schema, str]) -> None:
     """Raise SourceError for CSV files of several headers: Spark tells fields by their places."""
-    headers = dict.fromkeys(tuple(each.names) for each in schemas if each.names)
+    headers: dict[tuple[str, ...], str] = {}
+    for schema, path in schemas.items():
+        if schema.names:
+            headers.setdefault(tuple(schema.names), path)
     if len(headers) > 1:
-        first, second = (", ".join(names) for names in list(headers)[:2])
+        (first, _), (second, path) = list(headers.items())[:2]
         raise SourceError(
-            f"{snapshot.path}: its files have other columns in their first lines ({printable(first)}; "
-            f"{printable(second)}), which Spark reads by their places: put them in folders of their own",
-            source=snapshot.path,
+            f"{path}: has other columns in its first line than the other files of {snapshot.path} "
+            f"({printable(', '.join(second))}; {printable(', '.join(first))}), which Spark reads by their "
+            "places: put them in folders of their own",
+            source=path,
         )
 
 
