@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -60,6 +62,15 @@ def test_what_was_counted_counts_for_the_scan_and_for_other_indexes(
 def test_each_candidate_is_told_once(table: IndexedTable) -> None:
     paths = [each.path for each in table.explain(f"{BOX} AND kind = 3").candidates]
     assert len(paths) == len(set(paths))
+
+
+def test_two_lists_of_one_index_are_told_apart(tmp_path: Path) -> None:
+    texts = [f"{'abc' * (n % 3 == 0)}{'xyz' * (n % 5 == 0)}-{n:04}" for n in range(600)]
+    pq.write_table(pa.table({"t": texts}), tmp_path / "a.parquet", row_group_size=50)
+    create_indexes(str(tmp_path), ["ngram:t"])
+    plan = open_table(str(tmp_path)).explain("t LIKE '%abc%' AND t LIKE '%xyz%'")
+    rows = [each.estimated_rows for each in plan.candidates if each.path == ("ngram:t",)]
+    assert {200, 120} <= set(rows)
 
 
 def test_rows_are_those_of_a_scan(table: IndexedTable, rows: pa.Table) -> None:

@@ -88,16 +88,25 @@ class _Search:
     candidates: list[Candidate] = field(default_factory=list)
 
     def told(self, path: tuple[str, ...], rows: float, ms: float) -> Candidate:
-        """Keep a candidate, in the place of what was told of it before, and return it."""
+        """Keep a candidate and return it."""
         found = Candidate(path, round(rows), ms)
-        at = next((at for at, each in enumerate(self.candidates) if each.path == path), len(self.candidates))
-        self.candidates[at : at + 1] = [found]
+        self.candidates.append(found)
         return found
 
-    def told_scan(self, rows: float) -> Candidate:
-        """Keep a scan that leaves so many rows, and return it."""
-        all_rows = self.cost.layout.rows
-        return self.told(SCAN, all_rows, self.cost.scan(min(1.0, rows / max(all_rows, 1))))
+    def told_anew(self, before: Candidate, rows: float, ms: float) -> Candidate:
+        """Keep another estimate in the place of one before; several candidates may have the same names."""
+        found = Candidate(before.path, round(rows), ms)
+        self.candidates = [found if each is before else each for each in self.candidates]
+        return found
+
+    def scan_ms(self, left_rows: float) -> float:
+        """Return the time of a scan that leaves so many rows."""
+        return self.cost.scan(min(1.0, left_rows / max(self.cost.layout.rows, 1)))
+
+    @property
+    def left_rows(self) -> float:
+        """The rows that may satisfy all predicates."""
+        return self.cost.layout.rows * self.left_share(())
 
     @cached_property
     def _shares(self) -> dict[int, float]:
@@ -154,7 +163,7 @@ def choose_plan(
     """
     paths = mapping.paths
     search = _Search(mapping, reader, cost)
-    scan = search.told_scan(cost.layout.rows * search.left_share(()))
+    scan = search.told(SCAN, cost.layout.rows, search.scan_ms(search.left_rows))
     if covered:
         ms = sum(cost.gather(reader.reads(path), reader.count(path)) for path in covered)
         search.told(_names(covered), min(map(reader.count, covered)), ms)
@@ -179,7 +188,7 @@ def choose_plan(
         differences = [path for path in paths if isinstance(path, WithoutPath)]
         best, best_ms, left_rows = _greedy(lists, differences, search, scan.estimated_ms)
         # What was counted on the way counts for the scan, too: both then fetch the same last rows.
-        scan = search.told_scan(left_rows)
+        scan = search.told_anew(scan, cost.layout.rows, search.scan_ms(left_rows))
         if best_ms >= scan.estimated_ms:
             best = Plan((), SCAN, _no_better(search.candidates, scan))
             best_ms = scan.estimated_ms
@@ -199,7 +208,7 @@ def forced_plan(paths: Sequence[Path], reader: PostingReader, *, in_steps: bool 
 
 def _soon_enough(lists: Sequence[Path], search: _Search, scan: Candidate, limit: int) -> Plan | None:
     """Return the way that finds a limit's rows soonest; None where they may be too few to stop early."""
-    expected = search.cost.layout.rows * search.left_share(())
+    expected = search.left_rows
     if limit * _FEW > expected:
         return None
     found: list[tuple[float, tuple[Path, ...], tuple[str, ...]]] = [
@@ -266,10 +275,12 @@ def _greedy(
     """Return the last of the prefixes of the greedy order that saves time, its time, and the rows left."""
     reader, cost = search.reader, search.cost
     first, *left = sorted((_list_of(path, search) for path in paths), key=lambda each: each.alone_ms)
-    for each in (first, *left):
-        search.told(path_indexes(each.path), each.count, each.alone_ms)
+    told = {
+        id(each.path): search.told(path_indexes(each.path), each.count, each.alone_ms)
+        for each in (first, *left)
+    }
     if first.gather_ms > _SLOW * scan_ms:
-        return Plan((), SCAN, ""), scan_ms, cost.layout.rows * search.left_share(())
+        return Plan((), SCAN, ""), scan_ms, search.left_rows
     chosen: list[Path] = [first.path]
     spent_ms = first.gather_ms
     rows: Mapping[str, BitMap64] = reader.rows(first.path)
@@ -278,10 +289,10 @@ def _greedy(
         search.has_counted(first.path, at_hand)
         left = [_list_of(each.path, search) for each in left]
         for each in left:
-            search.told(path_indexes(each.path), each.count, each.alone_ms)
+            search.told_anew(told[id(each.path)], each.count, each.alone_ms)
     left.extend(_list_of(path, search) for path in differences)
     fetch_ms = search.fetch(chosen, units, at_hand)
-    search.told(_names(chosen), at_hand, spent_ms + fetch_ms)
+    search.told_anew(told[id(first.path)], at_hand, spent_ms + fetch_ms)
     reason = f"{first.names} leaves {counted(at_hand)} rows"
     known: dict[int, float] = {}
     rejected = []
