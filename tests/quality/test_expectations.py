@@ -5,7 +5,9 @@ from __future__ import annotations
 from math import nan
 
 import pytest
-from starskip.quality.check_stage import judge
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from starskip.quality.judge_views import judge
 from starskip.run.expectations import (
     Expectation,
     View,
@@ -24,7 +26,7 @@ pytestmark = pytest.mark.quality
 
 
 def judged(expectation: Expectation, *rows: dict[str, object], name: str = "") -> GateCheck:
-    (check,) = judge("score_votes", "orders", {"view": View(rows, name)}, [expectation])
+    ((check,),) = judge("score_votes", {"orders": {"view": View(rows, name)}}, [expectation]).values()
     return check
 
 
@@ -50,7 +52,8 @@ def test_hostile_names_stay_on_one_short_line():
     check = judged(none("view", "a", "{table}"), *rows, name="column")
     assert len(check.observed) < 100
     assert check.observed.isprintable()
-    (check,) = judge("s", "t\n" * 1_000_000, {"view": View([{"a": 1}])}, [none("view", "a", "{table}")])
+    views = {"t\n" * 1_000_000: {"view": View([{"a": 1}])}}
+    ((check,),) = judge("s", views, [none("view", "a", "{table}")]).values()
     assert len(check.check) < 100
     assert check.check.isprintable()
 
@@ -103,10 +106,34 @@ def test_duplicates_are_told_by_name_only():
 def test_answers_come_in_the_order_of_the_questions():
     asked = [none("view", name, name) for name in "cab"] + [none("other", "d", "d")]
     row = {"a": 0, "b": 1, "c": 2}
-    checks = judge("s", "t", {"view": View([row]), "other": View([{"d": 3}])}, asked)
+    (checks,) = judge("s", {"t": {"view": View([row]), "other": View([{"d": 3}])}}, asked).values()
     assert [(check.check, check.observed) for check in checks] == [
         ("c", "2"),
         ("a", "0"),
         ("b", "1"),
         ("d", "3"),
     ]
+
+
+VALUES = st.one_of(st.integers(-2, 2), st.sampled_from([None, nan, 2**60, "text", 0.5, True]))
+ROWS = st.lists(st.fixed_dictionaries({"name": st.sampled_from("xyz"), "a": VALUES, "b": VALUES}), max_size=4)
+EACH_KIND = [
+    between("view", "a", "between", 0, 1),
+    present("view", "a", "present"),
+    in_set("view", "a", "in a set", [0, "text"]),
+    distinct("view", ["name", "a"], "distinct pairs"),
+    distinct("view", ["name"], "distinct"),
+    equal("view", "a", "b", "equal", "equal"),
+    at_most("view", "a", "b", "at most", "less"),
+    warn_only(none("view", "b", "a note")),
+    Expectation("view", "ExpectColumnValuesToNotBeNull", "most", "half", {"column": "a", "mostly": 0.5}),
+    Expectation("view", "ExpectTableRowCountToBeBetween", "rows", "1 to 2", {"min_value": 1, "max_value": 2}),
+]
+
+
+@settings(max_examples=10)
+@given(st.dictionaries(st.sampled_from(["orders", "parts", "sales"]), ROWS, min_size=2))
+def test_tables_judged_at_once_get_the_checks_that_each_gets_alone(tables):
+    views = {table: {"view": View(rows, "name")} for table, rows in tables.items()}
+    alone = {table: judge("s", {table: view}, EACH_KIND)[table] for table, view in views.items()}
+    assert judge("s", views, EACH_KIND) == alone

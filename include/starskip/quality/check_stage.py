@@ -1,30 +1,38 @@
-"""The gate behind a stage, on all tables of a night: its verdicts are published and returned.
-
-Great Expectations (1.24) judges the views: one ephemeral context a process, without files, Data Docs,
-progress bars and usage statistics.
-"""
+"""The gate behind a stage, on all tables of a night: its verdicts are published and returned."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from starskip.errors import StorageError, StorageOutage, printable
+from starskip.errors import StorageError, StorageOutage
 from starskip.indexes.families import families_of_night
 from starskip.indexes.skipping.registry import load_modules
-from starskip.run.expectations import Expectation, View, in_set, value_text
+from starskip.quality.judge_views import judge
+from starskip.run.expectations import View, in_set
 from starskip.run.gate import Gate
-from starskip.run.gate_verdicts import GateCheck, GateVerdict, publish_verdicts, usable_tables
+from starskip.run.gate_verdicts import GateVerdict, publish_verdicts, usable_tables
 from starskip.run.lake_only import LAKE_ONLY
 from starskip.run.night import Night
 from starskip.run.stages import Stage, stage_named
 from starskip.run.stream_rows import published
 from starskip.run.table_by_table import FAILED
 
-_SHOWN_ROWS = 5
-_NAME_CHARACTERS = 60
+_READABLE = "readable"
+_ROWS_AT_ONCE = 100_000
+"""Rows of views that are held before they are judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What a stage has published of a table: "readable" or why not, and the views of each gate, if any."""
+
+    state: str
+    views: Sequence[Mapping[str, View]] = ()
+
+    @property
+    def rows(self) -> int:
+        return 1 + sum(len(view.rows) for of_gate in self.views for view in of_gate.values())
 
 
 def check_stage(night: Night, stage: str) -> tuple[GateVerdict, ...]:
@@ -38,12 +46,16 @@ def check_stage(night: Night, stage: str) -> tuple[GateVerdict, ...]:
     load_modules(night.skipping_modules)
     of_register = stage_named(stage)
     gates = gates_behind(of_register, night)
-    verdicts = tuple(
-        GateVerdict(table, stage, _checks(night, of_register, gates, table))
-        for table in _tables(night, of_register)
-    )
+    verdicts: list[GateVerdict] = []
+    held: dict[str, _Seen] = {}
+    for table in _tables(night, of_register):
+        held[table] = _seen(night, of_register, gates, table)
+        if sum(seen.rows for seen in held.values()) >= _ROWS_AT_ONCE:
+            verdicts += _verdicts(night, of_register, gates, held)
+            held = {}
+    verdicts += _verdicts(night, of_register, gates, held)
     publish_verdicts(night, stage, verdicts)
-    return verdicts
+    return tuple(verdicts)
 
 
 def gates_behind(stage: Stage, night: Night) -> Sequence[Gate]:
@@ -68,118 +80,32 @@ def _tables(night: Night, stage: Stage) -> Sequence[str]:
     return sorted(tables)
 
 
-def _checks(night: Night, stage: Stage, gates: Sequence[Gate], table: str) -> tuple[GateCheck, ...]:
-    artefact = stage.artefact
-    part = published(night, artefact).parts().get(table)
+def _seen(night: Night, stage: Stage, gates: Sequence[Gate], table: str) -> _Seen:
+    part = published(night, stage.artefact).parts().get(table)
     if part is None and stage.name != "collect_segment_metadata":
-        return _part_check(stage.name, table, artefact, "not published")
+        return _Seen("not published")
     if part is not None and part.properties.get(FAILED):
-        return _part_check(stage.name, table, artefact, str(part.properties[FAILED]))
+        return _Seen(str(part.properties[FAILED]))
     if part is not None and part.properties.get(LAKE_ONLY):
         # It has no segments, and no queries of brokers, that anything could be expected of.
-        return _part_check(stage.name, table, artefact, "readable")
+        return _Seen(_READABLE)
     try:
-        views = [gate.views(night, table) for gate in gates]
+        return _Seen(_READABLE, [gate.views(night, table) for gate in gates])
     except StorageOutage:
         raise
     except StorageError as error:
-        return _part_check(stage.name, table, artefact, str(error))
-    checks = _part_check(stage.name, table, artefact, "readable")
-    for gate, of_gate in zip(gates, views, strict=True):
-        checks += judge(stage.name, table, of_gate, gate.expectations(night.settings))
-    return checks
+        return _Seen(str(error))
 
 
-def _part_check(stage: str, table: str, artefact: str, state: str) -> tuple[GateCheck, ...]:
-    expectation = in_set(
-        "part", "state", f"{artefact} of {{table}}: state", ["readable"], expected="readable"
-    )
-    return judge(stage, table, {"part": View([{"state": state}])}, [expectation])
-
-
-def judge(
-    stage: str, table: str, views: Mapping[str, View], expectations: Sequence[Expectation]
-) -> tuple[GateCheck, ...]:
-    """Have Great Expectations judge the views; return one check an expectation, in their order."""
-    checks: dict[int, GateCheck] = {}
-    for name in dict.fromkeys(expectation.view for expectation in expectations):
-        asked = {place: e for place, e in enumerate(expectations) if e.view == name}
-        for place, result in _validated(views[name], asked).items():
-            checks[place] = _check(stage, table, views[name], asked[place], result)
-    return tuple(checks[place] for place in range(len(expectations)))
-
-
-def _validated(view: View, asked: Mapping[int, Expectation]) -> dict[int, Any]:
-    batches = _batches()
-    import great_expectations.expectations as kinds
-    import pandas as pd
-    from great_expectations import ExpectationSuite
-
-    suite = ExpectationSuite(
-        name="gate",
-        # A suite answers in an order of its own.
-        expectations=[
-            getattr(kinds, e.kind)(**e.arguments, meta={"place": place}) for place, e in asked.items()
-        ],
-    )
-    names = dict.fromkeys(name for e in asked.values() for name in _columns(e))
-    # As objects, counts stay whole numbers beside missing ones and above 2**53.
-    frame = pd.DataFrame({name: [row.get(name) for row in view.rows] for name in names}, dtype=object)
-    results = batches.get_batch(batch_parameters={"dataframe": frame}).validate(suite).results
-    return {result.expectation_config.meta["place"]: result for result in results}
-
-
-@cache
-def _batches() -> Any:
-    # Each import would log 211 lines; only the logger itself takes a level (no setting of Airflow's does).
-    logging.getLogger("great_expectations").setLevel(logging.WARNING)
-    import great_expectations as gx
-    from great_expectations.data_context.types.base import ProgressBarsConfig
-
-    context = gx.get_context(mode="ephemeral")
-    context.enable_analytics(False)
-    context.variables.progress_bars = ProgressBarsConfig(globally=False)
-    return context.data_sources.add_pandas("views").add_dataframe_asset("view").add_batch_definition("whole")
-
-
-def _columns(expectation: Expectation) -> list[str]:
-    single = [
-        expectation.arguments[key]
-        for key in ("column", "column_B", "column_A")
-        if key in expectation.arguments
-    ]
-    return single + list(expectation.arguments.get("column_list", ()))
-
-
-def _check(stage: str, table: str, view: View, expectation: Expectation, result: Any) -> GateCheck:
-    name = printable(table, _NAME_CHARACTERS)
-    return GateCheck(
-        stage=stage,
-        check=expectation.check.replace("{table}", name),
-        success=bool(result.success) or expectation.is_note,
-        observed=_observed(view, expectation, result),
-        expected=expectation.expected.replace("{table}", name),
-    )
-
-
-def _observed(view: View, expectation: Expectation, result: Any) -> str:
-    # Of duplicates the names are enough.
-    columns = _columns(expectation) if "column_list" not in expectation.arguments else []
-    if not view.name:
-        return " and ".join(value_text(row.get(column)) for row in view.rows for column in columns)
-    if not result.result:
-        return "values that cannot be compared"
-    failed = result.result["unexpected_count"]
-    if not failed:
-        return f"all {len(view.rows):,} as expected"
-    shown = [
-        _row_text(view.rows[position], view.name, columns)
-        for position in result.result["partial_unexpected_index_list"][:_SHOWN_ROWS]
-    ]
-    rest = ["…"] if failed > len(shown) else []
-    return f"{failed:,} of {len(view.rows):,} not: " + ", ".join(shown + rest)
-
-
-def _row_text(row: Mapping[str, Any], name: str, columns: Sequence[str]) -> str:
-    values = " and ".join(value_text(row.get(column)) for column in columns if column != name)
-    return f"{value_text(row.get(name))} {values}".strip()
+def _verdicts(
+    night: Night, stage: Stage, gates: Sequence[Gate], seen: Mapping[str, _Seen]
+) -> Iterator[GateVerdict]:
+    artefact = stage.artefact
+    readable = in_set("part", "state", f"{artefact} of {{table}}: state", [_READABLE], expected=_READABLE)
+    parts = {table: {"part": View([{"state": each.state}])} for table, each in seen.items()}
+    found = [judge(stage.name, parts, [readable])]
+    for place, gate in enumerate(gates):
+        views = {table: each.views[place] for table, each in seen.items() if each.views}
+        found.append(judge(stage.name, views, gate.expectations(night.settings)))
+    for table in seen:
+        yield GateVerdict(table, stage.name, tuple(check for of in found for check in of.get(table, ())))

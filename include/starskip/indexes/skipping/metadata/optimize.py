@@ -1,4 +1,8 @@
-"""Compact the metadata of a table into one segment without dead rows, sorted by path."""
+"""Compact the metadata of a table into one segment without dead rows, sorted by path.
+
+Segments with other indexes than others have are compacted apart: a segment says of each index whether it covers
+all of its files or none, and the next refresh adds to it what it lacks.
+"""
 
 from __future__ import annotations
 
@@ -48,30 +52,45 @@ def optimize_metadata(
     parse: ParseIndex = index_from_specification,
     write_groups: WriteGroups | None = None,
 ) -> int | None:
-    """Publish one segment in place of all; return the version, None if there is nothing to compact.
+    """Publish one segment in place of all with the same indexes; return the version, None if there is nothing.
 
     One group of columns is in memory at a time. Rows that another writer removes meanwhile stay removed, and
     segments that are added meanwhile stay. ``write_groups`` writes the rows of indexes, if they are
     not one for each file. Raises SourceError if there is no metadata.
     """
     for attempt in range(_ATTEMPTS):
-        aside = ArtefactStore(storage).staged_write(artefact, CURRENT)
         try:
-            manifest = _optimize(
-                aside, existing_metadata(storage, artefact, parse), commit, write_groups or _each_written
-            )
-            return manifest.version if manifest else None
+            version = None
+            metadata = existing_metadata(storage, artefact, parse)
+            for number, names in enumerate(_with_same_indexes(metadata)):
+                aside = ArtefactStore(storage).staged_write(artefact, CURRENT)
+                named = replace(commit, name=f"{commit.name}-{number}") if number else commit
+                some = metadata.of_segments(names)
+                manifest = _optimize(aside, some, named, write_groups or _each_written)
+                version = manifest.version if manifest else version
+            return version
         except PlanOvertaken:
             if attempt == _ATTEMPTS - 1:
                 raise
     raise AssertionError("unreachable")
 
 
+def _with_same_indexes(metadata: TableMetadata) -> Sequence[Sequence[str]]:
+    """Return the names of segments that can be one; those without a live row are with the first."""
+    alike: dict[frozenset[str], list[str]] = {}
+    empty: list[str] = []
+    for name, segment in metadata.segments.items():
+        of = alike.setdefault(frozenset(segment.groups), []) if metadata.row_counts[name] else empty
+        of.append(name)
+    first, *others = alike.values() or [[]]
+    return [[*empty, *first], *others]
+
+
 def _optimize(
     aside: StagedWrite, metadata: TableMetadata, commit: Commit, write_groups: WriteGroups
 ) -> Manifest | None:
     before = metadata.segments
-    if len(before) < 2 and not any(segment.removed for segment in before.values()):
+    if len(before) < 2 and all(positions is None for positions in metadata.live.values()):
         return None
     order = pc.sort_indices(metadata.paths)
     files = pa.table(
@@ -103,13 +122,21 @@ def _optimize(
             raise PlanOvertaken("the metadata was changed meanwhile; run this again")
         others = {name: segment for name, segment in newest.current.items() if name not in before}
         now = live_rows(metadata.storage, newest.current) if others else {}
-        dead = places.dead_since(now)
-        removed = write_rows(aside, "removed", removed_table({commit.name: dead})) if len(dead) else ()
+        # The segments that go may list dead rows of those that stay.
+        dead = {name: _dead(now[name], segment) for name, segment in others.items()}
+        dead[commit.name] = places.dead_since(now)
+        dead = {name: rows for name, rows in dead.items() if len(rows)}
+        removed = write_rows(aside, "removed", removed_table(dead)) if dead else ()
         return replace(newest, segments={**others, commit.name: replace(merged, removed=removed)}).to_parts()
 
     return metadata_chain(metadata.storage, aside.artefact).commit(
         change, commit_id=commit.name, created_at=commit.created_at, created_by=commit.created_by
     )
+
+
+def _dead(live: Positions | None, segment: Segment) -> Positions:
+    everything = np.arange(segment.rows)
+    return everything[:0] if live is None else np.setdiff1d(everything, live, assume_unique=True)
 
 
 @dataclass(frozen=True, slots=True)

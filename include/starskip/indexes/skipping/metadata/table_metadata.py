@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from itertools import accumulate
 from types import MappingProxyType
@@ -94,6 +94,20 @@ class TableMetadata:
             name: slice(end - rows, end)
             for (name, rows), end in zip(self.row_counts.items(), ends, strict=True)
         }
+
+    def of_segments(self, names: Collection[str]) -> TableMetadata:
+        """Return the metadata of some segments' files alone."""
+        chosen = TableMetadata(
+            self.storage,
+            self.version,
+            self.state,
+            self.indexes,
+            self._cache,
+            not_understood=self.not_understood,
+        )
+        chosen.segments = {name: of for name, of in self.segments.items() if name in names}
+        chosen.live = {name: rows for name, rows in self.live.items() if name in names}
+        return chosen
 
     @property
     def files(self) -> int:
