@@ -1,8 +1,8 @@
 """Judge the views that gates take of tables; Great Expectations (1.24) does, and this is its only home.
 
-One ephemeral context a process, without files, Data Docs, progress bars and usage statistics. An expectation costs
-some milliseconds, however few rows it looks at, so it looks at the views of all tables at once where
-it judges row by row.
+One ephemeral context a process, without files, Data Docs, progress bars and usage statistics. An expectation
+costs some milliseconds, however few rows it looks at: one that judges row by row looks at the views of
+all tables at once.
 """
 
 from __future__ import annotations

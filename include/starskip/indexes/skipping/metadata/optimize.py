@@ -1,7 +1,7 @@
 """Compact the metadata of a table into one segment without dead rows, sorted by path.
 
-Segments with other indexes than others have are compacted apart: a segment says of each index whether it covers
-all of its files or none, and the next refresh adds to it what it lacks.
+Segments with different indexes are compacted apart: an index covers all files of a segment or none, and the
+next refresh adds to a segment what it lacks.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def optimize_metadata(
     parse: ParseIndex = index_from_specification,
     write_groups: WriteGroups | None = None,
 ) -> int | None:
-    """Publish one segment in place of all with the same indexes; return the version, None if there is nothing.
+    """Publish one segment in place of all with the same indexes; return the version, None without a change.
 
     One group of columns is in memory at a time. Rows that another writer removes meanwhile stay removed, and
     segments that are added meanwhile stay. ``write_groups`` writes the rows of indexes, if they are
