@@ -1,8 +1,9 @@
 """Old nights on a real Airflow: scheduler, PostgreSQL and a Spark cluster, started as the compose file does.
 
 Two of the sample's days and a day before them that nobody logged, the log of one day missing at first. To
-keep time down only the jobs of one night go to the cluster; those of the others run the same stages in one
-process, and the scheduler, which tasks are forked from, has what gates import for eight seconds each.
+keep time down only jobs of one night go to the cluster, those of half of its stages; the others run the same
+stages in one process, and the scheduler, which tasks are forked from, has what gates import for
+eight seconds each.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import pytest
 import yaml
 import zstandard
 from free_ports import free_ports
-from local_submit import local_submit
+from local_submit import ON_A_CLUSTER, local_submit
 from starskip.run.night_runs import NIGHT_RUNS
 from starskip.run.stages import STAGE_NAMES
 
@@ -91,7 +92,8 @@ def seen(
     events, home, programs = folder / "events", folder / "airflow", folder / "bin"
     for each in (events, home, programs):
         each.mkdir()
-    local_submit(programs / "spark-submit", on_spark=(f"--run-date={ON_CLUSTER}", "--tables="))
+    of_backfill = (f"--run-date={ON_CLUSTER}", "--tables=")
+    local_submit(programs / "spark-submit", ON_A_CLUSTER, of_backfill)
     (programs / "sitecustomize.py").write_text(_AT_START)
     (port,) = free_ports(1)
     caller = {
@@ -313,12 +315,12 @@ def test_the_cluster_did_the_work_on_both_workers_with_code_that_travelled(seen:
     applications = [
         event["App Name"] for event in events if event["Event"] == "SparkListenerApplicationStart"
     ]
-    assert sorted(applications) == sorted(f"{stage}:{ON_CLUSTER}" for stage in STAGE_NAMES)
+    assert sorted(applications) == sorted(f"{stage}:{ON_CLUSTER}" for stage in ON_A_CLUSTER)
     done = [event for event in events if event["Event"] == "SparkListenerTaskEnd"]
     assert {event["Task Info"]["Executor ID"] for event in done} >= {"0", "1"}
     assert not any(event["Task Info"]["Failed"] for event in done)
     for worker in ("worker-0", "worker-1"):
-        assert len(list((seen.cluster.work / worker).glob("app-*"))) == len(STAGE_NAMES)
+        assert len(list((seen.cluster.work / worker).glob("app-*"))) == len(ON_A_CLUSTER)
     # Their Python has no Starskip of its own: what they ran came with the job.
     python = seen.cluster.work / "bin" / "python3"
     command, alone = [python, "-c", "import starskip"], {"PATH": os.environ["PATH"]}
