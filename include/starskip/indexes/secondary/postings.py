@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial, reduce
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyroaring import BitMap64
 
 from starskip.indexes.secondary.access_paths import (
@@ -34,6 +34,8 @@ Rows = Mapping[str, BitMap64]
 
 _LOOKED_AT = 4
 """Blocks that are read in the time that the points of one block take to be compared."""
+_SAMPLED_AT_BORDER = 4
+"""Blocks whose points are looked at to estimate how many the others hold."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +71,11 @@ class PostingReader:
         return self.read.setdefault(name, ReadCounts())
 
     def count(self, path: Path) -> int:
-        """Return how many entries a path gives: exact for ranges of keys, else at most so many.
+        """Return how many entries a path gives: exact for ranges of keys, at most so many for n-grams.
 
-        Entries of files that are gone or changed count too, until they are optimized away. The count is
-        kept: a plan asks for it with every path that it weighs.
+        Of boxes and shapes it is an estimate by the blocks and a sample of those at the border. Entries of
+        files that are gone or changed count too, until they are optimized away. The count is kept: a
+        plan asks for it with every path that it weighs.
         """
         if id(path) not in self._counts:
             self._counts[id(path)] = path, sum(self._count(path, segment) for segment in self.segments)
@@ -85,7 +88,7 @@ class PostingReader:
             case RangePath():
                 return sum(_entries_in(each, _runs(path, segment)) for each in path.ranges.ranges)
             case PointPath():
-                return sum(_points_counted(path, run) for run in _runs(path, segment))
+                return _points_counted(path, _runs(path, segment))
             case GramPath():
                 return min(_grams_counted(path, _runs(path, segment)), len(segment.all_rows))
             case UnionPath(paths=paths):
@@ -333,20 +336,54 @@ def _holds(path: PointPath, x: npt.NDArray[np.float64], y: npt.NDArray[np.float6
     return np.asarray(found)
 
 
-def _points_counted(path: PointPath, run: RunReader) -> int:
-    """Count entries of the blocks in a box, and of those at its border the share that the box covers."""
-    blocks, inside = run.point_blocks(_box(path))
-    bounds: Any = run.bounds
-    found = 0.0
-    for block, whole in zip(blocks, inside.tolist(), strict=True):
-        share = 1.0
-        if not whole:
-            for name, (least, most) in zip(("x", "y"), _box(path), strict=True):
-                low, high = bounds[f"low_{name}"][block].as_py(), bounds[f"high_{name}"][block].as_py()
-                if high > low and np.isfinite(high - low):
-                    share *= (min(high, most) - max(low, least)) / (high - low)
-        found += share * run.entries_of_blocks([block])
-    return int(np.ceil(found))
+def _points_counted(path: PointPath, runs: Sequence[RunReader]) -> int:
+    """Count entries of the blocks in a box, and estimate those of blocks whose points have to be looked at.
+
+    Of each of these the box covers a share. Points are not spread evenly: some blocks are read, and the
+    others are taken to hold as many times what their shares tell as those do.
+    """
+    sure, looked_at, told = 0, [], []
+    for run in runs:
+        overlapping, inside = run.point_blocks(_box(path))
+        blocks, is_whole = np.array(overlapping, np.int64), inside & (path.shape is None)
+        sure += run.entries_of_blocks(blocks[is_whole].tolist())
+        looked_at += [(run, block) for block in blocks[~is_whole].tolist()]
+        told.append(_covered_shares(path, run, blocks[~is_whole]))
+    if not looked_at:
+        return sure
+    entries = np.array([run.entries_of_blocks([block]) for run, block in looked_at], np.float64)
+    expected = np.concatenate(told) * entries
+    sampled = np.unique(np.linspace(0, len(looked_at) - 1, _SAMPLED_AT_BORDER).astype(np.int64))
+    found = sum(_points_in(path, *looked_at[at]) for at in sampled)
+    others = np.delete(entries, sampled).sum()
+    of_sampled = expected[sampled].sum()
+    if of_sampled > 0:
+        rest = found / of_sampled * np.delete(expected, sampled).sum()
+    else:
+        rest = found / entries[sampled].sum() * others
+    return sure + int(found + np.ceil(min(rest, others)))
+
+
+def _covered_shares(
+    path: PointPath, run: RunReader, blocks: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float64]:
+    """Return the share of each block's box that the box of a path covers."""
+    shares = np.ones(len(blocks))
+    for name, (least, most) in zip(("x", "y"), _box(path), strict=True):
+        low, high = (
+            run.bounds[f"{end}_{name}"].take(pa.array(blocks)).to_numpy().astype(np.float64)
+            for end in ("low", "high")
+        )
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            covered = (np.minimum(high, most) - np.maximum(low, least)) / (high - low)
+        shares *= np.where((high > low) & np.isfinite(high - low), covered, 1.0)
+    return shares
+
+
+def _points_in(path: PointPath, run: RunReader, block: int) -> int:
+    """Return the number of entries of a block that a path has, all of its points looked at."""
+    rows = run.points(block, lambda x, y: _holds(path, x, y))
+    return int(pc.sum(rows["entries"]).as_py() or 0)
 
 
 def _whole_blocks(path: RangePath | PointPath, segment: IndexedSegment) -> Iterator[tuple[RunReader, int]]:

@@ -1,0 +1,75 @@
+"""How many rows lie in a box or a circle is estimated well, however unevenly points are spread."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from starskip.indexes.secondary import IndexedTable, open_table
+from starskip.indexes.secondary.access_paths import access_paths
+from starskip.indexes.secondary.lifecycle import create_indexes
+from starskip.indexes.secondary.postings import PostingReader
+from starskip.indexes.secondary.where_clause import where_expression
+
+POINTS, ASKED = 60_000, 60
+Values = npt.NDArray[np.float64]
+
+
+@pytest.fixture(scope="module")
+def points() -> tuple[Values, Values]:
+    """A quarter all over the world, a quarter within some kilometres, the others in and around towns."""
+    random = np.random.default_rng(7)
+    kind = random.integers(0, 4, POINTS)
+    towns = random.uniform(-80, 80, (50, 2))[random.integers(0, 50, POINTS)]
+    near, around = random.normal(0, 0.01, (2, POINTS)), random.normal(0, 1.5, (2, POINTS))
+    x = np.select(
+        [kind == 0, kind == 1], [random.uniform(-180, 180, POINTS), near[0]], towns[:, 0] + around[0]
+    )
+    y = np.select([kind == 0, kind == 1], [random.uniform(-80, 80, POINTS), near[1]], towns[:, 1] + around[1])
+    return x, y
+
+
+@pytest.fixture(scope="module")
+def table(points: tuple[Values, Values], tmp_path_factory: pytest.TempPathFactory) -> IndexedTable:
+    folder = tmp_path_factory.mktemp("points")
+    pq.write_table(pa.table(dict(zip("xy", points, strict=True))), folder / "a.parquet")
+    create_indexes(str(folder), ["rtree:x,y"])
+    return open_table(str(folder))
+
+
+def factor(table: IndexedTable, condition: str, rows: int) -> float:
+    """Return by which factor the estimate is off, above or below."""
+    state = table.opened.now()
+    (path,) = access_paths(where_expression(condition, state.schema), state.indexes).paths
+    estimated = max(PostingReader(state.segments).count(path), 1) / max(rows, 1)
+    return max(estimated, 1 / estimated)
+
+
+def test_boxes(table: IndexedTable, points: tuple[Values, Values]) -> None:
+    x, y = points
+    random = np.random.default_rng(8)
+    factors = []
+    for at in random.integers(0, POINTS, ASKED):
+        wide = 10 ** random.uniform(-3, 2)
+        high = wide * random.uniform(0.3, 3)
+        (west, east), (south, north) = (x[at] - wide, x[at] + wide), (y[at] - high, y[at] + high)
+        condition = f"x BETWEEN {west} AND {east} AND y BETWEEN {south} AND {north}"
+        inside = (x >= west) & (x <= east) & (y >= south) & (y <= north)
+        factors.append(factor(table, condition, int(inside.sum())))
+    assert np.percentile(factors, 90) < 1.3
+    assert max(factors) < 3
+
+
+def test_circles(table: IndexedTable, points: tuple[Values, Values]) -> None:
+    x, y = points
+    random = np.random.default_rng(9)
+    factors = []
+    for at in random.integers(0, POINTS, ASKED):
+        radius = 10 ** random.uniform(-3, 1.5)
+        condition = f"ST_Distance(ST_Point({x[at]}, {y[at]}), x, y) <= {radius}"
+        inside = np.hypot(x - x[at], y - y[at]) <= radius
+        factors.append(factor(table, condition, int(inside.sum())))
+    assert np.percentile(factors, 90) < 1.3
+    assert max(factors) < 3
