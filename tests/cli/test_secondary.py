@@ -118,7 +118,9 @@ def test_json_files_widen_whole_numbers_and_refuse_other_types(tmp_path: Path) -
         assert run("refresh", str(folder)).exit_code == 0
     put(folder / "c.json", b'{"id":"text"}\n', 2)
     done = run(*asked)
-    assert done.exit_code == 3 and "/c.json: has other types for the same column than" in done.output
+    assert (
+        done.exit_code == 3 and "/c.json: column id is string here and double in other files" in done.output
+    )
 
 
 def test_a_parquet_file_of_another_type_is_named(tmp_path: Path) -> None:
@@ -127,13 +129,30 @@ def test_a_parquet_file_of_another_type_is_named(tmp_path: Path) -> None:
     for name, values in {"a": [1], "b": [2], "c": ["text"], "d": [3]}.items():
         pq.write_table(pa.table({"id": values}), folder / f"{name}.parquet")
     done = run("create", str(folder), "--index", "btree:id")
-    assert done.exit_code == 3 and "/c.parquet: has other types for the same column than" in done.output
+    assert (
+        done.exit_code == 3
+        and "/c.parquet: column id is string here and bigint in other files" in done.output
+    )
     (folder / "c.parquet").write_bytes(b"PAR1 damaged")
     pq.write_table(pa.table({"id": ["text"]}), folder / "d.parquet")
     done = run("create", str(folder), "--index", "btree:id")
-    assert done.exit_code == 3 and "/d.parquet: has other types for the same column than" in done.output
+    assert (
+        done.exit_code == 3
+        and "/d.parquet: column id is string here and bigint in other files" in done.output
+    )
     (folder / "d.parquet").unlink()
     assert run("create", str(folder), "--index", "btree:id").exit_code == 0
+
+
+def test_a_field_of_another_type_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "hits"
+    folder.mkdir()
+    for name, value in {"a": 1, "b": "text"}.items():
+        rows = pa.table({"id": [1], "p": [{"q": {"z": value}, "x": 1}]})
+        pq.write_table(rows, folder / f"{name}.parquet")
+    done = run("create", str(folder), "--index", "btree:id")
+    assert done.exit_code == 3
+    assert "/b.parquet: column p.q.z is string here and bigint in other files of" in done.output
 
 
 @pytest.mark.parametrize(

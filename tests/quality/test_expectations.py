@@ -7,6 +7,7 @@ from math import nan
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from starskip.quality import judge_views
 from starskip.quality.judge_views import judge
 from starskip.run.expectations import (
     Expectation,
@@ -137,3 +138,18 @@ def test_tables_judged_at_once_get_the_checks_that_each_gets_alone(tables):
     views = {table: {"view": View(rows, "name")} for table, rows in tables.items()}
     alone = {table: judge("s", {table: view}, EACH_KIND)[table] for table, view in views.items()}
     assert judge("s", views, EACH_KIND) == alone
+
+
+def test_great_expectations_is_asked_as_often_for_fifty_tables_as_for_two(monkeypatch):
+    asked = [between("view", "a", "between", 0), none("view", "b", "none"), none("other", "a", "none")]
+    views = {"view": View([{"a": 1, "b": 0}]), "other": View([{"a": 0}])}
+    times = []
+    validated = judge_views._judged
+    for tables in (2, 50):
+        calls = []
+        monkeypatch.setattr(
+            judge_views, "_judged", lambda rows, of, calls=calls: calls.append(of) or validated(rows, of)
+        )
+        judge("s", {f"table {number}": views for number in range(tables)}, asked)
+        times.append(len([of for of in calls if of]))
+    assert times == [2, 2]

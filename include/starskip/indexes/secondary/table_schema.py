@@ -109,11 +109,31 @@ def _unified_file_by_file(snapshot: TableSnapshot, schemas: Mapping[pa.Schema, s
             together = pa.unify_schemas([together, schema], promote_options="permissive")
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             raise SourceError(
-                f"{path}: has other types for the same column than the other files of "
-                f"{snapshot.path} ({first_line(error)})",
+                f"{path}: {_differing_column(schema, together) or f'{first_line(error)}, as to'} other files "
+                f"of {snapshot.path}",
                 source=path,
             ) from error
     return together
+
+
+def _differing_column(
+    one: Iterable[pa.Field], other: Iterable[pa.Field], within: tuple[str, ...] = ()
+) -> str:
+    """Return the first column, or field of a struct, that has no common type in both, with Spark's names."""
+    types = {field.name: field.type for field in other}
+    for field in one:
+        mine, theirs = field.type, types.get(field.name, field.type)
+        try:
+            pa.unify_schemas(
+                [pa.schema([(field.name, each)]) for each in (mine, theirs)], promote_options="permissive"
+            )
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            path = (*within, field.name)
+            if pa.types.is_struct(mine) and pa.types.is_struct(theirs):
+                return _differing_column(mine, theirs, path)
+            name = printable(column_name(path), 100)
+            return f"column {name} is {spark_type(mine)} here and {spark_type(theirs)} in"
+    return ""
 
 
 def _require_same_header(snapshot: TableSnapshot, schemas: Mapping[pa.Schema, str]) -> None:
