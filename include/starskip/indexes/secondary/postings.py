@@ -78,7 +78,13 @@ class PostingReader:
         plan asks for it with every path that it weighs.
         """
         if id(path) not in self._counts:
-            self._counts[id(path)] = path, sum(self._count(path, segment) for segment in self.segments)
+            if isinstance(path, PointPath):
+                # One sample for all segments: each block of it may be a request to an object store.
+                runs = [run for segment in self.segments for run in _runs(path, segment)]
+                counted = _points_counted(path, runs)
+            else:
+                counted = sum(self._count(path, segment) for segment in self.segments)
+            self._counts[id(path)] = path, counted
         return self._counts[id(path)][1]
 
     def _count(self, path: Path, segment: IndexedSegment) -> int:
