@@ -9,7 +9,6 @@ from functools import cached_property, partial, reduce
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyroaring import BitMap64
 
 from starskip.indexes.secondary.access_paths import (
@@ -24,18 +23,13 @@ from starskip.indexes.secondary.access_paths import (
 from starskip.indexes.secondary.cost import Blocks, Reads
 from starskip.indexes.secondary.entries import addresses_in, bitmaps_of
 from starskip.indexes.secondary.intersection import LAST_ADDRESS, Piece, PostingInput, intersection
+from starskip.indexes.secondary.points import blocks_of_points, box_of, count_points, holds
 from starskip.indexes.secondary.run_reader import KeyRange, ReadCounts, RunReader
 from starskip.indexes.secondary.weighed_lists import WeighedLists, Window
 from starskip.indexes.secondary.zones import zones_within
 
 Rows = Mapping[str, BitMap64]
 """Bitmaps of addresses by segment; a segment that is left out has none."""
-
-
-_LOOKED_AT = 4
-"""Blocks that are read in the time that the points of one block take to be compared."""
-_SAMPLED_AT_BORDER = 4
-"""Blocks whose points are looked at to estimate how many the others hold."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +75,7 @@ class PostingReader:
             if isinstance(path, PointPath):
                 # One sample for all segments: each block of it may be a request to an object store.
                 runs = [run for segment in self.segments for run in _runs(path, segment)]
-                counted = _points_counted(path, runs)
+                counted = count_points(path, runs)
             else:
                 counted = sum(self._count(path, segment) for segment in self.segments)
             self._counts[id(path)] = path, counted
@@ -94,7 +88,7 @@ class PostingReader:
             case RangePath():
                 return sum(_entries_in(each, _runs(path, segment)) for each in path.ranges.ranges)
             case PointPath():
-                return _points_counted(path, _runs(path, segment))
+                return count_points(path, _runs(path, segment))
             case GramPath():
                 return min(_grams_counted(path, _runs(path, segment)), len(segment.all_rows))
             case UnionPath(paths=paths):
@@ -117,7 +111,7 @@ class PostingReader:
             case RangePath(ranges=ranges):
                 blocks, lookups = sum(run.read_blocks(ranges.ranges) for run in runs), len(ranges.ranges)
             case PointPath():
-                blocks, lookups = sum(_blocks_of_points(path, run) for run in runs), 1
+                blocks, lookups = sum(blocks_of_points(path, run) for run in runs), 1
             case GramPath():
                 blocks, lookups = sum(run.read_blocks(path.ranges) for run in runs), len(path.grams)
         return Reads(blocks, lookups * len(runs))
@@ -263,7 +257,7 @@ class PostingReader:
 
     def _points(self, path: PointPath, run: RunReader) -> Iterable[Piece]:
         low, high = run.reach
-        blocks, inside = run.point_blocks(_box(path))
+        blocks, inside = run.point_blocks(box_of(path))
         for block, whole in zip(blocks, inside.tolist(), strict=True):
             read = partial(self._points_of, path, run, block, whole and path.shape is None)
             yield Piece(int(low[block]), int(high[block]), read)
@@ -272,7 +266,7 @@ class PostingReader:
         counts = self.counts(path.index.specification)
         if is_whole:
             return run.block_parts(block, counts)
-        rows = run.points(block, lambda x, y: _holds(path, x, y))
+        rows = run.points(block, lambda x, y: holds(path, x, y))
         counts.entries += rows.num_rows
         return bitmaps_of(rows)
 
@@ -323,90 +317,14 @@ def _runs(path: RangePath | PointPath | GramPath, segment: IndexedSegment) -> tu
     return segment.runs.get(path.index.specification, ())
 
 
-def _box(path: PointPath) -> tuple[tuple[float, float], tuple[float, float]]:
-    least_x, least_y, most_x, most_y = path.box
-    return (least_x, most_x), (least_y, most_y)
-
-
-def _holds(path: PointPath, x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    least_x, least_y, most_x, most_y = path.box
-    found = (x >= least_x) & (x <= most_x) & (y >= least_y) & (y <= most_y)
-    if path.shape is None or not found.any():
-        return np.asarray(found)
-    at = np.flatnonzero(found)
-    if path.distance is None:
-        found[at] = path.shape.contains(x[at], y[at])
-    else:
-        distances = path.shape.distances(x[at], y[at])
-        found[at] = distances < path.distance if path.below else distances <= path.distance
-    return np.asarray(found)
-
-
-def _points_counted(path: PointPath, runs: Sequence[RunReader]) -> int:
-    """Count entries of the blocks in a box, and estimate those of blocks whose points have to be looked at.
-
-    Of each of these the box covers a share. Points are not spread evenly: some blocks are read, and the
-    others are taken to hold as many times what their shares tell as those do.
-    """
-    sure, looked_at, told = 0, [], []
-    for run in runs:
-        overlapping, inside = run.point_blocks(_box(path))
-        blocks, is_whole = np.array(overlapping, np.int64), inside & (path.shape is None)
-        sure += run.entries_of_blocks(blocks[is_whole].tolist())
-        looked_at += [(run, block) for block in blocks[~is_whole].tolist()]
-        told.append(_covered_shares(path, run, blocks[~is_whole]))
-    if not looked_at:
-        return sure
-    entries = np.array([run.entries_of_blocks([block]) for run, block in looked_at], np.float64)
-    expected = np.concatenate(told) * entries
-    sampled = np.unique(np.linspace(0, len(looked_at) - 1, _SAMPLED_AT_BORDER).astype(np.int64))
-    found = sum(_points_in(path, *looked_at[at]) for at in sampled)
-    others = np.delete(entries, sampled).sum()
-    of_sampled = expected[sampled].sum()
-    if of_sampled > 0:
-        rest = found / of_sampled * np.delete(expected, sampled).sum()
-    else:
-        rest = found / entries[sampled].sum() * others
-    return sure + int(found + np.ceil(min(rest, others)))
-
-
-def _covered_shares(
-    path: PointPath, run: RunReader, blocks: npt.NDArray[np.int64]
-) -> npt.NDArray[np.float64]:
-    """Return the share of each block's box that the box of a path covers."""
-    shares = np.ones(len(blocks))
-    for name, (least, most) in zip(("x", "y"), _box(path), strict=True):
-        low, high = (
-            run.bounds[f"{end}_{name}"].take(pa.array(blocks)).to_numpy().astype(np.float64)
-            for end in ("low", "high")
-        )
-        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-            covered = (np.minimum(high, most) - np.maximum(low, least)) / (high - low)
-        shares *= np.where((high > low) & np.isfinite(high - low), covered, 1.0)
-    return shares
-
-
-def _points_in(path: PointPath, run: RunReader, block: int) -> int:
-    """Return the number of entries of a block that a path has, all of its points looked at."""
-    rows = run.points(block, lambda x, y: _holds(path, x, y))
-    return int(pc.sum(rows["entries"]).as_py() or 0)
-
-
 def _whole_blocks(path: RangePath | PointPath, segment: IndexedSegment) -> Iterator[tuple[RunReader, int]]:
     """Yield the blocks of a segment, with their runs, of which all entries are a path's."""
     for run in _runs(path, segment):
         if isinstance(path, RangePath):
             yield from ((run, at) for each in path.ranges.ranges for at in run.overlapping(each)[1])
         elif path.shape is None:
-            blocks, inside = run.point_blocks(_box(path))
+            blocks, inside = run.point_blocks(box_of(path))
             yield from ((run, at) for at, whole in zip(blocks, inside.tolist(), strict=True) if whole)
-
-
-def _blocks_of_points(path: PointPath, run: RunReader) -> int:
-    """Count blocks in a box, each at its border, or of a shape, as several: its points are looked at."""
-    blocks, inside = run.point_blocks(_box(path))
-    whole = int(inside.sum()) if path.shape is None else 0
-    return whole + (len(blocks) - whole) * _LOOKED_AT
 
 
 def _entries_in(keys: KeyRange, runs: Sequence[RunReader]) -> int:
