@@ -40,7 +40,7 @@ def holds(path: PointPath, x: npt.NDArray[np.float64], y: npt.NDArray[np.float64
 
 
 def count_points(path: PointPath, runs: Sequence[RunReader]) -> int:
-    """Count the entries of the blocks in a box, and estimate those of blocks whose points have to be looked at.
+    """Count the entries of the blocks in a box; estimate those of blocks whose points have to be looked at.
 
     Of each of these the box covers a share. Points are not spread evenly: some blocks are read, and the
     others are taken to hold as many times what their shares tell as those do.
