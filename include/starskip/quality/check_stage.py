@@ -25,7 +25,7 @@ _ROWS_AT_ONCE = 100_000
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What a stage has published of a table: "readable" or why not, and the views of each gate, if any."""
+    """State of a table in a stage's artefact, "readable" or why not, and the views of each gate, if any."""
 
     state: str
     views: Sequence[Mapping[str, View]] = ()

@@ -35,7 +35,7 @@ _ROW_BY_ROW = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class _Finding:
-    """Whether a view met an expectation, and the rows that did not; None where values cannot be compared.
+    """Outcome of an expectation on a view, and the rows that failed; None where values cannot be compared.
 
     ``value``: what an expectation of the whole view has found.
     """

@@ -1,4 +1,4 @@
-"""How many rows lie in a box or a circle is estimated well, however unevenly points are spread."""
+"""Estimates of the rows in boxes and circles, over points that are spread unevenly."""
 
 from __future__ import annotations
 

@@ -45,17 +45,19 @@ def count_points(path: PointPath, runs: Sequence[RunReader]) -> int:
     Of each of these the box covers a share. Points are not spread evenly: some blocks are read, and the
     others are taken to hold as many times what their shares tell as those do.
     """
-    sure, looked_at, told = 0, [], []
+    sure, looked_at, held, shares = 0, [], [], []
     for run in runs:
         overlapping, inside = run.point_blocks(box_of(path))
         blocks, is_whole = np.array(overlapping, np.int64), inside & (path.shape is None)
-        sure += run.entries_of_blocks(blocks[is_whole].tolist())
+        entries_of = run.entries_of_each_block
+        sure += int(entries_of[blocks[is_whole]].sum())
         looked_at += [(run, block) for block in blocks[~is_whole].tolist()]
-        told.append(_covered_shares(path, run, blocks[~is_whole]))
+        held.append(entries_of[blocks[~is_whole]])
+        shares.append(_covered_shares(path, run, blocks[~is_whole]))
     if not looked_at:
         return sure
-    entries = np.array([run.entries_of_blocks([block]) for run, block in looked_at], np.float64)
-    expected = np.concatenate(told) * entries
+    entries = np.concatenate(held)
+    expected = np.concatenate(shares) * entries
     sampled = np.unique(np.linspace(0, len(looked_at) - 1, _SAMPLED_AT_BORDER).astype(np.int64))
     found = sum(_points_in(path, *looked_at[at]) for at in sampled)
     others = np.delete(entries, sampled).sum()

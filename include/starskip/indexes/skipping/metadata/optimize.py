@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
 import numpy as np
 import pyarrow as pa
@@ -58,13 +59,15 @@ def optimize_metadata(
     segments that are added meanwhile stay. ``write_groups`` writes the rows of indexes, if they are
     not one for each file. Raises SourceError if there is no metadata.
     """
+    # One for each segment that is tried: a name that was committed is not taken for another segment.
+    names_of_segments = (f"{commit.name}-{number}" if number else commit.name for number in count())
     for attempt in range(_ATTEMPTS):
         try:
             version = None
             metadata = existing_metadata(storage, artefact, parse)
-            for number, names in enumerate(_with_same_indexes(metadata)):
+            for names in _with_same_indexes(metadata):
                 aside = ArtefactStore(storage).staged_write(artefact, CURRENT)
-                named = replace(commit, name=f"{commit.name}-{number}") if number else commit
+                named = replace(commit, name=next(names_of_segments))
                 some = metadata.of_segments(names)
                 manifest = _optimize(aside, some, named, write_groups or _each_written)
                 version = manifest.version if manifest else version
