@@ -48,11 +48,13 @@ def check_stage(night: Night, stage: str) -> tuple[GateVerdict, ...]:
     gates = gates_behind(of_register, night)
     verdicts: list[GateVerdict] = []
     held: dict[str, _Seen] = {}
+    rows = 0
     for table in _tables(night, of_register):
         held[table] = _seen(night, of_register, gates, table)
-        if sum(seen.rows for seen in held.values()) >= _ROWS_AT_ONCE:
+        rows += held[table].rows
+        if rows >= _ROWS_AT_ONCE:
             verdicts += _verdicts(night, of_register, gates, held)
-            held = {}
+            held, rows = {}, 0
     verdicts += _verdicts(night, of_register, gates, held)
     publish_verdicts(night, stage, verdicts)
     return tuple(verdicts)

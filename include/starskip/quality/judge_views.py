@@ -8,10 +8,10 @@ all tables at once.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate, chain
+from itertools import chain
 from typing import Any
 
 from starskip.errors import printable
@@ -79,16 +79,14 @@ def _judged_together(
 ) -> dict[int, dict[str, _Finding]]:
     """Return the findings of each table, without the expectations that some table's values do not allow."""
     rows = list(chain.from_iterable(view.rows for view in views.values()))
-    ends = list(accumulate(len(view.rows) for view in views.values()))
-    tables = [table for table, view in views.items() for _ in view.rows]
-    starts = dict(zip(views, [0, *ends], strict=False))
+    places = [(table, row) for table, view in views.items() for row in range(len(view.rows))]
     findings: dict[int, dict[str, _Finding]] = {}
     for place, finding in _judged(rows, asked).items():
         if finding.failed is None:
             continue
         failed: dict[str, list[int]] = {table: [] for table in views}
-        for row in finding.failed:
-            failed[tables[row]].append(row - starts[tables[row]])
+        for table, row in map(places.__getitem__, finding.failed):
+            failed[table].append(row)
         findings[place] = {table: _Finding(not positions, positions) for table, positions in failed.items()}
     return findings
 
@@ -138,7 +136,7 @@ def _batches() -> Any:
     return context.data_sources.add_pandas("views").add_dataframe_asset("view").add_batch_definition("whole")
 
 
-def _columns(expectation: Expectation) -> Iterable[str]:
+def _columns(expectation: Expectation) -> list[str]:
     arguments = expectation.arguments
     single = [arguments[key] for key in ("column", "column_B", "column_A") if key in arguments]
     return single + list(arguments.get("column_list", ()))
@@ -157,7 +155,7 @@ def _check(stage: str, table: str, view: View, expectation: Expectation, finding
 
 def _observed(view: View, expectation: Expectation, finding: _Finding) -> str:
     # Of duplicates the names are enough.
-    columns = list(_columns(expectation)) if "column_list" not in expectation.arguments else []
+    columns = _columns(expectation) if "column_list" not in expectation.arguments else []
     if not view.name:
         return " and ".join(value_text(row.get(column)) for row in view.rows for column in columns)
     if finding.failed is None:
