@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -15,6 +17,8 @@ from starskip.indexes.secondary.where_clause import where_expression
 
 POINTS, ASKED = 60_000, 60
 Values = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+Shape = Callable[[Values, Values, int, np.random.Generator], tuple[str, Mask]]
 
 
 @pytest.fixture(scope="module")
@@ -47,29 +51,28 @@ def factor(table: IndexedTable, condition: str, rows: int) -> float:
     return max(estimated, 1 / estimated)
 
 
-def test_boxes(table: IndexedTable, points: tuple[Values, Values]) -> None:
-    x, y = points
+def box(x: Values, y: Values, at: int, random: np.random.Generator) -> tuple[str, Mask]:
+    """Return a condition on a box around a point, and the points that are in it."""
+    wide = 10 ** random.uniform(-3, 2)
+    high = wide * random.uniform(0.3, 3)
+    (west, east), (south, north) = (x[at] - wide, x[at] + wide), (y[at] - high, y[at] + high)
+    inside = (x >= west) & (x <= east) & (y >= south) & (y <= north)
+    return f"x BETWEEN {west} AND {east} AND y BETWEEN {south} AND {north}", inside
+
+
+def circle(x: Values, y: Values, at: int, random: np.random.Generator) -> tuple[str, Mask]:
+    """Return a condition on a circle around a point, and the points that are in it."""
+    radius = 10 ** random.uniform(-3, 1.5)
+    inside = np.hypot(x - x[at], y - y[at]) <= radius
+    return f"ST_Distance(ST_Point({x[at]}, {y[at]}), x, y) <= {radius}", inside
+
+
+@pytest.mark.parametrize("shape", [box, circle])
+def test_rows_are_estimated(shape: Shape, table: IndexedTable, points: tuple[Values, Values]) -> None:
     random = np.random.default_rng(8)
     factors = []
-    for at in random.integers(0, POINTS, ASKED):
-        wide = 10 ** random.uniform(-3, 2)
-        high = wide * random.uniform(0.3, 3)
-        (west, east), (south, north) = (x[at] - wide, x[at] + wide), (y[at] - high, y[at] + high)
-        condition = f"x BETWEEN {west} AND {east} AND y BETWEEN {south} AND {north}"
-        inside = (x >= west) & (x <= east) & (y >= south) & (y <= north)
-        factors.append(factor(table, condition, int(inside.sum())))
-    assert np.percentile(factors, 90) < 1.3
-    assert max(factors) < 3
-
-
-def test_circles(table: IndexedTable, points: tuple[Values, Values]) -> None:
-    x, y = points
-    random = np.random.default_rng(9)
-    factors = []
-    for at in random.integers(0, POINTS, ASKED):
-        radius = 10 ** random.uniform(-3, 1.5)
-        condition = f"ST_Distance(ST_Point({x[at]}, {y[at]}), x, y) <= {radius}"
-        inside = np.hypot(x - x[at], y - y[at]) <= radius
+    for at in random.integers(0, POINTS, ASKED).tolist():
+        condition, inside = shape(*points, at, random)
         factors.append(factor(table, condition, int(inside.sum())))
     assert np.percentile(factors, 90) < 1.3
     assert max(factors) < 3
