@@ -46,17 +46,15 @@ class House:
     def run(self, *options: str, on_spark: Collection[str] = ()) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "starskip.orchestration.nightly_run", "--run-date", NIGHT]
         folders = ["--home", self.folder / "airflow", "--reports", self.folder / "reports"]
-        programs = self.folder / "bin"
-        # The operator takes this name, too; spark-submit of the environment comes before any other.
-        local_submit(programs / "spark3-submit", on_spark)
-        extra = {"deploy-mode": "client", "spark-binary": "spark3-submit"}
-        connection = {"conn_type": "spark", "host": "local[2]", "extra": extra}
-        environment = {
-            **os.environ,
-            "STARSKIP_CONFIG": str(self.folder / "night.yaml"),
-            "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(connection),
-            "PATH": os.pathsep.join([str(programs), os.environ["PATH"]]),
-        }
+        environment = {**os.environ, "STARSKIP_CONFIG": str(self.folder / "night.yaml")}
+        if set(on_spark) != set(STAGE_NAMES):
+            programs = self.folder / "bin"
+            # The operator takes this name, too; spark-submit of the environment comes before any other.
+            local_submit(programs / "spark3-submit", on_spark)
+            extra = {"deploy-mode": "client", "spark-binary": "spark3-submit"}
+            connection = {"conn_type": "spark", "host": "local[2]", "extra": extra}
+            environment["AIRFLOW_CONN_SPARK_DEFAULT"] = json.dumps(connection)
+            environment["PATH"] = os.pathsep.join([str(programs), environment["PATH"]])
         ran = subprocess.run(
             [*command, *folders, *options], cwd=CHECKOUT, env=environment, capture_output=True, text=True
         )
@@ -271,7 +269,7 @@ def test_if_no_table_is_left_the_rest_of_the_night_is_skipped(
 def test_an_unknown_table_fails_at_once_with_the_names_of_those_there_are(
     house: House, second: subprocess.CompletedProcess[str]
 ) -> None:
-    ran = house.run("--tables", "nation", on_spark=["collect_segment_metadata"])
+    ran = house.run("--tables", "nation", on_spark=STAGE_NAMES)
     assert ran.returncode == 1
     (reason,) = [line for line in ran.stderr.splitlines() if line.startswith("Error: ")]
     assert "collect_segment_metadata failed: unknown table nation" in reason
