@@ -96,7 +96,6 @@ def _judged(rows: Sequence[Mapping[str, Any]], asked: Mapping[int, Expectation])
     if not asked:
         return {}
     batches = _batches()
-    import great_expectations.expectations as kinds
     import pandas as pd
     from great_expectations import ExpectationSuite
 
@@ -104,8 +103,7 @@ def _judged(rows: Sequence[Mapping[str, Any]], asked: Mapping[int, Expectation])
         name="gate",
         # A suite answers in an order of its own.
         expectations=[
-            getattr(kinds, each.kind)(**each.arguments, meta={"place": place})
-            for place, each in asked.items()
+            _kind(each.kind)(**each.arguments, meta={"place": place}) for place, each in asked.items()
         ],
     )
     names = dict.fromkeys(chain.from_iterable(map(_columns, asked.values())))
@@ -121,6 +119,32 @@ def _finding(result: Any) -> _Finding:
     if not found:
         return _Finding(success, None)
     return _Finding(success, found.get("unexpected_index_list") or [], found.get("observed_value"))
+
+
+@cache
+def _kind(name: str) -> Any:
+    """Return a subclass of Great Expectations' class of this name, which builds its configuration once.
+
+    Its base builds it anew each of the some hundred times that a validation asks for it, which takes longer
+    than all else of the validation.
+    """
+    import great_expectations.expectations as kinds
+    from pydantic.v1 import PrivateAttr
+
+    kind = getattr(kinds, name)
+
+    def configuration(self: Any) -> Any:
+        if self._configuration is None:
+            self._configuration = kind.configuration.fget(self)
+        return self._configuration
+
+    members = {
+        "__module__": __name__,
+        "_configuration": PrivateAttr(None),
+        "configuration": property(configuration),
+    }
+    # Great Expectations registers it by its name, and warns of a second one of a name.
+    return type(kind)(f"Gate{name}", (kind,), members)
 
 
 @cache
