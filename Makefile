@@ -27,8 +27,8 @@ night: java $(INSTALLED) $(LAKE) ## Run the night on the sample and print the ad
 test: java $(INSTALLED) ## Run all tests (ARGS="tests/sql -k name")
 	@$(PYTHON) -m pytest -n 3 --dist loadscope --no-loadscope-reorder $(ARGS)
 
-test-fast: $(INSTALLED) ## Run the tests that need no Spark, Airflow, browser or Great Expectations (ARGS=)
-	@$(PYTHON) -m pytest -n 2 -m "not spark and not dags and not quality and not ui" $(ARGS)
+test-fast: $(INSTALLED) ## Run quick tests: no Spark, Airflow, browser, Great Expectations, whole nights and long laws (ARGS=)
+	@$(PYTHON) -m pytest -n 2 -m "not spark and not dags and not quality and not ui and not slow" $(ARGS)
 
 test-matrix: java $(INSTALLED) ## Run the Spark tests on PySpark 4.1 and 4.2, in .matrix/VERSION (ARGS="--spark 4.2 tests/spark -k name")
 	@$(PYTHON) tests/support/spark_matrix.py $(ARGS)

@@ -73,7 +73,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the groups before all others, which are short: the processes then end at about the same time."""
+    """Mark whole nights as slow, and put the groups before all others, so that processes end together."""
+    for item in items:
+        if item.nodeid.startswith("tests/night/"):
+            item.add_marker(pytest.mark.slow)
     groups = list(_GROUPS.values())
 
     def place(item: pytest.Item) -> int:

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+pytestmark = pytest.mark.slow
+
 Call = Callable[..., Result]
 Write = Callable[..., Path]
 

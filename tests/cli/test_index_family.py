@@ -16,6 +16,8 @@ from starskip.indexes.family_settings import family_defaults
 from starskip.reports.sentences import kind_label, kind_noun
 from starskip.run.stages import STAGE_NAMES
 
+pytestmark = pytest.mark.slow
+
 PAGE = Path(__file__).parents[2] / "docs" / "add-an-index-family.md"
 LOG = Path(__file__).parents[2] / "include" / "sample" / "logs" / "broker-2026-11-18.log.gz"
 NIGHT_LOG = Path(__file__).parents[2] / "include" / "sample" / "logs" / "broker-2026-11-20.log.gz"

@@ -14,6 +14,8 @@ from starskip.run.stages import STAGE_NAMES
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 
+pytestmark = pytest.mark.slow
+
 Call = Callable[..., Any]
 
 DATE = ("--run-date", "2026-11-20")

@@ -9,6 +9,8 @@ import pytest
 from click.testing import CliRunner
 from starskip.cli.main import main
 
+pytestmark = pytest.mark.slow
+
 Tune = Callable[..., dict[str, Any]]
 Call = Callable[..., Any]
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 Call = Callable[..., Any]
 Tune = Callable[..., dict[str, Any]]
 

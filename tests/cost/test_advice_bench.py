@@ -19,6 +19,8 @@ from starskip.indexes.index import Index
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def orders() -> GeneratedTable:

@@ -18,6 +18,8 @@ from pinot.filters.sampled_truth import sampled_truth
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
 
+pytestmark = pytest.mark.slow
+
 SAMPLE = Path(__file__).parents[1] / "data" / "pinot_filters" / "seed-1.json.gz"
 QUERIES = 320
 SEED = 1

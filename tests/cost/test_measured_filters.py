@@ -15,6 +15,8 @@ from pinot.filters.filter_truth import FilterTruth, Measured, read_truth
 from pinot.filters.opened_segments import generated_segments
 from pinot.filters.predicted_entries import Predictor
 
+pytestmark = pytest.mark.slow
+
 SAMPLE = Path(__file__).parents[1] / "data" / "pinot_filters" / "seed-1.json.gz"
 LEAST_PAIRS = 2_000
 LEAST_EARLY_PAIRS = 1_000

@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 from starskip.lake import parquet_pages
 from starskip.lake.parquet_pages import PagedFile, paged_file
 
+pytestmark = pytest.mark.slow
+
 _NOW = datetime(2026, 11, 24, tzinfo=UTC)
 
 

@@ -23,6 +23,8 @@ from starskip.reports.masked_evidence import masked_evidence
 from starskip.reports.render_html import render_html
 from starskip.reports.report_files import render_json, render_markdown, report_files
 
+pytestmark = pytest.mark.slow
+
 EVENTS = ("onload", "onerror", "onclick", "onmouseover", "onfocus", "ontoggle", "onbegin", "onpointerenter")
 ELEMENTS = (
     "script",

@@ -6,11 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import starskip
 from starskip.reports.evidence import Evidence
 from starskip.reports.evidence_json import evidence_from_json
 from starskip.reports.masked_evidence import masked_evidence
 from starskip.reports.report_files import report_files
+
+pytestmark = pytest.mark.slow
 
 FROM_ZIP = """
 import sys

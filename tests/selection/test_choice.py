@@ -19,6 +19,8 @@ from starskip.selection.programme import solve
 from starskip.selection.set_values import set_values
 from starskip.selection.vote_list import Saving, VoteList, total_saving
 
+pytestmark = pytest.mark.slow
+
 STRUCTURES = tuple(Index("inverted", name) for name in "abcdef")
 CLOSE = {"rel": 1e-6, "abs": 1e-6}
 

@@ -15,7 +15,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 import starskip
+
+pytestmark = pytest.mark.slow
 
 KILL_COUNT = int(os.environ.get("STARSKIP_KILL_COUNT", "30"))
 S3_KILL_COUNT = int(os.environ.get("STARSKIP_S3_KILL_COUNT", "10"))

@@ -13,6 +13,8 @@ from starskip.storage.manifest import Part
 from starskip.storage.retention import retire_nights
 from starskip.storage.vacuum import vacuum
 
+pytestmark = pytest.mark.slow
+
 DAY_S = 86_400
 GRACE = timedelta(days=1)
 FIRST = date(2026, 11, 1)

@@ -18,6 +18,8 @@ from starskip.storage.local_storage import LocalStorage
 from starskip.storage.storage import Storage
 from starskip.storage.vacuum import vacuum
 
+pytestmark = pytest.mark.slow
+
 LONG_AFTER = datetime(2100, 1, 1, tzinfo=UTC)
 
 

@@ -30,6 +30,8 @@ from starskip.workload.count_shapes import count_shapes
 from starskip.workload.query_weights import query_weights, weighted_shapes
 from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
 
+pytestmark = pytest.mark.slow
+
 Record = dict[str, Any]
 ToBatch = Callable[[list[Record]], pa.RecordBatch]
 

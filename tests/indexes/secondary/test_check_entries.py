@@ -26,6 +26,8 @@ from starskip.indexes.secondary.lifecycle import (
 from starskip.indexes.secondary.table_files import listed_table
 from starskip.indexes.secondary.table_state import table_state
 
+pytestmark = pytest.mark.slow
+
 CASES = int(os.environ.get("STARSKIP_SECONDARY_CHECKS", "6"))
 KINDS = {"btree": "btree:n", "rtree": "rtree:lat,lng", "ngram": "ngram:s"}
 

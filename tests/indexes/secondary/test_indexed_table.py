@@ -26,6 +26,8 @@ from starskip.indexes.secondary.lifecycle import (
 from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.indexes.skipping.metadata.refresh_metadata import Clock
 
+pytestmark = pytest.mark.slow
+
 CLOCK = Clock(lambda: datetime.now(UTC), lambda seconds: None)
 ROWS = 40_000
 

@@ -38,6 +38,8 @@ from starskip.indexes.secondary.run_files import paired
 from starskip.indexes.secondary.run_reader import RunReader
 from starskip.indexes.secondary.secondary_index import Kind, secondary_index
 
+pytestmark = pytest.mark.slow
+
 CASES = int(os.environ.get("STARSKIP_SECONDARY_MERGES", "20"))
 
 

@@ -35,6 +35,8 @@ from starskip.indexes.secondary.where_clause import where_expression
 from starskip.lake import avro_file, orc_file
 from starskip.lake.pieced_formats import PIECED_FORMATS
 
+pytestmark = pytest.mark.slow
+
 CASES = int(os.environ.get("STARSKIP_SECONDARY_CASES", "200"))
 CONDITIONS_A_TABLE = 10
 _FREE = SecondarySettings(

@@ -34,6 +34,8 @@ from starskip.indexes.secondary.secondary_index import secondary_index
 from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.lake import parquet_footers, parquet_pages
 
+pytestmark = pytest.mark.slow
+
 ROWS = 60_000
 
 

@@ -25,6 +25,8 @@ from starskip.indexes.secondary.whole_files import WholeFiles
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.predicates.ordered_values import Mask
 
+pytestmark = pytest.mark.slow
+
 FILES, ROWS = 8, 20_000
 LARGE = 1 << 30
 """Bytes of a file as it is made out to have, so that reading any list is cheaper."""

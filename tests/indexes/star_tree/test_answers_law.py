@@ -19,6 +19,8 @@ from starskip.indexes.star_tree.serving import star_tree as star_tree_module
 from starskip.indexes.star_tree.serving import traverse as traverse_module
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 
+pytestmark = pytest.mark.slow
+
 CASES = int(os.environ.get("STARSKIP_LAW_CASES", "300"))
 
 

@@ -26,6 +26,8 @@ from starskip.indexes.star_tree.documents import Documents
 from starskip.indexes.star_tree.measures import exact_sums
 from starskip.indexes.star_tree.measures.values_apart import ValuesApart, parted
 
+pytestmark = pytest.mark.slow
+
 CASES = int(os.environ.get("STARSKIP_STAR_TREE_CASES", "80"))
 STAR = "the star"
 Prefix = tuple[Any, ...]

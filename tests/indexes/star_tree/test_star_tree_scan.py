@@ -18,6 +18,8 @@ from starskip.indexes.star_tree.serving.star_tree import ScanRequest
 from starskip.indexes.star_tree.serving.tree_set import open_trees
 from starskip.storage.artefact_store import ArtefactStore
 
+pytestmark = pytest.mark.slow
+
 IMPRESSIONS = Measure.of(MeasureKind.SUM, "Impressions")
 M = Measure.of(MeasureKind.SUM, "m")
 

@@ -17,6 +17,8 @@ from starskip.indexes.star_tree.serving.answer_from_files import answer_from_fil
 from starskip.indexes.star_tree.serving.answer_sql import Answer, answer_from_tree
 from starskip.indexes.star_tree.serving.tree_set import TreeSet
 
+pytestmark = pytest.mark.slow
+
 MOMENTS = [
     *(datetime(2024, 1, 31, 22, minute, tzinfo=UTC) for minute in (0, 30, 59)),
     *(datetime(2024, month, 28, 9, 15, 30, tzinfo=UTC) for month in (2, 3, 12)),

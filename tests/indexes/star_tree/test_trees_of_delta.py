@@ -24,6 +24,8 @@ from starskip.lake import parquet_footers
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 
+pytestmark = pytest.mark.slow
+
 NOW = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
 TYPES = {"k": pa.string(), "d": pa.int32(), "m": pa.int64(), "late": pa.string()}
 QUERIES = (

@@ -11,6 +11,8 @@ from starskip.pinot.logs.line_formats import FORMATS, LATER_RELEASE
 from starskip.pinot.logs.parse_records import parse_records
 from starskip.pinot.logs.record_reader import LogRecord
 
+pytestmark = pytest.mark.slow
+
 
 @dataclasses.dataclass(frozen=True)
 class Values:

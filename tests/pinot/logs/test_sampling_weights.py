@@ -23,6 +23,8 @@ from starskip.pinot.logs.sampling_weights import (
     with_sampling_weights,
 )
 
+pytestmark = pytest.mark.slow
+
 ERAS = ("0.11", "1.4", "1.5")
 RATES = {"busy all the time": lambda second: 200, "two short bursts": lambda s: 600 if s % 20 < 5 else 20}
 

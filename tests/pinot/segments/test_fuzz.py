@@ -12,6 +12,8 @@ from starskip.pinot.segments.decompressed_stream import TarLimits
 from starskip.pinot.segments.segment_files import SegmentFile
 from starskip.pinot.segments.segment_reader import read_row_window, read_segment_facts
 
+pytestmark = pytest.mark.slow
+
 LIMITS = TarLimits(decompressed_bytes=64 << 20, metadata_bytes=4 << 20)
 ROUNDS = 60
 SEGMENTS = ["tiny_allraw", "tiny_indexed_fmt1", "tiny_varlen", "tiny_raw_w4", "tiny_lz4", "tiny_zstd"]

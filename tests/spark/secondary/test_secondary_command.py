@@ -14,6 +14,8 @@ from pyspark.sql import SparkSession
 from starskip.cli.main import main
 from starskip.execution.local_engine import LocalEngine
 
+pytestmark = pytest.mark.spark
+
 
 def command(*arguments: str) -> str:
     done = CliRunner().invoke(main, ["secondary", *arguments])

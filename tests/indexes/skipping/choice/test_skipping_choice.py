@@ -18,6 +18,8 @@ from starskip.indexes.verdict import Reason
 from starskip.selection import choice as choice_module
 from starskip.selection.programme import Solved
 
+pytestmark = pytest.mark.slow
+
 NAMES = tuple(f"minmax:{name}" for name in "abcdef")
 FILES = 9
 

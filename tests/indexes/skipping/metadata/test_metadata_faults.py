@@ -23,6 +23,8 @@ from starskip.indexes.skipping.metadata.table_metadata import COLUMNS
 from starskip.indexes.skipping.metadata.vacuum_metadata import vacuum_metadata
 from starskip.storage.local_storage import LocalStorage
 
+pytestmark = pytest.mark.slow
+
 CALLS = ("put_if_absent", "read", "delete", "objects_below", "folders_in", "arrow_filesystem")
 WRITERS = int(os.environ.get("STARSKIP_SKIPPING_WRITERS", "4"))
 COMMITS = int(os.environ.get("STARSKIP_SKIPPING_COMMITS", "6"))

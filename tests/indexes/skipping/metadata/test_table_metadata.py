@@ -18,6 +18,8 @@ from starskip.indexes.skipping.metadata.match_paths import match_paths
 from starskip.indexes.skipping.metadata.metadata_location import metadata_location
 from starskip.indexes.skipping.metadata.open_metadata import existing_metadata, metadata_chain, open_metadata
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_column_is_read_once_a_version(
     lake: Any, table: Any, storage: Any, monkeypatch: pytest.MonkeyPatch

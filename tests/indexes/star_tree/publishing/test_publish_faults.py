@@ -21,6 +21,8 @@ from starskip.indexes.star_tree.tree_artefact import ARTEFACT
 from starskip.storage.artefact_store import CURRENT, ArtefactStore
 from starskip.storage.vacuum import vacuum
 
+pytestmark = pytest.mark.slow
+
 FOREVER = datetime(2100, 1, 1, tzinfo=UTC)
 
 

@@ -24,6 +24,8 @@ from starskip.indexes.star_tree.serving.tree_set import open_trees
 from starskip.indexes.star_tree.tree_artefact import ARTEFACT
 from starskip.storage.artefact_store import CURRENT, ArtefactStore
 
+pytestmark = pytest.mark.slow
+
 GROWTHS = int(os.environ.get("STARSKIP_STAR_TREE_CASES", "80")) // 8
 
 

@@ -16,6 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[4]
 TRUTH = ROOT / "tests" / "data" / "truth" / "pinot_trees"
 TABLES = sorted(file.stem for file in TRUTH.glob("*.json"))

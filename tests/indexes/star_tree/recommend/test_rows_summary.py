@@ -18,6 +18,8 @@ from starskip.indexes.star_tree.recommend.rows_summary import (
     summary_table,
 )
 
+pytestmark = pytest.mark.slow
+
 DIMENSIONS = ("day", "kind", "price", "shop")
 
 

@@ -23,6 +23,8 @@ from starskip.indexes.star_tree.serving.tree_set import TreeSet, open_trees
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 
+pytestmark = pytest.mark.slow
+
 QUERY = "SELECT COUNT(*) FROM sales"
 SCANNED = "SELECT COUNT(*) FROM sales WHERE m >= 0"
 
