@@ -11,6 +11,7 @@ code 0, wrong rows or an absent peer do not.
 
     make bench-intersection
     make bench-intersection ARGS="--part 1 --rows 1000000,10000000 --data tweets"
+    make bench-intersection ARGS="--part 1 --tweets"
     make bench-intersection ARGS="--part 2 --queries 500 --seed 2 --worst 10"
     make bench-intersection ARGS="--part 3 --rows 20000000 --without postgres"
     make bench-intersection ARGS="--part 4 --rows 2000000,20000000"
@@ -69,7 +70,13 @@ def _run(part: int, arguments: argparse.Namespace, folder: Path) -> None:
         return
     for rows in sizes:
         if part == 1:
-            print_tables(folder, rows, arguments.row_group_rows, keep=arguments.data is not None)
+            print_tables(
+                folder,
+                rows,
+                arguments.row_group_rows,
+                keep=arguments.data is not None,
+                with_tweets=arguments.tweets,
+            )
         elif part == 2:
             print_choice(
                 folder,
@@ -103,6 +110,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--without", type=_peers, default=(), metavar="PEER[,PEER]", help=f"part 3: {', '.join(PEERS)}"
     )
+    parser.add_argument("--tweets", action="store_true", help="part 1: ask for the tweets, do not count them")
     parser.add_argument("--data", type=Path, help="keeps the rows, or finds them there")
     return parser
 

@@ -5,7 +5,11 @@ not. Tables 1 to 3 have tweets of one hour and run warm. Tables 4 to 6 have twee
 cold: the kernel gives up the pages of all files, and the process what it kept of indexes, but for footers.
 
 The plans of a row take turns, each round in another order, so that what disturbs the machine disturbs all of
-them. A warm time is the median of the last half of the runs, where the source takes their mean; a cold one
+them. As in the source the tweets are counted. ``with_tweets`` they are asked for themselves: "fetch" is then
+the time to fetch the rows of the answer by their known places, without an index and a condition, which every
+plan has to, and "most×" is what an intersection that took no time would win.
+
+A warm time is the median of the last half of the runs, where the source takes their mean; a cold one
 that of all runs but the first. A plan's runs end early once there are two of them and they took
 ``_SECONDS``. Times that differ by less than 0.05 ms count as equal.
 """
@@ -22,11 +26,14 @@ from random import Random
 from time import perf_counter
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 from intersection_verdict import WrongRows, print_verdict, within
 from starskip.indexes.secondary import IndexedTable, open_table
+from starskip.indexes.secondary.fetch import Wanted, fetch_rows
 from starskip.indexes.secondary.lifecycle import create_indexes, describe_indexes
+from starskip.indexes.secondary.read_rows import FetchCounts
 from starskip.indexes.secondary.run_reader import BLOCKS
 
 TIME, MEMBER, PLACE = "btree:create_at", "btree:user.create_at", "rtree:lng,lat"
@@ -138,7 +145,9 @@ def write_tweets(folder: Path, rows: int, row_group_rows: int, hours: int) -> No
         os.utime(path, (1_700_000_000, 1_700_000_000))
 
 
-def print_tables(folder: Path, rows: int, row_group_rows: int, *, keep: bool) -> None:
+def print_tables(
+    folder: Path, rows: int, row_group_rows: int, *, keep: bool, with_tweets: bool = False
+) -> None:
     """Write and index the tweets of both halves, unless they are there, and print all six tables.
 
     Without ``keep`` the tweets of a half go once its tables are printed.
@@ -159,16 +168,18 @@ def print_tables(folder: Path, rows: int, row_group_rows: int, *, keep: bool) ->
         )
         table = open_table(str(tweets))
         for each in tables:
-            _print_table(table, each, tweets if is_cold else None)
+            _print_table(table, each, tweets if is_cold else None, with_tweets=with_tweets)
         if not keep:
             shutil.rmtree(tweets)
 
 
-def _print_table(table: IndexedTable, about: Table, cold: Path | None) -> None:
+def _print_table(table: IndexedTable, about: Table, cold: Path | None, *, with_tweets: bool) -> None:
     print(f"\n{about.title}; ms, and how many times faster than the better index alone")
-    heads = ("rows", "ends", "scan", "first", "second", "both", "chosen", "both×", "chosen×")
+    of_fetch = ("fetch", "most×") if with_tweets else ()
+    heads = ("rows", "ends", "scan", "first", "second", "both", "chosen", "both×", "chosen×", *of_fetch)
     print("".join(f"{head:>11}" for head in heads) + "  path")
-    won = []
+    won: list[tuple[float, float]] = []
+    most: list[float] = []
     is_slower = False
     for ends in about.ends:
         legs = [leg.format(end) for leg, end in zip(about.conditions, ends, strict=True)]
@@ -178,20 +189,31 @@ def _print_table(table: IndexedTable, about: Table, cold: Path | None) -> None:
         found: set[int] = set()
 
         def ask(path: Sequence[str], where: str = where, found: set[int] = found) -> None:
-            found.add(table.answer(where, path=path).count)
+            found.add(table.answer(where, path=path, is_count=not with_tweets).count)
 
         took = _measured({name: partial(ask, path) for name, path in (paths | {"chosen": []}).items()}, cold)
-        if len(found) != 1:
-            raise WrongRows(f"{where}: {sorted(found)} rows, by the path")
         single = min(took["first"], took["second"])
         won.append((single / took["both"], single / took["chosen"]))
         is_slower |= not within(took["chosen"], single, _SLOWER)
-        times = "".join(f"{ms:>11.1f}" for ms in took.values())
-        ratios = f"{single / took['both']:>11.2f}{single / took['chosen']:>11.2f}"
-        told = f"{found.pop():>11,}{f'{ends[0]} {ends[1]}':>11}"
-        print(f"{told}{times}{ratios}  {' ∩ '.join(table.explain(where).chosen)}", flush=True)
+        told = [*(f"{ms:>11.1f}" for ms in took.values()), *(f"{ratio:>11.2f}" for ratio in won[-1])]
+        if with_tweets:
+            places = np.sort(table.query(where, ["id"])["id"].to_numpy())
+
+            def fetch(places: npt.NDArray[np.int64] = places, found: set[int] = found) -> None:
+                found.add(_fetched(table, places))
+
+            fetch_ms = _measured({"fetch": fetch}, cold)["fetch"]
+            most.append(single / fetch_ms)
+            told += [f"{fetch_ms:>11.1f}", f"{most[-1]:>11.2f}"]
+        if len(found) != 1:
+            raise WrongRows(f"{where}: {sorted(found)} rows, by the path")
+        row = f"{found.pop():>11,}{f'{ends[0]} {ends[1]}':>11}"
+        chosen = table.answer(where, is_count=not with_tweets).plan.chosen
+        print(f"{row}{''.join(told)}  {' ∩ '.join(chosen)}", flush=True)
     of_both, of_chosen = zip(*won, strict=True)
     best = f"best row: both {max(of_both):.2f}, chosen {max(of_chosen):.2f}"
+    if most:
+        best += f", no plan more than {max(most):.2f}"
     if about.has_aim:
         is_reached = max(of_chosen) >= _BEST_OF_SOURCE
         print_verdict(best, f"at least {_BEST_OF_SOURCE} chosen", is_reached=is_reached)
@@ -200,6 +222,22 @@ def _print_table(table: IndexedTable, about: Table, cold: Path | None) -> None:
     worst = f"worst row: chosen {min(of_chosen):.2f}, both {min(of_both):.2f}"
     print_verdict(
         worst, "chosen nowhere more than 5 % slower than the better index", is_reached=not is_slower
+    )
+
+
+def _fetched(table: IndexedTable, places: npt.NDArray[np.int64]) -> int:
+    """Fetch the rows at rising places of the table, whose ids are their places, and return their number."""
+    state = table.opened.now()
+    files = sorted(state.indexed_files(), key=lambda file: file.path)
+    wanted = Wanted(state.schema, tuple(state.schema.columns.names), ())
+    starts = np.arange(len(files) + 1) * _ROWS_A_FILE
+    ends = np.searchsorted(places, starts)
+    return sum(
+        rows.num_rows
+        for number, file in enumerate(files)
+        for rows in fetch_rows(
+            file, places[ends[number] : ends[number + 1]] - starts[number], wanted, FetchCounts()
+        )
     )
 
 
