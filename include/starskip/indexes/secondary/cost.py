@@ -83,14 +83,32 @@ class TableLayout:
         found = np.zeros(len(self.strides))
         for bitmap in rows.values():
             addresses = addresses_in(bitmap)
-            if not len(addresses):
-                continue
-            # Files lie 2**32 apart: no unit reaches over the end of one.
-            files, positions = addresses >> np.uint64(32), addresses & np.uint64(0xFFFFFFFF)
-            for at, stride in enumerate(self.strides):
-                numbers = (files << np.uint64(32)) | (positions // np.uint64(max(int(stride.rows), 1)))
-                found[at] += 1 + np.count_nonzero(numbers[1:] != numbers[:-1])
+            if len(addresses):
+                found += [_units_reached(addresses, max(int(each.rows), 1)) for each in self.strides]
         return found
+
+
+def _units_reached(addresses: npt.NDArray[np.uint64], rows: int) -> int:
+    """Return how many units of so many rows hold one of the rising addresses."""
+    # Files lie 2**32 apart: no unit reaches over the end of one.
+    files = np.arange(int(addresses[0]) >> 32, (int(addresses[-1]) >> 32) + 1, dtype=np.uint64)
+    begins = files << np.uint64(32)
+    ends = np.searchsorted(addresses, begins + np.uint64(1 << 32))
+    held = np.diff(ends, prepend=0) > 0
+    begins, ends = begins[held], ends[held]
+    units = (addresses[ends - 1] - begins) // np.uint64(rows) + np.uint64(1)
+    in_all = int(units.sum())
+    if in_all < len(addresses):
+        # Fewer units than addresses: it is quicker to look up where each begins.
+        lengths = units.astype(np.int64)
+        numbers = np.arange(in_all) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        firsts = np.searchsorted(
+            addresses, np.repeat(begins, lengths) + numbers.astype(np.uint64) * np.uint64(rows)
+        )
+        return int(np.count_nonzero(np.diff(firsts, append=len(addresses))))
+    of_files = np.repeat(np.arange(len(begins)), np.diff(ends, prepend=0))
+    unit_of = (addresses - begins[of_files]) // np.uint64(rows)
+    return 1 + int(np.count_nonzero((np.diff(unit_of) != 0) | (np.diff(of_files) != 0)))
 
 
 _OF_TEXTS = frozenset({"Like", "Contains", "StartsWith", "EndsWith"})

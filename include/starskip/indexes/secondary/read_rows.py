@@ -46,11 +46,17 @@ def column_bytes(footer: Any, groups: Iterable[int], names: Sequence[str]) -> in
 
 
 def read_row_groups(
-    file: DataFileOfTable, groups: Sequence[int], schema: TableSchema, names: Sequence[str]
+    file: DataFileOfTable,
+    groups: Sequence[int],
+    schema: TableSchema,
+    names: Sequence[str],
+    *,
+    ahead: bool = True,
 ) -> tuple[pa.Table, int]:
     """Return columns of some row groups, in their order, and the bytes that were read for them.
 
-    Ranges that lie close together are one request. Raises SourceError naming a file that cannot be read.
+    Ranges that lie close together are one request, and are requested ``ahead`` of their decoding, which pays
+    where they are many or far away. Raises SourceError naming a file that cannot be read.
     """
     footer = file.footer()
     rows = sum(footer.row_group(group).num_rows for group in groups) if footer is not None else 0
@@ -59,8 +65,12 @@ def read_row_groups(
         if footer is None:
             found, size = pa.table({}), 0
         else:
+            opened = _opened(file.path)
             parquet = pq.ParquetFile(
-                _opened(file.path), metadata=footer, pre_buffer=True, coerce_int96_timestamp_unit="us"
+                opened,
+                metadata=footer,
+                pre_buffer=ahead or isinstance(opened, ObjectReader),
+                coerce_int96_timestamp_unit="us",
             )
             present = [name for name in stored if name in parquet.schema_arrow.names]
             found = parquet.read_row_groups(list(groups), columns=present, use_threads=True)
@@ -111,7 +121,7 @@ def read_positions(
         columns[name] = of_pages[name].take(pa.array(_places(chosen, groups)))
     others = [name for name in names if name not in columns]
     if others:
-        table, size = read_row_groups(file, list(groups), schema, others)
+        table, size = read_row_groups(file, list(groups), schema, others, ahead=False)
         counts.bytes += size
         starts = np.cumsum([0, *(file.row_group_rows()[group] for group in groups)])
         places = [positions + start for positions, start in zip(groups.values(), starts, strict=False)]
