@@ -72,31 +72,26 @@ class PostingReader:
         plan asks for it with every path that it weighs.
         """
         if id(path) not in self._counts:
-            if isinstance(path, PointPath):
-                # One sample for all segments: each block of it may be a request to an object store.
-                runs = [run for segment in self.segments for run in _runs(path, segment)]
-                counted = count_points(path, runs)
-            else:
-                counted = sum(self._count(path, segment) for segment in self.segments)
-            self._counts[id(path)] = path, counted
+            self._counts[id(path)] = path, self._count(path)
         return self._counts[id(path)][1]
 
-    def _count(self, path: Path, segment: IndexedSegment) -> int:
+    def _count(self, path: Path) -> int:
         match path:
-            case RangePath(index=index) if index.specification in segment.zones:
-                return len(_zoned(path, segment))
-            case RangePath():
-                return sum(_entries_in(each, _runs(path, segment)) for each in path.ranges.ranges)
-            case PointPath():
-                return count_points(path, _runs(path, segment))
-            case GramPath():
-                return min(_grams_counted(path, _runs(path, segment)), len(segment.all_rows))
             case UnionPath(paths=paths):
-                return sum(self._count(each, segment) for each in paths)
+                return sum(map(self.count, paths))
             case AllOfPath(paths=paths):
-                return min(self._count(each, segment) for each in paths)
+                return min(map(self.count, paths))
             case WithoutPath(path=inner):
-                return max(0, len(segment.all_rows) - self._count(inner, segment))
+                return max(0, sum(len(each.all_rows) for each in self.segments) - self.count(inner))
+            case PointPath():
+                # One sample for all segments: each block of it may be a request to an object store.
+                return count_points(path, [run for each in self.segments for run in _runs(path, each)])
+            case GramPath():
+                return sum(
+                    min(_grams_counted(path, _runs(path, each)), len(each.all_rows)) for each in self.segments
+                )
+            case RangePath():
+                return sum(_entries_of_ranges(path, each) for each in self.segments)
 
     def reads(self, path: Path) -> Reads:
         """Return what a path reads of its indexes."""
@@ -325,6 +320,13 @@ def _whole_blocks(path: RangePath | PointPath, segment: IndexedSegment) -> Itera
         elif path.shape is None:
             blocks, inside = run.point_blocks(box_of(path))
             yield from ((run, at) for at, whole in zip(blocks, inside.tolist(), strict=True) if whole)
+
+
+def _entries_of_ranges(path: RangePath, segment: IndexedSegment) -> int:
+    """Count the entries of a path's ranges, by the clustering key where the segment has no index of it."""
+    if path.index.specification in segment.zones:
+        return len(_zoned(path, segment))
+    return sum(_entries_in(each, _runs(path, segment)) for each in path.ranges.ranges)
 
 
 def _entries_in(keys: KeyRange, runs: Sequence[RunReader]) -> int:
