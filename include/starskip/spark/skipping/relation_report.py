@@ -79,7 +79,7 @@ class TableReport:
         return (
             None
             if clause is None
-            else may_hold(self.listing, self.positions, clause.may_match(self.metadata))
+            else may_hold(self.listing, self.positions, self.metadata.may_match(clause))
         )
 
 

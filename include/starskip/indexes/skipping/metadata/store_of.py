@@ -1,0 +1,12 @@
+"""Choose the metadata store that keeps its rows in a Storage."""
+
+from __future__ import annotations
+
+from starskip.indexes.skipping.metadata.metadata_store import MetadataStore
+from starskip.indexes.skipping.metadata.parquet_store import ParquetStore
+from starskip.storage.storage import Storage
+
+
+def store_of(storage: Storage) -> MetadataStore:
+    """Return the store whose manifests lie in ``storage``."""
+    return ParquetStore(storage)
