@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from starskip.indexes.skipping.metadata.metadata_location import metadata_location
+from starskip.indexes.skipping.metadata.metadata_storage import holds, metadata_storage
 from starskip.indexes.skipping.metadata.open_metadata import ParseIndex, metadata_chain, read_metadata
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.metadata.table_state import ARTEFACT
 from starskip.indexes.skipping.registry import index_from_specification
-from starskip.storage.storage_for import storage_for
 
 _ANSWER_LASTS_S = 1.0
 ROOTS_ASKED_EACH = 8
@@ -93,7 +93,9 @@ class TableFinder:
             known = self._answers.get(location)
         if known and known.changed == changed and now_s - known.at_s < _ANSWER_LASTS_S:
             return known.metadata
-        storage = storage_for(location)
+        if not holds(location, self._artefact):
+            return None
+        storage = metadata_storage(location, patience_s=0)
         version = max(metadata_chain(storage, self._artefact).listed(), default=None)
         opened_s = now_s
         if version is None:
