@@ -26,6 +26,7 @@ public class SingleNode extends Node {
             .put("transport.port", arguments[2])
             .put("transport.type", "netty4")
             .put("http.type", "netty4")
+            .put("cluster.max_shards_per_node", 10_000)
             .put("cluster.routing.allocation.disk.threshold_enabled", false)
             .build();
     new SingleNode(settings).start();

@@ -20,10 +20,10 @@ from starskip.indexes.skipping.index_types.min_max import MinMaxClause
 from starskip.indexes.skipping.index_types.null_count import NullClause
 from starskip.indexes.skipping.metadata.opensearch.search_fields import (
     HAS_VALUES,
-    KEYWORD,
+    SIGN,
     literal_keys,
 )
-from starskip.indexes.skipping.value_ranges import is_possible_known
+from starskip.indexes.skipping.value_ranges import bounds_judged, is_possible_known
 from starskip.indexes.skipping.value_sets import ValueSetClause
 from starskip.predicates.comparison import Comparison, Operator
 from starskip.predicates.like_pattern import Wildcard, like_parts
@@ -111,8 +111,8 @@ def _(clause: MinMaxClause, fields: SegmentFields) -> Translation | None:
     has_values = negation(term(counts, 0))
     if clause.comparison.operator is Operator.IS_NOT_NULL:
         return Translation(has_values, frozenset([clause.index]))
-    least = fields.field(clause.index, clause.least)
-    greatest = fields.field(clause.index, clause.greatest)
+    names = bounds_judged(clause.comparison, clause.least, clause.greatest)
+    least, greatest = (fields.field(clause.index, name) for name in names)
     if least is None or greatest is None:
         return None
     possible = _possible_between(clause.comparison, least, greatest)
@@ -223,11 +223,8 @@ def _possible_between(comparison: Comparison, least: Field, greatest: Field) -> 
     (key,) = keys
     if comparison.operator is Operator.STARTS_WITH:
         if comparison.negated:
-            # An empty prefix needs care that the columns themselves take.
-            return negation(all_of([_prefixed(least, key), _prefixed(greatest, key)])) if key else None
-        after = text_after(key)
-        reached = bounds(greatest, gte=key)
-        return reached if after is None else all_of([reached, bounds(least, lt=after)])
+            return negation(all_of([_prefixed(least, key), _prefixed(greatest, key)]))
+        return all_of([bounds(greatest, gte=key), bounds(least, lt=text_after(key))])
     judged = {
         Operator.BELOW: lambda: bounds(least, lt=key),
         Operator.AT_MOST: lambda: bounds(least, lte=key),
@@ -255,7 +252,9 @@ def _any_value(comparison: Comparison, field: Field) -> Query | None:
     limits = {Operator.BELOW: "lt", Operator.AT_MOST: "lte", Operator.AT_LEAST: "gte", Operator.ABOVE: "gt"}
     if operator in limits:
         return bounds(field, **{limits[operator]: key})
-    return _any_text(comparison, field) if is_text(field.values) and field.kind == KEYWORD else None
+    if operator is Operator.STARTS_WITH:
+        return _prefixed(field, key)
+    return _any_text(comparison, field) if is_text(field.values) else None
 
 
 def _between_all(field: Field, keys: Sequence[Any]) -> Sequence[Query]:
@@ -271,8 +270,6 @@ def _any_text(comparison: Comparison, field: Field) -> Query | None:
     text, operator = comparison.text, comparison.operator
     if len(text) > LONGEST_PATTERN:
         return None
-    if operator is Operator.STARTS_WITH:
-        return _prefixed(field, text)
     if operator is Operator.ENDS_WITH:
         return _wildcard(field, f"*{_escaped(text)}")
     if operator is Operator.CONTAINS:
@@ -287,11 +284,12 @@ def _any_text(comparison: Comparison, field: Field) -> Query | None:
 
 
 def _prefixed(field: Field, text: str) -> Query:
-    return {"prefix": {field.name: {"value": text}}}
+    # A query of prefixes ends at a thousand characters.
+    return bounds(field, gte=text, lt=text_after(text))
 
 
 def _wildcard(field: Field, pattern: str) -> Query:
-    return {"wildcard": {field.name: {"value": pattern}}}
+    return {"wildcard": {field.name: {"value": SIGN + pattern}}}
 
 
 def _escaped(text: str) -> str:

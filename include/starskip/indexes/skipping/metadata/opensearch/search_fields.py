@@ -21,10 +21,12 @@ import pyarrow.compute as pc
 
 from starskip.predicates.ordered_values import is_text, order_keys
 
-LONGEST_BYTES = 4_096
-"""Of a text or binary value; OpenSearch takes keywords of up to 32,766 bytes."""
+LONGEST_BYTES = 400
+"""Of a text or binary value: keywords may have 32,766 bytes, but bounds of ranges 1,000."""
 HAS_VALUES = "rows - nulls"
 """A further column of groups with ``nulls`` and ``rows``, since a query does not compare two fields."""
+SIGN = "="
+"""Begins each keyword, since OpenSearch takes the empty text for no bound of a range."""
 LONG, KEYWORD = "long", "keyword"
 _INFINITE_BITS = np.int64(0x7FFFFFFFFFFFFFFF)
 
@@ -115,11 +117,11 @@ def _flat_keys(values: pa.Array) -> list[Any] | None:
             found: list[Any] = values.to_pylist()
         except UnicodeDecodeError:
             return None
-        return found if is_text(values.type) else [each.hex() for each in found]
+        return [SIGN + (each if isinstance(each, str) else each.hex()) for each in found]
     keys = order_keys(values)
     if isinstance(keys, np.ndarray):
         return list(_longs(keys).tolist())
-    return [each.hex() for each in keys.to_pylist()]
+    return [SIGN + each.hex() for each in keys.to_pylist()]
 
 
 def _longs(keys: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
