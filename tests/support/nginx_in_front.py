@@ -28,7 +28,8 @@ http {{
   client_max_body_size 100m; client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
   fastcgi_temp_path {folder}/fastcgi; uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
   server {{
-    listen 127.0.0.1:{port} ssl; ssl_certificate {folder}/certificate.pem; ssl_certificate_key {folder}/key.pem;
+    listen 127.0.0.1:{port} ssl;
+    ssl_certificate {folder}/certificate.pem; ssl_certificate_key {folder}/key.pem;
     auth_basic search; auth_basic_user_file {folder}/users;
     location / {{ proxy_pass http://{address}; proxy_set_header Authorization ""; }}
   }}

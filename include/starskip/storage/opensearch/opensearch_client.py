@@ -33,6 +33,8 @@ _BUSY = (408, 429, 502, 503, 504)
 _CODE = re.compile(r"[a-z_]{1,60}")
 _unreachable: dict[str, float] = {}
 """By server the monotonic time until which plans do not ask it again."""
+_LOGGERS = ("opensearch", "opensearchpy.trace")
+"""The first logs each failed request, which is tried again here or told once; the second all that is sent."""
 _EXTRA = "metadata in OpenSearch needs the library opensearch-py: pip install 'starskip[opensearch]'"
 
 
@@ -153,8 +155,8 @@ def _client(
         from opensearchpy import ImproperlyConfigured, OpenSearch  # noqa: PLC0415 - an extra
     except ModuleNotFoundError:
         raise ConfigError(_EXTRA, setting="metadata") from None
-    # It logs each failed request, which is tried again here or told once.
-    logging.getLogger("opensearch").setLevel(logging.CRITICAL)
+    for name in _LOGGERS:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     secure: dict[str, Any] = {"ca_certs": ca_file} if url.is_tls and ca_file else {}
     if url.is_tls and user:
         secure["http_auth"] = (user, password or "")
