@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from starskip.errors import StorageError
-from starskip.indexes.skipping.metadata.table_state import ARTEFACT
 from starskip.storage.opensearch.opensearch_client import PATIENCE_S
 from starskip.storage.opensearch.opensearch_storage import OpenSearchStorage
 from starskip.storage.opensearch.opensearch_url import opensearch_url
@@ -22,17 +20,6 @@ def metadata_storage(location: str, *, patience_s: float = PATIENCE_S) -> Storag
     return storage_for(location) if url is None else OpenSearchStorage(url, patience_s)
 
 
-def holds(location: str, artefact: str) -> bool:
-    """Return whether metadata of a family may lie there: in OpenSearch none but that of skipping indexes."""
-    return artefact == ARTEFACT or opensearch_url(location) is None
-
-
-def require_files(location: str) -> str:
-    """Return the location; raise StorageError if it is in OpenSearch, where secondary indexes cannot be."""
-    url = opensearch_url(location)
-    if url is not None:
-        raise StorageError(
-            f"{url}: secondary indexes are kept in files: name a folder or a bucket with --metadata",
-            location=str(url),
-        )
-    return location
+def files_root(root: str | None) -> str | None:
+    """Return the root of metadata that is kept in files only, none for one in OpenSearch."""
+    return None if root is not None and opensearch_url(root) is not None else root
