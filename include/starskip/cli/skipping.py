@@ -93,6 +93,7 @@ def create(
       starskip skipping create t.csv --format csv --option header=true --option inferSchema=true
                                --index minmax:price
       starskip skipping create /lake/points --index mykind:lat,lng --module my_indexes
+      starskip skipping create /lake/events --index minmax:ts --metadata opensearch://search:9200/starskip
     """  # noqa: D301
     given = reader_options(options)
     with user_modules(modules):
