@@ -1,8 +1,8 @@
 """Cost of planning by the store of the metadata: Parquet files, warm and cold, and OpenSearch.
 
 The table is made up: no file of it is there. Its metadata is real, min/max of ten columns, written to both
-stores by Starskip's own code. What is timed is what a plan does with a store: find the newest version, judge a
-condition, and know the files' paths, sizes and times. Cold: in a process that has read nothing yet (the
+stores by Starskip's own code. What is timed is what a plan does with a store: find the newest version, judge
+a condition, and know the files' paths, sizes and times. Cold: in a process that has read nothing yet (the
 server and the disk have). Warm: again, with what the process has kept. For each condition the least of some
 runs in milliseconds, the stores in turn, and OpenSearch's as a ratio of Parquet's.
 

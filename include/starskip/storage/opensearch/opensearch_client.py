@@ -29,6 +29,7 @@ _ANSWER_S = 60.0
 _SOON_S = 1.5
 """For a query that is being planned, which runs without skipping otherwise."""
 _ASIDE_S = 10.0
+_SILENT = "the store does not answer"
 _BUSY = (408, 429, 502, 503, 504)
 _CODE = re.compile(r"[a-z_]{1,60}")
 _unreachable: dict[str, float] = {}
@@ -87,7 +88,7 @@ class OpenSearchClient:
     ) -> Answer:
         server = self.url.server
         if time.monotonic() < _unreachable.get(server, 0.0):
-            raise self._outage("the store does not answer")
+            raise self._outage(_SILENT)
         try:
             return self._once(method, path, body, params, allowed, _SOON_S)
         except _Busy as error:
@@ -114,10 +115,8 @@ class OpenSearchClient:
             raise self._error(
                 f"its certificate is not trusted: name its authority's file in {CA_FILE}"
             ) from None
-        except exceptions.ConnectionTimeout:
-            raise _Busy("the store does not answer in time") from None
         except exceptions.ConnectionError:
-            raise _Busy("the store does not answer") from None
+            raise _Busy(_SILENT) from None
         except exceptions.TransportError as error:
             status = error.status_code if isinstance(error.status_code, int) else 0
             info = error.info if isinstance(error.info, Mapping) else {}
@@ -139,7 +138,9 @@ class OpenSearchClient:
         return self._error(f"the store answers {status}{kind}")
 
     def _outage(self, sentence: str) -> StorageOutage:
-        return StorageOutage(f"{self.url}: {sentence}", location=str(self.url))
+        # The same for all tables, and told once.
+        place = str(self.url._replace(table=""))
+        return StorageOutage(f"{place}: {sentence}", location=place)
 
     def _error(self, sentence: str) -> StorageError:
         return StorageError(f"{self.url}: {sentence}", location=str(self.url))
