@@ -104,9 +104,9 @@ class OpenSearchClient:
         allowed: tuple[int, ...],
         timeout_s: float,
     ) -> Answer:
-        from opensearchpy import exceptions  # noqa: PLC0415 - an extra; ``_client`` says so where it is missing
-
         client = _client(self.url, os.getpid(), *(os.environ.get(name) for name in (USER, PASSWORD, CA_FILE)))
+        from opensearchpy import exceptions  # noqa: PLC0415 - an extra, which is there by now
+
         try:
             found = client.transport.perform_request(
                 method, path, params=dict(params or {}), body=body, timeout=timeout_s
