@@ -21,6 +21,8 @@ _SETTINGS = {
     "auto_expand_replicas": "0-1",
     # Given, so that a shard that nobody has searched for a while refreshes, too.
     "refresh_interval": "1s",
+    # A table of many indexes, or whose schema has changed often, has many fields.
+    "mapping.total_fields.limit": 10_000,
 }
 OBJECTS = {
     "table": {"type": "keyword"},
@@ -104,9 +106,13 @@ class Documents:
         self.client.request("POST", f"/{index}/_refresh", allowed=(404,))
 
     def search(self, index: str, body: Mapping[str, Any], parts: str) -> Mapping[str, Any] | None:
-        """Return ``parts`` of the answer of a search of all shards, None if there is no such index."""
+        """Return ``parts`` of the answer of a search of all shards, None if there is no such index.
+
+        Without an ``index`` the body has a point in time.
+        """
         params = {"allow_partial_search_results": "false", "filter_path": parts}
-        answer = self.client.request("POST", f"/{index}/_search", body, params, allowed=(404,))
+        path = f"/{index}/_search" if index else "/_search"
+        answer = self.client.request("POST", path, body, params, allowed=(404,))
         return None if answer.status == 404 else answer.document
 
     def _bulk(self, operations: Iterable[tuple[str, ...]]) -> None:

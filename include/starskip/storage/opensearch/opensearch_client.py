@@ -47,6 +47,10 @@ class Answer:
     document: Mapping[str, Any]
 
 
+class RefusedQuery(StorageError):
+    """A query that the server does not take, such as one of more clauses than its settings allow."""
+
+
 class _Busy(Exception):
     """A failure that may pass by itself."""
 
@@ -135,6 +139,8 @@ class OpenSearchClient:
             return self._error("the store wants credentials, which are sent to https+opensearch:// only")
         if status in (401, 403):
             return self._error(f"the store refuses the credentials in {USER} and {PASSWORD} ({status}{kind})")
+        if code == "search_phase_execution_exception":
+            return RefusedQuery(f"{self.url}: a query is refused ({status})", location=str(self.url))
         return self._error(f"the store answers {status}{kind}")
 
     def _outage(self, sentence: str) -> StorageOutage:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 from uuid import uuid4
 
 import pyarrow as pa
@@ -27,9 +27,16 @@ from starskip.storage.storage import PutVerdict, StoredObject, name_components
 PIECE_BYTES = 2_000_000
 """Bytes of a piece before they are written in base64; some servers refuse requests of many megabytes."""
 _WHOLE_BYTES = 1_000_000
-_PIECES_AT_ONCE = 4
+_BYTES_AT_ONCE = 8_000_000
 _PAGE = 1_000
 _CLOCK_LASTS_S = 60
+
+
+class Piece(NamedTuple):
+    """A piece by its id; ``size_bytes`` is an estimate by which requests are cut."""
+
+    name: str
+    size_bytes: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +119,11 @@ class OpenSearchStorage:
             ),
         )
 
-    def read_pieces(self, owner: str, start: int, end: int) -> Iterator[bytes | None]:
-        """Yield the pieces from number ``start`` up to ``end``, None for one that is gone."""
+    def read_pieces(self, pieces: Iterable[Piece]) -> Iterator[bytes | None]:
+        """Yield the contents of pieces, None for one that is gone."""
         documents = self.documents
-        for at in range(start, end, _PIECES_AT_ONCE):
-            names = _piece_names(owner, at, min(end, at + _PIECES_AT_ONCE))
+        for some in _at_once(pieces):
+            names = [piece.name for piece in some]
             for found in documents.get_many(self.url.pieces, names, ["content"]):
                 yield None if found is None else base64.b64decode(found["content"])
 
@@ -128,7 +135,8 @@ class OpenSearchStorage:
         if "content" in found:
             return base64.b64decode(found["content"])
         details = found["details"]
-        pieces = list(self.read_pieces(details["owner"], 0, details["pieces"]))
+        names = _piece_names(details["owner"], 0, details["pieces"])
+        pieces = list(self.read_pieces(Piece(each, PIECE_BYTES) for each in names))
         whole = [piece for piece in pieces if piece is not None]
         if len(whole) < len(pieces):
             raise StorageError(f"{self.url}: {name}: parts of it are gone", location=name)
@@ -210,6 +218,24 @@ class OpenSearchStorage:
         local = time.time()
         period = int(time.monotonic() // _CLOCK_LASTS_S)
         return int((local + _ahead_s(self.documents.client, period)) * 1000)
+
+
+def pieces_of(owner: str, start: int, end: int, size_bytes: float) -> list[Piece]:
+    """Return the pieces of ``owner`` from number ``start`` up to ``end``, of about ``size_bytes`` each."""
+    return [Piece(name, size_bytes) for name in _piece_names(owner, start, end)]
+
+
+def _at_once(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
+    held: list[Piece] = []
+    held_bytes = 0.0
+    for piece in pieces:
+        if held and (held_bytes + piece.size_bytes > _BYTES_AT_ONCE or len(held) >= _PAGE):
+            yield held
+            held, held_bytes = [], 0.0
+        held.append(piece)
+        held_bytes += piece.size_bytes
+    if held:
+        yield held
 
 
 def row_name(block: str, position: int) -> str:

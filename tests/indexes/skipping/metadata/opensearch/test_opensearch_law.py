@@ -26,7 +26,7 @@ from starskip.indexes.skipping.metadata.opensearch import clause_query, evaluati
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.registry import index_from_specification
 from starskip.indexes.skipping.skipping_index import SkippingIndex
-from starskip.predicates.expression import Expression
+from starskip.predicates.expression import Call, Expression
 
 CASES = int(os.environ.get("STARSKIP_OPENSEARCH_CASES", "260"))
 OF_AN_EXAMPLE = 20
@@ -182,6 +182,28 @@ def test_edges_of_values(opensearch: RunningOpenSearch, edge: str) -> None:
         for some in (indexes, *([each] for each in indexes)):
             judged.require_same(predicate, some)
     assert judged.skipped
+
+
+def test_predicates_that_are_too_much_for_one_query(opensearch: RunningOpenSearch) -> None:
+    indexes = [index_from_specification(each) for each in ("minmax:c", "valuelist:c", "nulls:c")]
+    files = Files.of(pa.int64(), *([number * 10, number * 10 + 3] for number in range(6)))
+    judged = Judged(
+        written(fresh_storage(opensearch), indexes, metadata := collected(indexes, files)), metadata, range(6)
+    )
+    deep = compared("=", 3, "bigint")
+    for level in range(40):
+        name = ("And", "Or")[level % 2]
+        deep = Call(name, (deep, compared("<=" if name == "And" else "=", 30 + level, "bigint")))
+    of_one = [compared("=", number, "bigint") for number in (3, *range(1_000, 1_150))]
+    while len(of_one) > 1:
+        of_one = [Call("Or", tuple(of_one[at : at + 4])) for at in range(0, len(of_one), 4)]
+    (wide,) = of_one
+    many = compared("in", [3, *range(1_000, 2_000)], "bigint")
+    some = compared("in", [3, *range(1_000, 1_045)], "bigint")
+    for predicate in (deep, wide, many, some, negated(some), negated(many)):
+        for of in (indexes, indexes[:1], indexes[1:2]):
+            judged.require_same(predicate, of)
+    assert judged.judged == 18 and judged.skipped
 
 
 def test_answers_of_many_pages(opensearch: RunningOpenSearch) -> None:

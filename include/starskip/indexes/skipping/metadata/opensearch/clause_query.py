@@ -30,12 +30,12 @@ from starskip.predicates.like_pattern import Wildcard, like_parts
 from starskip.predicates.ordered_values import is_text, same_order
 from starskip.predicates.prefix_bounds import text_after
 
-MOST_VALUES = 200
-"""Literals of an IN that become a query; OpenSearch takes 1,024 clauses."""
+MOST_VALUES = 50
+"""Literals of an IN that become a query."""
 LONGEST_PATTERN = 100
 """Characters of a text that is looked for anywhere in values."""
 Query = Mapping[str, Any]
-_MOST_CLAUSES, _MOST_LEVELS = 1_000, 18
+_MOST_CLAUSES, _MOST_LEVELS = 300, 16
 _PARTS = ("filter", "should", "must_not")
 EVERY: Query = {"match_all": {}}
 NONE: Query = {"match_none": {}}
@@ -192,7 +192,7 @@ def _joined(
 
 
 def _is_taken(query: Query) -> bool:
-    """Return whether OpenSearch takes a query: by default 1,024 clauses in 20 levels."""
+    """Return whether OpenSearch takes a query: 1,024 clauses, of which a range is several, in 20 levels."""
     level, clauses = [query], 0
     for _ in range(_MOST_LEVELS):
         clauses += len(level)

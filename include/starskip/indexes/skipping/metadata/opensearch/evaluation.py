@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
@@ -24,6 +24,7 @@ from starskip.indexes.skipping.metadata.opensearch.clause_query import (
 )
 from starskip.indexes.skipping.metadata.opensearch.known_details import details_of
 from starskip.indexes.skipping.metadata.opensearch.matching_rows import Block, matching_rows
+from starskip.storage.opensearch.opensearch_client import RefusedQuery
 from starskip.storage.opensearch.opensearch_storage import OpenSearchStorage
 
 if TYPE_CHECKING:
@@ -100,32 +101,40 @@ class Evaluation:
 
     def _all_of(self, clauses: Sequence[Clause]) -> Mask:
         """Ask first for all that has a query: columns are not fetched where no file is left."""
-        asked, others = self._parted(clauses)
         found = np.ones(self.metadata.files, np.bool_)
-        for clause in ([AllOf(tuple(asked))] if len(asked) > 1 else asked) + others:
+        for clause in self._parts(clauses, AllOf):
             if not found.any():
                 break
             found &= self.may_match(clause)
         return found
 
     def _any_of(self, clauses: Sequence[Clause]) -> Mask:
-        asked, others = self._parted(clauses)
         found = np.zeros(self.metadata.files, np.bool_)
-        for clause in ([AnyOf(tuple(asked))] if len(asked) > 1 else asked) + others:
+        for clause in self._parts(clauses, AnyOf):
             if found.all():
                 break
             found |= self.may_match(clause)
         return found
 
-    def _parted(self, clauses: Sequence[Clause]) -> tuple[list[Clause], list[Clause]]:
+    def _parts(self, clauses: Sequence[Clause], join: type[AllOf] | type[AnyOf]) -> list[Clause]:
+        """Join the clauses that have a query as far as they have one together, before all others."""
         asked: list[Clause] = []
         others: list[Clause] = []
         for clause in clauses:
             (asked if self._queries(clause) is not None else others).append(clause)
-        # Each has a query, but all together may be too much for one.
-        if asked and self._queries(AllOf(tuple(asked))) is None:
-            return [], [*asked, *others]
-        return asked, others
+        return [*self._joined(asked, join), *others]
+
+    def _joined(self, clauses: Sequence[Clause], join: type[AllOf] | type[AnyOf]) -> Iterator[Clause]:
+        if len(clauses) < 2:
+            yield from clauses
+            return
+        joined = join(tuple(clauses))
+        if self._queries(joined) is not None:
+            yield joined
+            return
+        middle = len(clauses) // 2
+        yield from self._joined(clauses[:middle], join)
+        yield from self._joined(clauses[middle:], join)
 
     def _asked(self, clause: Clause) -> Mask | None:
         """Return the answer of queries, None if the clause has none for some segment."""
@@ -133,8 +142,11 @@ class Evaluation:
         if queries is None:
             return None
         mask = np.ones(sum(segment.rows for segment in self.segments), np.bool_)
-        for query, blocks in queries:
-            matching_rows(self.storage.documents, query, blocks, mask)
+        try:
+            for query, blocks in queries:
+                matching_rows(self.storage.documents, query, blocks, mask)
+        except RefusedQuery:
+            return clause.may_match(self.metadata)
         for segment, translation in self._translations(clause):
             if translation is not None and not translation.groups and translation.query == NONE:
                 mask[segment.start : segment.start + segment.rows] = False

@@ -26,6 +26,7 @@ class Details:
     """``columns``: the first piece of ``owner`` and the one after the last, by column name."""
 
     owner: str
+    pieces: int
     block: str
     schema: pa.Schema
     columns: Mapping[str, tuple[int, int]]
@@ -57,7 +58,7 @@ def _details(name: str, found: Mapping[str, Any] | None) -> Details:
         column: Field(field, kind, _values(schema, column))
         for column, (field, kind) in found["fields"].items()
     }
-    return Details(found["owner"], found["block"], schema, columns, fields)
+    return Details(found["owner"], found["pieces"], found["block"], schema, columns, fields)
 
 
 def _values(schema: pa.Schema, column: str) -> pa.DataType:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from starskip.errors import StorageError
+from starskip.errors import StorageError, StorageOutage
 from starskip.indexes.skipping.file_metadata import Mask
 from starskip.indexes.skipping.metadata.opensearch.clause_query import Query, negation
 from starskip.storage.opensearch.documents import Documents
@@ -115,6 +115,9 @@ class _Search:
         else:
             body["query"] = {"bool": {"filter": [among, query]}}
         found = self.documents.search(index, body, _PARTS)
+        if found is None and not index:
+            place = str(self.documents.url)
+            raise StorageOutage(f"{place}: the store was restarted during a search", location=place)
         if found is None:
             raise self._damaged()
         return {**found, "hits": found.get("hits", {})}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -24,7 +25,12 @@ from starskip.indexes.skipping.metadata.opensearch.known_details import Details,
 from starskip.indexes.skipping.metadata.opensearch.search_fields import SearchColumn, search_columns
 from starskip.storage.manifest import DataFile
 from starskip.storage.opensearch.documents import ROWS, Document
-from starskip.storage.opensearch.opensearch_storage import ObjectFields, OpenSearchStorage, row_name
+from starskip.storage.opensearch.opensearch_storage import (
+    ObjectFields,
+    OpenSearchStorage,
+    pieces_of,
+    row_name,
+)
 from starskip.storage.staged_write import StagedWrite, file_safe
 
 if TYPE_CHECKING:
@@ -57,8 +63,14 @@ class OpenSearchStore:
     def read(self, files: Sequence[DataFile], names: Sequence[str]) -> pa.Table:
         """See MetadataStore."""
         details = details_of(self.storage, [file.name for file in files])
+        wanted = [
+            pieces_of(of.owner, *of.columns[name], file.size_bytes / max(of.pieces, 1))
+            for file, of in zip(files, details, strict=True)
+            for name in names
+        ]
+        contents = self.storage.read_pieces(piece for pieces in wanted for piece in pieces)
         return pa.concat_tables(
-            [self._read(file, of, names) for file, of in zip(files, details, strict=True)]
+            [_table(file, of, names, contents) for file, of in zip(files, details, strict=True)]
         )
 
     def schema(self, file: DataFile) -> pa.Schema:
@@ -99,19 +111,6 @@ class OpenSearchStore:
         self.storage.write_pieces(owner, iter(contents))
         return (DataFile(name, size, rows.num_rows),)
 
-    def _read(self, file: DataFile, of: Details, names: Sequence[str]) -> pa.Table:
-        columns = []
-        for name in names:
-            kind = of.schema.field(name).type
-            try:
-                column = column_of(self.storage.read_pieces(of.owner, *of.columns[name]), kind)
-            except (ValueError, pa.ArrowException) as error:
-                raise _damaged(file) from error
-            if len(column) != file.rows:
-                raise _damaged(file)
-            columns.append(column)
-        return pa.table(columns, schema=pa.schema([of.schema.field(name) for name in names]))
-
 
 def is_index(group: str) -> bool:
     """Return whether a group is that of an index, whose specification has a colon."""
@@ -126,6 +125,22 @@ def _row_documents(block: str, columns: Sequence[SearchColumn]) -> Iterator[Docu
         for name in nulls:
             del fields[name]
         yield row_name(block, position), {"block": block, "position": position, "null": nulls, **fields}
+
+
+def _table(file: DataFile, of: Details, names: Sequence[str], contents: Iterator[bytes | None]) -> pa.Table:
+    """Return columns of the next ``contents``."""
+    columns = []
+    for name in names:
+        start, end = of.columns[name]
+        pieces = list(islice(contents, end - start))
+        try:
+            column = column_of(pieces, of.schema.field(name).type)
+        except (ValueError, pa.ArrowException) as error:
+            raise _damaged(file) from error
+        if len(column) != file.rows:
+            raise _damaged(file)
+        columns.append(column)
+    return pa.table(columns, schema=pa.schema([of.schema.field(name) for name in names]))
 
 
 def _damaged(file: DataFile) -> StorageError:
