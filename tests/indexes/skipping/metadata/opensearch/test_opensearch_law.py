@@ -28,7 +28,7 @@ from starskip.indexes.skipping.registry import index_from_specification
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.predicates.expression import Call, Expression
 
-CASES = int(os.environ.get("STARSKIP_OPENSEARCH_CASES", "260"))
+CASES = int(os.environ.get("STARSKIP_OPENSEARCH_CASES", "130"))
 OF_AN_EXAMPLE = 20
 pytestmark = pytest.mark.timeout(900 + CASES)
 _OF_TEXTS = ("prefix:c:2", "suffix:c:2")

@@ -16,7 +16,7 @@ from starskip.indexes.skipping.metadata.opensearch.clause_query import Field
 from starskip.indexes.skipping.metadata.opensearch.search_fields import HAS_VALUES
 from starskip.storage.opensearch.opensearch_storage import OpenSearchStorage
 
-_MOST_KEPT = 20_000
+_MOST_KEPT = 50_000
 _kept: OrderedDict[tuple[str, str], Details] = OrderedDict()
 _lock = threading.Lock()
 
