@@ -24,18 +24,37 @@ _SETTINGS = {
     # A table of many indexes, or whose schema has changed often, has many fields.
     "mapping.total_fields.limit": 10_000,
 }
-OBJECTS = {
-    "table": {"type": "keyword"},
-    "name": {"type": "keyword"},
-    "size_bytes": {"type": "long"},
-    "modified_ms": {"type": "long"},
-    "block": {"type": "keyword"},
-    "put": {"type": "keyword", "index": False},
-    "content": {"type": "binary"},
-    "details": {"type": "object", "enabled": False},
+OBJECTS: Mapping[str, Any] = {
+    "mappings": {
+        "dynamic": "strict",
+        "properties": {
+            "table": {"type": "keyword"},
+            "name": {"type": "keyword"},
+            "size_bytes": {"type": "long"},
+            "modified_ms": {"type": "long"},
+            "block": {"type": "keyword"},
+            "put": {"type": "keyword", "index": False},
+            "content": {"type": "binary"},
+            "details": {"type": "object", "enabled": False},
+        },
+    }
 }
-PIECES = {"content": {"type": "binary"}}
-ROWS = {"block": {"type": "keyword"}, "position": {"type": "long"}, "null": {"type": "keyword"}}
+PIECES: Mapping[str, Any] = {
+    "mappings": {"dynamic": "strict", "properties": {"content": {"type": "binary"}}},
+}
+ROWS: Mapping[str, Any] = {
+    # Rows are searched when they are written whole, which refreshes, and never read.
+    "settings": {"refresh_interval": "-1"},
+    "mappings": {
+        "dynamic": "strict",
+        "_source": {"enabled": False},
+        "properties": {
+            "block": {"type": "keyword"},
+            "position": {"type": "long"},
+            "null": {"type": "keyword"},
+        },
+    },
+}
 
 Document = tuple[str, Mapping[str, Any]]
 """Its id and its fields."""
@@ -52,9 +71,9 @@ class Documents:
         """The store."""
         return self.client.url
 
-    def require_index(self, name: str, properties: Mapping[str, Any], more: Mapping[str, Any]) -> None:
-        """Make an index of strict ``properties`` if it is not there, and add the fields ``more``."""
-        _make_index(self.client, name, json.dumps(properties))
+    def require_index(self, name: str, like: Mapping[str, Any], more: Mapping[str, Any]) -> None:
+        """Make an index ``like`` OBJECTS, PIECES or ROWS if it is not there, and add the fields ``more``."""
+        _make_index(self.client, name, json.dumps(like))
         if more:
             # Fails where the index is gone, which a bulk write would make anew without its mapping.
             self.client.request("PUT", f"/{name}/_mapping", {"properties": more})
@@ -153,11 +172,9 @@ def _batches(operations: Iterable[tuple[str, ...]]) -> Iterator[list[tuple[str, 
 
 
 @lru_cache(maxsize=1024)
-def _make_index(client: OpenSearchClient, name: str, properties: str) -> None:
-    body = {
-        "settings": {"index": _SETTINGS},
-        "mappings": {"dynamic": "strict", "properties": json.loads(properties)},
-    }
+def _make_index(client: OpenSearchClient, name: str, like: str) -> None:
+    of = json.loads(like)
+    body = {**of, "settings": {"index": {**_SETTINGS, **of.get("settings", {})}}}
     answer = client.request("PUT", f"/{name}", body, allowed=(400,))
     kind = answer.document.get("error", {}).get("type") if answer.status == 400 else None
     if kind not in (None, "resource_already_exists_exception"):

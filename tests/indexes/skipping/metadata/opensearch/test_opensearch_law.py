@@ -22,7 +22,7 @@ from skipping_law.predicates import TYPES, comparisons, files_of, trees
 from skipping_law.written import compared, is_not_null, is_null, negated
 from starskip.errors import StorageError
 from starskip.indexes.skipping.build_clause import build_clause
-from starskip.indexes.skipping.metadata.opensearch import clause_query, evaluation
+from starskip.indexes.skipping.metadata.opensearch import clause_query, evaluation, matching_rows
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.registry import index_from_specification
 from starskip.indexes.skipping.skipping_index import SkippingIndex
@@ -206,7 +206,7 @@ def test_predicates_that_are_too_much_for_one_query(opensearch: RunningOpenSearc
     assert judged.judged == 18 and judged.skipped
 
 
-def test_answers_of_many_pages(opensearch: RunningOpenSearch) -> None:
+def test_answers_of_many_pages(opensearch: RunningOpenSearch, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = 25_000
     numbers = pa.array(np.arange(rows))
     (index,) = (index_from_specification("minmax:c"),)
@@ -219,10 +219,12 @@ def test_answers_of_many_pages(opensearch: RunningOpenSearch) -> None:
         dead={"a": [7], "b": [0, rows - 101]},
     )
     live = np.delete(np.arange(rows), [7, 100, rows - 1])
-    for bound in (0, 1, 9_999, 10_000, 10_001, 12_500, 20_000, 24_999, 25_000):
-        clause = build_clause([index], [compared("<", bound, "bigint")], {})
-        assert clause is not None
-        assert table.may_match(clause).tolist() == (live < bound).tolist()
+    for most in (matching_rows.MOST_ROWS, 11_000):  # with fewer, columns are fetched in between
+        monkeypatch.setattr(matching_rows, "MOST_ROWS", most)
+        for bound in (0, 1, 9_999, 10_000, 10_001, 12_500, 20_000, 24_999, 25_000):
+            clause = build_clause([index], [compared("<", bound, "bigint")], {})
+            assert clause is not None
+            assert table.may_match(clause).tolist() == (live < bound).tolist()
 
 
 def test_a_row_that_is_gone_is_an_error_and_not_a_file_that_is_skipped(opensearch: RunningOpenSearch) -> None:

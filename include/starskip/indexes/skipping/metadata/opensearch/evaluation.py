@@ -23,7 +23,7 @@ from starskip.indexes.skipping.metadata.opensearch.clause_query import (
     translated,
 )
 from starskip.indexes.skipping.metadata.opensearch.known_details import details_of
-from starskip.indexes.skipping.metadata.opensearch.matching_rows import Block, matching_rows
+from starskip.indexes.skipping.metadata.opensearch.matching_rows import Block, TooManyRows, matching_rows
 from starskip.storage.opensearch.opensearch_client import RefusedQuery
 from starskip.storage.opensearch.opensearch_storage import OpenSearchStorage
 
@@ -145,7 +145,7 @@ class Evaluation:
         try:
             for query, blocks in queries:
                 matching_rows(self.storage.documents, query, blocks, mask)
-        except RefusedQuery:
+        except (RefusedQuery, TooManyRows):
             return clause.may_match(self.metadata)
         for segment, translation in self._translations(clause):
             if translation is not None and not translation.groups and translation.query == NONE:

@@ -22,10 +22,16 @@ from starskip.storage.opensearch.documents import Documents
 
 PAGE = 10_000
 """Rows of a page: OpenSearch's own window of results."""
+MOST_ROWS = 30_000
+"""Rows that are fetched: of more, the columns that the query asks for are fetched sooner."""
 _BLOCKS_AT_ONCE = 10_000
 _KEEP_ALIVE = "1m"
 _PARTS = "hits.total,hits.hits.sort,aggregations,pit_id"
 _GONE = "rows of metadata are gone; refresh the metadata in full"
+
+
+class TooManyRows(Exception):
+    """More than MOST_ROWS match, and more do not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +44,10 @@ class Block:
 
 
 def matching_rows(documents: Documents, query: Query, blocks: Sequence[Block], mask: Mask) -> None:
-    """Set in ``mask`` which rows of the blocks match; raise StorageError if any row of them is gone."""
+    """Set in ``mask`` which rows of the blocks match.
+
+    Raises TooManyRows, and StorageError if any row of them is gone.
+    """
     for at in range(0, len(blocks), _BLOCKS_AT_ONCE):
         _Search(documents, query, blocks[at : at + _BLOCKS_AT_ONCE], mask).run()
 
@@ -63,6 +72,8 @@ class _Search:
         if len(hits) == found:
             self._set(hits, True)
             return
+        if min(found, rows - found) > MOST_ROWS:
+            raise TooManyRows
         is_few = found <= rows - found
         wanted, expected = (self.query, found) if is_few else (negation(self.query), rows - found)
         if not is_few:
@@ -105,7 +116,9 @@ class _Search:
         among: Query = {"terms": {"block": [block.name for block in self.blocks]}}
         body: dict[str, Any] = {
             "size": PAGE,
+            # Nothing is fetched of a row: what it is sorted by names it.
             "_source": False,
+            "stored_fields": "_none_",
             "sort": [{"block": "asc"}, {"position": "asc"}],
             **more,
         }
