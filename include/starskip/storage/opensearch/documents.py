@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
@@ -72,10 +71,14 @@ class Documents:
         return self.client.url
 
     def require_index(self, name: str, like: Mapping[str, Any], more: Mapping[str, Any]) -> None:
-        """Make an index ``like`` OBJECTS, PIECES or ROWS if it is not there, and add the fields ``more``."""
-        _make_index(self.client, name, json.dumps(like))
+        """Make an index ``like`` OBJECTS, PIECES or ROWS if it is not there, and add the fields ``more``.
+
+        It is asked for each time: a write to one that is gone would make it anew without its mapping.
+        """
+        asked = {"filter_path": "*.settings.index.uuid"}
+        if self.client.request("GET", f"/{name}/_settings", None, asked, allowed=(404,)).status == 404:
+            self._make_index(name, like)
         if more:
-            # Fails where the index is gone, which a bulk write would make anew without its mapping.
             self.client.request("PUT", f"/{name}/_mapping", {"properties": more})
 
     def create(self, index: str, name: str, fields: Mapping[str, Any]) -> bool:
@@ -134,6 +137,14 @@ class Documents:
         answer = self.client.request("POST", path, body, params, allowed=(404,))
         return None if answer.status == 404 else answer.document
 
+    def _make_index(self, name: str, like: Mapping[str, Any]) -> None:
+        body = {**like, "settings": {"index": {**_SETTINGS, **like.get("settings", {})}}}
+        answer = self.client.request("PUT", f"/{name}", body, allowed=(400,))
+        kind = answer.document.get("error", {}).get("type") if answer.status == 400 else None
+        if kind not in (None, "resource_already_exists_exception"):
+            place = str(self.url)
+            raise StorageError(f"{place}: index {name} cannot be made: {kind}", location=place)
+
     def _bulk(self, operations: Iterable[tuple[str, ...]]) -> None:
         for lines in _batches(operations):
             left = lines
@@ -169,13 +180,3 @@ def _batches(operations: Iterable[tuple[str, ...]]) -> Iterator[list[tuple[str, 
             held, held_bytes = [], 0
     if held:
         yield held
-
-
-@lru_cache(maxsize=1024)
-def _make_index(client: OpenSearchClient, name: str, like: str) -> None:
-    of = json.loads(like)
-    body = {**of, "settings": {"index": {**_SETTINGS, **of.get("settings", {})}}}
-    answer = client.request("PUT", f"/{name}", body, allowed=(400,))
-    kind = answer.document.get("error", {}).get("type") if answer.status == 400 else None
-    if kind not in (None, "resource_already_exists_exception"):
-        raise StorageError(f"{client.url}: index {name} cannot be made: {kind}", location=str(client.url))

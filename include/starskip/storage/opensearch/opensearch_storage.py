@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn
@@ -75,48 +75,54 @@ class OpenSearchStorage:
         """See ``Storage``."""
         self._id(name)
         if len(content) <= _WHOLE_BYTES:
-            return self.put_object(name, ObjectFields(len(content), content=content))
+            return self._put_object(name, ObjectFields(len(content), content=content))
         owner = uuid4().hex
         parts = [content[at : at + PIECE_BYTES] for at in range(0, len(content), PIECE_BYTES)]
-        self.write_pieces(owner, iter(parts))
-        verdict = self.put_object(name, ObjectFields(len(content), owner, len(parts)))
+        self.write_pieces(zip(piece_names(owner, 0, len(parts)), parts, strict=True))
+        verdict = self._put_object(name, ObjectFields(len(content), owner, len(parts)))
         if verdict is PutVerdict.ALREADY_EXISTS:
-            self.documents.delete(self.url.pieces, _piece_names(owner, 0, len(parts)))
+            self.documents.delete(self.url.pieces, piece_names(owner, 0, len(parts)))
         return verdict
 
-    def put_object(self, name: str, of: ObjectFields) -> PutVerdict:
-        """Create an object of these fields, unless there is one of that name."""
+    def _put_object(self, name: str, of: ObjectFields) -> PutVerdict:
         documents = self.documents
         documents.require_index(self.url.objects, OBJECTS, {})
-        put = uuid4().hex
+        fields = self._fields(name, of)
+        if documents.create(self.url.objects, self._id(name), fields):
+            return PutVerdict.STORED
+        found = documents.get(self.url.objects, self._id(name))
+        # A request that was repeated meets the document that it has made itself.
+        return PutVerdict.STORED if found and found["put"] == fields["put"] else PutVerdict.ALREADY_EXISTS
+
+    def put_fresh(self, objects: Sequence[tuple[str, ObjectFields]]) -> None:
+        """Write objects, under names that nobody else can have."""
+        documents = self.documents
+        documents.require_index(self.url.objects, OBJECTS, {})
+        documents.write(self.url.objects, ((self._id(name), self._fields(name, of)) for name, of in objects))
+        documents.refresh(self.url.objects)
+
+    def _fields(self, name: str, of: ObjectFields) -> dict[str, Any]:
         fields: dict[str, Any] = {
             "table": self.url.table,
             "name": name,
             "size_bytes": of.size_bytes,
             "modified_ms": self._now_ms(),
-            "put": put,
+            "put": uuid4().hex,
             "details": {"owner": of.owner, "pieces": of.pieces, "rows": of.rows, **(of.details or {})},
         }
         if of.block:
             fields["block"] = of.block
         if of.content is not None:
             fields["content"] = base64.b64encode(of.content).decode()
-        if documents.create(self.url.objects, self._id(name), fields):
-            return PutVerdict.STORED
-        found = documents.get(self.url.objects, self._id(name))
-        # A request that was repeated meets the document that it has made itself.
-        return PutVerdict.STORED if found and found["put"] == put else PutVerdict.ALREADY_EXISTS
+        return fields
 
-    def write_pieces(self, owner: str, contents: Iterator[bytes]) -> None:
-        """Write contents as the pieces of ``owner``, numbered from 0."""
+    def write_pieces(self, contents: Iterable[tuple[str, bytes]]) -> None:
+        """Write pieces, each under its id."""
         documents = self.documents
         documents.require_index(self.url.pieces, PIECES, {})
         documents.write(
             self.url.pieces,
-            (
-                (f"{owner}-{number}", {"content": base64.b64encode(content).decode()})
-                for number, content in enumerate(contents)
-            ),
+            ((name, {"content": base64.b64encode(content).decode()}) for name, content in contents),
         )
 
     def read_pieces(self, pieces: Iterable[Piece]) -> Iterator[bytes | None]:
@@ -135,7 +141,7 @@ class OpenSearchStorage:
         if "content" in found:
             return base64.b64decode(found["content"])
         details = found["details"]
-        names = _piece_names(details["owner"], 0, details["pieces"])
+        names = piece_names(details["owner"], 0, details["pieces"])
         pieces = list(self.read_pieces(Piece(each, PIECE_BYTES) for each in names))
         whole = [piece for piece in pieces if piece is not None]
         if len(whole) < len(pieces):
@@ -157,7 +163,7 @@ class OpenSearchStorage:
         if found is None:
             return
         details, block = found["details"], found.get("block")
-        documents.delete(self.url.pieces, _piece_names(details["owner"], 0, details["pieces"]))
+        documents.delete(self.url.pieces, piece_names(details["owner"], 0, details["pieces"]))
         if block and not self._is_named(block, name):
             documents.delete(self.url.rows, (row_name(block, at) for at in range(details["rows"])))
         documents.delete(self.url.objects, [self._id(name)])
@@ -222,7 +228,7 @@ class OpenSearchStorage:
 
 def pieces_of(owner: str, start: int, end: int, size_bytes: float) -> list[Piece]:
     """Return the pieces of ``owner`` from number ``start`` up to ``end``, of about ``size_bytes`` each."""
-    return [Piece(name, size_bytes) for name in _piece_names(owner, start, end)]
+    return [Piece(name, size_bytes) for name in piece_names(owner, start, end)]
 
 
 def _at_once(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
@@ -243,7 +249,8 @@ def row_name(block: str, position: int) -> str:
     return f"{block}-{position}"
 
 
-def _piece_names(owner: str, start: int, end: int) -> list[str]:
+def piece_names(owner: str, start: int, end: int) -> list[str]:
+    """Return the ids of the pieces of ``owner`` from number ``start`` up to ``end``."""
     return [f"{owner}-{number}" for number in range(start, end)]
 
 

@@ -141,7 +141,7 @@ def test_what_a_killed_writer_left_is_vacuumed(
     known = lake.known(storage)
     once = OpenSearchClient._once
     sent: list[str] = []
-    for number in range(1, 30):
+    for number in range(1, 60):
         sent.clear()
 
         def failing(client: OpenSearchClient, method: str, *arguments: Any, last: int = number) -> Any:
@@ -157,7 +157,7 @@ def test_what_a_killed_writer_left_is_vacuumed(
             break
         assert lake.known(storage) in (known, lake.expected(table.files, "x"))
         vacuum_metadata(storage, lake.commit(), now=lake.forever, grace=lake.grace)
-    assert 8 < number < 29
+    assert 8 < number < 59
     optimize_metadata(storage, lake.commit())
     vacuum_metadata(storage, lake.commit(), now=lake.forever, grace=lake.grace)
     assert lake.known(storage) == lake.expected(table.files, "x")

@@ -28,6 +28,7 @@ from starskip.storage.opensearch.documents import ROWS, Document
 from starskip.storage.opensearch.opensearch_storage import (
     ObjectFields,
     OpenSearchStorage,
+    piece_names,
     pieces_of,
     row_name,
 )
@@ -46,12 +47,19 @@ class OpenSearchStore:
     def write(self, aside: StagedWrite, groups: Groups) -> Mapping[str, tuple[DataFile, ...]]:
         """See MetadataStore; all groups are in memory at a time."""
         block = uuid4().hex
+        staged: list[_Group] = []
         written: dict[str, tuple[DataFile, ...]] = {}
         columns: list[SearchColumn] = []
         for group, table in groups:
-            searched = search_columns(group, table) if is_index(group) and table.num_rows else {}
-            columns += searched.values()
-            written[group] = self._write_group(aside, group, table, block, searched) if table.num_rows else ()
+            written[group] = ()
+            if table.num_rows:
+                searched = search_columns(group, table) if is_index(group) else {}
+                columns += searched.values()
+                staged.append(_staged(aside, group, table, block, searched))
+                written[group] = (staged[-1].file,)
+        if staged:
+            self.storage.put_fresh([(of.file.name, of.fields) for of in staged])
+            self.storage.write_pieces(piece for of in staged for piece in of.pieces())
         if columns:
             documents, url = self.storage.documents, self.storage.url
             documents.require_index(url.rows, ROWS, {each.field: {"type": each.kind} for each in columns})
@@ -82,34 +90,41 @@ class OpenSearchStore:
         """See MetadataStore."""
         return Evaluation.of(self.storage, metadata).may_match(clause)
 
-    def _write_group(
-        self,
-        aside: StagedWrite,
-        group: str,
-        rows: pa.Table,
-        block: str,
-        searched: Mapping[str, SearchColumn],
-    ) -> tuple[DataFile, ...]:
-        owner = uuid4().hex
-        contents: list[bytes] = []
-        places = {}
-        for name in rows.column_names:
-            start = len(contents)
-            contents += column_pieces(rows[name].combine_chunks())
-            places[name] = [start, len(contents)]
-        size = sum(map(len, contents))
-        details: dict[str, Any] = {
-            "schema": base64.b64encode(rows.schema.serialize().to_pybytes()).decode(),
-            "columns": places,
-            "fields": {name: [column.field, column.kind] for name, column in searched.items()},
-        }
-        name = f"{aside.folder}/{file_safe(group)}/{owner}.rows"
-        of_block = block if searched else ""
-        self.storage.put_object(
-            name, ObjectFields(size, owner, len(contents), of_block, rows.num_rows, details)
-        )
-        self.storage.write_pieces(owner, iter(contents))
-        return (DataFile(name, size, rows.num_rows),)
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """A group of columns that is about to be written."""
+
+    file: DataFile
+    fields: ObjectFields
+    contents: Sequence[bytes]
+
+    def pieces(self) -> Iterator[tuple[str, bytes]]:
+        """Yield its pieces by their ids."""
+        names = piece_names(self.fields.owner, 0, len(self.contents))
+        return zip(names, self.contents, strict=True)
+
+
+def _staged(
+    aside: StagedWrite, group: str, rows: pa.Table, block: str, searched: Mapping[str, SearchColumn]
+) -> _Group:
+    owner = uuid4().hex
+    contents: list[bytes] = []
+    places = {}
+    for name in rows.column_names:
+        start = len(contents)
+        contents += column_pieces(rows[name].combine_chunks())
+        places[name] = [start, len(contents)]
+    size = sum(map(len, contents))
+    details: dict[str, Any] = {
+        "schema": base64.b64encode(rows.schema.serialize().to_pybytes()).decode(),
+        "columns": places,
+        "fields": {name: [column.field, column.kind] for name, column in searched.items()},
+    }
+    of_block = block if searched else ""
+    fields = ObjectFields(size, owner, len(contents), of_block, rows.num_rows, details)
+    name = f"{aside.folder}/{file_safe(group)}/{owner}.rows"
+    return _Group(DataFile(name, size, rows.num_rows), fields, contents)
 
 
 def is_index(group: str) -> bool:
