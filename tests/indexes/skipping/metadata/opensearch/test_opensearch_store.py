@@ -24,6 +24,7 @@ from nginx_in_front import PASSWORD, USER, nginx_in_front
 from opensearch_tables import fresh_storage
 from running_opensearch import RunningOpenSearch
 from starskip.errors import CommitConflict, ConfigError, StorageError, StorageOutage
+from starskip.indexes.secondary.lifecycle import index_storage
 from starskip.indexes.skipping.build_clause import build_clause
 from starskip.indexes.skipping.metadata.change_indexes import change_indexes
 from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
@@ -301,6 +302,11 @@ def test_urls_that_are_refused(url: str, told: str) -> None:
     with pytest.raises(StorageError, match=told) as error:
         metadata_storage(url)
     assert "secret" not in str(error.value)
+
+
+def test_secondary_indexes_stay_in_files(tmp_path: Path) -> None:
+    assert index_storage(str(tmp_path), "opensearch://search:9200/p").place == f"{tmp_path}/_starskip"
+    assert index_storage(str(tmp_path), str(tmp_path / "root")).place.startswith(f"{tmp_path}/root/")
 
 
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
