@@ -1,5 +1,6 @@
 # Starskip: `make night` runs a whole night on the sample, `make test` passes the tests.
-# Needed beforehand: python3 (3.11), Java (17 or newer), make; for the tests also Chromium and PostgreSQL.
+# Needed beforehand: python3 (3.11), Java (17 or newer), make; for the tests also a JDK, Maven, Chromium,
+# PostgreSQL and nginx.
 # Everything else goes into .venv.
 
 UV       := uv==0.13.9
@@ -13,7 +14,7 @@ PORT     ?= 8080
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup java night test test-fast test-matrix lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-tree-matching bench-selection bench-skipping bench-skipping-scale bench-intersection requirements settings-page ui clean
+.PHONY: help setup java night test test-fast test-matrix lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-tree-matching bench-selection bench-skipping bench-skipping-scale bench-skipping-stores bench-intersection requirements settings-page ui clean
 
 help: ## Show what there is to call (this list)
 	@echo "Usage: make TARGET [NAME=VALUE ...]"
@@ -80,6 +81,9 @@ bench-skipping: java $(INSTALLED) ## Print what data skipping saves, beside Spar
 
 bench-skipping-scale: java $(INSTALLED) ## Print what planning costs with up to a million files (ARGS="--files 1000")
 	@$(PYTHON) benchmarks/data_skipping_scale.py $(ARGS)
+
+bench-skipping-stores: java $(INSTALLED) ## Print what planning costs by metadata in Parquet and in OpenSearch; needs Maven (ARGS="--files 1000")
+	@$(PYTHON) benchmarks/skipping_stores.py $(ARGS)
 
 requirements: $(INSTALLED) ## Resolve requirements.in and requirements-dev.in anew into the pinned .txt files
 	@.venv/bin/uv pip compile --quiet --no-header --no-annotate --python-version 3.11 requirements.in -o requirements.txt

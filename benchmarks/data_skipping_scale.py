@@ -187,12 +187,12 @@ def _print_clauses(location: str, files: int, runs: int) -> None:
 
     def reading() -> None:
         metadata, clause = fresh()
-        clause.may_match(metadata)
+        metadata.may_match(clause)
 
     cold = [_timed(reading)[1] for _ in range(1 + runs)]
     metadata, clause = fresh()
-    warm = [_timed(lambda: clause.may_match(metadata))[1] for _ in range(2 + runs)]
-    left = int(np.count_nonzero(clause.may_match(metadata)))
+    warm = [_timed(lambda: metadata.may_match(clause))[1] for _ in range(2 + runs)]
+    left = int(np.count_nonzero(metadata.may_match(clause)))
     print(
         f"  ten clauses over {files:,} rows of metadata: {min(warm[2:]):.1f} ms warm "
         f"(aim at 1M: {WARM_AIM_MS}), {min(cold[1:]):.0f} ms with opening and reading the columns "

@@ -27,6 +27,7 @@ import yaml
 from free_ports import free_ports
 from hypothesis import HealthCheck, settings
 from obstore.store import S3Store
+from running_opensearch import RunningOpenSearch
 from starskip.lake.lake_table import LakeTable
 from starskip.run.night import Night
 from starskip.settings import Settings
@@ -51,9 +52,10 @@ _GROUPS = {
     "airflow": ("tests/dags/", "tests/operation/"),
     "pages": ("tests/ui/",),
     "gates": ("tests/quality/",),
+    "opensearch": ("tests/indexes/skipping/metadata/opensearch/",),
 }
 """Tests that share what is slow to start, the longest first: a night, a Spark session, Airflow's own modules
-with the home that they were first imported with, a browser, a judged night.
+with the home that they were first imported with, a browser, a judged night, a server of OpenSearch.
 
 All others go file by file to whichever process is free.
 """
@@ -292,6 +294,17 @@ def s3_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
                 "AWS_EC2_METADATA_DISABLED": "true",
             },
         )
+
+
+@pytest.fixture(scope="session")
+def opensearch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningOpenSearch]:
+    """A real OpenSearch; a test that asks for it comes with a file's others, which share it."""
+    running = RunningOpenSearch(tmp_path_factory.mktemp("opensearch"))
+    try:
+        running.start()
+        yield running
+    finally:
+        running.kill()
 
 
 @pytest.fixture

@@ -128,4 +128,4 @@ def _scanned(metadata: TableMetadata, specification: str, prefix: str) -> float:
     (index,) = (each for each in metadata.indexes if each.specification == specification)
     predicate = Call("StartsWith", (Column(("ua",), "string"), Literal(pa.scalar(prefix))))
     clause = generate_clause(predicate, [index.label])
-    return 1.0 if clause is None else float(np.mean(clause.may_match(metadata)))
+    return 1.0 if clause is None else float(np.mean(metadata.may_match(clause)))

@@ -41,6 +41,24 @@ def test_keys_of_the_connection_become_the_environment(use: Use, monkeypatch: py
     }
 
 
+def test_a_connection_of_opensearch(use: Use, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AIRFLOW_CONN_STARSKIP_STORE", raising=False)
+    connection = {
+        "conn_type": "http",
+        "login": "me",
+        "password": "search-SECRET",
+        "extra": {"ca_file": "/etc/ca.pem"},
+    }
+    monkeypatch.setenv("AIRFLOW_CONN_STARSKIP_OPENSEARCH", json.dumps(connection))
+    environment: dict[str, str] = {}
+    use(environment)
+    assert environment == {
+        "STARSKIP_OPENSEARCH_USER": "me",
+        "STARSKIP_OPENSEARCH_PASSWORD": "search-SECRET",
+        "STARSKIP_OPENSEARCH_CA_FILE": "/etc/ca.pem",
+    }
+
+
 def test_no_such_connection_changes_nothing(use: Use, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AIRFLOW_CONN_STARSKIP_STORE", raising=False)
     environment = {"AWS_ACCESS_KEY_ID": "mine"}

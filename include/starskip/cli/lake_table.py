@@ -11,12 +11,12 @@ import click
 from starskip.cli.spark_defaults import default_metadata_root
 from starskip.errors import SourceError, StorageError
 from starskip.indexes.skipping.metadata.metadata_location import metadata_location
+from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
 from starskip.indexes.skipping.metadata.open_metadata import existing_metadata
 from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.settings import Settings
 from starskip.storage.storage import Storage
-from starskip.storage.storage_for import storage_for
 from starskip.storage.vacuum import VacuumReport
 
 of_path = click.argument("path", metavar="PATH")
@@ -24,7 +24,8 @@ of_metadata = click.option(
     "--metadata",
     "root",
     metavar="URL",
-    help="Root of the metadata of all tables, if it lies not in PATH/_starskip.",
+    help="Root of the metadata of all tables, if it lies not in PATH/_starskip: a folder, s3://…, or "
+    "opensearch://HOST:PORT/PREFIX (docs/metadata-stores.md).",
 )
 of_modules = click.option(
     "--module",
@@ -100,14 +101,14 @@ def echo_vacuumed(report: VacuumReport) -> None:
     click.echo(f"removed {len(report.removed):,} files, {report.removed_bytes:,} bytes")
 
 
-def metadata_storage(path: str, root: str | None) -> Storage:
+def metadata_of(path: str, root: str | None) -> Storage:
     """Return the storage of the metadata of the table at ``path``."""
-    return storage_for(metadata_location(full_path(path), root or default_metadata_root(os.environ)))
+    return metadata_storage(metadata_location(full_path(path), root or default_metadata_root(os.environ)))
 
 
 def existing_table(path: str, root: str | None) -> TableMetadata:
     """Return the metadata of the table at ``path``; raises SourceError where there is none."""
-    storage = metadata_storage(path, root)
+    storage = metadata_of(path, root)
     try:
         return existing_metadata(storage)
     except SourceError:

@@ -15,7 +15,7 @@ from starskip.cli.lake_table import (
     echo_vacuumed,
     existing_table,
     full_path,
-    metadata_storage,
+    metadata_of,
     of_grace,
     of_metadata,
     of_modules,
@@ -93,6 +93,7 @@ def create(
       starskip skipping create t.csv --format csv --option header=true --option inferSchema=true
                                --index minmax:price
       starskip skipping create /lake/points --index mykind:lat,lng --module my_indexes
+      starskip skipping create /lake/events --index minmax:ts --metadata opensearch://search:9200/starskip
     """  # noqa: D301
     given = reader_options(options)
     with user_modules(modules):
@@ -188,7 +189,7 @@ def vacuum(path: str, grace_hours: float, root: str | None) -> None:
     Example:
       starskip skipping vacuum /lake/events --grace-hours 48
     """  # noqa: D301
-    storage = metadata_storage(path, root)
+    storage = metadata_of(path, root)
     # What a vacuum has left of the last index may still be vacuumed.
     if not any(storage.objects_below("")):
         existing_table(path, root)

@@ -11,14 +11,11 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import Phase, given, seed, settings
 from pyspark.sql import SparkSession
 from skipping_on_spark.data_set import FORMATS
-from skipping_on_spark.data_sets import Example, examples
-from skipping_on_spark.law_of_skipping import Seen, see
+from skipping_on_spark.drawn_examples import law
 from skipping_on_spark.predicates import Leaf, comparison, null_test
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
 from starskip.indexes.skipping.index_types.min_max import MinMaxClause
@@ -30,10 +27,7 @@ CASES = int(os.environ.get("STARSKIP_SKIPPING_CASES", "120"))
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900 + CASES)]
 
 SEED = int(os.environ.get("STARSKIP_SKIPPING_SEED", random.SystemRandom().randrange(1 << 32)))
-SHRINK = bool(os.environ.get("STARSKIP_SKIPPING_SHRINK"))
 OF_AN_EXAMPLE = max(15, min(100, CASES // 40))
-DRAWN_ANEW = 10
-"""Examples: of later ones Hypothesis varies each some times, most of which would be the same data again."""
 FAULTS_SEED = 3
 _FLIPPED = {
     Operator.ABOVE: Operator.BELOW,
@@ -43,30 +37,10 @@ _FLIPPED = {
 }
 
 
-def law(spark: SparkSession, folder: Path, cases: int, file_format: str, begin: int, **drawn: Any) -> Seen:
-    """Raise AssertionError at the first example that breaks the law; return what was seen of all."""
-    total = Seen()
-    of_one = min(cases, OF_AN_EXAMPLE)
-    phases = (Phase.generate, Phase.shrink) if SHRINK else (Phase.generate,)
-
-    def holds(example: Example) -> None:
-        seen = see(spark, folder / f"table-{total.cases}", example)
-        total.add(seen)
-        indexes = f"indexes made in {example.data.zone}, asked in {example.zone}: {example.indexes}"
-        assert not seen.broken, (f"seed {begin}, {file_format}, {indexes}", seen.broken[:5])
-
-    left = -(-cases // of_one)
-    while left > 0:
-        some = settings(max_examples=min(left, DRAWN_ANEW), database=None, phases=phases)
-        seed(begin + left)(some(given(examples(file_format, of_one, **drawn))(holds)))()
-        left -= DRAWN_ANEW
-    return total
-
-
 @pytest.mark.parametrize("file_format", FORMATS)
 def test_no_row_is_missed(spark: SparkSession, tmp_path: Path, file_format: str) -> None:
     print(f"STARSKIP_SKIPPING_SEED={SEED}")
-    seen = law(spark, tmp_path, CASES // len(FORMATS), file_format, SEED)
+    seen = law(spark, tmp_path, CASES // len(FORMATS), file_format, SEED, of_an_example=OF_AN_EXAMPLE)
     print(
         f"{file_format}: {seen.cases} predicates with {seen.rows} rows, {seen.skipped} of {seen.files} files "
         f"skipped; Spark's reader and its expressions differ at {seen.differences}"
@@ -123,4 +97,13 @@ def test_a_fault_is_seen(
 ) -> None:
     fault(monkeypatch)
     with pytest.raises(AssertionError, match="are missing"):
-        law(spark, tmp_path, 60, "parquet", FAULTS_SEED, kind=kind, leaves=(leaf,))
+        law(
+            spark,
+            tmp_path,
+            60,
+            "parquet",
+            FAULTS_SEED,
+            of_an_example=OF_AN_EXAMPLE,
+            kind=kind,
+            leaves=(leaf,),
+        )

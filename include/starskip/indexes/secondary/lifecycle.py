@@ -25,6 +25,7 @@ from starskip.indexes.skipping.metadata.change_indexes import change_indexes
 from starskip.indexes.skipping.metadata.commit_refresh import Commit
 from starskip.indexes.skipping.metadata.describe_metadata import describe_metadata
 from starskip.indexes.skipping.metadata.metadata_location import metadata_location
+from starskip.indexes.skipping.metadata.metadata_storage import files_root
 from starskip.indexes.skipping.metadata.open_metadata import existing_metadata, read_metadata
 from starskip.indexes.skipping.metadata.optimize import optimize_metadata
 from starskip.indexes.skipping.metadata.refresh_metadata import Clock, Refreshed, refresh_metadata
@@ -44,7 +45,7 @@ _CLOCK = Clock(lambda: datetime.now(UTC), time.sleep)
 
 def index_storage(path: str, root: str | None = None) -> Storage:
     """Return the store of a table's metadata, where skipping's is, too."""
-    return storage_for(metadata_location(hadoop_path(full_path(path)), root))
+    return storage_for(metadata_location(hadoop_path(full_path(path)), files_root(root)))
 
 
 def create_indexes(

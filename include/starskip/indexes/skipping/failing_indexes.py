@@ -60,7 +60,7 @@ class _Guard:
         except Exception as error:
             self.failed(error)
             return None
-        return None if found is None else _GuardedClause(found, self)
+        return None if found is None else GuardedClause(found, self)
 
     def failed(self, error: Exception) -> None:
         if isinstance(error, TransientError):
@@ -70,7 +70,9 @@ class _Guard:
 
 
 @dataclass(frozen=True, slots=True)
-class _GuardedClause(Clause):
+class GuardedClause(Clause):
+    """The ``clause`` of an index, which passes all files from the first failure of its ``guard`` on."""
+
     clause: Clause
     guard: _Guard
 

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from starskip.errors import ConfigError
 from starskip.indexes.skipping.metadata.change_indexes import change_indexes
 from starskip.indexes.skipping.metadata.describe_metadata import describe_metadata
+from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
 from starskip.indexes.skipping.metadata.open_metadata import existing_metadata
 from starskip.indexes.skipping.metadata.optimize import optimize_metadata
 from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
@@ -27,7 +28,6 @@ from starskip.spark.skipping.refresh_relation import (
 from starskip.spark.skipping.session import keep_overwritten
 from starskip.spark.skipping.table_relation import table_relation
 from starskip.storage.storage import Storage
-from starskip.storage.storage_for import storage_for
 from starskip.storage.store_clock import store_clock
 from starskip.storage.vacuum import VacuumReport
 
@@ -81,10 +81,10 @@ def refresh(
     keep_overwritten(spark)
     given = _named_format(format, file_format)
     if isinstance(table, str) and given is None:
-        known = existing_metadata(storage_for(location_of(spark, table, metadata_root))).source
+        known = existing_metadata(metadata_storage(location_of(spark, table, metadata_root))).source
         given, options = known.file_format, known.options if options is None else options
     relation = table_relation(spark, table, given or "parquet", options)
-    existing_metadata(storage_for(location_of(spark, relation.path, metadata_root)))
+    existing_metadata(metadata_storage(location_of(spark, relation.path, metadata_root)))
     return refresh_relation(spark, relation, [], metadata_root, in_full=full)
 
 
@@ -163,4 +163,4 @@ def _named_format(given: str | None, former: str | None) -> str | None:
 def _storage(spark: SparkSession, table: str | DataFrame, metadata_root: str | None) -> Storage:
     keep_overwritten(spark)
     path = table if isinstance(table, str) else table_relation(spark, table).path
-    return storage_for(location_of(spark, path, metadata_root))
+    return metadata_storage(location_of(spark, path, metadata_root))

@@ -107,7 +107,7 @@ class RelationPruner:
                 reasons.append(in_zones.why_not)
             failures: Failures = {}
             clause = build_clause(in_zones.indexes, expressions, failures)
-            mask = None if clause is None else clause.may_match(table)
+            mask = None if clause is None else table.may_match(clause)
             reasons += [self._warnings.left_out(each, why) for each, why in failures.items()]
             indexes = tuple(each for each in in_zones.indexes if each.specification not in failures)
             found.append(_Match(table, indexes, mask))

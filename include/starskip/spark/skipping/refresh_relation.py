@@ -19,6 +19,7 @@ from starskip.errors import SourceError, StarskipError, TransientError, printabl
 from starskip.indexes.skipping.failing_indexes import reason_of_failure
 from starskip.indexes.skipping.metadata.commit_refresh import Commit
 from starskip.indexes.skipping.metadata.metadata_location import metadata_location
+from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
 from starskip.indexes.skipping.metadata.open_metadata import read_metadata
 from starskip.indexes.skipping.metadata.refresh_metadata import Clock, Refreshed, refresh_metadata
 from starskip.indexes.skipping.skipping_index import SkippingIndex
@@ -32,7 +33,6 @@ from starskip.spark.skipping.spark_reader import SparkReader
 from starskip.spark.skipping.table_finder import metadata_changed
 from starskip.spark.skipping.table_relation import TableRelation
 from starskip.spark.skipping.user_index_types import is_user_type, send_modules
-from starskip.storage.storage_for import storage_for
 
 CREATED_BY = "starskip skipping"
 CLOCK = Clock(lambda: datetime.now(UTC), time.sleep)
@@ -56,7 +56,7 @@ def refresh_relation(
     """
     if (why := dependent_rows(relation.read_signature)) is not None:
         raise SourceError(f"{relation.path}: {why}", source=relation.path)
-    storage = storage_for(location_of(spark, relation.path, metadata_root))
+    storage = metadata_storage(location_of(spark, relation.path, metadata_root))
     existing = read_metadata(storage)
     # A column may have been dropped, or given a collation, since then.
     known, faults = checked_indexes(existing.indexes if existing else (), relation)

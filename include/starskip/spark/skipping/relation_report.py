@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from starskip.errors import StorageError
 from starskip.indexes.skipping.build_clause import build_clause
 from starskip.indexes.skipping.file_metadata import Mask
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
@@ -52,12 +53,16 @@ class TableReport:
         """
         found = {}
         alone = np.ones(self.listing.files, np.bool_)
-        for index in self.indexes:
-            kept = self._kept((index,))
-            if kept is not None:
-                found[index.specification] = int(np.count_nonzero(~kept))
-                alone &= kept
-        return found | self._by_several(alone)
+        try:
+            for index in self.indexes:
+                kept = self._kept((index,))
+                if kept is not None:
+                    found[index.specification] = int(np.count_nonzero(~kept))
+                    alone &= kept
+            return found | self._by_several(alone)
+        except StorageError:
+            # The query has run; that its metadata cannot be asked again is no fault of it.
+            return {}
 
     def _by_several(self, alone: Mask) -> dict[str, int]:
         """Return the files skipped by the fewest indexes that skip together what none skips alone."""
@@ -79,7 +84,7 @@ class TableReport:
         return (
             None
             if clause is None
-            else may_hold(self.listing, self.positions, clause.may_match(self.metadata))
+            else may_hold(self.listing, self.positions, self.metadata.may_match(clause))
         )
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from starskip.indexes.skipping.clause import Clause
 from starskip.indexes.skipping.file_metadata import Mask
 from starskip.indexes.skipping.index_types.min_max import MinMax
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
@@ -46,6 +47,10 @@ class KnownFiles:
     def column(self, index: str, name: str) -> pa.Array:
         """See FileMetadata.column."""
         return self.columns[index, name]
+
+    def may_match(self, clause: Clause) -> Mask:
+        """See TableMetadata.may_match."""
+        return clause.may_match(self)
 
 
 def check_rule(spark: SparkSession, tables: TableFinder) -> None:

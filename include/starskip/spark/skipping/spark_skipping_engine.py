@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from starskip.errors import ConfigError
 from starskip.indexes.skipping.choice.candidate_indexes import ColumnFacts
 from starskip.indexes.skipping.metadata.change_indexes import change_indexes
+from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
 from starskip.indexes.skipping.metadata.open_metadata import read_metadata
 from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
 from starskip.indexes.skipping.skipping_engine import MatchingRows, Replay
@@ -27,7 +28,6 @@ from starskip.spark.skipping.replay_query import replay_query
 from starskip.spark.skipping.sample_columns import column_facts, sample_values
 from starskip.spark.skipping.table_finder import metadata_changed
 from starskip.spark.skipping.table_relation import TableRelation, table_relation
-from starskip.storage.storage_for import storage_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class SparkSkipping:
                 raise ConfigError(_ONE_FILE.format(path=relation.path), setting="path")
             names = {*failed, *(index.specification for index in indexes)}
             location = location_of(self.session, relation.path, root)
-            storage = storage_for(location)
+            storage = metadata_storage(location)
             metadata = None if _is_one_file(relation) else read_metadata(storage)
             version = 0 if metadata is None else metadata.version
             unwanted = (

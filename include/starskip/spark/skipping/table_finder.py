@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from starskip.indexes.skipping.metadata.metadata_location import metadata_location
+from starskip.indexes.skipping.metadata.metadata_storage import files_root, metadata_storage
 from starskip.indexes.skipping.metadata.open_metadata import ParseIndex, metadata_chain, read_metadata
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.metadata.table_state import ARTEFACT
 from starskip.indexes.skipping.registry import index_from_specification
-from starskip.storage.storage_for import storage_for
 
 _ANSWER_LASTS_S = 1.0
 ROOTS_ASKED_EACH = 8
@@ -87,13 +87,14 @@ class TableFinder:
             return self.given[path]
         if not path.rpartition("/")[2]:
             return None
-        location = metadata_location(path, metadata_root)
+        is_skipping = self._artefact == ARTEFACT
+        location = metadata_location(path, metadata_root if is_skipping else files_root(metadata_root))
         now_s, changed = self._clock(), _changed
         with self._lock:
             known = self._answers.get(location)
         if known and known.changed == changed and now_s - known.at_s < _ANSWER_LASTS_S:
             return known.metadata
-        storage = storage_for(location)
+        storage = metadata_storage(location, patience_s=0)
         version = max(metadata_chain(storage, self._artefact).listed(), default=None)
         opened_s = now_s
         if version is None:

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 from starskip.errors import ConfigError, SourceError
-from starskip.indexes.skipping.metadata import optimize
 from starskip.indexes.skipping.metadata.change_indexes import change_indexes
+from starskip.indexes.skipping.metadata.collect_order import FILES
 from starskip.indexes.skipping.metadata.open_metadata import existing_metadata, metadata_chain, read_metadata
 from starskip.indexes.skipping.metadata.optimize import optimize_metadata
+from starskip.indexes.skipping.metadata.parquet_store import ParquetStore
 from starskip.indexes.skipping.metadata.vacuum_metadata import vacuum_metadata
 
 
@@ -259,18 +260,20 @@ def test_another_writer_comes_before_an_optimize(
     table.refresh(storage, "x")
     table.files["file:/t/more"] = lake.File((1,))
     table.refresh(storage)
-    write_files = optimize.write_files
+    write = ParquetStore.write
     writes: list[int] = []
 
-    def meanwhile(*arguments: Any) -> Any:
-        writes.append(1)
-        if len(writes) == 1:
+    def meanwhile(store: ParquetStore, aside: Any, groups: Any) -> Any:
+        groups = list(groups)
+        is_optimize = [name for name, _ in groups] == [FILES]
+        writes.extend([1] * is_optimize)
+        if is_optimize and len(writes) == 1:
             table.files["file:/t/a"] = lake.File((1, 2), version=1)
             del table.files["file:/t/more"]
             table.refresh(storage, *(["y"] if first == "create" else []), in_full=first == "full")
-        return write_files(*arguments)
+        return write(store, aside, groups)
 
-    monkeypatch.setattr(optimize, "write_files", meanwhile)
+    monkeypatch.setattr(ParquetStore, "write", meanwhile)
     optimize_metadata(storage, lake.commit())
     assert lake.known(storage) == lake.expected(table.files, *("xy" if first == "create" else "x"))
     assert len(writes) == {"refresh": 1, "create": 2, "full": 1}[first]

@@ -46,7 +46,7 @@ def index_sizes(metadata: TableMetadata) -> dict[str, int]:
 def read_files(predicate: Expression, metadata: TableMetadata, indexes: Sequence[SkippingIndex]) -> Mask:
     """Return the files that these indexes leave to read."""
     clause = build_clause(indexes, [predicate])
-    return np.ones(metadata.files, np.bool_) if clause is None else clause.may_match(metadata)
+    return np.ones(metadata.files, np.bool_) if clause is None else metadata.may_match(clause)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from datetime import timedelta
 from uuid import uuid4
 
 from starskip.indexes.skipping.metadata.commit_refresh import Commit
+from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
 from starskip.indexes.skipping.metadata.open_metadata import existing_metadata
 from starskip.indexes.skipping.metadata.optimize import optimize_metadata
 from starskip.indexes.skipping.metadata.vacuum_metadata import vacuum_metadata
 from starskip.run.night import Night
-from starskip.storage.storage_for import storage_for
 from starskip.storage.store_clock import store_clock
 
 _MOST_SEGMENTS = 16
@@ -22,7 +22,7 @@ def tidy_metadata(location: str, night: Night) -> None:
 
     Raises StorageError if it cannot be read or written.
     """
-    storage = storage_for(location)
+    storage = metadata_storage(location)
     if len(existing_metadata(storage).segments) > _MOST_SEGMENTS:
         optimize_metadata(storage, _commit(night))
     grace = timedelta(hours=night.settings.retention.vacuum_grace_hours)

@@ -14,15 +14,16 @@ import pyarrow as pa
 from starskip.errors import CommitConflict, StorageError
 from starskip.indexes.skipping.metadata.collect_order import FILES, Collection
 from starskip.indexes.skipping.metadata.match_paths import match_paths
-from starskip.indexes.skipping.metadata.metadata_files import FILES_SCHEMA, joined, read_columns, write_rows
+from starskip.indexes.skipping.metadata.metadata_files import FILES_SCHEMA, joined
+from starskip.indexes.skipping.metadata.metadata_store import REMOVED, MetadataStore
 from starskip.indexes.skipping.metadata.open_metadata import metadata_chain
 from starskip.indexes.skipping.metadata.refresh_plan import RefreshPlan
 from starskip.indexes.skipping.metadata.removed_rows import Positions, live_rows, removed_table
 from starskip.indexes.skipping.metadata.segment import Segment
+from starskip.indexes.skipping.metadata.store_of import store_of
 from starskip.indexes.skipping.metadata.table_state import TableState
 from starskip.storage.manifest import DataFile, Manifest, Part
 from starskip.storage.staged_write import StagedWrite
-from starskip.storage.storage import Storage
 
 
 class PlanOvertaken(CommitConflict):
@@ -57,8 +58,8 @@ def commit_refresh(
     groups = dict(fresh[0])
     mine = Segment(len(plan.fresh.files), plan.source.generation, groups.pop(FILES, ()), groups)
     _require_files(aside, [mine, *_patched_files(patches)])
-    storage = aside.storage
-    read = _Reader(storage, {})
+    store = store_of(aside.storage)
+    read = _Reader(store, {})
 
     def change(parts: Mapping[str, Part]) -> Mapping[str, Part]:
         newest = _newest(parts, plan)
@@ -76,7 +77,7 @@ def commit_refresh(
         own = own[own >= 0]
         if others:
             overlap = _Overlap(plan, mine, own)
-            live = live_rows(storage, newest.current)
+            live = live_rows(store, newest.current)
             for name, segment in others.items():
                 lost = overlap.against(segment, read.files(name, segment), live[name])
                 if len(lost):
@@ -85,13 +86,14 @@ def commit_refresh(
         if len(own):
             removed[commit.name] = own
         removed = {name: rows for name, rows in removed.items() if name in stays or name == commit.name}
-        added = replace(mine, removed=write_rows(aside, "removed", removed_table(removed)) if removed else ())
+        written = store.write(aside, [(REMOVED, removed_table(removed))] if removed else [])
+        added = replace(mine, removed=written.get(REMOVED, ()))
         if added.rows or added.removed:
             stays = {**stays, commit.name: added}
         active = {**newest.indexes, **dict.fromkeys(plan.creates, True)}
         return TableState(plan.source, active, stays).to_parts()
 
-    return metadata_chain(storage, aside.artefact).commit(
+    return metadata_chain(store.storage, aside.artefact).commit(
         change, commit_id=commit.name, created_at=commit.created_at, created_by=commit.created_by
     )
 
@@ -167,13 +169,13 @@ def _same_identity(files: pa.Table, among: pa.Table) -> npt.NDArray[np.bool_]:
 class _Reader:
     """Reads the files of a segment once, however often the commit is retried."""
 
-    storage: Storage
+    store: MetadataStore
     seen: dict[str, pa.Table]
 
     def files(self, name: str, segment: Segment) -> pa.Table:
         if name not in self.seen:
             self.seen[name] = (
-                read_columns(self.storage, segment.files, FILES_SCHEMA.names).combine_chunks()
+                self.store.read(segment.files, FILES_SCHEMA.names).combine_chunks()
                 if segment.files
                 else FILES_SCHEMA.empty_table()
             )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from starskip.errors import ConfigError, SourceError
 from starskip.indexes.skipping.failing_indexes import reason_of_failure
+from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.metadata.table_state import ARTEFACT, CURRENT, TableState
 from starskip.indexes.skipping.registry import index_from_specification
@@ -13,7 +14,6 @@ from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest_log import ManifestLog
 from starskip.storage.storage import Storage
-from starskip.storage.storage_for import storage_for
 
 
 def open_metadata(location: str) -> TableMetadata | None:
@@ -21,7 +21,7 @@ def open_metadata(location: str) -> TableMetadata | None:
 
     Raises StorageError if it cannot be read.
     """
-    return read_metadata(storage_for(location))
+    return read_metadata(metadata_storage(location))
 
 
 def metadata_chain(storage: Storage, artefact: str = ARTEFACT) -> ManifestLog:

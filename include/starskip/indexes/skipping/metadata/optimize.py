@@ -7,7 +7,7 @@ next refresh adds to a segment what it lacks.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -16,16 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.errors import printable
+from starskip.indexes.skipping.metadata.collect_order import FILES
 from starskip.indexes.skipping.metadata.commit_refresh import Commit, PlanOvertaken
-from starskip.indexes.skipping.metadata.metadata_files import (
-    FILES_SCHEMA,
-    ROW_GROUPS,
-    joined,
-    read_columns,
-    read_schema,
-    write_files,
-    write_rows,
-)
+from starskip.indexes.skipping.metadata.metadata_files import FILES_SCHEMA, ROW_GROUPS, joined
+from starskip.indexes.skipping.metadata.metadata_store import REMOVED
 from starskip.indexes.skipping.metadata.open_metadata import ParseIndex, existing_metadata, metadata_chain
 from starskip.indexes.skipping.metadata.removed_rows import Positions, live_rows, removed_table
 from starskip.indexes.skipping.metadata.segment import Segment
@@ -109,11 +103,9 @@ def _optimize(
     if metadata.row_groups.null_count < metadata.files:
         files = files.append_column(ROW_GROUPS, metadata.row_groups)
     names = sorted({name for segment in before.values() for name in segment.groups})
-    written = write_groups(aside, metadata, names, order)
-    groups = {name: of for name, of in written.items() if of is not None}
-    merged = Segment(
-        metadata.files, metadata.source.generation, write_files(aside, files.take(order)), groups
-    )
+    groups = {name: of for name, of in write_groups(aside, metadata, names, order).items() if of is not None}
+    written = metadata.store.write(aside, [(FILES, files.take(order))])
+    merged = Segment(metadata.files, metadata.source.generation, written[FILES], groups)
     places = _Places.of(metadata, order)
 
     def change(parts: Mapping[str, Part]) -> Mapping[str, Part]:
@@ -124,13 +116,14 @@ def _optimize(
         ):
             raise PlanOvertaken("the metadata was changed meanwhile; run this again")
         others = {name: segment for name, segment in newest.current.items() if name not in before}
-        now = live_rows(metadata.storage, newest.current) if others else {}
+        now = live_rows(metadata.store, newest.current) if others else {}
         # The segments that go may list dead rows of those that stay.
         dead = {name: _dead(now[name], segment) for name, segment in others.items()}
         dead[commit.name] = places.dead_since(now)
         dead = {name: rows for name, rows in dead.items() if len(rows)}
-        removed = write_rows(aside, "removed", removed_table(dead)) if dead else ()
-        return replace(newest, segments={**others, commit.name: replace(merged, removed=removed)}).to_parts()
+        written = metadata.store.write(aside, [(REMOVED, removed_table(dead))] if dead else [])
+        added = replace(merged, removed=written.get(REMOVED, ()))
+        return replace(newest, segments={**others, commit.name: added}).to_parts()
 
     return metadata_chain(metadata.storage, aside.artefact).commit(
         change, commit_id=commit.name, created_at=commit.created_at, created_by=commit.created_by
@@ -171,32 +164,37 @@ class _Places:
 def _each_written(
     aside: StagedWrite, metadata: TableMetadata, names: Sequence[str], order: pa.Array
 ) -> Mapping[str, Written]:
-    return {name: _written(aside, metadata, name, order) for name in names}
+    return metadata.store.write(aside, _merged(metadata, names, order))
 
 
-def _written(aside: StagedWrite, metadata: TableMetadata, index: str, order: pa.Array) -> Written:
-    """Write an index's rows of all segments as one file, None if they cannot be merged.
+def _merged(metadata: TableMetadata, names: Sequence[str], order: pa.Array) -> Iterator[tuple[str, pa.Table]]:
+    """Yield the rows of all segments by index.
 
     If a user's index type has changed its columns, that index alone is left out.
     """
-    of = next((files for s in metadata.segments.values() if (files := s.groups.get(index))), ())
-    if not of:
-        return ()
-    schema = read_schema(metadata.storage, of[0])
-    parts = (files for segment in metadata.segments.values() for files in segment.groups.get(index, ()))
-    if any(not read_schema(metadata.storage, each).equals(schema) for each in parts):
-        log.warning(
-            "%s: left out, since its metadata has columns of several kinds; the next refresh makes it anew",
-            printable(index),
-        )
-        return None
+    for index in names:
+        files = [file for segment in metadata.segments.values() for file in segment.groups.get(index, ())]
+        schemas = [metadata.store.schema(file) for file in files]
+        if not schemas:
+            yield index, pa.table({})
+        elif all(each.equals(schemas[0]) for each in schemas):
+            rows = _rows(metadata, index, schemas[0])
+            yield index, pa.table({name: joined(rows, name).take(order) for name in schemas[0].names})
+        else:
+            log.warning(
+                "%s: left out, since its metadata has columns of several kinds; the next refresh "
+                "makes it anew",
+                printable(index),
+            )
+
+
+def _rows(metadata: TableMetadata, index: str, schema: pa.Schema) -> pa.Table:
     tables = []
     for name, segment in metadata.segments.items():
         files, positions = segment.groups.get(index), metadata.live[name]
         if files:
-            table = read_columns(metadata.storage, files, schema.names)
+            table = metadata.store.read(files, schema.names)
             tables.append(table if positions is None else table.take(pa.array(positions)))
         else:
             tables.append(schema.empty_table().take(pa.nulls(metadata.row_counts[name], pa.int64())))
-    rows = pa.concat_tables(tables)
-    return write_rows(aside, index, pa.table({name: joined(rows, name).take(order) for name in schema.names}))
+    return pa.concat_tables(tables)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from starskip.indexes.skipping.file_metadata import Mask
 from starskip.indexes.skipping.metadata.collect_order import CollectOrder
 from starskip.indexes.skipping.metadata.match_paths import match_paths, same_files
-from starskip.indexes.skipping.metadata.metadata_files import FILES_SCHEMA, joined, read_columns
+from starskip.indexes.skipping.metadata.metadata_files import FILES_SCHEMA, joined
 from starskip.indexes.skipping.metadata.removed_rows import Positions
 from starskip.indexes.skipping.metadata.table_files import TableFiles
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
@@ -156,7 +156,7 @@ def _rows_of(metadata: TableMetadata, names: Sequence[str], stays: Mask) -> tupl
     tables = []
     for name in names:
         segment, live = metadata.segments[name], metadata.live[name]
-        files = read_columns(metadata.storage, segment.files, FILES_SCHEMA.names).combine_chunks()
+        files = metadata.store.read(segment.files, FILES_SCHEMA.names).combine_chunks()
         wanted = np.zeros(segment.rows, np.bool_)
         wanted[np.arange(segment.rows) if live is None else live] = stays[metadata.row_slices[name]]
         paths = pa.array(np.arange(segment.rows), mask=~wanted)

@@ -10,14 +10,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.indexes.skipping.metadata.metadata_files import REMOVED_SCHEMA, joined, read_columns
+from starskip.indexes.skipping.metadata.metadata_files import REMOVED_SCHEMA, joined
+from starskip.indexes.skipping.metadata.metadata_store import MetadataStore
 from starskip.indexes.skipping.metadata.segment import Segment
-from starskip.storage.storage import Storage
 
 Positions = npt.NDArray[np.int64]
 
 
-def live_rows(storage: Storage, segments: Mapping[str, Segment]) -> Mapping[str, Positions | None]:
+def live_rows(store: MetadataStore, segments: Mapping[str, Segment]) -> Mapping[str, Positions | None]:
     """Return by segment the positions of its live rows, None if all are live.
 
     Removed rows of a segment that no longer exists have no effect.
@@ -25,7 +25,7 @@ def live_rows(storage: Storage, segments: Mapping[str, Segment]) -> Mapping[str,
     files = [file for segment in segments.values() for file in segment.removed]
     if not files:
         return dict.fromkeys(segments)
-    removed = read_columns(storage, files, REMOVED_SCHEMA.names)
+    removed = store.read(files, REMOVED_SCHEMA.names)
     names, positions = joined(removed, "segment"), joined(removed, "position")
     of: dict[str, Positions | None] = {}
     for name, segment in segments.items():

@@ -13,18 +13,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from starskip.indexes.skipping.clause import Clause
 from starskip.indexes.skipping.file_metadata import Mask
 from starskip.indexes.skipping.metadata.collect_order import FILES
 from starskip.indexes.skipping.metadata.column_cache import ColumnCache
-from starskip.indexes.skipping.metadata.metadata_files import (
-    FILES_SCHEMA,
-    ROW_GROUPS,
-    joined,
-    read_columns,
-    read_schema,
-)
+from starskip.indexes.skipping.metadata.metadata_files import FILES_SCHEMA, ROW_GROUPS, joined
+from starskip.indexes.skipping.metadata.metadata_store import MetadataStore
 from starskip.indexes.skipping.metadata.removed_rows import Positions, live_rows
 from starskip.indexes.skipping.metadata.segment import Segment
+from starskip.indexes.skipping.metadata.store_of import store_of
 from starskip.indexes.skipping.metadata.table_source import TableSource
 from starskip.indexes.skipping.metadata.table_state import TableState
 from starskip.indexes.skipping.skipping_index import SkippingIndex
@@ -69,6 +66,15 @@ class TableMetadata:
         return self.state.source
 
     @cached_property
+    def store(self) -> MetadataStore:
+        """The store of the rows."""
+        return store_of(self.storage)
+
+    def may_match(self, clause: Clause) -> Mask:
+        """Return for each file whether it may hold a row that satisfies what ``clause`` represents."""
+        return self.store.may_match(self, clause)
+
+    @cached_property
     def segments(self) -> Mapping[str, Segment]:
         """The current segments, in the order of their rows."""
         return self.state.current
@@ -76,7 +82,7 @@ class TableMetadata:
     @cached_property
     def live(self) -> Mapping[str, Positions | None]:
         """The live positions by segment, None if all are live."""
-        return live_rows(self.storage, self.segments)
+        return live_rows(self.store, self.segments)
 
     @cached_property
     def row_counts(self) -> Mapping[str, int]:
@@ -140,9 +146,9 @@ class TableMetadata:
 
         def read(name: str) -> pa.Array | None:
             files = self.segments[name].files
-            if not files or ROW_GROUPS not in read_schema(self.storage, files[0]).names:
+            if not files or ROW_GROUPS not in self.store.schema(files[0]).names:
                 return None
-            return joined(read_columns(self.storage, files, [ROW_GROUPS]), ROW_GROUPS)
+            return joined(self.store.read(files, [ROW_GROUPS]), ROW_GROUPS)
 
         return self._kept(FILES, ROW_GROUPS, lambda: self._joined(read, pa.int64()).cast(pa.int64()))
 
@@ -176,7 +182,7 @@ class TableMetadata:
 
     def _group(self, segment: Segment, index: str, name: str) -> pa.Array | None:
         files = segment.groups.get(index)
-        return joined(read_columns(self.storage, files, [name]), name) if files else None
+        return joined(self.store.read(files, [name]), name) if files else None
 
     def _joined(self, read: Callable[[str], pa.Array | None], kind: pa.DataType | None = None) -> pa.Array:
         """Return the live rows of all segments; a segment without the column gives nulls."""
@@ -207,7 +213,7 @@ class TableMetadata:
 
     def _read_files(self) -> pa.RecordBatch:
         read = {
-            name: read_columns(self.storage, segment.files, FILES_SCHEMA.names)
+            name: self.store.read(segment.files, FILES_SCHEMA.names)
             for name, segment in self.segments.items()
             if segment.files
         }

@@ -8,8 +8,8 @@ from itertools import accumulate
 import numpy as np
 import pyarrow as pa
 
-from starskip.indexes.skipping.metadata.collect_order import FILES, CommitMessage
-from starskip.indexes.skipping.metadata.metadata_files import write_files, write_rows
+from starskip.indexes.skipping.metadata.collect_order import CommitMessage
+from starskip.indexes.skipping.metadata.store_of import store_of
 from starskip.storage.staged_write import BYTES_PER_FILE, StagedWrite
 
 Groups = Mapping[str, pa.Table]
@@ -58,10 +58,9 @@ def _write(
     aside: StagedWrite, ends: Sequence[int], held: Sequence[tuple[int, Groups]]
 ) -> Iterator[CommitMessage]:
     first = held[0][0]
-    for group in held[0][1]:
+    groups = ((group, pa.concat_tables([tables[group] for _, tables in held])) for group in held[0][1])
+    for group, written in store_of(aside.storage).write(aside, groups).items():
         position = first
-        rows = pa.concat_tables([tables[group] for _, tables in held])
-        written = write_files(aside, rows) if group == FILES else write_rows(aside, group, rows)
         for file in written:
             yield CommitMessage(_segment(ends, first), group, position, file)
             position += file.rows or 0

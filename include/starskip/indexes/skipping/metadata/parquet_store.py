@@ -1,0 +1,52 @@
+"""The metadata store of files: one Parquet file or more a group, clauses evaluated here on whole columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from starskip.indexes.skipping.clause import Clause
+from starskip.indexes.skipping.file_metadata import Mask
+from starskip.indexes.skipping.metadata.collect_order import FILES
+from starskip.indexes.skipping.metadata.metadata_files import (
+    read_columns,
+    read_schema,
+    write_files,
+    write_rows,
+)
+from starskip.indexes.skipping.metadata.metadata_store import Groups
+from starskip.storage.manifest import DataFile
+from starskip.storage.staged_write import StagedWrite
+from starskip.storage.storage import Storage
+
+if TYPE_CHECKING:
+    from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetStore:
+    """Implements MetadataStore on a disk or in a bucket."""
+
+    storage: Storage
+
+    def write(self, aside: StagedWrite, groups: Groups) -> Mapping[str, tuple[DataFile, ...]]:
+        """See MetadataStore; one group is in memory at a time."""
+        return {
+            group: write_files(aside, rows) if group == FILES else write_rows(aside, group, rows)
+            for group, rows in groups
+        }
+
+    def read(self, files: Sequence[DataFile], names: Sequence[str]) -> pa.Table:
+        """See MetadataStore."""
+        return read_columns(self.storage, files, names)
+
+    def schema(self, file: DataFile) -> pa.Schema:
+        """See MetadataStore."""
+        return read_schema(self.storage, file)
+
+    def may_match(self, metadata: TableMetadata, clause: Clause) -> Mask:
+        """See MetadataStore."""
+        return clause.may_match(metadata)

@@ -1,0 +1,1 @@
+"""Artefacts as documents of OpenSearch: objects, large contents in pieces, and rows."""
