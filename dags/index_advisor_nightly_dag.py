@@ -53,6 +53,7 @@ from airflow.sdk import DAG, CronDataIntervalTimetable, TriggerRule, chain, task
 from airflow.sdk.exceptions import AirflowFailException
 from starskip.orchestration.configured_form import configured_form
 from starskip.orchestration.failed_tasks import failed_tasks, task_states
+from starskip.orchestration.keys_connection import use_keys_connection
 from starskip.orchestration.night_request import night_request
 from starskip.orchestration.progress_line import show_progress
 from starskip.orchestration.spark_stage_operator import SparkStageOperator
@@ -70,6 +71,7 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 
 def _night(context: Any) -> Night:
     use_store_connection(os.environ)
+    use_keys_connection(os.environ)
     return night_request(context, CHECKOUT).night(datetime.now(UTC))
 
 

@@ -9,9 +9,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow.parquet.encryption import create_encryption_properties
 from starskip.errors import SourceError
 from starskip.lake import parquet_footers as module
-from starskip.lake.parquet_footers import counted_rows, parquet_footers
+from starskip.lake.footer_bounds import FooterColumn, footer_bounds
+from starskip.lake.parquet_footers import counted_rows, each_footer, parquet_footers
 
 
 def test_schema_and_row_groups(tmp_path: Path) -> None:
@@ -52,3 +54,16 @@ def test_many_are_read_by_tasks_in_their_order(tmp_path: Path, monkeypatch: pyte
     assert len({id(footer.schema) for footer in found}) == 1
     asked.clear()
     assert len(parquet_footers(paths[:4], run_tasks)) == 4 and not asked
+
+
+@pytest.mark.parametrize("plain_footer", [False, True])
+def test_an_encrypted_file_is_unknown_and_not_damaged(tmp_path: Path, plain_footer: bool) -> None:
+    path = tmp_path / "encrypted.parquet"
+    encryption = create_encryption_properties(b"k" * 32, plaintext_footer=plain_footer)
+    pq.write_table(pa.table({"a": [1, 2]}), path, encryption_properties=encryption)
+    assert each_footer([str(path)]) == [None]
+    assert counted_rows(str(path)) is None
+    found = footer_bounds([str(path)], [FooterColumn(("a",), pa.int64())])
+    assert (found.rows.to_pylist(), found.damaged.to_pylist()) == ([None], [False])
+    with pytest.raises(SourceError, match=r"encrypted\.parquet: cannot be read"):
+        parquet_footers([str(path)])

@@ -12,10 +12,11 @@ from starskip.cli.spark_defaults import default_metadata_root
 from starskip.errors import SourceError, StorageError
 from starskip.indexes.skipping.metadata.metadata_location import metadata_location
 from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
-from starskip.indexes.skipping.metadata.open_metadata import existing_metadata
+from starskip.indexes.skipping.metadata.open_metadata import existing_metadata, read_metadata
 from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.settings import Settings
+from starskip.storage.encryption.keyring import Keyring
 from starskip.storage.storage import Storage
 from starskip.storage.vacuum import VacuumReport
 
@@ -106,11 +107,17 @@ def metadata_of(path: str, root: str | None) -> Storage:
     return metadata_storage(metadata_location(full_path(path), root or default_metadata_root(os.environ)))
 
 
-def existing_table(path: str, root: str | None) -> TableMetadata:
+def has_keys(path: str, root: str | None) -> bool:
+    """Return whether a part of the table's metadata is encrypted, False where there is none."""
+    metadata = read_metadata(metadata_of(path, root), keyring=Keyring())
+    return metadata is not None and bool(metadata.state.keys.names)
+
+
+def existing_table(path: str, root: str | None, keyring: Keyring | None = None) -> TableMetadata:
     """Return the metadata of the table at ``path``; raises SourceError where there is none."""
     storage = metadata_of(path, root)
     try:
-        return existing_metadata(storage)
+        return existing_metadata(storage, keyring=keyring)
     except SourceError:
         require_table(path)
         raise

@@ -8,6 +8,14 @@ from uuid import uuid4
 
 import click
 
+from starskip.cli.key_options import (
+    keyring,
+    named_files,
+    named_indexes,
+    of_encrypted_listing,
+    of_encryption,
+    of_keys,
+)
 from starskip.cli.lake_table import (
     echo_changed,
     echo_optimized,
@@ -15,6 +23,7 @@ from starskip.cli.lake_table import (
     echo_vacuumed,
     existing_table,
     full_path,
+    has_keys,
     metadata_of,
     of_grace,
     of_metadata,
@@ -30,6 +39,7 @@ from starskip.errors import ConfigError, printable
 from starskip.indexes.skipping.metadata.change_indexes import change_indexes
 from starskip.indexes.skipping.metadata.commit_refresh import Commit
 from starskip.indexes.skipping.metadata.optimize import optimize_metadata
+from starskip.indexes.skipping.metadata.rotate_keys import named_key, rotate_keys
 from starskip.indexes.skipping.metadata.vacuum_metadata import vacuum_metadata
 from starskip.indexes.skipping.registry import index_from_specification
 from starskip.storage.store_clock import store_clock
@@ -49,6 +59,7 @@ def skipping() -> None:
       starskip skipping explain /lake/events "ts >= '2026-11-01' AND country = 'fr'"
       starskip skipping refresh /lake/events
       starskip skipping describe /lake/events
+      starskip skipping rotate /lake/events --from pii=old.key --to pii=new.key
 
     PATH is the table's folder, or its URL. In a Spark program: from starskip.spark import skipping;
     skipping.enable(spark).
@@ -76,6 +87,9 @@ def skipping() -> None:
 @of_reader_options
 @of_metadata
 @of_modules
+@of_keys
+@of_encryption
+@of_encrypted_listing
 def create(
     path: str,
     indexes: Sequence[str],
@@ -83,6 +97,9 @@ def create(
     options: Sequence[str],
     root: str | None,
     modules: Sequence[str],
+    keys: Sequence[str],
+    encrypt: Sequence[str],
+    encrypt_listing: str | None,
 ) -> None:
     """Create indexes beside those that are there; one pass over the files collects all of them.
 
@@ -94,8 +111,11 @@ def create(
                                --index minmax:price
       starskip skipping create /lake/points --index mykind:lat,lng --module my_indexes
       starskip skipping create /lake/events --index minmax:ts --metadata opensearch://search:9200/starskip
+      starskip skipping create /lake/people --index minmax:ts --index bloom:email
+                               --encrypt bloom:email=pii --key pii=/etc/keys/pii
     """  # noqa: D301
-    given = reader_options(options)
+    given, files, named = reader_options(options), named_files(keys), named_indexes(encrypt, indexes)
+    keyring(keys)
     with user_modules(modules):
         # Typing errors are reported before Spark has started.
         _require_indexes(indexes)
@@ -104,9 +124,18 @@ def create(
         from starskip.spark.command_session import command_session
         from starskip.spark.skipping import lifecycle
 
-        with command_session("collecting") as spark:
+        is_secret = bool(named or encrypt_listing) or has_keys(path, root)
+        with command_session("collecting", encrypts=is_secret) as spark:
             done = lifecycle.create(
-                spark, full_path(path), indexes, format=file_format, options=given, metadata_root=root
+                spark,
+                full_path(path),
+                indexes,
+                format=file_format,
+                options=given,
+                metadata_root=root,
+                keys=files,
+                encrypt=named,
+                encrypt_listing=encrypt_listing,
             )
     echo_refreshed(done, f"in {printable(done.location)}")
 
@@ -116,35 +145,43 @@ def create(
 @click.option("--full", is_flag=True, help="Read all files again.")
 @of_metadata
 @of_modules
-def refresh(path: str, full: bool, root: str | None, modules: Sequence[str]) -> None:
+@of_keys
+def refresh(path: str, full: bool, root: str | None, modules: Sequence[str], keys: Sequence[str]) -> None:
     """Bring the metadata up to date; only files that are new or changed are read.
 
     \b
     Examples:
       starskip skipping refresh /lake/events
       starskip skipping refresh /lake/events --full
+      starskip skipping refresh /lake/people --key pii=/etc/keys/pii
     """  # noqa: D301
     with user_modules(modules):
-        _require_one(existing_table(path, root).state.active)
+        existing = existing_table(path, root, keyring(keys))
+        _require_one(existing.state.active)
         from starskip.spark.command_session import command_session
         from starskip.spark.skipping import lifecycle
 
-        with command_session("collecting") as spark:
-            done = lifecycle.refresh(spark, full_path(path), full=full, metadata_root=root)
+        with command_session("collecting", encrypts=bool(existing.state.keys.names)) as spark:
+            done = lifecycle.refresh(
+                spark, full_path(path), full=full, metadata_root=root, keys=named_files(keys)
+            )
     echo_refreshed(done, f"in {printable(done.location)}")
 
 
 @skipping.command(name="optimize")
 @of_path
 @of_metadata
-def optimize(path: str, root: str | None) -> None:
+@of_keys
+def optimize(path: str, root: str | None, keys: Sequence[str]) -> None:
     """Bring into one piece what many refreshes have written, without what is dead, so that it is read fast.
 
     \b
     Example:
       starskip skipping optimize /lake/events
     """  # noqa: D301
-    echo_optimized(optimize_metadata(existing_table(path, root).storage, _commit()))
+    found = keyring(keys)
+    storage = existing_table(path, root, found).storage
+    echo_optimized(optimize_metadata(storage, _commit(), keyring=found))
 
 
 @skipping.command(name="delete")
@@ -195,6 +232,31 @@ def vacuum(path: str, grace_hours: float, root: str | None) -> None:
         existing_table(path, root)
     report = vacuum_metadata(storage, _commit(), now=store_clock(storage), grace=timedelta(hours=grace_hours))
     echo_vacuumed(report)
+
+
+@skipping.command(name="rotate")
+@of_path
+@click.option("--from", "former", required=True, metavar="NAME=FILE", help="The key as it was.")
+@click.option("--to", "following", required=True, metavar="NAME=FILE", help="The key from now on.")
+@of_metadata
+def rotate(path: str, former: str, following: str, root: str | None) -> None:
+    """Change a key: data keys are wrapped by another one, and no index is made anew.
+
+    \b
+    Examples:
+      starskip skipping rotate /lake/people --from pii=old.key --to pii=new.key
+      starskip skipping rotate /lake/people --from pii=pii.key --to pii-2027=pii-2027.key
+
+    Former versions can be read by the former key until a `vacuum`.
+    """  # noqa: D301
+    (before,), (after,) = named_files([former], "--from").items(), named_files([following], "--to").items()
+    storage = existing_table(path, root).storage
+    manifest = rotate_keys(storage, named_key(*before), named_key(*after), _commit())
+    click.echo(
+        f"version {manifest.version}: {before[0]} is {after[0]} now"
+        if before[0] != after[0]
+        else f"version {manifest.version}: the key {before[0]} was changed"
+    )
 
 
 def _require_indexes(specifications: Sequence[str]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from starskip.cli.key_options import keyring, named_files, of_keys
 from starskip.cli.lake_table import as_output, existing_table, full_path, of_metadata, of_modules, of_path
 from starskip.cli.user_modules import user_modules
 from starskip.errors import printable
@@ -23,7 +24,8 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 @as_output
 @of_metadata
 @of_modules
-def describe(path: str, output: str, root: str | None, modules: Sequence[str]) -> None:
+@of_keys
+def describe(path: str, output: str, root: str | None, modules: Sequence[str], keys: Sequence[str]) -> None:
     """Show the metadata: files, rows, bytes, and each index.
 
     \b
@@ -31,7 +33,7 @@ def describe(path: str, output: str, root: str | None, modules: Sequence[str]) -
       starskip skipping describe /lake/events --format json
     """  # noqa: D301
     with user_modules(modules):
-        document = _description(path, root)
+        document = _description(path, root, keys)
     click.echo(json.dumps(document) if output == "json" else description_text(document))
 
 
@@ -39,14 +41,15 @@ def describe(path: str, output: str, root: str | None, modules: Sequence[str]) -
 @of_path
 @as_output
 @of_metadata
-def list_indexes(path: str, output: str, root: str | None) -> None:
+@of_keys
+def list_indexes(path: str, output: str, root: str | None, keys: Sequence[str]) -> None:
     """List the indexes, deleted ones too until a vacuum.
 
     \b
     Example:
       starskip skipping list /lake/events
     """  # noqa: D301
-    indexes = _description(path, root)["indexes"]
+    indexes = _description(path, root, keys)["indexes"]
     click.echo(json.dumps(indexes) if output == "json" else indexes_text(indexes))
 
 
@@ -56,28 +59,43 @@ def list_indexes(path: str, output: str, root: str | None) -> None:
 @as_output
 @of_metadata
 @of_modules
-def explain(path: str, condition: str, output: str, root: str | None, modules: Sequence[str]) -> None:
+@of_keys
+def explain(
+    path: str,
+    condition: str,
+    output: str,
+    root: str | None,
+    modules: Sequence[str],
+    keys: Sequence[str],
+) -> None:
     """Show the files that Spark would read for a condition, and what each index does for it.
 
     \b
     Examples:
       starskip skipping explain /lake/events "ts >= '2026-11-01' AND country = 'fr'" --format json
       starskip skipping explain /lake/logs "getAgentName(user_agent) = 'Firefox'"
+      starskip skipping explain /lake/people "email = 'a@b.org'" --key pii=/etc/keys/pii
     """  # noqa: D301
     with user_modules(modules):
-        source = existing_table(path, root).source
+        source = existing_table(path, root, keyring(keys)).source
         from starskip.spark.command_session import command_session
         from starskip.spark.skipping.explain_condition import explain_condition
 
         with command_session("planning") as spark:
             document = explain_condition(
-                spark, full_path(path), source, condition, metadata_root=root, modules=modules
+                spark,
+                full_path(path),
+                source,
+                condition,
+                metadata_root=root,
+                modules=modules,
+                keys=named_files(keys),
             )
     click.echo(json.dumps(document) if output == "json" else explained_text(document))
 
 
-def _description(path: str, root: str | None) -> dict[str, Any]:
-    metadata = existing_table(path, root)
+def _description(path: str, root: str | None, keys: Sequence[str]) -> dict[str, Any]:
+    metadata = existing_table(path, root, keyring(keys))
     return describe_metadata(metadata, metadata.storage.place)
 
 
@@ -86,11 +104,12 @@ def description_text(document: Mapping[str, Any]) -> str:
     rows = "?" if document["rows"] is None else f"{document['rows']:,}"
     lines = [
         f"{printable(document['path'])}: {document['files']:,} files of {document['format']}, "
-        f"{size(document['files_bytes'])}, {rows} rows",
+        f"{_size(document['files_bytes'])}, {rows} rows",
         f"metadata: version {document['version']}, {size(document['metadata_bytes'])} in "
         f"{document['segments']:,} segments, at {printable(document['location'])}",
     ]
-    young = document["files"] - document["files_trusted"]
+    trusted = document["files_trusted"]
+    young = 0 if trusted is None else document["files"] - trusted
     if young:
         lines.append(f"{young:,} files were too young to be sure of: refresh reads them again")
     if document["removed_rows"]:
@@ -103,13 +122,22 @@ def indexes_text(indexes: Sequence[Mapping[str, Any]]) -> str:
     rows = [
         (
             printable(each["index"]),
-            each["state"] if each["understood"] else _not_understood(each["fault"]),
+            _state(each) if each["understood"] else _not_understood(each["fault"]),
             f"{each['files_known']:,}",
             size(each["size_bytes"]),
         )
         for each in indexes
     ]
     return table(("index", "state", "files", "size"), rows)
+
+
+def _state(index: Mapping[str, Any]) -> str:
+    key = index["key"]
+    return str(index["state"]) if key is None else f"{index['state']}, key {key}"
+
+
+def _size(size_bytes: float | None) -> str:
+    return "? bytes" if size_bytes is None else size(size_bytes)
 
 
 def _not_understood(fault: str | None) -> str:

@@ -27,6 +27,10 @@ _FOOTERS_PER_TASK = 256
 _FEW_FOOTERS = 512
 """More of them are read by tasks, where there are any."""
 _MAGIC = (b"PAR1", b"PARE")
+_END_BYTES = 8
+"""The length of the footer, and the magic number."""
+_SIGNATURE_BYTES = 28
+"""Behind the footer of a file with encrypted columns under a plain footer: a nonce and a tag."""
 _LEAST_BYTES = 12
 """The magic number twice, and the length of the footer."""
 
@@ -53,14 +57,28 @@ def open_footer(path: str, *, read_ahead: bool = True) -> Any:
     """Return the footer of a file by its path or URL.
 
     ``read_ahead``: whether an object is read in ranges of 256 KiB or more, or in those that Arrow asks for.
-    Raises OSError and pa.ArrowException for a file that cannot be read, and SourceError for a store.
+    Raises OSError and pa.ArrowException for a file that cannot be read, such as one with encrypted columns,
+    and SourceError for a store.
     """
     url = object_url(path)
-    found = pq.read_metadata(
-        str(local_path(path)) if url is None else ObjectReader(url, read_ahead=read_ahead)
-    )
+    if url is None:
+        found = pq.read_metadata(str(local_path(path)))
+        with local_path(path).open("rb", buffering=0) as opened:
+            footer_bytes = _footer_bytes(opened)
+    else:
+        reader = ObjectReader(url, read_ahead=read_ahead)
+        found = pq.read_metadata(reader)
+        footer_bytes = _footer_bytes(reader)
+    if footer_bytes == found.serialized_size + _SIGNATURE_BYTES:
+        # A plain footer of encrypted columns. Asked for their statistics, Arrow ends the process.
+        raise OSError("its columns are encrypted")
     add_bytes_read(found.serialized_size)
     return found
+
+
+def _footer_bytes(opened: Any) -> int:
+    opened.seek(-_END_BYTES, io.SEEK_END)
+    return int.from_bytes(opened.read(4), "little")
 
 
 def parquet_footers(paths: Sequence[str], run_tasks: RunTasks | None = None) -> list[ParquetFooter]:
@@ -143,8 +161,8 @@ def _has_no_footer(path: str) -> bool:
             size = opened.seek(0, io.SEEK_END)
             if size < _LEAST_BYTES:
                 return True
-            opened.seek(size - 8)
-            tail = opened.read(8)
+            opened.seek(size - _END_BYTES)
+            tail = opened.read(_END_BYTES)
     except SourceOutage:
         raise
     except (OSError, SourceError):

@@ -23,6 +23,7 @@ from starskip.configuration.night_from_config import NightArguments, night_from_
 from starskip.errors import StarskipError, printable
 from starskip.orchestration.airflow_environment import airflow_environment, has_file_database
 from starskip.orchestration.child_process import child_process
+from starskip.orchestration.keys_connection import use_keys_connection
 from starskip.orchestration.night_request import CONFIG_VARIABLE, SAMPLE_CONFIG
 from starskip.orchestration.night_summary import night_summary
 from starskip.orchestration.private_home import private_home
@@ -100,6 +101,7 @@ def nightly_run(
     arguments = NightArguments(night_date, "make night", started_at, names)
     try:
         use_store_connection(os.environ)
+        use_keys_connection(os.environ)
         night = night_from_config(config, arguments, environment)
         access = READABLE_BY[reports_readable_by]
         exported = export_reports(night.store, night.date_text, reports, night.tables, access)

@@ -21,6 +21,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException, Airfl
 
 from starskip.errors import BAD_INPUT, ConfigError, printable
 from starskip.orchestration.job_processes import end_processes, family_of, job_processes
+from starskip.orchestration.keys_connection import use_keys_connection
 from starskip.orchestration.night_request import night_request
 from starskip.orchestration.package_zip import package_zip
 from starskip.orchestration.progress_line import show_progress
@@ -84,6 +85,7 @@ class SparkStageOperator(SparkSubmitOperator):
 
         with failing_at_once(context):
             use_store_connection(os.environ)
+            use_keys_connection(os.environ)
             request = night_request(context, self.checkout)
             connection = _connection(self._conn_id)
             settings = {

@@ -19,16 +19,18 @@ from tqdm import tqdm
 
 from starskip.errors import StarskipError, printable
 from starskip.spark.skipping.failures import context_logger
+from starskip.spark.skipping.temporary_files import IO_ENCRYPTION
 from starskip.spark.understood_failure import understood_failure
 
 _EVERY_S = 0.3
 
 
 @contextmanager
-def command_session(label: str) -> Iterator[SparkSession]:
+def command_session(label: str, *, encrypts: bool = False) -> Iterator[SparkSession]:
     """Give a session as spark-defaults or spark-submit configure it, on all cores here by default.
 
-    Raises StarskipError if it cannot be started; errors of Spark's own become one line.
+    ``encrypts``: make Spark encrypt its temporary files. Raises StarskipError if it cannot be started; errors
+    of Spark's own become one line.
     """
     # What it says is said again by the error that follows.
     context_logger().setLevel(logging.CRITICAL)
@@ -39,6 +41,8 @@ def command_session(label: str) -> Iterator[SparkSession]:
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "ERROR")
     )
+    if encrypts:
+        builder = builder.config(IO_ENCRYPTION, "true")
     with tempfile.TemporaryFile() as log:
         try:
             with _stderr_to(log.fileno()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,10 +15,12 @@ def checked_parquet(
     row_group_size: int | None = None,
     use_dictionary: bool | Sequence[str] = True,
     delta_columns: Sequence[str] = (),
+    encryption: Any = None,
 ) -> pa.Buffer:
     """Return the bytes of a file of ``rows``; ``use_dictionary`` may name the columns that have one.
 
-    ``delta_columns``: those of whole numbers that have none and are kept as differences.
+    ``delta_columns``: those of whole numbers that have none and are kept as differences. ``encryption``:
+    pyarrow's properties of an encrypted file (encryption.data_key).
     """
     sink = pa.BufferOutputStream()
     pq.write_table(
@@ -29,5 +32,6 @@ def checked_parquet(
         column_encoding=dict.fromkeys(delta_columns, "DELTA_BINARY_PACKED") or None,
         # A changed bit in a page would else be another value, and nobody would know.
         write_page_checksum=True,
+        encryption_properties=encryption,
     )
     return sink.getvalue()

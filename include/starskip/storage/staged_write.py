@@ -18,6 +18,8 @@ from starskip.storage.storage import PutVerdict, Storage
 
 BYTES_PER_FILE = 64 * 1024 * 1024
 """Arrow bytes that are encoded into one file, which bounds the memory of a writer."""
+Encode = Callable[[pa.Table, str], pa.Buffer]
+"""Makes the bytes of a file of rows and the file's name in the store."""
 _ROWS_PER_BATCH = 65_536
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,90}")
 _UNSAFE = re.compile(r"[^A-Za-z0-9.-]")
@@ -44,12 +46,12 @@ class StagedWrite:
         rows: pa.Table | Iterable[pa.RecordBatch],
         *,
         bytes_per_file: int = BYTES_PER_FILE,
-        encode: Callable[[pa.Table], pa.Buffer] = checked_parquet,
+        encode: Encode | None = None,
     ) -> tuple[DataFile, ...]:
         """Write the rows of one table as Parquet and return the files, none if there are no rows.
 
         ``rows`` is a table or a stream of batches, of which about ``bytes_per_file`` are held at a time;
-        ``encode`` makes the bytes of a file of them.
+        ``encode`` makes the bytes of a file of them and its name.
         Raises ``StorageError`` naming artefact and column if they do not fit the artefact's schema.
         """
         if isinstance(rows, pa.Table):
@@ -62,11 +64,20 @@ class StagedWrite:
 
         ``file_name`` is ours, never text from a log; ``DataFile.file_name`` gives it back.
         """
-        return self._put(f"{self._table_folder(table)}/{uuid4().hex}-{file_name}", content, None)
+        return self.write_named(self.new_name(table, file_name), content)
 
-    def _write_parquet(self, table: str, rows: pa.Table, encode: Callable[[pa.Table], pa.Buffer]) -> DataFile:
-        content = encode(self._fitted(rows, table)).to_pybytes()
-        return self._put(f"{self._table_folder(table)}/{uuid4().hex}.parquet", content, rows.num_rows)
+    def new_name(self, table: str, file_name: str) -> str:
+        """Return a name in the store for a file that ``write_named`` writes next, see ``write_file``."""
+        return f"{self._table_folder(table)}/{uuid4().hex}-{file_name}"
+
+    def write_named(self, name: str, content: bytes) -> DataFile:
+        """Write one file under a name of ``new_name``, and return it."""
+        return self._put(name, content, None)
+
+    def _write_parquet(self, table: str, rows: pa.Table, encode: Encode | None) -> DataFile:
+        name, fitting = f"{self._table_folder(table)}/{uuid4().hex}.parquet", self._fitted(rows, table)
+        content = checked_parquet(fitting) if encode is None else encode(fitting, name)
+        return self._put(name, content.to_pybytes(), rows.num_rows)
 
     def _fitted(self, rows: pa.Table, table: str) -> pa.Table:
         return fitted(rows, self._required_schema(), artefact=self.artefact, location=f"table {table}")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         optimize,
         refresh,
         restore,
+        rotate,
         vacuum,
     )
     from starskip.spark.skipping.session import (
@@ -41,6 +42,7 @@ __all__ = [
     "optimize",
     "refresh",
     "restore",
+    "rotate",
     "skip",
     "vacuum",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from starskip.errors import ConfigError, StarskipError
 from starskip.indexes.skipping.failing_indexes import reason_of_failure
@@ -45,6 +45,24 @@ def checked_indexes(
         except Exception as error:
             failed[index.specification] = reason_of_failure(error)
     return found, failed
+
+
+def resolved_names(
+    named: Mapping[str, str], relation: TableRelation, specifications: Collection[str]
+) -> dict[str, str]:
+    """Return what is named by specification, with columns spelled as in the table's schema.
+
+    Raises ConfigError for one that is not among ``specifications``.
+    """
+    found = {}
+    for specification, value in named.items():
+        if specification not in specifications:
+            raise ConfigError(
+                f"{specification} is to be encrypted, and no index that is created: name it there, too",
+                setting="encrypt",
+            )
+        found[resolved_index(index_from_specification(specification), relation).specification] = value
+    return found
 
 
 def resolved_index(index: SkippingIndex, relation: TableRelation) -> SkippingIndex:

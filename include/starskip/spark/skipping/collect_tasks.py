@@ -34,6 +34,7 @@ from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.list_files import one_slash
 from starskip.spark.understood_failure import understood_failure
 from starskip.storage.checked_parquet import checked_parquet
+from starskip.storage.encryption.data_key import DataKey
 from starskip.storage.manifest import DataFile
 from starskip.storage.staged_write import StagedWrite
 
@@ -77,11 +78,16 @@ class TaskFiles:
     name: str
     rows_per_task: int
     tasks: int
+    key: DataKey | None
 
     def of_task(self, task: int) -> pa.Table:
         """Return path, encoded path, size_bytes, modified_ms and trusted of a task's files."""
+        decryption = None if self.key is None else self.key.decryption(self.name)
         with self.aside.storage.arrow_filesystem().open_input_file(self.name) as opened:
-            return pq.ParquetFile(opened, page_checksum_verification=True).read_row_group(task)
+            listing = pq.ParquetFile(
+                opened, page_checksum_verification=True, decryption_properties=decryption
+            )
+            return listing.read_row_group(task)
 
     def start(self, task: int) -> int:
         """Return the position in the order of a task's first file."""
@@ -108,11 +114,14 @@ def run_tasks(
     # The shuffle has one row for each file: 200 tasks would take longer than reading a small table.
     session.conf.set("spark.sql.shuffle.partitions", max(cores, min(200, count // _LEAST_FILES_PER_TASK)))
     table = order.files.append_column("encoded", encoded_paths)
-    content = checked_parquet(table, row_group_size=rows_per_task).to_pybytes()
-    name = aside.write_file("listing", "listing.parquet", content).name
+    name, key = aside.new_name("listing", "listing.parquet"), order.listing_key
+    encryption = None if key is None else key.encryption(name)
+    content = checked_parquet(table, row_group_size=rows_per_task, encryption=encryption)
+    aside.write_named(name, content.to_pybytes())
     try:
         with reading_failures(order, encoded_paths):
-            messages = frame_of(TaskFiles(aside, name, rows_per_task, -(-count // rows_per_task))).toArrow()
+            files = TaskFiles(aside, name, rows_per_task, -(-count // rows_per_task), key)
+            messages = frame_of(files).toArrow()
     finally:
         aside.storage.delete(name)
     return collection_of(order, [_message_of(row) for row in messages.to_pylist()])
@@ -172,7 +181,7 @@ def written(
     files: TaskFiles, order: CollectOrder, found: Iterator[tuple[int, Groups]]
 ) -> Iterator[pa.RecordBatch]:
     """Write a task's metadata and yield the messages as rows."""
-    for message in write_collected(files.aside, order.row_counts, found):
+    for message in write_collected(files.aside, order.row_counts, found, keys=order.keys):
         row = {
             "segment": message.segment,
             "group": message.group,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -29,14 +30,16 @@ def explain_condition(
     *,
     metadata_root: str | None = None,
     modules: Iterable[str] = (),
+    keys: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Explain a condition on the table at ``path``, read as ``source`` says; the word WHERE is optional.
 
-    The condition may call the functions of Starskip and those that ``modules`` register. Raises SourceError
-    if the plan has no relation of files, if Spark is not supported, or for a table of Delta, Iceberg or Hudi.
+    The condition may call the functions of Starskip and those that ``modules`` register; ``keys`` as in
+    ``enable``. Raises SourceError if the plan has no relation of files, if Spark is not supported, or for a
+    table of Delta, Iceberg or Hudi.
     """
     require_plain_files(spark, path)
-    enable(spark, metadata_root, modules)
+    enable(spark, metadata_root, modules, keys)
     for module in (user_agents, metric_distances, *(sys.modules[name] for name in modules)):
         # A module of index types need not have one.
         register = getattr(module, "register_functions", None)

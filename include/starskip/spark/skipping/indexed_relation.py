@@ -119,6 +119,7 @@ def find_indexes(
         found, secondary = (each.find(relation.facts.folders, root) for each in finders)
         if found or not secondary:
             reasons += _missing_indexes(relation.report.path, found, warnings)
+        found = [table for table in found if table.unlocked.locked_listing is None]
         if found or secondary:
             _take_compatible(relation, found, secondary)
     except Exception as error:
@@ -140,7 +141,8 @@ def _missing_indexes(path: str, found: Sequence[TableMetadata], warnings: RuleWa
     reasons = []
     for table in found:
         reasons += [warnings.left_out(each, why) for each, why in sorted(table.not_understood.items())]
-        if not (table.indexes or table.not_understood):
+        reasons += [warnings.told(each.means("not used")) for each in table.unlocked.locked if each.matters]
+        if not (table.indexes or table.not_understood or table.unlocked.locked):
             reasons.append(f"all indexes of {table.source.path} are deleted: restore them, or create others")
     return reasons
 

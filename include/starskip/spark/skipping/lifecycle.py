@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from types import MappingProxyType
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -12,12 +13,14 @@ from pyspark.sql import DataFrame, SparkSession
 from starskip.errors import ConfigError
 from starskip.indexes.skipping.metadata.change_indexes import change_indexes
 from starskip.indexes.skipping.metadata.describe_metadata import describe_metadata
+from starskip.indexes.skipping.metadata.encryption import Encryption
 from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
 from starskip.indexes.skipping.metadata.open_metadata import existing_metadata
 from starskip.indexes.skipping.metadata.optimize import optimize_metadata
 from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
+from starskip.indexes.skipping.metadata.rotate_keys import named_key, rotate_keys
 from starskip.indexes.skipping.metadata.vacuum_metadata import vacuum_metadata
-from starskip.spark.skipping.checked_indexes import resolved_indexes
+from starskip.spark.skipping.checked_indexes import resolved_indexes, resolved_names
 from starskip.spark.skipping.on_spark_connect import classic_only
 from starskip.spark.skipping.refresh_relation import (
     location_of,
@@ -25,8 +28,9 @@ from starskip.spark.skipping.refresh_relation import (
     refresh_relation,
     require_one,
 )
-from starskip.spark.skipping.session import keep_overwritten
+from starskip.spark.skipping.session import keep_overwritten, keyring_of
 from starskip.spark.skipping.table_relation import table_relation
+from starskip.storage.encryption.keyring import KeySource
 from starskip.storage.storage import Storage
 from starskip.storage.store_clock import store_clock
 from starskip.storage.vacuum import VacuumReport
@@ -44,13 +48,18 @@ def create(
     options: Mapping[str, str] | None = None,
     metadata_root: str | None = None,
     file_format: str | None = None,
+    keys: Mapping[str, KeySource] = MappingProxyType({}),
+    encrypt: Mapping[str, str] = MappingProxyType({}),
+    encrypt_listing: str | None = None,
 ) -> Refreshed:
     """Create indexes of a table's files, by specification such as ``minmax:ts``, beside the existing ones.
 
     ``table``: a path, or a DataFrame as ``spark.read`` or ``spark.table`` returns it. ``format`` and
     ``options`` are those of ``spark.read`` for a path, Parquet by default; ``file_format`` is the former name
-    of ``format``. A deleted index is restored. Raises ConfigError for an index that the table cannot have,
-    SourceError for a table that cannot be read or that is one of Delta, Iceberg or Hudi, and StarskipError.
+    of ``format``. A deleted index is restored. ``encrypt``: names of keys by specification;
+    ``encrypt_listing``: that of file names and partition values; ``keys``: see ``enable``. Raises ConfigError
+    for an index that the table cannot have, SourceError for a table that cannot be read or that is one of
+    Delta, Iceberg or Hudi, and StarskipError.
     """
     if isinstance(indexes, str) or not indexes:
         raise ConfigError("name the indexes to create in a list, such as ['minmax:ts']", setting="index")
@@ -58,7 +67,9 @@ def create(
     keep_overwritten(spark)
     wanted, failed = resolved_indexes(indexes, relation)
     require_one((each.specification for each in wanted), failed)
-    return refresh_relation(spark, relation, wanted, metadata_root, failed=failed)
+    named = resolved_names(encrypt, relation, indexes)
+    encryption = Encryption(keyring_of(spark, keys), named, encrypt_listing)
+    return refresh_relation(spark, relation, wanted, metadata_root, failed=failed, encryption=encryption)
 
 
 @classic_only
@@ -71,12 +82,14 @@ def refresh(
     options: Mapping[str, str] | None = None,
     metadata_root: str | None = None,
     file_format: str | None = None,
+    keys: Mapping[str, KeySource] = MappingProxyType({}),
 ) -> Refreshed:
     """Bring a table's metadata up to date, by reading new and changed files only.
 
     ``full`` reads all files, which is needed after the schema or the reader's options have changed. A path is
-    read as when its metadata was created, unless ``format`` or ``options`` are given. Raises ConfigError for
-    an index that the table cannot have any more: delete it; otherwise as ``create``.
+    read as when its metadata was created, unless ``format`` or ``options`` are given. ``keys``: see
+    ``enable``; an index without its key stays as it is, with a warning. Raises ConfigError for an index that
+    the table cannot have any more: delete it; otherwise as ``create``.
     """
     keep_overwritten(spark)
     given = _named_format(format, file_format)
@@ -85,13 +98,41 @@ def refresh(
         given, options = known.file_format, known.options if options is None else options
     relation = table_relation(spark, table, given or "parquet", options)
     existing_metadata(metadata_storage(location_of(spark, relation.path, metadata_root)))
-    return refresh_relation(spark, relation, [], metadata_root, in_full=full)
+    encryption = Encryption(keyring_of(spark, keys))
+    return refresh_relation(spark, relation, [], metadata_root, in_full=full, encryption=encryption)
 
 
 @classic_only
-def optimize(spark: SparkSession, table: str | DataFrame, *, metadata_root: str | None = None) -> int | None:
-    """Compact the metadata into one segment; return the version, None if there is nothing to compact."""
-    return optimize_metadata(_storage(spark, table, metadata_root), new_commit())
+def optimize(
+    spark: SparkSession,
+    table: str | DataFrame,
+    *,
+    metadata_root: str | None = None,
+    keys: Mapping[str, KeySource] = MappingProxyType({}),
+) -> int | None:
+    """Compact the metadata into one segment; return the version, None if there is nothing to compact.
+
+    Segments of which a part is locked stay as they are. ``keys``: see ``enable``.
+    """
+    storage = _storage(spark, table, metadata_root)
+    return optimize_metadata(storage, new_commit(), keyring=keyring_of(spark, keys))
+
+
+@classic_only
+def rotate(
+    spark: SparkSession,
+    table: str | DataFrame,
+    former: tuple[str, KeySource],
+    following: tuple[str, KeySource],
+    *,
+    metadata_root: str | None = None,
+) -> int:
+    """Wrap the metadata's data keys by the key ``following`` instead of ``former``; return the version.
+
+    Each is a name and a file. No index is made anew. Raises ConfigError for a key that is not the metadata's.
+    """
+    storage = _storage(spark, table, metadata_root)
+    return rotate_keys(storage, named_key(*former), named_key(*following), new_commit()).version
 
 
 @classic_only
@@ -142,7 +183,7 @@ def describe(
 ) -> dict[str, Any]:
     """Return files, rows, version, bytes and indexes of the metadata."""
     storage = _storage(spark, table, metadata_root)
-    return describe_metadata(existing_metadata(storage), storage.place)
+    return describe_metadata(existing_metadata(storage, keyring=keyring_of(spark, {})), storage.place)
 
 
 @classic_only

@@ -33,7 +33,8 @@ _FILES_ONLY = frozenset(
     }
 )
 """Options that choose files, infer the schema, or apply to writing."""
-OWN_OPTIONS = "starskip."
+UNSTORED_OPTIONS = ("starskip.", "parquet.encryption.", "parquet.crypto.")
+"""Beginnings of our own options, and of those with keys of encrypted files, which change no value."""
 POSITIONAL = "columns by position"
 ZONE_OF_JVM = "zone of the JVM"
 ADDED = "values of columns that were added"
@@ -144,7 +145,7 @@ def read_signature(relation: Any, asking: Any = None) -> dict[str, str]:
     for key in OF_USERS_TYPES:
         found[f"{USERS}{key}"] = facts["asking"][key]
     for key, value in small_names(facts["options"]).items():
-        if key not in _FILES_ONLY and not key.startswith(OWN_OPTIONS):
+        if key not in _FILES_ONLY and not key.startswith(UNSTORED_OPTIONS):
             found[f"option {key}"] = value
     return found
 

@@ -18,6 +18,7 @@ from pyspark.sql import functions as sql
 from starskip.errors import SourceError, StarskipError, TransientError, printable
 from starskip.indexes.skipping.failing_indexes import reason_of_failure
 from starskip.indexes.skipping.metadata.commit_refresh import Commit
+from starskip.indexes.skipping.metadata.encryption import Encryption
 from starskip.indexes.skipping.metadata.metadata_location import metadata_location
 from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
 from starskip.indexes.skipping.metadata.open_metadata import read_metadata
@@ -32,6 +33,7 @@ from starskip.spark.skipping.signature_comparison import dependent_rows, without
 from starskip.spark.skipping.spark_reader import SparkReader
 from starskip.spark.skipping.table_finder import metadata_changed
 from starskip.spark.skipping.table_relation import TableRelation
+from starskip.spark.skipping.temporary_files import warn_of_plain_files
 from starskip.spark.skipping.user_index_types import is_user_type, send_modules
 
 CREATED_BY = "starskip skipping"
@@ -47,24 +49,28 @@ def refresh_relation(
     *,
     in_full: bool = False,
     failed: Mapping[str, str] = MappingProxyType({}),
+    encryption: Encryption | None = None,
 ) -> Refreshed:
     """Bring metadata up to date, and add the indexes ``created`` to the existing ones.
 
     An index whose type fails is left out alone, like those in ``failed``, with a warning that names it.
-    Raises ConfigError for an index that the table cannot have any more, and StarskipError if every index that
-    was to be made failed.
+    ``encryption``: the keys, by default those of the environment. Raises ConfigError for an index that the
+    table cannot have any more, and StarskipError if every index that was to be made failed.
     """
     if (why := dependent_rows(relation.read_signature)) is not None:
         raise SourceError(f"{relation.path}: {why}", source=relation.path)
     storage = metadata_storage(location_of(spark, relation.path, metadata_root))
-    existing = read_metadata(storage)
+    encryption = Encryption() if encryption is None else encryption
+    existing = read_metadata(storage, keyring=encryption.keyring)
+    warn_of_plain_files(spark, existing, encryption)
     # A column may have been dropped, or given a collation, since then.
     known, faults = checked_indexes(existing.indexes if existing else (), relation)
     failed = {**(existing.not_understood if existing else {}), **faults, **failed}
     indexes = [*created, *known]
     send_modules(spark.sparkContext, indexes)
     # An index of an unavailable type is a user's.
-    if not any(map(is_user_type, indexes)) and not failed:
+    locked = existing.locked_indexes if existing else ()
+    if not any(map(is_user_type, [*indexes, *locked])) and not failed:
         relation = replace(relation, read_signature=without_users_types(relation.read_signature))
 
     def refreshed() -> Refreshed:
@@ -72,7 +78,14 @@ def refresh_relation(
         made = [each for each in created if each.specification not in failed]
         reader = SparkReader(relation)
         return refresh_metadata(
-            storage, reader, made, CLOCK, created_by=CREATED_BY, in_full=in_full, failed=failed
+            storage,
+            reader,
+            made,
+            CLOCK,
+            created_by=CREATED_BY,
+            in_full=in_full,
+            failed=failed,
+            encryption=encryption,
         )
 
     try:

@@ -35,6 +35,12 @@ class RuleWarnings:
             log.warning("index %s", text)
         return text
 
+    def told(self, text: str) -> str:
+        """Log a reason; return it."""
+        if self._is_new(text):
+            log.warning("%s", text)
+        return text
+
     def _is_new(self, text: str) -> bool:
         with self._lock:
             new = text not in self._logged and len(self._logged) < _MOST_WARNINGS

@@ -18,6 +18,7 @@ from starskip.indexes.skipping.file_metadata import Mask
 from starskip.indexes.skipping.index_types.min_max import MinMax
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.metadata.table_source import TableSource
+from starskip.indexes.skipping.metadata.unlock import NOTHING_ENCRYPTED, Unlocked
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.read_signature import read_signature
 from starskip.spark.skipping.table_finder import TableFinder
@@ -38,6 +39,7 @@ class KnownFiles:
     rows: pa.Array
     columns: dict[tuple[str, str], pa.Array] = field(default_factory=dict)
     not_understood: Mapping[str, str] = field(default_factory=dict)
+    unlocked: Unlocked = NOTHING_ENCRYPTED
 
     @property
     def files(self) -> int:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import atexit
 import logging
+import os
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from types import MappingProxyType
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
-from starskip.errors import ConfigError
+from starskip.errors import ConfigError, printable
 from starskip.indexes.secondary.lifecycle import ARTEFACT as SECONDARY_ARTEFACT
 from starskip.indexes.secondary.secondary_index import secondary_index
 from starskip.indexes.skipping.registry import load_modules
@@ -27,6 +29,7 @@ from starskip.spark.skipping.relation_report import RelationReport, other_report
 from starskip.spark.skipping.self_test import check_rule, check_skip
 from starskip.spark.skipping.skipping_rule import SkippingRule
 from starskip.spark.skipping.table_finder import TableFinder
+from starskip.storage.encryption.keyring import Keyring, KeySource
 
 log = logging.getLogger("starskip.skipping")
 
@@ -46,6 +49,7 @@ class _Skipping:
         self.rule = SkippingRule(self.toolbox, self.tables, secondary, self.reports.planned)
         self.reports.ended = self._ended
         self.registered = False
+        self.keys: Mapping[str, KeySource] = {}
         self.switch(enabled=False)
 
     def switch(self, *, enabled: bool) -> None:
@@ -83,14 +87,20 @@ def _stop_callbacks() -> None:
 
 
 @classic_only
-def enable(spark: SparkSession, metadata_root: str | None = None, modules: Iterable[str] = ()) -> None:
+def enable(
+    spark: SparkSession,
+    metadata_root: str | None = None,
+    modules: Iterable[str] = (),
+    keys: Mapping[str, KeySource] = MappingProxyType({}),
+) -> None:
     """Skip irrelevant files in all queries of this session, and of others of its application.
 
     ``metadata_root``: the location of all tables' metadata, if not beside their files (also the setting
     ``starskip.metadata.root``). ``modules``: Python modules with index types and functions of users (also
-    ``spark.starskip.skipping.modules``, with commas). If a module cannot be imported, a warning gives the
-    reason, and the others are used. If this Spark is not supported, a warning gives the reason, and queries
-    read all files.
+    ``spark.starskip.skipping.modules``, with commas). ``keys``: files with keys of encrypted metadata, by
+    name (also the folder ``STARSKIP_KEYS_DIR``); indexes without their key are not used. If a module cannot
+    be imported, a warning gives the reason, and the others are used. If this Spark is not supported, a
+    warning gives the reason, and queries read all files.
     """
     listed = str(spark.conf.get(MODULES, "") or "").split(",")
     for name in (*modules, *(each.strip() for each in listed if each.strip())):
@@ -102,6 +112,8 @@ def enable(spark: SparkSession, metadata_root: str | None = None, modules: Itera
         try:
             skipping = _of(spark)
             skipping.tables.forget()
+            skipping.keys = _usable(keys)
+            skipping.tables.keyring = Keyring.from_environment(os.environ, skipping.keys)
             skipping.rule.metadata_root = metadata_root
             skipping.register(spark)
             skipping.switch(enabled=True)
@@ -125,7 +137,8 @@ def enabled_within(spark: SparkSession, metadata_root: str | None) -> Iterator[b
     """Enable skipping within the context only; yields whether it is enabled."""
     found = _of_contexts.get(spark.sparkContext)
     before = (False, None) if found is None else (found.rule.enabled, found.rule.metadata_root)
-    enable(spark, metadata_root)
+    keys = {} if found is None else found.keys
+    enable(spark, metadata_root, keys=keys)
     try:
         yield is_enabled(spark)
     finally:
@@ -210,6 +223,26 @@ def explain(query: DataFrame | str, spark: SparkSession | None = None) -> list[d
     datasets = skipping.toolbox.jvm.org.apache.spark.sql.classic.Dataset
     logical = query._jdf.queryExecution().logical()
     return skipping.reports.of_planned(datasets.ofRows(session._jsparkSession, logical).queryExecution())
+
+
+def keyring_of(spark: SparkSession, keys: Mapping[str, KeySource]) -> Keyring:
+    """Return the keys that are given, those that ``enable`` was given, and those of the environment.
+
+    Raises ConfigError for one that cannot be read.
+    """
+    skipping = _of_contexts.get(spark.sparkContext)
+    return Keyring.from_environment(os.environ, {**(skipping.keys if skipping else {}), **keys})
+
+
+def _usable(keys: Mapping[str, KeySource]) -> Mapping[str, KeySource]:
+    found = {}
+    for name, source in keys.items():
+        try:
+            Keyring.from_environment(os.environ, {name: source})
+            found[name] = source
+        except ConfigError as error:
+            log.warning("%s; what is encrypted by the key %s is not used", error, printable(name))
+    return found
 
 
 def keep_overwritten(spark: SparkSession) -> None:

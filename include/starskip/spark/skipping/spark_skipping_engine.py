@@ -11,6 +11,8 @@ from pyspark.sql import SparkSession
 from starskip.errors import ConfigError
 from starskip.indexes.skipping.choice.candidate_indexes import ColumnFacts
 from starskip.indexes.skipping.metadata.change_indexes import change_indexes
+from starskip.indexes.skipping.metadata.encryption import Encryption
+from starskip.indexes.skipping.metadata.inherited_keys import inherited_keys
 from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
 from starskip.indexes.skipping.metadata.open_metadata import read_metadata
 from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
@@ -58,6 +60,8 @@ class SparkSkipping:
     def refresh(self, table: LakeTable, wanted: Sequence[SkippingIndex], root: str | None) -> Refreshed:
         """See SkippingEngine.refresh; unwanted indexes are deleted first, by a commit of their own.
 
+        A new index of a column that another index encrypts is encrypted by the same key, or left out.
+
         If no index is wanted, no file is read, and nothing is created.
         """
         with spark_failures(table.path):
@@ -77,8 +81,14 @@ class SparkSkipping:
             if unwanted:
                 version = change_indexes(storage, unwanted, new_commit(), active=False).version
                 metadata_changed()
-            if indexes:
-                return refresh_relation(self.session, relation, indexes, root, failed=failed)
+            keys = inherited_keys(metadata, indexes)
+            failed |= keys.why_not
+            kept = [each for each in indexes if each.specification not in {*keys.locked, *keys.why_not}]
+            if kept:
+                encryption = Encryption(indexes=keys.encrypt)
+                return refresh_relation(
+                    self.session, relation, kept, root, failed=failed, encryption=encryption
+                )
             files = len(list_files(relation, anew=False).files.paths)
             return Refreshed(storage.place, version, files, 0, 0, 0, 0, in_full=False, indexes=())
 

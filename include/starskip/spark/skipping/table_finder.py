@@ -13,6 +13,7 @@ from starskip.indexes.skipping.metadata.open_metadata import ParseIndex, metadat
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.metadata.table_state import ARTEFACT
 from starskip.indexes.skipping.registry import index_from_specification
+from starskip.storage.encryption.keyring import Keyring
 
 _ANSWER_LASTS_S = 1.0
 ROOTS_ASKED_EACH = 8
@@ -53,6 +54,8 @@ class TableFinder:
         self._clock = clock
         self._artefact, self._parse = artefact, parse
         self._answers: dict[str, _Answer] = {}
+        self.keyring: Keyring | None = None
+        """The keys of encrypted metadata; None stands for those of the environment."""
         self.given: dict[str, TableMetadata] = {}
         """Metadata that lies in no store, by the table's path."""
         self._lock = threading.Lock()
@@ -106,7 +109,7 @@ class TableFinder:
         ):
             metadata, opened_s = known.metadata, known.opened_s
         else:
-            metadata = _same(known, read_metadata(storage, self._artefact, self._parse))
+            metadata = _same(known, read_metadata(storage, self._artefact, self._parse, self.keyring))
         with self._lock:
             if len(self._answers) >= _TABLES_KEPT:
                 self._answers.clear()
@@ -120,6 +123,7 @@ def _same(known: _Answer | None, opened: TableMetadata | None) -> TableMetadata 
     if before is None or opened is None:
         return opened
     is_same = (before.version, before.identity) == (opened.version, opened.identity)
+    is_same = is_same and before.unlocked.locked == opened.unlocked.locked
     return before if is_same else opened
 
 

@@ -22,8 +22,8 @@ from starskip.spark.skipping.plain_files import require_plain_files
 from starskip.spark.skipping.read_signature import (
     CATALOGS_PARTITIONS,
     OF_WHO_ASKS,
-    OWN_OPTIONS,
     PARTIAL_RESULTS,
+    UNSTORED_OPTIONS,
     read_signature,
 )
 from starskip.spark.skipping.read_signature import options as all_options
@@ -197,7 +197,7 @@ def table_relation(
     kept = {
         name: value
         for name, value in options_given.items()
-        if name not in ("path", "basepath") and not name.startswith(OWN_OPTIONS)
+        if name not in ("path", "basepath") and not name.startswith(UNSTORED_OPTIONS)
     }
     # Of the session as it is for the user's queries, which is what they are compared with.
     found = read_signature(relation, session._jsparkSession.sessionState().conf())

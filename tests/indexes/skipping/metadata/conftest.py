@@ -18,12 +18,14 @@ import pytest
 from starskip.indexes.skipping.index_types.min_max import MinMax
 from starskip.indexes.skipping.metadata.collect_order import FILES, Collection, CollectOrder, collection_of
 from starskip.indexes.skipping.metadata.commit_refresh import Commit
+from starskip.indexes.skipping.metadata.encryption import Encryption
 from starskip.indexes.skipping.metadata.metadata_files import FILES_SCHEMA
 from starskip.indexes.skipping.metadata.open_metadata import read_metadata
 from starskip.indexes.skipping.metadata.refresh_metadata import Clock, Refreshed, refresh_metadata
 from starskip.indexes.skipping.metadata.table_files import TableFiles
 from starskip.indexes.skipping.metadata.table_source import TableSource
 from starskip.indexes.skipping.metadata.write_collected import write_collected
+from starskip.storage.encryption.keyring import Keyring
 from starskip.storage.local_storage import LocalStorage
 from starskip.storage.staged_write import StagedWrite
 from starskip.storage.storage import Storage
@@ -105,7 +107,9 @@ class Table:
                 yield start, groups
 
         self.read += [path for path in order.files["path"].to_pylist() if path is not None]
-        written = write_collected(aside, order.row_counts, found(), bytes_per_file=self.bytes_per_file)
+        written = write_collected(
+            aside, order.row_counts, found(), keys=order.keys, bytes_per_file=self.bytes_per_file
+        )
         return collection_of(order, list(written))
 
     def changed_files(self, chosen: Any) -> pa.Array:
@@ -115,20 +119,24 @@ class Table:
     def wait(self, seconds: float) -> None:
         self.now_ms += int(seconds * 1000)
 
-    def refresh(self, storage: Storage, *created: str, in_full: bool = False) -> Refreshed:
+    def refresh(
+        self, storage: Storage, *created: str, in_full: bool = False, encryption: Encryption | None = None
+    ) -> Refreshed:
         self.read.clear()
         clock = Clock(lambda: datetime.fromtimestamp(0, UTC), self.wait)
         indexes = [index(name) for name in created]
-        return refresh_metadata(storage, self, indexes, clock, created_by="test", in_full=in_full)
+        return refresh_metadata(
+            storage, self, indexes, clock, created_by="test", in_full=in_full, encryption=encryption
+        )
 
 
 def commit() -> Commit:
     return Commit(uuid4().hex, NOW, "test")
 
 
-def known(storage: Storage) -> dict[str, Any]:
+def known(storage: Storage, keyring: Keyring | None = None) -> dict[str, Any]:
     """Return by path what metadata knows of a file: identity, rows, and each active index's columns."""
-    metadata = read_metadata(storage)
+    metadata = read_metadata(storage, keyring=keyring)
     assert metadata is not None
     paths = metadata.paths.to_pylist()
     assert len(set(paths)) == len(paths) == metadata.files, "a file is there twice"
@@ -136,7 +144,7 @@ def known(storage: Storage) -> dict[str, Any]:
         name: list(
             zip(*(metadata.column(name, of).to_pylist() for of in ("min", "max", "values")), strict=True)
         )
-        for name in metadata.state.active
+        for name in (each.specification for each in metadata.indexes)
     }
     found = {}
     for row, path in enumerate(paths):

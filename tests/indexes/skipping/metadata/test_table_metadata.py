@@ -95,9 +95,9 @@ def test_metadata_of_another_format_is_refused(lake: Any, table: Any, storage: A
     chain = metadata_chain(storage)
     newest = chain.latest()
     assert newest is not None
-    newest.parts["table"].properties["format_version"] = 2  # type: ignore[index]
+    newest.parts["table"].properties["format_version"] = 3  # type: ignore[index]
     chain.commit(lambda _: newest.parts, commit_id="later", created_at=lake.NOW, created_by="later")
-    with pytest.raises(StorageError, match="the metadata has format 2, not 1: use the version of Starskip"):
+    with pytest.raises(StorageError, match="has format 3, not 1 or 2: use the version of Starskip"):
         existing_metadata(storage)
 
 

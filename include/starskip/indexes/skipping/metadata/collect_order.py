@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
 from starskip.errors import StarskipError
 from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.storage.encryption.data_key import DataKey
 from starskip.storage.manifest import DataFile
 
 FILES = ""
@@ -20,13 +21,16 @@ class CollectOrder:
     """Collect ``indexes`` of ``files``, one row for each, in their order.
 
     ``files`` has path (null: write nulls), size_bytes, modified_ms and trusted. ``row_counts``: the number of
-    files in each segment, one after the other. ``with_files``: write the group ``FILES``, too.
+    files in each segment, one after the other. ``with_files``: write the group ``FILES``, too. ``keys``: of
+    the groups that are written encrypted; ``listing_key``: of the files' names, wherever tasks read them.
     """
 
     indexes: tuple[SkippingIndex, ...]
     files: pa.Table
     row_counts: tuple[int, ...]
     with_files: bool
+    keys: Mapping[str, DataKey] = field(default_factory=dict)
+    listing_key: DataKey | None = None
 
     def without_files(self) -> CollectOrder:
         """Return the order as it is sent to tasks, which read the files from the store."""

@@ -21,7 +21,10 @@ from starskip.indexes.skipping.metadata.refresh_plan import RefreshPlan
 from starskip.indexes.skipping.metadata.removed_rows import Positions, live_rows, removed_table
 from starskip.indexes.skipping.metadata.segment import Segment
 from starskip.indexes.skipping.metadata.store_of import store_of
+from starskip.indexes.skipping.metadata.table_keys import WrappedKey
 from starskip.indexes.skipping.metadata.table_state import TableState
+from starskip.indexes.skipping.metadata.unlock import unlock
+from starskip.storage.encryption.keyring import Keyring, process_keys
 from starskip.storage.manifest import DataFile, Manifest, Part
 from starskip.storage.staged_write import StagedWrite
 
@@ -46,20 +49,25 @@ def commit_refresh(
     commit: Commit,
     *,
     changed_meanwhile: pa.Array | None = None,
+    keyring: Keyring | None = None,
 ) -> Manifest:
     """Publish what was collected for ``plan.orders``, in their order, and return the manifest.
 
     ``changed_meanwhile``: paths of files that changed while they were read; their rows are dead. If another
-    writer has published the same files, the row of the newer version stays, and one of equal rows. Raises
-    PlanOvertaken, StorageError, and CommitConflict.
+    writer has published the same files, the row of the newer version stays, and one of equal rows.
+    ``keyring``: for file names that others have encrypted. Raises PlanOvertaken, StorageError, and
+    CommitConflict.
     """
     changed = pa.array([], pa.string()) if changed_meanwhile is None else changed_meanwhile
     fresh, *patches = collections
     groups = dict(fresh[0])
-    mine = Segment(len(plan.fresh.files), plan.source.generation, groups.pop(FILES, ()), groups)
+    of_fresh, *of_patches = plan.wrapped_keys or [{} for _ in plan.orders]
+    mine = Segment(
+        len(plan.fresh.files), plan.source.generation, groups.pop(FILES, ()), groups, keys=of_fresh
+    )
     _require_files(aside, [mine, *_patched_files(patches)])
     store = store_of(aside.storage)
-    read = _Reader(store, {})
+    read = _Reader(store, {}, keyring or process_keys())
 
     def change(parts: Mapping[str, Part]) -> Mapping[str, Part]:
         newest = _newest(parts, plan)
@@ -68,7 +76,7 @@ def commit_refresh(
             for name, segment in newest.current.items()
             if not (plan.in_full and name in plan.known)
         }
-        stays = _with_patches(stays, plan, patches)
+        stays = _with_patches(stays, plan, patches, of_patches)
         others = {name: segment for name, segment in newest.current.items() if name not in plan.known}
         removed = dict(plan.removed)
         own = (
@@ -79,7 +87,7 @@ def commit_refresh(
             overlap = _Overlap(plan, mine, own)
             live = live_rows(store, newest.current)
             for name, segment in others.items():
-                lost = overlap.against(segment, read.files(name, segment), live[name])
+                lost = overlap.against(segment, read.files(newest, name), live[name])
                 if len(lost):
                     removed[name] = lost
             own = overlap.dead
@@ -91,7 +99,7 @@ def commit_refresh(
         if added.rows or added.removed:
             stays = {**stays, commit.name: added}
         active = {**newest.indexes, **dict.fromkeys(plan.creates, True)}
-        return TableState(plan.source, active, stays).to_parts()
+        return TableState(plan.source, active, stays, plan.keys).to_parts()
 
     return metadata_chain(store.storage, aside.artefact).commit(
         change, commit_id=commit.name, created_at=commit.created_at, created_by=commit.created_by
@@ -103,7 +111,9 @@ def _newest(parts: Mapping[str, Part], plan: RefreshPlan) -> TableState:
     if newest is None:
         if plan.known:
             raise PlanOvertaken("the metadata was removed meanwhile; run this again")
-        return TableState(plan.source, {}, {})
+        return TableState(plan.source, {}, {}, plan.keys_before)
+    if newest.keys != plan.keys_before:
+        raise PlanOvertaken("the keys of the metadata were changed meanwhile; run this again")
     if plan.in_full:
         return replace(newest, source=plan.source)
     # A first create that met another one has no columns for the segments of that one.
@@ -114,14 +124,19 @@ def _newest(parts: Mapping[str, Part], plan: RefreshPlan) -> TableState:
 
 
 def _with_patches(
-    stays: Mapping[str, Segment], plan: RefreshPlan, patches: Sequence[Collection]
+    stays: Mapping[str, Segment],
+    plan: RefreshPlan,
+    patches: Sequence[Collection],
+    wrapped: Sequence[Mapping[str, WrappedKey]],
 ) -> dict[str, Segment]:
     patched = dict(stays)
-    for patch, collection in zip(plan.patches, patches, strict=True):
+    for patch, collection, new_keys in zip(plan.patches, patches, wrapped, strict=True):
         for name, groups in zip(patch.segments, collection, strict=True):
             if name not in stays:
                 raise PlanOvertaken("the metadata was optimized meanwhile; run this again")
-            patched[name] = replace(patched[name], groups={**patched[name].groups, **groups})
+            before = patched[name]
+            keys = {group: key for group, key in before.keys.items() if group not in groups} | dict(new_keys)
+            patched[name] = replace(before, groups={**before.groups, **groups}, keys=keys)
     return patched
 
 
@@ -171,11 +186,16 @@ class _Reader:
 
     store: MetadataStore
     seen: dict[str, pa.Table]
+    keyring: Keyring
 
-    def files(self, name: str, segment: Segment) -> pa.Table:
+    def files(self, state: TableState, name: str) -> pa.Table:
         if name not in self.seen:
+            segment = state.segments[name]
+            store = self.store
+            if FILES in segment.keys:
+                store = store.with_keys(unlock(state, self.keyring).data_keys)
             self.seen[name] = (
-                self.store.read(segment.files, FILES_SCHEMA.names).combine_chunks()
+                store.read(segment.files, FILES_SCHEMA.names).combine_chunks()
                 if segment.files
                 else FILES_SCHEMA.empty_table()
             )

@@ -11,16 +11,19 @@ def describe_metadata(metadata: TableMetadata, location: str) -> dict[str, Any]:
     """Return files, rows, version and bytes of the metadata and of each index.
 
     ``files_known`` of an index: the number of files that it covers. ``fault``: why its type is unavailable
-    here, None if it is available.
+    here, None if it is available. ``key``: the name of the key of its metadata. ``files_bytes`` and
+    ``files_trusted`` are None where the names of files are encrypted by a key that is missing.
     """
     segments = metadata.segments
-    understood = {index.specification for index in metadata.indexes}
+    understood = {index.specification for index in (*metadata.indexes, *metadata.locked_indexes)}
+    is_locked = metadata.unlocked.locked_listing is not None
     indexes = [
         {
             "index": name,
             "state": "active" if is_active else "deleted",
             "understood": name in understood or not is_active,
             "fault": metadata.not_understood.get(name),
+            "key": metadata.state.keys.indexes.get(name),
             "files_known": metadata.files_known(name),
             "size_bytes": metadata.size_bytes(name),
         }
@@ -32,13 +35,15 @@ def describe_metadata(metadata: TableMetadata, location: str) -> dict[str, Any]:
         "location": location,
         "version": metadata.version,
         "files": metadata.files,
-        "files_bytes": int(metadata.sizes.sum()),
-        "files_trusted": int(metadata.trusted.sum()),
-        "rows": metadata.total_rows,
+        "files_bytes": None if is_locked else int(metadata.sizes.sum()),
+        "files_trusted": None if is_locked else int(metadata.trusted.sum()),
+        "rows": None if is_locked else metadata.total_rows,
         "segments": len(segments),
         "removed_rows": sum(segment.rows for segment in segments.values()) - metadata.files,
         "metadata_bytes": sum(
             file.size_bytes for segment in segments.values() for file in segment.to_part().files
         ),
+        "listing_key": metadata.state.keys.listing,
+        "missing_keys": [each.name for each in metadata.unlocked.locked],
         "indexes": indexes,
     }

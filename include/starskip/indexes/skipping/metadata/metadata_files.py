@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from starskip.errors import StorageError
 from starskip.storage.checked_parquet import checked_parquet
+from starskip.storage.encryption.data_key import DataKey
 from starskip.storage.manifest import DataFile
 from starskip.storage.staged_write import StagedWrite
 from starskip.storage.storage import Storage
@@ -32,41 +35,57 @@ ROW_GROUPS = "row_groups"
 """A further column that some families write of the files: how many row groups each has."""
 REMOVED_SCHEMA = pa.schema([("segment", pa.string()), ("position", pa.int64())])
 _WHOLE = (pa.types.is_integer, pa.types.is_date32, pa.types.is_timestamp)
+DataKeys = Mapping[str, DataKey]
+"""Data keys of encrypted files, by their names in the store."""
+_NO_KEYS: DataKeys = MappingProxyType({})
 _DAMAGE = (OSError, ValueError, LookupError, pa.ArrowException)
 """Exceptions of reading a Parquet file with a damaged footer, which has no checksum."""
 
 
-def write_rows(aside: StagedWrite, group: str, rows: pa.Table) -> tuple[DataFile, ...]:
-    """Write the rows of a group of columns; no file without rows."""
-    return replace(aside, schema=rows.schema).write(group, rows, encode=_encoded)
+def write_rows(
+    aside: StagedWrite, group: str, rows: pa.Table, key: DataKey | None = None
+) -> tuple[DataFile, ...]:
+    """Write the rows of a group of columns, encrypted if there is a key; no file without rows."""
+    return replace(aside, schema=rows.schema).write(group, rows, encode=partial(_encoded, key))
 
 
-def write_files(aside: StagedWrite, rows: pa.Table) -> tuple[DataFile, ...]:
-    """Write rows of ``FILES_SCHEMA``, and ROW_GROUPS if it is there.
+def write_files(aside: StagedWrite, rows: pa.Table, key: DataKey | None = None) -> tuple[DataFile, ...]:
+    """Write rows of ``FILES_SCHEMA``, and ROW_GROUPS if it is there, encrypted if there is a key.
 
     With lz4 and no dictionary they are read twice as fast, at twice the bytes.
     """
     if not rows.num_rows:
         return ()
     sink = pa.BufferOutputStream()
-    pq.write_table(rows, sink, compression="lz4", use_dictionary=False, write_page_checksum=True)
-    written = aside.write_file("files", "files.parquet", sink.getvalue().to_pybytes())
+    name = aside.new_name("files", "files.parquet")
+    pq.write_table(
+        rows,
+        sink,
+        compression="lz4",
+        use_dictionary=False,
+        write_page_checksum=True,
+        encryption_properties=None if key is None else key.encryption(name),
+    )
+    written = aside.write_named(name, sink.getvalue().to_pybytes())
     return (replace(written, rows=rows.num_rows),)
 
 
-def read_columns(storage: Storage, files: Sequence[DataFile], names: Sequence[str]) -> pa.Table:
-    """Read columns of consecutive files.
+def read_columns(
+    storage: Storage, files: Sequence[DataFile], names: Sequence[str], keys: DataKeys = _NO_KEYS
+) -> pa.Table:
+    """Read columns of consecutive files; ``keys``: of those that are encrypted.
 
     Raises StorageError naming a file that is gone or damaged.
     """
-    return pa.concat_tables([_read(storage, file, names) for file in files])
+    return pa.concat_tables([_read(storage, file, names, keys.get(file.name)) for file in files])
 
 
-def read_schema(storage: Storage, file: DataFile) -> pa.Schema:
+def read_schema(storage: Storage, file: DataFile, keys: DataKeys = _NO_KEYS) -> pa.Schema:
     """Read the schema of a file; raises as ``read_columns`` does."""
     try:
         with storage.arrow_filesystem().open_input_file(file.name) as opened:
-            return pq.read_schema(opened)
+            key = keys.get(file.name)
+            return pq.read_schema(opened, decryption_properties=key and key.decryption(file.name))
     except _DAMAGE as error:
         raise _damaged(file) from error
 
@@ -77,20 +96,24 @@ def joined(table: pa.Table, name: str) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def _encoded(rows: pa.Table) -> pa.Buffer:
+def _encoded(key: DataKey | None, rows: pa.Table, name: str) -> pa.Buffer:
     """Encode a file; bounds are read three times as fast as differences than by a dictionary."""
-    fields = rows.schema
+    fields, encryption = rows.schema, None if key is None else key.encryption(name)
     if any(pa.types.is_nested(field.type) for field in fields):
-        return checked_parquet(rows)
+        return checked_parquet(rows, encryption=encryption)
     whole = [field.name for field in fields if any(is_of(field.type) for is_of in _WHOLE)]
     others = [field.name for field in fields if field.name not in whole]
-    return checked_parquet(rows, use_dictionary=others, delta_columns=whole)
+    return checked_parquet(rows, use_dictionary=others, delta_columns=whole, encryption=encryption)
 
 
-def _read(storage: Storage, file: DataFile, names: Sequence[str]) -> pa.Table:
+def _read(storage: Storage, file: DataFile, names: Sequence[str], key: DataKey | None) -> pa.Table:
     try:
         with storage.arrow_filesystem().open_input_file(file.name) as opened:
-            parquet = pq.ParquetFile(opened, page_checksum_verification=True)
+            parquet = pq.ParquetFile(
+                opened,
+                page_checksum_verification=True,
+                decryption_properties=None if key is None else key.decryption(file.name),
+            )
             found = parquet.read(columns=[*names]).select([*names])
     except _DAMAGE as error:
         raise _damaged(file) from error

@@ -7,12 +7,14 @@ vacuum deletes by it what no version names, rows of groups among it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
 from starskip.indexes.skipping.clause import Clause
 from starskip.indexes.skipping.file_metadata import Mask
+from starskip.storage.encryption.data_key import DataKey
 from starskip.storage.manifest import DataFile
 from starskip.storage.staged_write import StagedWrite
 from starskip.storage.storage import Storage
@@ -40,6 +42,20 @@ class MetadataStore(Protocol):
 
     def write(self, aside: StagedWrite, groups: Groups) -> Mapping[str, tuple[DataFile, ...]]:
         """Write the rows of groups, taken one by one; a group without rows has no DataFile."""
+        ...
+
+    def with_keys(
+        self, data_keys: Mapping[str, DataKey], new_keys: Mapping[str, DataKey] = MappingProxyType({})
+    ) -> MetadataStore:
+        """Return the store with data keys: of DataFiles to read, by name, and of groups to write.
+
+        A store that does not encrypt gets none, and returns itself.
+        """
+        ...
+
+    @property
+    def encrypts(self) -> bool:
+        """True where groups can be encrypted."""
         ...
 
     def read(self, files: Sequence[DataFile], names: Sequence[str]) -> pa.Table:

@@ -9,9 +9,11 @@ from starskip.indexes.skipping.failing_indexes import reason_of_failure
 from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.metadata.table_state import ARTEFACT, CURRENT, TableState
+from starskip.indexes.skipping.metadata.unlock import unlock
 from starskip.indexes.skipping.registry import index_from_specification
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.encryption.keyring import Keyring, process_keys
 from starskip.storage.manifest_log import ManifestLog
 from starskip.storage.storage import Storage
 
@@ -34,22 +36,41 @@ ParseIndex = Callable[[str], SkippingIndex]
 
 
 def read_metadata(
-    storage: Storage, artefact: str = ARTEFACT, parse: ParseIndex = index_from_specification
+    storage: Storage,
+    artefact: str = ARTEFACT,
+    parse: ParseIndex = index_from_specification,
+    keyring: Keyring | None = None,
 ) -> TableMetadata | None:
-    """Return the newest metadata in the store; as ``open_metadata``."""
+    """Return the newest metadata in the store; as ``open_metadata``.
+
+    ``keyring``: by default the keys of the process's environment. Indexes whose key is not in it are locked.
+    """
     manifest = metadata_chain(storage, artefact).latest()
     state = TableState.from_parts(manifest.parts) if manifest else None
     if manifest is None or state is None:
         return None
     indexes, not_understood = understood_indexes(state.active, parse)
-    return TableMetadata(storage, manifest.version, state, indexes, not_understood=not_understood)
+    unlocked = unlock(state, process_keys() if keyring is None else keyring)
+    locked = unlocked.locked_indexes
+    return TableMetadata(
+        storage,
+        manifest.version,
+        state,
+        tuple(each for each in indexes if each.specification not in locked),
+        not_understood=not_understood,
+        unlocked=unlocked,
+        locked_indexes=tuple(each for each in indexes if each.specification in locked),
+    )
 
 
 def existing_metadata(
-    storage: Storage, artefact: str = ARTEFACT, parse: ParseIndex = index_from_specification
+    storage: Storage,
+    artefact: str = ARTEFACT,
+    parse: ParseIndex = index_from_specification,
+    keyring: Keyring | None = None,
 ) -> TableMetadata:
     """Return the newest metadata in the store; raise SourceError if there is none."""
-    metadata = read_metadata(storage, artefact, parse)
+    metadata = read_metadata(storage, artefact, parse, keyring)
     if metadata is None:
         raise SourceError(
             f"{storage.place}: there is no metadata; create an index first, or name the metadata's root",

@@ -20,6 +20,7 @@ from starskip.indexes.skipping.metadata.collect_order import FILES
 from starskip.indexes.skipping.metadata.commit_refresh import Commit, PlanOvertaken
 from starskip.indexes.skipping.metadata.metadata_files import FILES_SCHEMA, ROW_GROUPS, joined
 from starskip.indexes.skipping.metadata.metadata_store import REMOVED
+from starskip.indexes.skipping.metadata.new_keys import new_keys
 from starskip.indexes.skipping.metadata.open_metadata import ParseIndex, existing_metadata, metadata_chain
 from starskip.indexes.skipping.metadata.removed_rows import Positions, live_rows, removed_table
 from starskip.indexes.skipping.metadata.segment import Segment
@@ -27,6 +28,7 @@ from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.metadata.table_state import ARTEFACT, CURRENT, TableState
 from starskip.indexes.skipping.registry import index_from_specification
 from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.encryption.keyring import Keyring, process_keys
 from starskip.storage.manifest import DataFile, Manifest, Part
 from starskip.storage.staged_write import StagedWrite
 from starskip.storage.storage import Storage
@@ -46,24 +48,27 @@ def optimize_metadata(
     artefact: str = ARTEFACT,
     parse: ParseIndex = index_from_specification,
     write_groups: WriteGroups | None = None,
+    keyring: Keyring | None = None,
 ) -> int | None:
     """Publish one segment in place of all with the same indexes; return the version, None without a change.
 
     One group of columns is in memory at a time. Rows that another writer removes meanwhile stay removed, and
     segments that are added meanwhile stay. ``write_groups`` writes the rows of indexes, if they are
-    not one for each file. Raises SourceError if there is no metadata.
+    not one for each file. Segments of which a part is locked for want of a key (``keyring``) stay
+    as they are, with a warning. Raises SourceError if there is no metadata.
     """
     # One for each segment that is tried: a name that was committed is not taken for another segment.
     names_of_segments = (f"{commit.name}-{number}" if number else commit.name for number in count())
     for attempt in range(_ATTEMPTS):
         try:
             version = None
-            metadata = existing_metadata(storage, artefact, parse)
-            for names in _with_same_indexes(metadata):
+            keys = process_keys() if keyring is None else keyring
+            metadata = existing_metadata(storage, artefact, parse, keys)
+            for names in _with_same_indexes(metadata, _unlocked(metadata)):
                 aside = ArtefactStore(storage).staged_write(artefact, CURRENT)
                 named = replace(commit, name=next(names_of_segments))
                 some = metadata.of_segments(names)
-                manifest = _optimize(aside, some, named, write_groups or _each_written)
+                manifest = _optimize(aside, some, named, write_groups or _each_written, keys)
                 version = manifest.version if manifest else version
             return version
         except PlanOvertaken:
@@ -72,19 +77,43 @@ def optimize_metadata(
     raise AssertionError("unreachable")
 
 
-def _with_same_indexes(metadata: TableMetadata) -> Sequence[Sequence[str]]:
+def _unlocked(metadata: TableMetadata) -> Mapping[str, Segment]:
+    """Return the segments that can be read and written as a whole."""
+    readable, locked = metadata.unlocked.data_keys, {each.name for each in metadata.unlocked.locked}
+    if not locked:
+        return metadata.segments
+    for each in metadata.unlocked.locked:
+        log.warning("%s", each.means("not optimized"))
+    of_groups = metadata.state.keys.of_group
+    return {
+        name: segment
+        for name, segment in metadata.segments.items()
+        if not any(of_groups(group) in locked for group in (FILES, *segment.groups))
+        and all(
+            file.name in readable
+            for group in segment.keys
+            for file in (segment.files if group == FILES else segment.groups.get(group, ()))
+        )
+    }
+
+
+def _with_same_indexes(metadata: TableMetadata, segments: Mapping[str, Segment]) -> Sequence[Sequence[str]]:
     """Return the names of segments that can be one; those without a live row are with the first."""
     alike: dict[frozenset[str], list[str]] = {}
     empty: list[str] = []
-    for name, segment in metadata.segments.items():
+    for name, segment in segments.items():
         of = alike.setdefault(frozenset(segment.groups), []) if metadata.row_counts[name] else empty
         of.append(name)
     first, *others = alike.values() or [[]]
-    return [[*empty, *first], *others]
+    return [[*empty, *first], *others] if segments else []
 
 
 def _optimize(
-    aside: StagedWrite, metadata: TableMetadata, commit: Commit, write_groups: WriteGroups
+    aside: StagedWrite,
+    metadata: TableMetadata,
+    commit: Commit,
+    write_groups: WriteGroups,
+    keyring: Keyring,
 ) -> Manifest | None:
     before = metadata.segments
     if len(before) < 2 and all(positions is None for positions in metadata.live.values()):
@@ -103,16 +132,24 @@ def _optimize(
     if metadata.row_groups.null_count < metadata.files:
         files = files.append_column(ROW_GROUPS, metadata.row_groups)
     names = sorted({name for segment in before.values() for name in segment.groups})
+    made, wrapped = new_keys([FILES, *names], metadata.source.path, metadata.state.keys, keyring)
+    if made:
+        metadata.store = metadata.store.with_keys(metadata.unlocked.data_keys, made)
     groups = {name: of for name, of in write_groups(aside, metadata, names, order).items() if of is not None}
     written = metadata.store.write(aside, [(FILES, files.take(order))])
-    merged = Segment(metadata.files, metadata.source.generation, written[FILES], groups)
+    keys = {group: key for group, key in wrapped.items() if group == FILES or group in groups}
+    merged = Segment(metadata.files, metadata.source.generation, written[FILES], groups, keys=keys)
     places = _Places.of(metadata, order)
 
     def change(parts: Mapping[str, Part]) -> Mapping[str, Part]:
         newest = TableState.from_parts(parts)
-        if newest is None or any(
-            name not in newest.segments or newest.segments[name].groups != segment.groups
-            for name, segment in before.items()
+        if (
+            newest is None
+            or newest.keys != metadata.state.keys
+            or any(
+                name not in newest.segments or newest.segments[name].groups != segment.groups
+                for name, segment in before.items()
+            )
         ):
             raise PlanOvertaken("the metadata was changed meanwhile; run this again")
         others = {name: segment for name, segment in newest.current.items() if name not in before}

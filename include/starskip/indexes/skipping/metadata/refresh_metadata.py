@@ -13,14 +13,17 @@ from uuid import uuid4
 import numpy as np
 import pyarrow as pa
 
-from starskip.errors import printable
+from starskip.errors import ConfigError, printable
 from starskip.indexes.skipping.file_metadata import Mask
 from starskip.indexes.skipping.metadata.collect_order import Collection, CollectOrder
 from starskip.indexes.skipping.metadata.commit_refresh import Commit, PlanOvertaken, commit_refresh
+from starskip.indexes.skipping.metadata.encryption import Encryption
 from starskip.indexes.skipping.metadata.match_paths import match_paths
 from starskip.indexes.skipping.metadata.metadata_files import joined
+from starskip.indexes.skipping.metadata.new_keys import with_new_keys
 from starskip.indexes.skipping.metadata.open_metadata import ParseIndex, read_metadata
 from starskip.indexes.skipping.metadata.refresh_plan import RefreshPlan, plan_refresh
+from starskip.indexes.skipping.metadata.store_of import store_of
 from starskip.indexes.skipping.metadata.table_files import RACY_MS, DamagedFiles, TableFiles
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.metadata.table_source import TableSource
@@ -109,18 +112,20 @@ def refresh_metadata(
     failed: Mapping[str, str] = MappingProxyType({}),
     artefact: str = ARTEFACT,
     parse: ParseIndex = index_from_specification,
+    encryption: Encryption | None = None,
 ) -> Refreshed:
     """Bring metadata up to date, and add the indexes ``created`` to the existing ones.
 
     ``failed``: by specification, why active indexes are to be left out; indexes of unavailable types are left
     out, too. If files were written within the last two seconds, the listing is repeated once after that time:
-    later versions of them could not be distinguished. A damaged file is left out with a warning, unless all
+    later versions of them could not be distinguished. ``encryption``: the keys; what is locked without them
+    is left as it is, with a warning. A damaged file is left out with a warning, unless all
     files are damaged. Raises StarskipError; the former metadata stays then.
     """
     for attempt in range(ATTEMPTS):
         try:
             return _attempt(
-                _Metadata(storage, artefact, parse),
+                _Metadata(storage, artefact, parse, encryption or Encryption()),
                 reader,
                 created,
                 clock,
@@ -137,14 +142,15 @@ def refresh_metadata(
 
 @dataclass(frozen=True, slots=True)
 class _Metadata:
-    """Place of the metadata, the family's artefact, and the parser of its indexes."""
+    """Place of the metadata, the family's artefact, the parser of its indexes, and keys."""
 
     storage: Storage
     artefact: str
     parse: ParseIndex
+    encryption: Encryption
 
     def read(self) -> TableMetadata | None:
-        return read_metadata(self.storage, self.artefact, self.parse)
+        return read_metadata(self.storage, self.artefact, self.parse, self.encryption.keyring)
 
     def staged_write(self) -> StagedWrite:
         return ArtefactStore(self.storage).staged_write(self.artefact, CURRENT)
@@ -162,18 +168,30 @@ def _attempt(
     anew: bool,
 ) -> Refreshed:
     storage, metadata = place.storage, place.read()
+    names = [index.specification for index in created]
+    keys = place.encryption.keys_from_now_on(metadata, names)
     failed = {**(metadata.not_understood if metadata else {}), **failed}
     indexes = _all_indexes(metadata, created, failed)
+    if keys.names and not store_of(storage).encrypts:
+        raise ConfigError(
+            f"{storage.place}: this store does not encrypt; keep the metadata in a folder or a bucket",
+            setting="encrypt",
+        )
+    if metadata is not None and _is_all_locked(metadata, indexes, failed):
+        _warn_locked(metadata, names)
+        return _unchanged(storage.place, metadata)
     behind_ms = max(0, int((clock.now() - store_clock(storage)).total_seconds() * 1000))
     listing = reader.list_files(anew=anew, clock_behind_ms=behind_ms)
     wait_ms = _until_settled_ms(listing)
     if wait_ms:
         clock.wait(wait_ms / 1000)
         listing = reader.list_files(anew=True, clock_behind_ms=behind_ms)
-    names = [index.specification for index in created]
 
     def plan_of(readable: TableFiles) -> RefreshPlan:
-        return plan_refresh(readable, metadata, reader.source, indexes, creates=names, in_full=in_full)
+        plan = plan_refresh(
+            readable, metadata, reader.source, indexes, creates=names, in_full=in_full, keys=keys
+        )
+        return with_new_keys(plan, place.encryption.keyring)
 
     found = _collect_readable(place, reader, listing, plan_of, is_first=metadata is None)
     plan, damaged = found.plan, found.damaged
@@ -187,9 +205,15 @@ def _attempt(
         changed = reader.changed_files(chosen)
         commit = Commit(uuid4().hex, clock.now(), created_by)
         version = commit_refresh(
-            found.aside, plan, found.collections, commit, changed_meanwhile=changed
+            found.aside,
+            plan,
+            found.collections,
+            commit,
+            changed_meanwhile=changed,
+            keyring=place.encryption.keyring,
         ).version
     _warn(damaged)
+    _warn_locked(metadata, names)
     return Refreshed(
         storage.place,
         version,
@@ -255,6 +279,25 @@ def _warn(damaged: Mapping[str, str]) -> None:
         log.warning("%s: left out, cannot be read: %s", printable(path), damaged[path])
     if len(damaged) > _DAMAGED_TOLD:
         log.warning("%d more damaged files left out", len(damaged) - _DAMAGED_TOLD)
+
+
+def _warn_locked(metadata: TableMetadata | None, created: Container[str]) -> None:
+    for each in metadata.unlocked.locked if metadata else ():
+        if each.listing or any(index not in created for index in each.indexes):
+            log.warning("%s", each.means("left as it is until a refresh with the key"))
+
+
+def _is_all_locked(
+    metadata: TableMetadata, indexes: Sequence[SkippingIndex], failed: Mapping[str, str]
+) -> bool:
+    if metadata.unlocked.locked_listing is not None:
+        return True
+    return bool(metadata.locked_indexes) and not (indexes or failed)
+
+
+def _unchanged(location: str, metadata: TableMetadata) -> Refreshed:
+    files = 0 if metadata.unlocked.locked_listing else metadata.files
+    return Refreshed(location, metadata.version, files, 0, files, 0, 0, in_full=False, indexes=())
 
 
 def _until_settled_ms(listing: TableFiles) -> int:

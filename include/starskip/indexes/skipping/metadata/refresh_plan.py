@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,9 @@ from starskip.indexes.skipping.metadata.collect_order import CollectOrder
 from starskip.indexes.skipping.metadata.match_paths import match_paths, same_files
 from starskip.indexes.skipping.metadata.metadata_files import FILES_SCHEMA, joined
 from starskip.indexes.skipping.metadata.removed_rows import Positions
+from starskip.indexes.skipping.metadata.segment import Segment
 from starskip.indexes.skipping.metadata.table_files import TableFiles
+from starskip.indexes.skipping.metadata.table_keys import TableKeys, WrappedKey
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.metadata.table_source import TableSource
 from starskip.indexes.skipping.skipping_index import SkippingIndex
@@ -33,7 +35,7 @@ class RefreshPlan:
 
     ``known``: the segments that were read, which are dropped if ``in_full``. ``removed``: their rows that are
     dead, and ``dead`` the same files by path, size_bytes and modified_ms. ``fresh``: the files of the new
-    segment. ``creates``: specifications that become active.
+    segment. ``creates``: specifications that become active. ``keys`` are those of the table afterwards.
     """
 
     source: TableSource
@@ -46,11 +48,16 @@ class RefreshPlan:
     creates: tuple[str, ...]
     unchanged_files: int
     gone_files: int
+    keys: TableKeys = field(default_factory=TableKeys)
+    keys_before: TableKeys = field(default_factory=TableKeys)
+    wrapped_keys: tuple[Mapping[str, WrappedKey], ...] = ()
+    """The keys of the orders' groups, as ``orders`` has them."""
 
     @property
     def is_nothing(self) -> bool:
         """True where nothing is to be changed."""
-        return not (self.in_full or self.creates or self.removed or self.patches or len(self.fresh.files))
+        changes = self.in_full or self.creates or self.removed or self.patches or len(self.fresh.files)
+        return not changes and self.keys == self.keys_before
 
     @property
     def orders(self) -> tuple[CollectOrder, ...]:
@@ -66,14 +73,22 @@ def plan_refresh(
     *,
     creates: Sequence[str] = (),
     in_full: bool = False,
+    keys: TableKeys | None = None,
 ) -> RefreshPlan:
     """Compare a listing with the metadata, by whole columns.
 
     ``indexes``: those to be active, new ones included. Files are collected that are new, changed, or were too
     young when they were listed to be distinguished from a later version. Metadata of another source is
-    dropped.
+    dropped. ``keys``: of the table from now on, by default as they are; with another key for file names all
+    is collected anew. Where indexes are locked, ``in_full`` collects the others anew.
     """
-    in_full = in_full or (metadata is not None and metadata.source.generation != source.generation)
+    before = metadata.state.keys if metadata else TableKeys()
+    keys = before if keys is None else keys
+    is_other = metadata is not None and (
+        metadata.source.generation != source.generation or keys.listing != before.listing
+    )
+    renews = in_full and not is_other and metadata is not None and bool(metadata.locked_indexes)
+    in_full = is_other or (in_full and not renews)
     known = frozenset(metadata.state.segments) if metadata else frozenset()
     if metadata is None or in_full:
         return RefreshPlan(
@@ -87,6 +102,8 @@ def plan_refresh(
             creates=tuple(creates),
             unchanged_files=0,
             gone_files=0,
+            keys=keys,
+            keys_before=before,
         )
     positions = match_paths(listing.paths, metadata.paths)
     at = same_files(positions, listing, metadata)
@@ -101,12 +118,14 @@ def plan_refresh(
         known=known,
         in_full=False,
         fresh=_fresh(listing, np.flatnonzero(~same), indexes),
-        patches=_patches(metadata, indexes, stays),
+        patches=_patches(metadata, indexes, stays, None if renews else keys),
         removed=_by_segment(metadata, dead),
         dead=_identities(metadata, dead),
         creates=tuple(name for name in creates if not metadata.state.indexes.get(name)),
         unchanged_files=int(stays.sum()),
         gone_files=int((~listed).sum()),
+        keys=keys,
+        keys_before=before,
     )
 
 
@@ -138,17 +157,26 @@ def _identities(metadata: TableMetadata | None, positions: Positions) -> pa.Tabl
     )
 
 
-def _patches(metadata: TableMetadata, indexes: Sequence[SkippingIndex], stays: Mask) -> tuple[Patch, ...]:
-    """Return the columns that segments lack, because they were written with fewer indexes."""
+def _patches(
+    metadata: TableMetadata, indexes: Sequence[SkippingIndex], stays: Mask, keys: TableKeys | None
+) -> tuple[Patch, ...]:
+    """Return the columns that segments lack: with fewer indexes, or other keys; all without ``keys``."""
     lacking: dict[tuple[SkippingIndex, ...], list[str]] = {}
     for name, segment in metadata.segments.items():
-        missing = tuple(index for index in indexes if index.specification not in segment.groups)
+        missing = tuple(each for each in indexes if _is_missing(each.specification, segment, keys))
         if missing and stays[metadata.row_slices[name]].any():
             lacking.setdefault(missing, []).append(name)
     return tuple(
         Patch(tuple(names), CollectOrder(missing, *_rows_of(metadata, names, stays), with_files=False))
         for missing, names in lacking.items()
     )
+
+
+def _is_missing(group: str, segment: Segment, keys: TableKeys | None) -> bool:
+    if keys is None or group not in segment.groups:
+        return True
+    key = segment.keys.get(group)
+    return keys.of_group(group) != (None if key is None else key.name)
 
 
 def _rows_of(metadata: TableMetadata, names: Sequence[str], stays: Mask) -> tuple[pa.Table, tuple[int, ...]]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
+from starskip.indexes.skipping.metadata.table_keys import WrappedKey
 from starskip.storage.manifest import DataFile, Part
 
 
@@ -14,7 +15,7 @@ class Segment:
     """``rows``: one for each file, the same in ``files`` and in each of ``groups`` (by specification).
 
     Rows are never rewritten: ``removed``, of this segment or a later one, lists dead rows. ``generation`` is
-    that of the TableSource that was read.
+    that of the TableSource that was read. ``keys``: of the groups that are encrypted, FILES among them.
     """
 
     rows: int
@@ -22,6 +23,7 @@ class Segment:
     files: tuple[DataFile, ...] = ()
     groups: Mapping[str, tuple[DataFile, ...]] = field(default_factory=dict)
     removed: tuple[DataFile, ...] = ()
+    keys: Mapping[str, WrappedKey] = field(default_factory=dict)
 
     def to_part(self) -> Part:
         """Return the segment as a part of a manifest."""
@@ -31,13 +33,15 @@ class Segment:
             names.extend(files)
             return list(range(len(names) - len(files), len(names)))
 
-        properties = {
+        properties: dict[str, Any] = {
             "rows": self.rows,
             "generation": self.generation,
             "files": kept(self.files),
             "groups": {index: kept(files) for index, files in sorted(self.groups.items())},
             "removed": kept(self.removed),
         }
+        if self.keys:
+            properties["keys"] = {group: list(key) for group, key in sorted(self.keys.items())}
         return Part(tuple(names), properties)
 
     @classmethod
@@ -49,4 +53,5 @@ class Segment:
             return tuple(part.files[position] for position in positions)
 
         groups = {index: named(positions) for index, positions in of["groups"].items()}
-        return cls(of["rows"], of["generation"], named(of["files"]), groups, named(of["removed"]))
+        keys = {group: WrappedKey(*key) for group, key in of.get("keys", {}).items()}
+        return cls(of["rows"], of["generation"], named(of["files"]), groups, named(of["removed"]), keys)

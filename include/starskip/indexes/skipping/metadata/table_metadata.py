@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from starskip.errors import StorageError
 from starskip.indexes.skipping.clause import Clause
 from starskip.indexes.skipping.file_metadata import Mask
 from starskip.indexes.skipping.metadata.collect_order import FILES
@@ -24,6 +25,7 @@ from starskip.indexes.skipping.metadata.segment import Segment
 from starskip.indexes.skipping.metadata.store_of import store_of
 from starskip.indexes.skipping.metadata.table_source import TableSource
 from starskip.indexes.skipping.metadata.table_state import TableState
+from starskip.indexes.skipping.metadata.unlock import NOTHING_ENCRYPTED, Unlocked
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.storage.storage import Storage
 
@@ -48,15 +50,20 @@ class TableMetadata:
         cache: ColumnCache = COLUMNS,
         *,
         not_understood: Mapping[str, str] = MappingProxyType({}),
+        unlocked: Unlocked = NOTHING_ENCRYPTED,
+        locked_indexes: tuple[SkippingIndex, ...] = (),
     ) -> None:
         """Take the state of a manifest; ``indexes`` are the active ones of available types.
 
-        ``not_understood``: by specification, why the other active ones are unavailable.
+        ``not_understood``: by specification, why the other active ones are unavailable. ``unlocked``: the
+        data keys, without those of ``locked_indexes``, which are active, too.
         """
         self.version = version
         self.state = state
         self.indexes = indexes
         self.not_understood = not_understood
+        self.unlocked = unlocked
+        self.locked_indexes = locked_indexes
         self.storage = storage
         self._cache = cache
 
@@ -68,7 +75,8 @@ class TableMetadata:
     @cached_property
     def store(self) -> MetadataStore:
         """The store of the rows."""
-        return store_of(self.storage)
+        store = store_of(self.storage)
+        return store.with_keys(self.unlocked.data_keys) if self.unlocked.data_keys else store
 
     def may_match(self, clause: Clause) -> Mask:
         """Return for each file whether it may hold a row that satisfies what ``clause`` represents."""
@@ -110,6 +118,8 @@ class TableMetadata:
             self.indexes,
             self._cache,
             not_understood=self.not_understood,
+            unlocked=self.unlocked,
+            locked_indexes=self.locked_indexes,
         )
         chosen.segments = {name: of for name, of in self.segments.items() if name in names}
         chosen.live = {name: rows for name, rows in self.live.items() if name in names}
@@ -212,6 +222,9 @@ class TableMetadata:
         return self._kept(FILES, "", self._read_files)
 
     def _read_files(self) -> pa.RecordBatch:
+        locked = self.unlocked.locked_listing
+        if locked is not None:
+            raise StorageError(locked.means("locked"), location=self.storage.place)
         read = {
             name: self.store.read(segment.files, FILES_SCHEMA.names)
             for name, segment in self.segments.items()

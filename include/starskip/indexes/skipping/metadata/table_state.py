@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 from starskip.errors import StorageError
 from starskip.indexes.skipping.metadata.segment import Segment
+from starskip.indexes.skipping.metadata.table_keys import TableKeys
 from starskip.indexes.skipping.metadata.table_source import TableSource
 from starskip.storage.manifest import Part
 
@@ -15,6 +16,8 @@ ARTEFACT = "skipping"
 CURRENT = "current"
 """Stands for the night in the key of the manifest log: metadata is of the present table."""
 FORMAT_VERSION = 1
+ENCRYPTED_FORMAT_VERSION = 2
+"""Of metadata with a part that is encrypted, which versions before it cannot read."""
 _TABLE = "table"
 _SEGMENT = "segment/"
 
@@ -26,6 +29,7 @@ class TableState:
     source: TableSource
     indexes: Mapping[str, bool]
     segments: Mapping[str, Segment]
+    keys: TableKeys = field(default_factory=TableKeys)
 
     @property
     def active(self) -> tuple[str, ...]:
@@ -45,6 +49,9 @@ class TableState:
             "source": self.source.to_document(),
             "indexes": dict(self.indexes),
         }
+        keys = self.keys.to_document()
+        if keys:
+            table |= {"format_version": ENCRYPTED_FORMAT_VERSION, "keys": keys}
         segments = {_SEGMENT + name: segment.to_part() for name, segment in self.segments.items()}
         return {_TABLE: Part((), table), **segments}
 
@@ -57,10 +64,11 @@ class TableState:
         if _TABLE not in parts:
             return None
         table = parts[_TABLE].properties
-        if table.get("format_version") != FORMAT_VERSION:
+        if table.get("format_version") not in (FORMAT_VERSION, ENCRYPTED_FORMAT_VERSION):
             raise StorageError(
-                f"the metadata has format {table.get('format_version')!r}, not {FORMAT_VERSION}: use the "
-                "version of Starskip that wrote it, or create it anew elsewhere",
+                f"the metadata has format {table.get('format_version')!r}, not {FORMAT_VERSION} or "
+                f"{ENCRYPTED_FORMAT_VERSION}: use the version of Starskip that wrote it, or create it anew "
+                "elsewhere",
                 location=_TABLE,
             )
         segments = {
@@ -68,4 +76,5 @@ class TableState:
             for name, part in parts.items()
             if name.startswith(_SEGMENT)
         }
-        return cls(TableSource.from_document(table["source"]), table["indexes"], segments)
+        keys = TableKeys.from_document(table.get("keys", {}))
+        return cls(TableSource.from_document(table["source"]), table["indexes"], segments, keys)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from starskip.indexes.skipping.metadata.collect_order import FILES
 from starskip.indexes.skipping.metadata.commit_refresh import Commit
 from starskip.indexes.skipping.metadata.open_metadata import metadata_chain
 from starskip.indexes.skipping.metadata.segment import Segment
@@ -39,9 +40,13 @@ def _kept(parts: Mapping[str, Part]) -> Mapping[str, Part]:
     if not state.active:
         return {}
     segments = {name: _active(segment, state) for name, segment in state.current.items()}
-    return replace(state, indexes=dict.fromkeys(state.active, True), segments=segments).to_parts()
+    indexes = {index: name for index, name in state.keys.indexes.items() if index in state.active}
+    keys = replace(state.keys, indexes=indexes)
+    kept = replace(state, indexes=dict.fromkeys(state.active, True), segments=segments, keys=keys)
+    return kept.to_parts()
 
 
 def _active(segment: Segment, state: TableState) -> Segment:
     groups = {index: files for index, files in segment.groups.items() if index in state.active}
-    return replace(segment, groups=groups)
+    keys = {group: key for group, key in segment.keys.items() if group == FILES or group in groups}
+    return replace(segment, groups=groups, keys=keys)

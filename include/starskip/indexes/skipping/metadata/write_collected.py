@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
 
 from starskip.indexes.skipping.metadata.collect_order import CommitMessage
+from starskip.indexes.skipping.metadata.metadata_store import MetadataStore
 from starskip.indexes.skipping.metadata.store_of import store_of
+from starskip.storage.encryption.data_key import DataKey
 from starskip.storage.staged_write import BYTES_PER_FILE, StagedWrite
 
 Groups = Mapping[str, pa.Table]
@@ -20,25 +23,29 @@ def write_collected(
     row_counts: Sequence[int],
     found: Iterable[tuple[int, Groups]],
     *,
+    keys: Mapping[str, DataKey] = MappingProxyType({}),
     bytes_per_file: int = BYTES_PER_FILE,
 ) -> Iterator[CommitMessage]:
     """Write groups of columns and yield the messages of the files; see CollectOrder.
 
     ``found``: consecutive rows, with the position of the first; up to ``bytes_per_file`` are held in memory.
+    ``keys``: of the groups that are encrypted.
     """
     ends = list(accumulate(row_counts))
+    store = store_of(aside.storage)
+    store = store.with_keys({}, keys) if keys else store
     held: list[tuple[int, Groups]] = []
     held_bytes = 0
     for start, groups in found:
         for position, piece in _cut(start, groups, ends):
             is_next = not held or _segment(ends, position) == _segment(ends, held[0][0])
             if not is_next or held_bytes >= bytes_per_file:
-                yield from _write(aside, ends, held)
+                yield from _write(store, aside, ends, held)
                 held, held_bytes = [], 0
             held.append((position, piece))
             held_bytes += sum(table.nbytes for table in piece.values())
     if held:
-        yield from _write(aside, ends, held)
+        yield from _write(store, aside, ends, held)
 
 
 def _segment(ends: Sequence[int], position: int) -> int:
@@ -55,11 +62,11 @@ def _cut(start: int, groups: Groups, ends: Sequence[int]) -> Iterator[tuple[int,
 
 
 def _write(
-    aside: StagedWrite, ends: Sequence[int], held: Sequence[tuple[int, Groups]]
+    store: MetadataStore, aside: StagedWrite, ends: Sequence[int], held: Sequence[tuple[int, Groups]]
 ) -> Iterator[CommitMessage]:
     first = held[0][0]
     groups = ((group, pa.concat_tables([tables[group] for _, tables in held])) for group in held[0][1])
-    for group, written in store_of(aside.storage).write(aside, groups).items():
+    for group, written in store.write(aside, groups).items():
         position = first
         for file in written:
             yield CommitMessage(_segment(ends, first), group, position, file)

@@ -10,6 +10,7 @@ import base64
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -23,6 +24,7 @@ from starskip.indexes.skipping.metadata.opensearch.column_pieces import column_o
 from starskip.indexes.skipping.metadata.opensearch.evaluation import Evaluation
 from starskip.indexes.skipping.metadata.opensearch.known_details import Details, details_of
 from starskip.indexes.skipping.metadata.opensearch.search_fields import SearchColumn, search_columns
+from starskip.storage.encryption.data_key import DataKey
 from starskip.storage.manifest import DataFile
 from starskip.storage.opensearch.documents import ROWS, Document
 from starskip.storage.opensearch.opensearch_storage import (
@@ -43,6 +45,18 @@ class OpenSearchStore:
     """Implements MetadataStore."""
 
     storage: OpenSearchStorage
+
+    @property
+    def encrypts(self) -> bool:
+        """See MetadataStore."""
+        return False
+
+    def with_keys(
+        self, data_keys: Mapping[str, DataKey], new_keys: Mapping[str, DataKey] = MappingProxyType({})
+    ) -> OpenSearchStore:
+        """See MetadataStore."""
+        del data_keys, new_keys
+        return self
 
     def write(self, aside: StagedWrite, groups: Groups) -> Mapping[str, tuple[DataFile, ...]]:
         """See MetadataStore; all groups are in memory at a time."""

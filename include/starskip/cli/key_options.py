@@ -1,0 +1,72 @@
+"""Options that name keys: ``--key NAME=FILE``, and which key encrypts what."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import click
+
+from starskip.errors import ConfigError
+from starskip.storage.encryption.keyring import KEYS_DIR, Keyring, checked_name
+
+of_keys = click.option(
+    "--key",
+    "keys",
+    multiple=True,
+    metavar="NAME=FILE",
+    help=f"A key of encrypted metadata, 32 raw bytes or base64; repeatable. Also: the folder {KEYS_DIR}, "
+    "one file a key. For FILE also vault+https://HOST:PORT/MOUNT/KEY, a key of a transit engine.",
+)
+of_encryption = click.option(
+    "--encrypt",
+    "encrypt",
+    multiple=True,
+    metavar="INDEX=NAME",
+    help="Encrypt an index that is created, by the key NAME; repeatable.",
+)
+of_encrypted_listing = click.option(
+    "--encrypt-listing",
+    metavar="NAME",
+    help="Encrypt the names of the table's files, and with them partition values, by the key NAME.",
+)
+
+
+def named_files(given: Sequence[str], option: str = "--key") -> dict[str, str]:
+    """Return files by the names of keys; raise BadParameter for a text that is not NAME=FILE."""
+    found = {}
+    for text in given:
+        name, separator, file = text.partition("=")
+        if not (name and separator and file):
+            # Not quoted: it may be a key itself.
+            raise click.BadParameter("write NAME=FILE, such as pii=/etc/keys/pii", param_hint=option)
+        try:
+            found[checked_name(name)] = file
+        except ConfigError as error:
+            raise click.BadParameter(str(error), param_hint=option) from error
+    return found
+
+
+def named_indexes(given: Sequence[str], indexes: Sequence[str]) -> dict[str, str]:
+    """Return names of keys by specification; raise BadParameter for one that is not created."""
+    found = {}
+    for text in given:
+        index, separator, name = text.rpartition("=")
+        if not (index and separator and name):
+            raise click.BadParameter(
+                f"{text!r} is not INDEX=NAME, such as bloom:email=pii", param_hint="--encrypt"
+            )
+        if index not in indexes:
+            raise click.BadParameter(
+                f"{index} is not among the indexes that are created (--index)", param_hint="--encrypt"
+            )
+        try:
+            found[index] = checked_name(name)
+        except ConfigError as error:
+            raise click.BadParameter(str(error), param_hint="--encrypt") from error
+    return found
+
+
+def keyring(keys: Sequence[str]) -> Keyring:
+    """Return the keys of the command line and of the environment; raise ConfigError for one without a key."""
+    return Keyring.from_environment(os.environ, named_files(keys))

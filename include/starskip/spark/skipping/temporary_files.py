@@ -1,0 +1,25 @@
+"""Warn where Spark's own temporary files would hold what is to be encrypted."""
+
+from __future__ import annotations
+
+import logging
+
+from pyspark.sql import SparkSession
+
+from starskip.indexes.skipping.metadata.encryption import Encryption
+from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+
+IO_ENCRYPTION = "spark.io.encryption.enabled"
+"""The setting by which Spark encrypts files that it shuffles and spills to, read when a session starts."""
+log = logging.getLogger("starskip.skipping")
+
+
+def warn_of_plain_files(spark: SparkSession, existing: TableMetadata | None, encryption: Encryption) -> None:
+    """Warn if something will be encrypted that Spark writes in plain to its local folders meanwhile."""
+    is_encrypted = bool(encryption.indexes or encryption.listing or (existing and existing.state.keys.names))
+    if is_encrypted and spark.sparkContext.getConf().get(IO_ENCRYPTION, "false") != "true":
+        log.warning(
+            "%s is not true: while indexes are collected, files that Spark shuffles hold values of encrypted "
+            "columns in plain; start Spark with it",
+            IO_ENCRYPTION,
+        )

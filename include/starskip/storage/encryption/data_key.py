@@ -1,0 +1,50 @@
+"""Encrypt and decrypt Parquet files by random data keys (Parquet modular encryption, AES-GCM).
+
+A file is encrypted as a whole: footer, statistics, dictionaries and pages. What a file is authenticated with
+(AAD) names its table, its group of columns and its own name in the store, which is another one in each
+version: none can be put in another's place.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from pyarrow.parquet.encryption import create_decryption_properties, create_encryption_properties
+
+from starskip.storage.encryption.wrapping_key import KEY_BYTES
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DataKey:
+    """The ``secret`` of the files of one group of a table's columns that were written at once.
+
+    It is sent to tasks within their code; its text never shows the secret.
+    """
+
+    secret: bytes
+    table: str
+    group: str
+
+    @classmethod
+    def new(cls, table: str, group: str) -> DataKey:
+        """Return a new random key."""
+        return cls(os.urandom(KEY_BYTES), table, group)
+
+    def encryption(self, name: str) -> Any:
+        """Return how pyarrow encrypts the file ``name``."""
+        # A reader must know what the file is of: nothing of it is in the file.
+        return create_encryption_properties(self.secret, aad_prefix=self._aad(name), store_aad_prefix=False)
+
+    def decryption(self, name: str) -> Any:
+        """Return how pyarrow decrypts the file ``name``; a plain file is refused."""
+        return create_decryption_properties(self.secret, aad_prefix=self._aad(name))
+
+    def _aad(self, name: str) -> bytes:
+        return json.dumps([self.table, self.group, name]).encode()
+
+    def __repr__(self) -> str:
+        """Return the text without the secret."""
+        return f"DataKey(table={self.table!r}, group={self.group!r})"
