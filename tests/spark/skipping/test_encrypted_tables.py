@@ -21,6 +21,8 @@ pytestmark = pytest.mark.spark
 APPLICATION = r'''
 import base64, json, logging, sys, zipfile
 from pathlib import Path
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from short_lived_java import SHORT_LIVED_JAVA
 from skipping_tables import aged
@@ -88,14 +90,21 @@ logging.getLogger("starskip.skipping").addHandler(Kept())
 (folder / "pii").write_bytes(b"p" * 32)
 (folder / "names").write_bytes(b"n" * 32)
 keys = {name: str(folder / name) for name in ("pii", "names")}
+# Not made by Spark, whose event log tells what its queries hold.
+pq.write_table(
+    pa.table(
+        {
+            "id": range(80),
+            "email": [f"person-secret-{number}@example.org" for number in range(80)],
+            "ward": [f"ward-secret-{number // 20}" for number in range(80)],
+        }
+    ),
+    folder / "rows.parquet",
+)
 told = {}
 for name, plain_footer in (("encrypted", "false"), ("plain-footer", "true")):
     path = folder / name
-    spark.range(0, 80, 1, 4).selectExpr(
-        "id",
-        "concat('person-secret-', id, '@example.org') AS email",
-        "concat('ward-secret-', id div 20) AS ward",
-    ).write.partitionBy("ward").option("parquet.encryption.footer.key", "footer").option(
+    spark.read.parquet(str(folder / "rows.parquet")).write.partitionBy("ward").option("parquet.encryption.footer.key", "footer").option(
         "parquet.encryption.plaintext.footer", plain_footer
     ).option("parquet.encryption.column.keys", "column:email,id").parquet(str(path))
     aged(path)
