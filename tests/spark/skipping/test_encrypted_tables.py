@@ -104,7 +104,8 @@ pq.write_table(
 told = {}
 for name, plain_footer in (("encrypted", "false"), ("plain-footer", "true")):
     path = folder / name
-    spark.read.parquet(str(folder / "rows.parquet")).write.partitionBy("ward").option("parquet.encryption.footer.key", "footer").option(
+    rows = spark.read.parquet(str(folder / "rows.parquet"))
+    rows.write.partitionBy("ward").option("parquet.encryption.footer.key", "footer").option(
         "parquet.encryption.plaintext.footer", plain_footer
     ).option("parquet.encryption.column.keys", "column:email,id").parquet(str(path))
     aged(path)
