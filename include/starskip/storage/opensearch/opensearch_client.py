@@ -137,7 +137,7 @@ class OpenSearchClient:
             return _Busy(f"the store answers {status}{kind}")
         if status == 401 and not self.url.is_tls:
             return self._error("the store wants credentials, which are sent to https+opensearch:// only")
-        if status in (401, 403):
+        if status in (401, 403) and code != "cluster_block_exception":
             return self._error(f"the store refuses the credentials in {USER} and {PASSWORD} ({status}{kind})")
         if code == "search_phase_execution_exception":
             return RefusedQuery(f"{self.url}: a query is refused ({status})", location=str(self.url))
