@@ -85,8 +85,10 @@ def _print_planning(stores: Mapping[str, Storage], files: int, runs: int) -> Non
         assert clause is not None
         times: dict[tuple[str, bool], list[float]] = {}
         left = set()
-        for _ in range(1 + runs):
-            for name, storage in stores.items():
+        for run in range(1 + runs):
+            # Each comes first as often as the others: what a processor still holds is of the one before.
+            first = run % len(stores)
+            for name, storage in [*stores.items()][first:] + [*stores.items()][:first]:
                 for is_cold in (True, False):
                     milliseconds, mask = _planned(storage, clause, is_cold=is_cold)
                     times.setdefault((name, is_cold), []).append(milliseconds)
