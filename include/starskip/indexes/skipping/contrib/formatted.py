@@ -13,11 +13,13 @@ import pyarrow.compute as pc
 
 from starskip.errors import ConfigError
 from starskip.indexes.skipping.clause import Clause
+from starskip.indexes.skipping.collectors.distinct_values import DistinctValues, ValuesCollector
 from starskip.indexes.skipping.contrib.user_agents import (
     AGENT_NAME_FUNCTION,
     agent_names_version,
     get_agent_name,
 )
+from starskip.indexes.skipping.file_collector import FileCollector
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
 from starskip.indexes.skipping.index_types.column_index import ColumnIndex
 from starskip.indexes.skipping.value_sets import ValueSetClause, value_set_clause
@@ -58,25 +60,18 @@ class Formatted(ColumnIndex):
         # Raises ConfigError where its library is not installed.
         self.format.version()
 
-    def aggregates(self, columns: Sequence[str]) -> Mapping[str, str]:
-        """See SkippingIndex.aggregates."""
-        return {"texts": f"collect_set({columns[0]})"}
+    def row_values(self, columns: Sequence[str]) -> Mapping[str, str]:
+        """See SkippingIndex.row_values."""
+        return {"values": columns[0]}
+
+    def collector(self, schema: pa.Schema) -> FileCollector:  # noqa: ARG002 - texts are of one type
+        """See SkippingIndex.collector."""
+        return _FormattedCollector(self.format)
 
     def finish(self, collected: pa.Table) -> Mapping[str, pa.Array]:
-        """Call the function for each distinct text."""
-        sets = collected["texts"].combine_chunks()
-        # Invalid UTF-8 is replaced before the function sees it, as Spark does.
-        texts = pc.unique(sets.values.cast(pa.binary())).to_pylist()
-        named = {each: self.format.function(each.decode(errors="replace")) for each in texts}
-        raw = pa.ListArray.from_arrays(sets.offsets, sets.values.cast(pa.binary()), mask=sets.is_null())
-        values = [
-            None if each is None else sorted({name for text in each if (name := named[text]) is not None})
-            for each in raw.to_pylist()
-        ]
-        return {
-            "values": pa.array(values, pa.list_(pa.string())),
-            "version": pa.repeat(self.format.version(), len(sets)),
-        }
+        """Add the version of the function."""
+        values = collected["values"].combine_chunks()
+        return {"values": values, "version": pa.repeat(self.format.version(), len(values))}
 
     def label(self, node: Expression) -> Clause | None:
         """Label comparisons of the function's value, LIKE included."""
@@ -89,6 +84,20 @@ class Formatted(ColumnIndex):
             return False
         (column,) = call.arguments
         return isinstance(column, Column) and self.is_of(column) and not is_collated(column.data_type)
+
+
+class _FormattedCollector(ValuesCollector):
+    """Calls the function for each distinct text of some rows, and keeps what it returns."""
+
+    def __init__(self, of: Format) -> None:
+        super().__init__("values", DistinctValues(pa.string()), pa.string())
+        self._function = of.function
+
+    def add(self, rows: pa.RecordBatch) -> None:
+        # Invalid UTF-8 is replaced before the function sees it, as Spark does.
+        texts = rows.column("values").cast(pa.binary()).unique().drop_null().to_pylist()
+        found = {self._function(each.decode(errors="replace")) for each in texts}
+        self._values.add(pa.array([each for each in found if each is not None], pa.string()))
 
 
 @dataclass(frozen=True, slots=True)
