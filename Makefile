@@ -13,7 +13,7 @@ PORT     ?= 8080
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup java night test test-fast test-matrix lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-tree-matching bench-selection bench-skipping bench-skipping-scale bench-intersection requirements settings-page ui clean
+.PHONY: help setup java night test test-fast test-matrix lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-tree-matching bench-selection bench-skipping bench-skipping-scale bench-collecting bench-intersection requirements settings-page ui clean
 
 help: ## Show what there is to call (this list)
 	@echo "Usage: make TARGET [NAME=VALUE ...]"
@@ -80,6 +80,9 @@ bench-skipping: java $(INSTALLED) ## Print what data skipping saves, beside Spar
 
 bench-skipping-scale: java $(INSTALLED) ## Print what planning costs with up to a million files (ARGS="--files 1000")
 	@$(PYTHON) benchmarks/data_skipping_scale.py $(ARGS)
+
+bench-collecting: java $(INSTALLED) ## Print the peak memory of collecting indexes of millions of distinct values (ARGS="--rows 100000000 --indexes bloom:id")
+	@$(PYTHON) benchmarks/collecting.py $(ARGS)
 
 requirements: $(INSTALLED) ## Resolve requirements.in and requirements-dev.in anew into the pinned .txt files
 	@.venv/bin/uv pip compile --quiet --no-header --no-annotate --python-version 3.11 requirements.in -o requirements.txt

@@ -59,28 +59,34 @@ def aggregated(index: SkippingIndex, files: Files) -> pa.Table:
     for name, sql in index.aggregates(names).items():
         values = [_aggregate(sql, rows, files.types) for rows in files.rows]
         columns[name] = pa.array(values, _type_of(sql, files.types))
-    if row_values := index.row_values(names):
-        merged = [_merged(index, row_values, rows, files.types) for rows in files.rows]
+    if index.row_values(names):
+        merged = [_merged(index, rows, files.types) for rows in files.rows]
         of_batches = pa.concat_tables(merged)
         columns |= {name: of_batches[name].combine_chunks() for name in of_batches.column_names}
     return pa.table(columns)
 
 
-def _merged(index: SkippingIndex, row_values: Mapping[str, str], rows: Rows, types: Types) -> pa.Table:
-    """What the collector tells of a file that two tasks have read, one of them in two batches."""
-    schema = pa.schema([(name, _scalar_type(sql, types)) for name, sql in row_values.items()])
+def row_values(index: SkippingIndex, rows: Rows, types: Types) -> pa.RecordBatch:
+    """What Spark tells the collector of rows."""
+    texts = index.row_values([f"`{each}`" for each in index.columns])
+    schema = pa.schema([(name, _scalar_type(sql, types)) for name, sql in texts.items()])
     arrays = [
         pa.array([_scalar(sql, row, types) for row in rows], schema.field(name).type)
-        for name, sql in row_values.items()
+        for name, sql in texts.items()
     ]
-    batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
-    middle = len(rows) // 2
-    whole = index.collector(schema)
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _merged(index: SkippingIndex, rows: Rows, types: Types) -> pa.Table:
+    """What the collector tells of a file that two tasks have read, one of them in two batches."""
+    batch = row_values(index, rows, types)
+    middle, quarter = len(rows) // 2, len(rows) // 4
+    whole = index.collector(batch.schema)
     for pieces in (
         [batch.slice(middle)],
-        [batch.slice(0, middle // 2), batch.slice(middle // 2, middle - middle // 2)],
+        [batch.slice(0, quarter), batch.slice(quarter, middle - quarter)],
     ):
-        of_task = index.collector(schema)
+        of_task = index.collector(batch.schema)
         for piece in pieces:
             of_task.add(piece)
         for part in of_task.parts():

@@ -19,9 +19,10 @@ from starskip.indexes.skipping.collectors.ranges_collector import RangesCollecto
 from starskip.indexes.skipping.file_collector import FileCollector
 from starskip.indexes.skipping.index_types.column_index import ColumnIndex
 from starskip.indexes.skipping.value_ranges import Condition, RangesClause, conjuncts, is_possible_known
-from starskip.predicates.data_types import NUMBERS, TIMES
+from starskip.predicates.data_types import NUMBERS, TEXTS, TIMES
 from starskip.predicates.expression import Expression
-from starskip.predicates.ordered_values import mask_of
+from starskip.predicates.ordered_values import is_text, mask_of
+from starskip.predicates.prefix_bounds import long_bounds_cut
 
 GAPS = 10
 MOST_GAPS = 10_000
@@ -31,7 +32,7 @@ class GapList(ColumnIndex):
     """Metadata column ``ranges``: a list of least and greatest values, empty for a file without values."""
 
     kind = "gaplist"
-    families = NUMBERS | TIMES
+    families = NUMBERS | TIMES | TEXTS
 
     def __init__(self, columns: Sequence[str], arguments: Sequence[str] = ()) -> None:
         """Take the number of gaps as an optional argument."""
@@ -88,6 +89,8 @@ def _ranges(sets: pa.ListArray, starts: npt.NDArray[np.bool_]) -> pa.ListArray:
     ends = np.append(first, len(starts))[1:] - 1
     count = np.concatenate([np.zeros(1, np.int64), np.cumsum(starts)])[sets.offsets.to_numpy()]
     least, greatest = (sets.values.take(pa.array(at)) for at in (first, ends))
+    if is_text(least.type) or pa.types.is_binary(least.type):
+        least, greatest = long_bounds_cut(least, greatest)
     ranges = pa.StructArray.from_arrays([least, greatest], ["least", "greatest"])
     lists = pa.ListArray.from_arrays(pa.array(count, pa.int32()), ranges)
     return pc.if_else(sets.is_valid(), lists, pa.scalar(None, lists.type))

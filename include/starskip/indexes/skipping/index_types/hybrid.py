@@ -20,6 +20,7 @@ from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
 from starskip.indexes.skipping.index_types.bloom_filter import FALSE_POSITIVE_RATIO, BloomClause, bloom_clause
 from starskip.indexes.skipping.index_types.column_index import ColumnIndex
 from starskip.indexes.skipping.value_sets import ValueSetClause, value_set_clause, with_valid_texts
+from starskip.predicates.comparison import Comparison
 from starskip.predicates.data_types import ORDERED
 from starskip.predicates.expression import Expression
 
@@ -65,7 +66,7 @@ class Hybrid(ColumnIndex):
 
     def collector(self, schema: pa.Schema) -> FileCollector:
         """See SkippingIndex.collector."""
-        return _HybridCollector(schema.field("values").type, self.threshold)
+        return HybridCollector(schema.field("values").type, self.threshold)
 
     def finish(self, collected: pa.Table) -> Mapping[str, pa.Array]:
         """See SkippingIndex.finish."""
@@ -75,8 +76,12 @@ class Hybrid(ColumnIndex):
     def label(self, node: Expression) -> Clause | None:
         """Label what ValueList labels; files with a filter are judged for equality and IN only."""
         found = self.comparison(node)
+        return None if found is None else self.clause_of(found)
+
+    def clause_of(self, found: Comparison) -> Clause | None:
+        """Return the clause of a comparison with the collected values, None if it is not supported."""
         listed = value_set_clause(self.specification, "values", found)
-        if found is None or listed is None:
+        if listed is None:
             return None
         filtered = bloom_clause(self.specification, found, FALSE_POSITIVE_RATIO)
         return listed if filtered is None else HybridClause(listed, filtered)
@@ -94,30 +99,36 @@ class HybridClause(Clause):
         return self.listed.may_match(metadata) & self.filtered.may_match(metadata)
 
 
-class _HybridCollector(FileCollector):
+class HybridCollector(FileCollector):
     """Has both, since which of them is kept shows at the end."""
 
     def __init__(self, kind: pa.DataType, threshold: int) -> None:
+        """Take the type of the values."""
         self._values = ValuesCollector("values", DistinctValues(kind, threshold), kind)
         self._filter = FilterCollector(FALSE_POSITIVE_RATIO)
 
     @property
     def size_bytes(self) -> int:
+        """See FileCollector."""
         return self._values.size_bytes + self._filter.size_bytes
 
     def add(self, rows: pa.RecordBatch) -> None:
+        """See FileCollector."""
         self._values.add(rows)
         self._filter.add(rows)
 
     def parts(self) -> Iterator[pa.RecordBatch]:
+        """See FileCollector."""
         yield from self._values.parts()
         yield from self._filter.parts()
 
     def merge(self, part: pa.RecordBatch) -> None:
+        """See FileCollector."""
         of = self._values if part.schema.names == ["values"] else self._filter
         of.merge(part)
 
     def result(self) -> Mapping[str, pa.Array]:
+        """See FileCollector."""
         values = self._values.result()["values"]
         is_listed = values[0].is_valid
         filters = pa.nulls(1, pa.large_binary()) if is_listed else self._filter.result()["filter"]
