@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from starskip.errors import StorageError
+from starskip.indexes.skipping.metadata.wide_columns import concatenated
 from starskip.storage.checked_parquet import checked_parquet
 from starskip.storage.manifest import DataFile
 from starskip.storage.staged_write import StagedWrite
@@ -74,7 +75,7 @@ def read_schema(storage: Storage, file: DataFile) -> pa.Schema:
 def joined(table: pa.Table, name: str) -> pa.Array:
     """Return a column as one array."""
     column = table[name]
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    return concatenated(column.chunks) if column.num_chunks else column.combine_chunks()
 
 
 def _encoded(rows: pa.Table) -> pa.Buffer:

@@ -31,6 +31,7 @@ from starskip.indexes.skipping.metadata.removed_rows import Positions, live_rows
 from starskip.indexes.skipping.metadata.segment import Segment
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.metadata.table_state import ARTEFACT, CURRENT, TableState
+from starskip.indexes.skipping.metadata.wide_columns import narrow
 from starskip.indexes.skipping.registry import index_from_specification
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import DataFile, Manifest, Part
@@ -199,4 +200,5 @@ def _written(aside: StagedWrite, metadata: TableMetadata, index: str, order: pa.
         else:
             tables.append(schema.empty_table().take(pa.nulls(metadata.row_counts[name], pa.int64())))
     rows = pa.concat_tables(tables)
-    return write_rows(aside, index, pa.table({name: joined(rows, name).take(order) for name in schema.names}))
+    columns = {field.name: narrow(joined(rows, field.name).take(order), field.type) for field in schema}
+    return write_rows(aside, index, pa.table(columns))
