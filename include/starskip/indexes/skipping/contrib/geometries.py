@@ -22,7 +22,8 @@ try:
     from shapely.errors import ShapelyError
 except ModuleNotFoundError:
     raise ConfigError(
-        "geometries need the library shapely: pip install 'starskip[geospatial]'", setting="modules"
+        "ST_Contains and its like need the library shapely: pip install 'starskip[geospatial]'",
+        setting="modules",
     ) from None
 
 Geometry = str | bytes | bytearray | None
@@ -76,6 +77,16 @@ def st_geom_from_wkb(wkb: bytes | None) -> bytes | None:
 def st_point(x: Any, y: Any) -> bytes | None:
     """Return a point as WKB."""
     return None if x is None or y is None else bytes(shapely.to_wkb(shapely.points(float(x), float(y))))
+
+
+def has_point(geometry: Any, x: float, y: float) -> bool:
+    """Return whether a geometry contains a point."""
+    return bool(shapely.contains_xy(geometry, x, y))
+
+
+def distance_to_point(geometry: Any, x: float, y: float) -> float:
+    """Return the planar distance of a geometry and a point."""
+    return float(shapely.distance(geometry, shapely.points(x, y)))
 
 
 def _of_two(function: Callable[[Any, Any], Any]) -> Callable[[Geometry, Geometry], bool | None]:

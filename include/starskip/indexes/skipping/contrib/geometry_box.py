@@ -47,6 +47,11 @@ class GeometryBox(ColumnIndex):
             )
         self.boxes = counts[0] if counts else BOXES
 
+    def check(self, data_types: Mapping[str, str]) -> None:
+        """See SkippingIndex.check; raises ConfigError where the library is not installed, too."""
+        super().check(data_types)
+        from starskip.indexes.skipping.contrib import geometries  # noqa: F401, PLC0415
+
     def row_values(self, columns: Sequence[str]) -> Mapping[str, str]:
         """See SkippingIndex.row_values."""
         return {"geometries": columns[0]}

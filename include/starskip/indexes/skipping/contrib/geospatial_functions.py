@@ -14,14 +14,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import shapely
 
 from starskip.indexes.skipping.contrib.geometries import (
     Bounds,
     Geometry,
     contains,
     distance,
+    distance_to_point,
     geometry_of,
+    has_point,
     intersects,
     st_geom_from_text,
     st_geom_from_wkb,
@@ -43,7 +44,7 @@ def st_contains(geometry: Geometry, other: Any, lng: Any = None) -> bool | None:
     found = geometry_of(geometry)
     if found is None or other is None or lng is None:
         return None
-    return bool(shapely.contains_xy(found, float(lng), float(other)))
+    return has_point(found, float(lng), float(other))
 
 
 def st_distance(geometry: Geometry, other: Any, lng: Any = None) -> float | None:
@@ -56,7 +57,7 @@ def st_distance(geometry: Geometry, other: Any, lng: Any = None) -> float | None
     lat, lng = float(other), float(lng)
     if not (math.isfinite(lat) and math.isfinite(lng)):
         return math.nan if math.isnan(lat) or math.isnan(lng) else math.inf
-    return float(shapely.distance(found, shapely.points(lng, lat)))
+    return distance_to_point(found, lng, lat)
 
 
 def register_functions(spark: Any) -> None:
