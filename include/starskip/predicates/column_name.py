@@ -28,3 +28,8 @@ def column_path(name: str) -> tuple[str, ...]:
             break
         at += 1
     raise ConfigError(f"{name!r} is no column: write a.b.c, other names in backticks", setting="index")
+
+
+def quoted(name: str) -> str:
+    """Return a dotted column name as quoted SQL."""
+    return ".".join(f"`{part.replace('`', '``')}`" for part in column_path(name))

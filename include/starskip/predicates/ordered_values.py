@@ -39,6 +39,8 @@ def order_keys(array: pa.Array) -> Keys:
     """Return keys that compare as the values do; the key of null is arbitrary."""
     kind = array.type
     if is_text(kind) or _is_bytes(kind):
+        if kind in (pa.large_string(), pa.large_binary()):
+            return array.cast(pa.large_binary())
         return array.view(pa.binary()) if kind == pa.string() else array.cast(pa.binary())
     if pa.types.is_decimal(kind):
         return _decimal_keys(array)
@@ -98,6 +100,8 @@ def positions(ordered: Keys, keys: Keys, side: Literal["left", "right"] = "left"
     """Return the number of ``ordered`` keys below each key (``left``), or at most it (``right``)."""
     if isinstance(ordered, np.ndarray):
         return np.asarray(np.searchsorted(ordered, keys, side=side), np.int64)
+    if ordered.type != keys.type:
+        ordered, keys = ordered.cast(pa.large_binary()), keys.cast(pa.large_binary())
     found = pc.search_sorted(ordered, keys, side=side)
     if found.null_count:
         found = found.fill_null(0)

@@ -17,7 +17,16 @@ RANDOM = np.random.default_rng(6)
 
 
 def filters_of(lists: list[list[int] | None], ratio: float = 0.01) -> pa.Array:
-    return bloom_filters.bloom_filters(pa.array(lists, pa.list_(pa.int64())), ratio)
+    made = [
+        pa.nulls(1, pa.large_binary())
+        if each is None
+        # In two pieces, as those of a large file come.
+        else bloom_filters.bloom_filter(
+            np.split(hashes(sorted({*each})), [len({*each}) // 2]), len({*each}), ratio
+        )
+        for each in lists
+    ]
+    return pa.concat_arrays(made) if made else pa.nulls(0, pa.large_binary())
 
 
 def hashes(values: list[int]) -> np.ndarray:

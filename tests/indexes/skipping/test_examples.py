@@ -17,7 +17,7 @@ EXAMPLES = Path(__file__).parents[3] / "docs" / "examples" / "skipping"
 @pytest.fixture
 def examples(monkeypatch):
     monkeypatch.syspath_prepend(EXAMPLES)
-    load_modules(["length_range", "same_day"])
+    load_modules(["length_range", "same_day", "word_count"])
 
 
 def test_an_index_type_of_ones_own(examples):
@@ -28,6 +28,22 @@ def test_an_index_type_of_ones_own(examples):
     longer = Call("GreaterThan", (length, Literal(pa.scalar(100, pa.int32()))))
     assert files_read(longer, [index], metadata) == [False, True, True, False]
     assert files_read(Call("Not", (longer,)), [index], metadata) == [True] * 4
+
+
+def test_an_index_type_that_is_collected_by_arrow(examples):
+    from word_count import word_count
+
+    index = index_from_specification("words:c")
+    files = Files.of(pa.string(), ["a b", None, "a b c d", "a"], ["", "a"], [None], [])
+    count = Call("udf:word_count", (Column(("c",), "string"),))
+    more = Call("GreaterThan", (count, Literal(pa.scalar(1, pa.int32()))))
+    assert files_read(more, [index], collected([index], files)) == [True, False, False, False]
+    assert [any((word_count(r["c"]) or 0) > 1 for r in rows) for rows in files.rows] == [
+        True,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_a_function_of_ones_own_by_a_range_of_its_column(examples):

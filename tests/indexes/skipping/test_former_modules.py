@@ -112,6 +112,7 @@ def test_without_the_library_of_geometry_one_line_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "shapely", None)
-    monkeypatch.delitem(sys.modules, f"{HOME}.contrib.geospatial_functions", raising=False)
+    for name in ("geospatial_functions", "geometry_predicates", "geometries"):
+        monkeypatch.delitem(sys.modules, f"{HOME}.contrib.{name}", raising=False)
     with pytest.raises(ConfigError, match=r"^ST_Contains .* pip install 'starskip\[geospatial\]'$"):
         load_modules([f"{HOME}.contrib.geospatial_functions"])

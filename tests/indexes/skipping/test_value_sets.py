@@ -65,7 +65,8 @@ def test_a_pattern_too_long_to_compile():
 def test_slices_of_a_column_of_ranges():
     index = GapList(["c"], ["1"])
     values = pa.array([[1, 2, 9], [5], [], [50, 90]], pa.list_(pa.int32()))
-    found = index.finish(pa.table({"values": values}))["ranges"]
+    joined = pa.array([[False] * 3, [False], [], [False] * 2], pa.list_(pa.bool_()))
+    found = index.finish(pa.table({"values": values, "joined": joined}))["ranges"]
     for part, wanted in ((found, "0101"), (found.slice(1), "101"), (found.slice(1, 2), "10")):
         metadata = Collected(len(part), {"gaplist:c:1": {"ranges": part}})
         read = files_read(compared("in", [5, 90], "int"), [index], metadata)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from skipping_law.files_metadata import Files, aggregated, collected
+from skipping_law.files_metadata import Files, aggregated, collected, row_values
 from skipping_law.predicates import TYPES
 from starskip.errors import ConfigError
 from starskip.indexes.skipping.registry import index_from_specification
@@ -85,6 +85,7 @@ SPECIFICATIONS = [
     "prefix:c:2",
     "suffix:c:2",
     "gaplist:c:1",
+    "ngrams:c",
     "partition:c",
     "metricdist:c:levenshtein",
 ]
@@ -119,23 +120,27 @@ def _sorted(value: Any) -> Any:
     [(each, data_type) for each in SPECIFICATIONS for data_type in ROWS if takes(each, data_type)]
     + [("geobox:lat,lng:2", "double"), ("metricdist:lat,lng:euclidean", "double")],
 )
-def test_aggregates_are_those_of_the_tests_without_spark(spark, specification, data_type):
+def test_what_spark_computes_is_that_of_the_tests_without_it(spark, specification, data_type):
     index = index_from_specification(specification)
     kind = TYPES[data_type][0]
     files = Files(
         dict.fromkeys(index.columns, kind),
         [[dict.fromkeys(index.columns, v) for v in rows] for rows in ROWS[data_type]],
     )
-    wanted = aggregated(index, files)
     rows = [{"f": number, **row} for number, of in enumerate(files.rows) for row in of]
     schema = pa.schema([("f", pa.int64()), *((name, kind) for name in index.columns)])
     frame = spark.createDataFrame(pa.Table.from_pylist(rows, schema))
-    aggregates = ", ".join(
-        f"{sql} AS `{name}`"
-        for name, sql in index.aggregates([f"`{each}`" for each in index.columns]).items()
-    )
+    names = [f"`{each}`" for each in index.columns]
+    if texts := index.row_values(names):
+        found = frame.selectExpr(*(f"{sql} AS `{name}`" for name, sql in texts.items())).toArrow()
+        wanted = row_values(index, [row for of in files.rows for row in of], files.types)
+        assert repr(found.to_pylist()) == repr(wanted.to_pylist())
+    if not (aggregates := index.aggregates(names)):
+        return
+    wanted = aggregated(index, files)
     frame.createOrReplaceTempView("rows_of_files")
-    found = spark.sql(f"SELECT {aggregates} FROM rows_of_files GROUP BY f ORDER BY f").toArrow()
+    listed = ", ".join(f"{sql} AS `{name}`" for name, sql in aggregates.items())
+    found = spark.sql(f"SELECT {listed} FROM rows_of_files GROUP BY f ORDER BY f").toArrow()
     for name in wanted.column_names:
         assert same_sets(found[name].to_pylist(), wanted[name].to_pylist()), name
     # What arrives from Spark is what finish takes.

@@ -53,24 +53,57 @@ def collected(indexes: Sequence[SkippingIndex], files: Files) -> Collected:
 
 
 def aggregated(index: SkippingIndex, files: Files) -> pa.Table:
-    """The aggregates' columns, one row a file."""
+    """The columns of aggregates and of the collector, one row a file."""
     columns = {}
-    for name, sql in index.aggregates([f"`{each}`" for each in index.columns]).items():
+    names = [f"`{each}`" for each in index.columns]
+    for name, sql in index.aggregates(names).items():
         values = [_aggregate(sql, rows, files.types) for rows in files.rows]
         columns[name] = pa.array(values, _type_of(sql, files.types))
+    if index.row_values(names):
+        merged = [_merged(index, rows, files.types) for rows in files.rows]
+        of_batches = pa.concat_tables(merged)
+        columns |= {name: of_batches[name].combine_chunks() for name in of_batches.column_names}
     return pa.table(columns)
+
+
+def row_values(index: SkippingIndex, rows: Rows, types: Types) -> pa.RecordBatch:
+    """What Spark tells the collector of rows."""
+    texts = index.row_values([f"`{each}`" for each in index.columns])
+    schema = pa.schema([(name, _scalar_type(sql, types)) for name, sql in texts.items()])
+    arrays = [
+        pa.array([_scalar(sql, row, types) for row in rows], schema.field(name).type)
+        for name, sql in texts.items()
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _merged(index: SkippingIndex, rows: Rows, types: Types) -> pa.Table:
+    """What the collector tells of a file that two tasks have read, one of them in two batches."""
+    batch = row_values(index, rows, types)
+    middle, quarter = len(rows) // 2, len(rows) // 4
+    whole = index.collector(batch.schema)
+    for pieces in (
+        [batch.slice(middle)],
+        [batch.slice(0, quarter), batch.slice(quarter, middle - quarter)],
+    ):
+        of_task = index.collector(batch.schema)
+        for piece in pieces:
+            of_task.add(piece)
+        for part in of_task.parts():
+            whole.merge(part)
+    return pa.table(dict(whole.result()))
+
+
+def _scalar_type(sql: str, types: Types) -> pa.DataType:
+    return pa.int64() if "xxhash64" in sql else types[re.findall(r"`(\w+)`", sql)[0]]
 
 
 def _type_of(sql: str, types: Types) -> pa.DataType:
     kind = types[re.findall(r"`(\w+)`", sql)[0]] if "`" in sql else pa.int64()
     if sql.startswith("count("):
         return pa.int64()
-    if "named_struct('values'" in sql:
-        return pa.struct([("values", pa.list_(kind)), ("hashes", pa.list_(pa.int64()))])
     if "named_struct('lat'" in sql:
         return pa.list_(pa.struct([("lat", pa.float64()), ("lng", pa.float64())]))
-    if "xxhash64" in sql:
-        return pa.list_(pa.int64())
     if "levenshtein" in sql:
         return pa.list_(pa.int32())
     if "array(CAST" in sql:
@@ -93,22 +126,14 @@ def files_matching(predicate: Expression, files: Files, functions: Functions) ->
     return [any(satisfied(predicate, row, functions) for row in rows) for rows in files.rows]
 
 
-_HYBRID = re.compile(r"transform\(array\((.*?)\), v -> .*size\(v\) <= (\d+),.*")
 _LEVENSHTEIN = re.compile(r"transform\(collect_set\((.*?)\), x -> levenshtein\(x, min\(\1\)\)\)")
 
 
 def _aggregate(sql: str, rows: Rows, types: Types) -> Any:
-    if (hybrid := _HYBRID.fullmatch(sql)) is not None:
-        values = _aggregate(hybrid[1], rows, types)
-        if len(values) <= int(hybrid[2]):
-            return {"values": values, "hashes": None}
-        return {"values": None, "hashes": [_xxhash64(each, hybrid[1], types) for each in values]}
     if (texts := _LEVENSHTEIN.fullmatch(sql)) is not None:
         values = _aggregate(f"collect_set({texts[1]})", rows, types)
         return [levenshtein(each, _aggregate(f"min({texts[1]})", rows, types)) for each in values]
     name, inner = _call(sql)
-    if name == "sort_array":
-        return sorted(_aggregate(inner, rows, types), key=order_key)
     values = [_scalar(inner, row, types) for row in rows]
     return _AGGREGATES[name]([each for each in values if each is not None])
 

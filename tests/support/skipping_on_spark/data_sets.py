@@ -35,7 +35,7 @@ _ARGUMENTS = {
     "suffix": (":1", ":2"),
     "gaplist": (":3",),
     "hybrid": (":2",),
-    "formatted": (":user_agent",),
+    "formatted": (":user_agent", ":email_domain", ":url_host"),
     "metricdist": (":levenshtein", ":euclidean", ":manhattan"),
 }
 _OF_TWO = ("geobox:lat,lng:2", "geobox:d,f", "metricdist:lat,lng:euclidean", "metricdist:d,f:manhattan")

@@ -32,7 +32,7 @@ _FUNCTIONS = {
     "euclidean_distance": (euclidean_distance, "double"),
     "manhattan_distance": (manhattan_distance, "double"),
 }
-_SETTINGS = {
+SETTINGS = {
     # Spark's own fails at IN with a null for a float (NullPointerException in OrcFilters).
     "spark.sql.orc.filterPushdown": "false",
     # The files are tiny and the expressions many: one task for a scan, and nothing is compiled.
@@ -85,7 +85,7 @@ def see(
     seen = Seen()
     data = example.data
     texts = list(dict.fromkeys(example.predicates))
-    with settings_of(spark, {**_SETTINGS, "spark.sql.session.timeZone": data.zone}):
+    with settings_of(spark, {**SETTINGS, "spark.sql.session.timeZone": data.zone}):
         try:
             data.write(folder)
             for name, (function, returned) in _FUNCTIONS.items():
@@ -95,9 +95,9 @@ def see(
             spark.conf.set("spark.sql.session.timeZone", example.zone)
             skipping.disable(spark)
             texts = _analysed(frame, texts)
-            expected = _of_each_row(frame, texts)
+            expected = of_each_row(frame, texts)
             skipping.enable(spark)
-            found, read = _of_filtered_scans(spark, frame, texts)
+            found, read = of_filtered_scans(spark, frame, texts)
             for at, text in enumerate(texts):
                 seen.cases += 1
                 seen.files += len(data.files)
@@ -138,16 +138,20 @@ def _analysed(frame: DataFrame, texts: list[str]) -> list[str]:
     return texts
 
 
-def _of_each_row(frame: DataFrame, texts: Sequence[str]) -> list[list[int]]:
+def of_each_row(frame: DataFrame, texts: Sequence[str]) -> list[list[int]]:
+    """Return the rows of each predicate, as one query computes them of every row."""
     columns = (f"({text}) AS p{at}" for at, text in enumerate(texts))
     rows = frame.selectExpr("`row`", *columns).collect()
     return [sorted(row[0] for row in rows if row[at + 1]) for at in range(len(texts))]
 
 
-def _of_filtered_scans(
+def of_filtered_scans(
     spark: SparkSession, frame: DataFrame, texts: Sequence[str]
 ) -> tuple[list[list[int]], list[int]]:
-    """Return the rows of each predicate and how many files Spark's metrics say were read for it."""
+    """Return the rows of each predicate and how many files Spark's metrics say were read for it.
+
+    Each has a filter over a scan of its own in one query.
+    """
     frame.createOrReplaceTempView("law")
     scans = (f"SELECT {at} AS number, `row` FROM law WHERE {text}" for at, text in enumerate(texts))
     union = spark.sql(" UNION ALL ".join(scans))

@@ -236,6 +236,7 @@ def _function(draw: st.DrawFn, data: DataSet) -> str:
             ]
     if "vec" in data.kinds:
         point = f"array({draw(st.sampled_from(('1.0D, 2.5D', '48.85D, 0D', '1D')))})"
+        made.append(f"array_contains(vec, double({draw(st.sampled_from(('1', '-0.0', 'NaN', '7')))!r}))")
         made += [f"{each}_distance(vec, {point}) {operator} 9.5D" for each in ("euclidean", "manhattan")]
     if "agent" in data.kinds:
         made += [

@@ -8,13 +8,11 @@ Skipping", table I.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from starskip.indexes.skipping.file_metadata import Mask
 
@@ -22,7 +20,7 @@ Hashes = npt.NDArray[np.uint64]
 MOST_PROBES = 10_000_000
 """Pairs of a file and a value that are tested for one predicate; untested files pass."""
 _PROBES_AT_ONCE = 1_000_000
-_BITS_AT_ONCE = 10_000_000
+_HASHES_AT_ONCE = 1 << 18
 _MOST_BITS = 2**32 - 8
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -32,22 +30,20 @@ def hash_functions(false_positive_ratio: float) -> int:
     return max(1, round(-math.log2(false_positive_ratio)))
 
 
-def bloom_filters(hashes: pa.ListArray, false_positive_ratio: float) -> pa.Array:
-    """Build the filters (large_binary) of lists of distinct hashes (int64); null for null."""
-    counts = pc.list_value_length(hashes).fill_null(0).to_numpy()
-    bits = np.ceil(counts * (-math.log(false_positive_ratio) / math.log(2) ** 2 / 8)) * 8
-    bits = np.minimum(bits, _MOST_BITS).astype(np.int64)
-    flat = hashes.flatten().to_numpy().view(np.uint64)
-    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    functions = hash_functions(false_positive_ratio)
-    filters = [
-        _filters(flat[before[start] : before[end]], counts[start:end], bits[start:end], functions)
-        for start, end in _files_at_once(bits)
-    ]
-    data = pa.py_buffer(np.concatenate([np.zeros(0, np.uint8), *filters]))
-    offsets = pa.py_buffer(np.concatenate([np.zeros(1, np.int64), np.cumsum(bits // 8)]))
-    made = pa.Array.from_buffers(pa.large_binary(), len(hashes), [None, offsets, data])
-    return pc.if_else(hashes.is_valid(), made, pa.scalar(None, made.type))
+def bloom_filter(chunks: Iterable[Hashes], count: int, false_positive_ratio: float) -> pa.Array:
+    """Build the filter of ``count`` distinct hashes, which come in pieces: one row of large_binary."""
+    size = math.ceil(count * (-math.log(false_positive_ratio) / math.log(2) ** 2 / 8))
+    size = min(size, _MOST_BITS // 8)
+    found = np.zeros(size, np.uint8)
+    bits = np.uint64(size * 8)
+    for chunk in chunks:
+        for start, end in _chunks(len(chunk), _HASHES_AT_ONCE):
+            for number in range(hash_functions(false_positive_ratio)):
+                at = _position(_mixed(chunk[start:end], number), bits)
+                ones = np.left_shift(np.uint8(1), (at & np.uint64(7)).astype(np.uint8))
+                np.bitwise_or.at(found, (at >> np.uint64(3)).astype(np.int64), ones)
+    offsets = pa.py_buffer(np.array([0, size], np.int64))
+    return pa.Array.from_buffers(pa.large_binary(), 1, [None, offsets, pa.py_buffer(found)])
 
 
 def may_hold(filters: pa.Array, hashes: Hashes, false_positive_ratio: float) -> Mask:
@@ -79,25 +75,6 @@ def may_hold(filters: pa.Array, hashes: Hashes, false_positive_ratio: float) -> 
 
 def _chunks(count: int, size: int) -> Iterable[tuple[int, int]]:
     return ((start, min(start + size, count)) for start in range(0, count, size))
-
-
-def _files_at_once(bits: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Yield runs of at least one file whose filters are built together."""
-    part = np.cumsum(bits) // _BITS_AT_ONCE
-    starts = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), len(bits)]
-    return ((start, end) for start, end in pairwise(starts) if end > start)
-
-
-def _filters(
-    hashes: Hashes, counts: npt.NDArray[np.int64], bits: npt.NDArray[np.int64], functions: int
-) -> npt.NDArray[np.uint8]:
-    """Return the concatenated filters of some files."""
-    found = np.zeros(int(bits.sum()), np.bool_)
-    starts = np.repeat(np.cumsum(bits) - bits, counts)
-    sizes = np.repeat(bits.astype(np.uint64), counts)
-    for number in range(functions):
-        found[starts + _position(_mixed(hashes, number), sizes).astype(np.int64)] = True
-    return np.packbits(found, bitorder="little")
 
 
 def _mixed(hashes: Hashes, number: int) -> Hashes:

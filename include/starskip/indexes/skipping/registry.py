@@ -11,14 +11,18 @@ from typing import TypeVar
 
 from starskip.errors import ConfigError
 from starskip.indexes.skipping.contrib.formatted import Formatted
+from starskip.indexes.skipping.contrib.geometry_box import GeometryBox
+from starskip.indexes.skipping.contrib.ip_networks import IpNetworks
 from starskip.indexes.skipping.contrib.metric_dist import MetricDist
 from starskip.indexes.skipping.former_modules import RENAMED, current_name
 from starskip.indexes.skipping.index_types.affixes import Prefix, Suffix
 from starskip.indexes.skipping.index_types.bloom_filter import BloomFilter
+from starskip.indexes.skipping.index_types.elements import Elements, MapValue
 from starskip.indexes.skipping.index_types.gap_list import GapList
 from starskip.indexes.skipping.index_types.geo_box import GeoBox
 from starskip.indexes.skipping.index_types.hybrid import Hybrid
 from starskip.indexes.skipping.index_types.min_max import MinMax, Partition
+from starskip.indexes.skipping.index_types.ngrams import Ngrams
 from starskip.indexes.skipping.index_types.null_count import NullCount
 from starskip.indexes.skipping.index_types.value_list import ValueList
 from starskip.indexes.skipping.skipping_index import SkippingIndex
@@ -34,6 +38,11 @@ OWN_TYPES: tuple[type[SkippingIndex], ...] = (
     Suffix,
     GapList,
     GeoBox,
+    GeometryBox,
+    Elements,
+    MapValue,
+    Ngrams,
+    IpNetworks,
     Formatted,
     MetricDist,
     Partition,

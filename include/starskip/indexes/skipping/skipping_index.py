@@ -12,6 +12,7 @@ from typing import ClassVar, Self
 import pyarrow as pa
 
 from starskip.indexes.skipping.clause import Clause
+from starskip.indexes.skipping.file_collector import FileCollector
 from starskip.predicates.expression import Expression
 
 
@@ -34,18 +35,33 @@ class SkippingIndex:
     def check(self, data_types: Mapping[str, str]) -> None:
         """Raise ConfigError if columns of these types (Spark's, by dotted name) cannot be indexed."""
 
-    def aggregates(self, columns: Sequence[str]) -> Mapping[str, str]:
-        """Return Spark SQL aggregates over the rows of a file, by metadata column.
+    def aggregates(self, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002 - for subclasses
+        """Return Spark SQL aggregates over the rows of a file, by metadata column; none by default.
 
-        ``columns``: the index's columns as quoted SQL. All indexes are collected in one pass. Spark evaluates
-        ``collect_set`` once for each expression that contains it: use it once.
+        ``columns``: the index's columns as quoted SQL. One pass computes the aggregates of all indexes. Spark
+        holds what ``collect_set`` gathers in memory: for values that may be many see ``collector``.
+        """
+        return {}
+
+    def row_values(self, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002 - for subclasses
+        """Return Spark SQL expressions over one row, by name, as ``collector`` takes them; none by default.
+
+        ``columns`` as in ``aggregates``. An index has aggregates, or row values and a collector, or all of
+        them. Another pass collects the row values of all indexes.
+        """
+        return {}
+
+    def collector(self, schema: pa.Schema) -> FileCollector:
+        """Return a collector of one file, which has got no row yet.
+
+        ``schema``: the names of ``row_values``, with the Arrow types that Spark gives them.
         """
         raise NotImplementedError
 
     def finish(self, collected: pa.Table) -> Mapping[str, pa.Array]:
-        """Compute the stored metadata columns from the aggregates' columns, one row for each file.
+        """Compute the stored metadata columns from those of aggregates and collectors, one row for each file.
 
-        Runs on the executors, on some files at a time. By default the aggregates are stored as they are.
+        Runs on the executors, on some files at a time. By default they are stored as they are.
         """
         return {name: collected[name].combine_chunks() for name in collected.column_names}
 

@@ -15,13 +15,30 @@ from starskip.errors import StarskipError
 from starskip.indexes.skipping.metadata.collect_order import FILES, Collection, CollectOrder
 from starskip.indexes.skipping.metadata.write_collected import Groups
 from starskip.indexes.skipping.skipping_index import SkippingIndex
-from starskip.predicates.column_name import column_path
+from starskip.predicates.column_name import quoted
+from starskip.spark.skipping.arrow_times import in_utc
+from starskip.spark.skipping.collect_batches import (
+    FILE,
+    NUMBER,
+    PART_MALFORMED,
+    PART_ROWS,
+    STATE,
+    BatchPlan,
+    MergedFile,
+    MergedResult,
+    file_hashes,
+)
 from starskip.spark.skipping.collect_tasks import TaskFiles, groups_of, run_tasks, with_messages, written
 from starskip.spark.skipping.list_files import file_path_of
 from starskip.spark.skipping.table_relation import MALFORMED
 from starskip.storage.staged_write import StagedWrite
 
 _POSITION, _TASK, _PATH, _ROWS = "_position", "_task", "_file_path", "_rows"
+_OF_PARTS = [NUMBER, STATE, PART_ROWS, PART_MALFORMED]
+_BATCH_BYTES = 32 << 20
+_FILES_HELD, _BYTES_HELD = 1000, 16 << 20
+"""Files whose metadata is finished and written together."""
+_NOT_LISTED = "rows came of files that were not listed; run this again"
 _MALFORMED = "_malformed"
 _VALUES_TRIED = 64
 """Values for each partition: that none of so many reaches one is less likely than a disk failure."""
@@ -32,33 +49,51 @@ def collect(order: CollectOrder, encoded_paths: pa.Array, rows: DataFrame, aside
 
     ``encoded_paths``: of the order's files, as in ``_metadata.file_path``. Raises as ``run_tasks`` does.
     """
+    plan = BatchPlan.of(order.indexes, rows)
 
     def frame_of(files: TaskFiles) -> DataFrame:
+        # A batch has parts of some megabytes, or rows with texts of any length.
+        rows.sparkSession.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", _BATCH_BYTES)
+        wanted = _wanted(rows, files)
         aggregates = _aggregates(order.indexes)
-        if MALFORMED in rows.columns:
-            aggregates.append(sql.count(MALFORMED).alias(_MALFORMED))
-        of_files = rows.groupBy(file_path_of(rows).alias(_PATH)).agg(*aggregates)
-        # The aggregates of no rows, for files without rows, which have no group.
-        of_nothing = rows.where(sql.lit(False)).agg(*aggregates).toArrow()
-        together = _wanted(rows, files).join(of_files, on=_PATH, how="full").drop(_PATH)
-        in_tasks = _by_task(together, files.tasks)
-        return with_messages(in_tasks.sortWithinPartitions(_POSITION), _Writer(order, files, of_nothing))
+        of_nothing = None
+        if aggregates or not plan.schemas:
+            aggregates = [*_of_all(rows), *aggregates]
+            of_files = rows.groupBy(file_path_of(rows).alias(_PATH)).agg(*aggregates)
+            # The aggregates of no rows, for files without rows, which have no group.
+            of_nothing = rows.where(sql.lit(False)).agg(*aggregates).toArrow()
+            together = wanted.join(of_files, on=_PATH, how="full")
+        else:
+            together = wanted
+        together = together.drop(_PATH)
+        if plan.schemas:
+            hashes = zip(file_hashes(sql.col(_PATH)), FILE, strict=True)
+            places = wanted.select(_POSITION, _TASK, *(each.alias(name) for each, name in hashes))
+            parts = plan.parts(rows, file_path_of(rows)).join(places, on=[*FILE], how="left").drop(*FILE)
+            together = together.unionByName(parts, allowMissingColumns=True)
+        in_tasks = _by_task(together, files.tasks).sortWithinPartitions(
+            _POSITION, *([NUMBER] if plan.schemas else [])
+        )
+        return with_messages(in_tasks, _Writer(order, files, plan, of_nothing))
 
     return run_tasks(rows.sparkSession, order, encoded_paths, aside, frame_of)
 
 
-def quoted(name: str) -> str:
-    """Return a dotted column name as quoted SQL."""
-    return ".".join(f"`{part.replace('`', '``')}`" for part in column_path(name))
-
-
-def _aggregates(indexes: Sequence[SkippingIndex]) -> list[Any]:
+def _of_all(rows: DataFrame) -> list[Any]:
     # With such an aggregate Spark aggregates min and max of strings by hash; otherwise it sorts all rows.
     by_hash = sql.expr("collect_list(CAST(NULL AS INT))").alias("_by_hash")
     found = [sql.count(sql.lit(1)).alias(_ROWS), by_hash]
+    return [*found, sql.count(MALFORMED).alias(_MALFORMED)] if MALFORMED in rows.columns else found
+
+
+def _aggregates(indexes: Sequence[SkippingIndex]) -> list[Any]:
+    found = []
     for number, index in enumerate(indexes):
         columns = [quoted(name) for name in index.columns]
-        for name, text in index.aggregates(columns).items():
+        aggregates = index.aggregates(columns)
+        if not aggregates and not index.row_values(columns):
+            raise StarskipError(f"{index.specification}: has neither aggregates() nor row_values()")
+        for name, text in aggregates.items():
             found.append(sql.expr(text).alias(f"{_prefix(number)}{name}"))
     return found
 
@@ -99,65 +134,105 @@ def _wanted(rows: DataFrame, files: TaskFiles) -> DataFrame:
 
 
 class _Writer:
-    """Writes, in a task, the metadata of its files, which come in the order of their positions."""
+    """Writes, in a task, the metadata of its files, which come in the order of their positions.
 
-    def __init__(self, order: CollectOrder, files: TaskFiles, of_nothing: pa.Table) -> None:
+    Of each file there is one row with its position and its aggregates, if there are any; then its parts.
+    """
+
+    def __init__(
+        self, order: CollectOrder, files: TaskFiles, plan: BatchPlan, of_nothing: pa.Table | None
+    ) -> None:
         # The table of files stays in the store.
         self._order = order.without_files()
         self._files = files
-        self._of_nothing = in_utc(of_nothing)
+        self._plan = plan
+        self._of_nothing = None if of_nothing is None else in_utc(of_nothing)
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return written(self._files, self._order, self._found(batches))
 
     def _found(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Groups]]:
         mine, start = None, 0
-        for batch in batches:
-            if not batch.num_rows:
-                continue
-            collected = in_utc(pa.Table.from_batches([batch]))
-            if collected[_POSITION].null_count:
-                raise StarskipError("rows came of files that were not listed; run this again")
+        for collected, merged in self._of_files(batches):
             if mine is None:
                 task = collected[_TASK][0].as_py()
                 mine, start = self._files.of_task(task), self._files.start(task)
             first = collected[_POSITION][0].as_py()
-            yield first, self._groups(collected, mine.slice(first - start, len(collected)))
+            files = mine.slice(first - start, len(collected))
+            yield first, self._groups(collected, merged, files)
 
-    def _groups(self, collected: pa.Table, files: pa.Table) -> Groups:
-        values = self._with_nothing(collected.drop_columns([_POSITION, _TASK]))
+    def _of_files(
+        self, batches: Iterable[pa.RecordBatch]
+    ) -> Iterator[tuple[pa.Table, Sequence[MergedResult]]]:
+        """Yield the rows of some files, and what was merged of the parts of each if there can be parts."""
+        if not self._plan.schemas:
+            for batch in batches:
+                if batch.num_rows:
+                    yield self._listed(batch), ()
+            return
+        held: list[pa.Table] = []
+        merged: list[MergedResult] = []
+        now: MergedFile | None = None
+        for batch in batches:
+            listed = batch.filter(batch.column(NUMBER).is_null()) if batch.num_rows else batch
+            if listed.num_rows:
+                held.append(self._listed(listed.drop_columns(_OF_PARTS)))
+            elif batch.num_rows and batch.column(_POSITION).null_count:
+                raise StarskipError(_NOT_LISTED)
+            for at, is_part in enumerate(batch.column(NUMBER).is_valid().to_pylist()):
+                if is_part:
+                    if now is None:
+                        raise StarskipError(_NOT_LISTED)
+                    now.add(batch, at)
+                    continue
+                if now is not None:
+                    merged.append(now.result())
+                    if len(merged) >= _FILES_HELD or sum(each.nbytes for each in merged) > _BYTES_HELD:
+                        every = pa.concat_tables(held)
+                        yield every.slice(0, len(merged)), merged
+                        held, merged = [every.slice(len(merged))], []
+                now = MergedFile(self._plan)
+        if now is not None:
+            yield pa.concat_tables(held), [*merged, now.result()]
 
-        def aggregates(number: int) -> pa.Table:
+    def _listed(self, batch: pa.RecordBatch) -> pa.Table:
+        collected = in_utc(pa.Table.from_batches([batch]))
+        if collected[_POSITION].null_count:
+            raise StarskipError(_NOT_LISTED)
+        return collected
+
+    def _groups(self, collected: pa.Table, merged: Sequence[MergedResult], files: pa.Table) -> Groups:
+        values = collected.drop_columns([_POSITION, _TASK])
+        if self._of_nothing is not None:
+            values = self._with_nothing(values, self._of_nothing)
+        rows, malformed = (
+            (pa.array([each.rows for each in merged]), np.array([each.malformed for each in merged]))
+            if merged
+            else (values[_ROWS], values[_MALFORMED].to_numpy() if _MALFORMED in values.column_names else None)
+        )
+
+        def columns(number: int) -> pa.Table:
             prefix = _prefix(number)
             names = [name for name in values.column_names if name.startswith(prefix)]
-            return values.select(names).rename_columns([name.removeprefix(prefix) for name in names])
+            found = values.select(names).rename_columns([name.removeprefix(prefix) for name in names])
+            if number not in self._plan.schemas:
+                return found
+            of_parts = pa.concat_tables([each.tables[number] for each in merged])
+            for name in found.column_names:
+                of_parts = of_parts.append_column(name, found[name])
+            return of_parts
 
-        groups = groups_of(self._order, files, values[_ROWS], aggregates)
-        if _MALFORMED not in values.column_names:
+        groups = groups_of(self._order, files, rows, columns)
+        if malformed is None or not malformed.any():
             return groups
-        sound = pa.array(np.arange(len(values)), mask=values[_MALFORMED].to_numpy() > 0)
+        sound = pa.array(np.arange(len(values)), mask=malformed > 0)
         return {name: group if name == FILES else group.take(sound) for name, group in groups.items()}
 
-    def _with_nothing(self, values: pa.Table) -> pa.Table:
+    def _with_nothing(self, values: pa.Table, of_nothing: pa.Table) -> pa.Table:
         """Replace the aggregates of files without rows, which have no group, by those of no rows."""
         missing: Any = values[_ROWS].is_null().to_numpy()
         if not missing.any():
             return values
         at = np.where(missing, len(values), np.arange(len(values)))
-        nothing = self._of_nothing.select(values.column_names).cast(values.schema)
+        nothing = of_nothing.select(values.column_names).cast(values.schema)
         return pa.concat_tables([values, nothing]).take(pa.array(at))
-
-
-def in_utc(table: pa.Table) -> pa.Table:
-    """Convert timestamps to UTC from the session's time zone."""
-    return table.cast(pa.schema([field.with_type(_in_utc(field.type)) for field in table.schema]))
-
-
-def _in_utc(kind: pa.DataType) -> pa.DataType:
-    if pa.types.is_timestamp(kind) and kind.tz is not None:
-        return pa.timestamp(kind.unit, "UTC")
-    if pa.types.is_list(kind):
-        return pa.list_(kind.value_field.with_type(_in_utc(kind.value_type)))
-    if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(_in_utc(field.type)) for field in kind])
-    return kind

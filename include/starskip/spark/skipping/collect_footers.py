@@ -30,9 +30,8 @@ from starskip.indexes.skipping.metadata.collect_order import Collection, Collect
 from starskip.indexes.skipping.metadata.write_collected import Groups
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.lake.footer_bounds import FooterColumn, Footers, footer_bounds
-from starskip.predicates.column_name import column_path
+from starskip.predicates.column_name import column_path, quoted
 from starskip.predicates.data_types import arrow_type_of
-from starskip.spark.skipping.collect import quoted
 from starskip.spark.skipping.collect_tasks import TaskFiles, groups_of, run_tasks, with_messages, written
 from starskip.spark.skipping.table_relation import TableRelation
 from starskip.storage.staged_write import StagedWrite
@@ -88,7 +87,10 @@ def footer_plan(order: CollectOrder, relation: TableRelation) -> FooterPlan | No
     columns: dict[str, FooterColumn] = {}
     found = []
     for index in order.indexes:
-        aggregates = index.aggregates([quoted(name) for name in index.columns])
+        quoted_names = [quoted(name) for name in index.columns]
+        if index.row_values(quoted_names):
+            return None
+        aggregates = index.aggregates(quoted_names)
         counts_only = all(text.startswith("count(") for text in aggregates.values())
         for name in index.columns:
             path = column_path(name)

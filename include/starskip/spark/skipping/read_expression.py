@@ -94,6 +94,8 @@ class ExpressionReader:
         if node.name == "Cast":
             mode = str(node.java(self.plan).evalMode().toString())
             return Call(_CASTS.get(mode, _UNKNOWN.name), (*arguments, _text(simple_string(_data_type(node)))))
+        if node.name == "Invoke" and (of := _class_of_literal(node.children[0])):
+            arguments = (Call(of), *arguments[1:])
         if node.name in _OWN_FIELDS:
             fields = (node.fields.get(each) for each in _OWN_FIELDS[node.name])
             return Call(name, (*arguments, *(_text(json.dumps(each)) for each in fields)))
@@ -120,6 +122,12 @@ class ExpressionReader:
             values = literal_set(literals)
             return _UNKNOWN if values is None else Call("In", (column, values))
         return Call("Or", tuple(Call("EqualTo", (column, each)) for each in listed))
+
+
+def _class_of_literal(node: Node) -> str | None:
+    """Return the class of an object that stands in a plan, as it writes itself: ``ParseUrlEvaluator``."""
+    value = node.fields.get("value") if node.name == "Literal" else None
+    return value.partition("(")[0] if isinstance(value, str) and "Evaluator(" in value else None
 
 
 def _text(value: str) -> Literal:

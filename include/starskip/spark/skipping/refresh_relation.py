@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
 
-import pyarrow as pa
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as sql
 
 from starskip.errors import SourceError, StarskipError, TransientError, printable
-from starskip.indexes.skipping.failing_indexes import reason_of_failure
 from starskip.indexes.skipping.metadata.commit_refresh import Commit
 from starskip.indexes.skipping.metadata.encryption import Encryption
 from starskip.indexes.skipping.metadata.metadata_location import metadata_location
@@ -25,9 +22,7 @@ from starskip.indexes.skipping.metadata.open_metadata import read_metadata
 from starskip.indexes.skipping.metadata.refresh_metadata import Clock, Refreshed, refresh_metadata
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.checked_indexes import checked_indexes
-from starskip.spark.skipping.collect import in_utc, quoted
-from starskip.spark.skipping.failures import is_of_files, reason_of
-from starskip.spark.skipping.list_files import file_path_of
+from starskip.spark.skipping.failing_types import failing_types
 from starskip.spark.skipping.relation_facts import metadata_root as configured_root
 from starskip.spark.skipping.signature_comparison import dependent_rows, without_users_types
 from starskip.spark.skipping.spark_reader import SparkReader
@@ -129,45 +124,3 @@ def qualified(spark: SparkSession, path: str) -> str:
 def new_commit() -> Commit:
     """Return a commit of the present time."""
     return Commit(uuid4().hex, datetime.now(UTC), CREATED_BY)
-
-
-def failing_types(indexes: Sequence[SkippingIndex], relation: TableRelation) -> dict[str, str]:
-    """Return, by specification, why indexes cannot be collected; each costs a pass over the files.
-
-    Failures because of a file are not the fault of an index type.
-    """
-    found = {}
-    for index in indexes:
-        try:
-            _collect_alone(index, relation)
-        except Exception as error:
-            if not is_of_files(error):
-                found[index.specification] = _reason(error)
-    return found
-
-
-def _collect_alone(index: SkippingIndex, relation: TableRelation) -> None:
-    rows = relation.rows(relation.relation.location())
-    aggregates = index.aggregates([quoted(name) for name in index.columns])
-    columns = [sql.expr(text).alias(name) for name, text in aggregates.items()]
-
-    def finished(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            collected = in_utc(pa.Table.from_batches([batch])).drop_columns("_file_path")
-            kept = pa.table(dict(index.finish(collected)))
-            if kept.num_rows != collected.num_rows:
-                raise StarskipError(f"finish() gave {kept.num_rows} rows for {collected.num_rows} files")
-            yield pa.RecordBatch.from_pydict({"schema": [str(kept.schema)]})
-
-    of_files = rows.groupBy(file_path_of(rows).alias("_file_path")).agg(*columns)
-    schemas = {row["schema"] for row in of_files.mapInArrow(finished, "schema string").distinct().collect()}
-    if len(schemas) > 1:
-        raise StarskipError(f"finish() gives columns of {len(schemas)} kinds, which cannot be merged")
-
-
-def _reason(error: Exception) -> str:
-    return (
-        reason_of(error)
-        if type(error).__module__.startswith(("pyspark", "py4j"))
-        else reason_of_failure(error)
-    )

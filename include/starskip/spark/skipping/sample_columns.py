@@ -12,8 +12,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
 from starskip.indexes.skipping.choice.candidate_indexes import ColumnFacts
+from starskip.predicates.column_name import quoted
 from starskip.predicates.data_types import arrow_type_of, family_of
-from starskip.spark.skipping.collect import in_utc, quoted
+from starskip.spark.skipping.arrow_times import in_utc
 from starskip.spark.skipping.list_files import list_files
 from starskip.spark.skipping.table_relation import TableRelation
 

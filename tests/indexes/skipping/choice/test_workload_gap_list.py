@@ -39,6 +39,7 @@ def of_files(files: list[list[int]], *indexes: SkippingIndex) -> Metadata:
     sets = pa.array([sorted(set(file)) for file in files], pa.list_(pa.int64()))
     aggregates = {
         "values": sets,
+        "joined": pa.array([[False] * len(set(file)) for file in files], pa.list_(pa.bool_())),
         "min": pa.array([min(file, default=None) for file in files], pa.int64()),
         "max": pa.array([max(file, default=None) for file in files], pa.int64()),
     }
@@ -47,7 +48,9 @@ def of_files(files: list[list[int]], *indexes: SkippingIndex) -> Metadata:
         of_index = dict(aggregates)
         if isinstance(index, MinMax):
             of_index["values"] = pa.array([len(file) for file in files], pa.int64())
-        collected = pa.table({name: of_index[name] for name in index.aggregates(["c"])})
+        collected = pa.table(
+            {name: of_index[name] for name in index.aggregates(["c"]) or ("values", "joined")}
+        )
         found = index.finish(collected)
         columns |= {(index.specification, name): column for name, column in found.items()}
     return Metadata(columns, len(files))

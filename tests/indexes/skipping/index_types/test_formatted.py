@@ -67,9 +67,10 @@ def test_another_function_or_column_is_not_known():
 
 
 def test_bytes_that_are_no_text_are_named_as_spark_hands_them_over():
-    raw = pa.array([[b"curl/8.4.0\xff"]], pa.list_(pa.binary()))
-    texts = pa.ListArray.from_arrays(raw.offsets, raw.values.view(pa.string()))
-    assert INDEX.finish(pa.table({"texts": texts}))["values"].to_pylist() == [["curl"]]
+    texts = pa.record_batch({"values": pa.array([b"curl/8.4.0\xff"], pa.binary()).view(pa.string())})
+    collector = INDEX.collector(texts.schema)
+    collector.add(texts)
+    assert INDEX.finish(pa.table(dict(collector.result())))["values"].to_pylist() == [["curl"]]
 
 
 def test_a_format_that_is_not_known():

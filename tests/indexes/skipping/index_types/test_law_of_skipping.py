@@ -22,6 +22,7 @@ SPECIFICATIONS = [
     "prefix:c:2",
     "suffix:c:1",
     "gaplist:c:1",
+    "ngrams:c",
     "partition:c",
 ]
 CASES = 12

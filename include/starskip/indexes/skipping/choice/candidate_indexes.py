@@ -14,10 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from starskip.indexes.skipping.choice.column_uses import ColumnUse, column_uses
-from starskip.indexes.skipping.index_types.gap_list import GapList
 from starskip.indexes.skipping.index_types.hybrid import hybrid_threshold
 from starskip.indexes.skipping.user_functions import Implication
-from starskip.predicates.data_types import ORDERED, family_of
+from starskip.predicates.data_types import NUMBERS, ORDERED, TIMES, family_of
 from starskip.predicates.expression import Expression
 
 GAPS = (4, 16)
@@ -93,7 +92,7 @@ def _of_column(
     if ordered:
         yield CandidateIndex(f"minmax:{column}", ordered, "compared in the order of its values")
     points = use.equality + use.bounded_range
-    if points and family in GapList.families:
+    if points and family in NUMBERS | TIMES:
         for gaps in GAPS:
             reason = "equality and two-sided ranges may lie between its values"
             yield CandidateIndex(f"gaplist:{column}:{gaps}", points, reason)

@@ -1,78 +1,80 @@
-"""The functions ``ST_Contains`` and ``ST_Distance`` of a WKT geometry and a point, and their implications.
+"""Functions of planar geometries, and what their calls imply of the coordinates of points.
 
-See "Extensible Data Skipping", V-C. ``register_functions`` registers both in a Spark session. Importing this
-module, or naming it among the modules of ``enable``, maps both names to bounds of the point's coordinates.
+See "Extensible Data Skipping", V-C. ``register_functions`` registers them in a Spark session: ST_Contains,
+ST_Within, ST_Intersects and ST_Distance of two geometries, ST_Contains and ST_Distance of a WKT and a point
+as ``(shape, lat, lng)`` too, and ST_Point, ST_GeomFromText, ST_WKTToSQL and ST_GeomFromWKB. Importing this
+module, or naming it among the modules of ``enable``, maps the first four to bounds of a point's coordinates.
 The library shapely is the extra ``starskip[geospatial]``.
 """
 
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from starskip.errors import ConfigError
+from starskip.indexes.skipping.contrib.geometries import (
+    Bounds,
+    Geometry,
+    contains,
+    distance,
+    distance_to_point,
+    geometry_of,
+    has_point,
+    intersects,
+    st_geom_from_text,
+    st_geom_from_wkb,
+    st_point,
+    within,
+)
+from starskip.indexes.skipping.contrib.geometry_predicates import POINT, searched_bounds
 from starskip.indexes.skipping.user_functions import map_function
-from starskip.predicates.comparison import Operator, comparison_of_function
 from starskip.predicates.expression import Call, Column, Expression, Literal
 
-try:
-    import shapely
-    from shapely.errors import ShapelyError
-except ModuleNotFoundError:
-    raise ConfigError(
-        "ST_Contains and ST_Distance need the library shapely: pip install 'starskip[geospatial]'",
-        setting="modules",
-    ) from None
 
-_CONTAINS, _DISTANCE = "udf:st_contains", "udf:st_distance"
-_ROUNDING_RATIO = 1e-9
+def st_contains(geometry: Geometry, other: Any, lng: Any = None) -> bool | None:
+    """Return whether a geometry contains another one, or the point at ``other`` (lat) and ``lng``.
 
-
-def st_contains(geometry_wkt: str | None, lat: Any, lng: Any) -> bool | None:
-    """Return whether a geometry (WKT, ``lng lat`` points) contains a point; None for null or invalid WKT."""
-    found = _geometry(geometry_wkt)
-    if found is None or lat is None or lng is None:
+    None for null or an invalid geometry; WKT has ``lng lat`` points.
+    """
+    if isinstance(other, str | bytes | bytearray):
+        return contains(geometry, other)
+    found = geometry_of(geometry)
+    if found is None or other is None or lng is None:
         return None
-    return bool(shapely.contains_xy(found, float(lng), float(lat)))
+    return has_point(found, float(lng), float(other))
 
 
-def st_distance(geometry_wkt: str | None, lat: Any, lng: Any) -> float | None:
-    """Return the planar distance in degrees between a geometry and a point; None as in st_contains."""
-    found = _geometry(geometry_wkt)
-    if found is None or found.is_empty or lat is None or lng is None:
+def st_distance(geometry: Geometry, other: Any, lng: Any = None) -> float | None:
+    """Return the planar distance of two geometries, or of one and a point; None as in st_contains."""
+    if isinstance(other, str | bytes | bytearray):
+        return distance(geometry, other)
+    found = geometry_of(geometry)
+    if found is None or found.is_empty or other is None or lng is None:
         return None
-    lat, lng = float(lat), float(lng)
+    lat, lng = float(other), float(lng)
     if not (math.isfinite(lat) and math.isfinite(lng)):
         return math.nan if math.isnan(lat) or math.isnan(lng) else math.inf
-    return float(shapely.distance(found, shapely.points(lng, lat)))
+    return distance_to_point(found, lng, lat)
 
 
 def register_functions(spark: Any) -> None:
-    """Register both functions in a Spark session, by the names that are mapped below."""
+    """Register the functions in a Spark session, by the names that are mapped below."""
     spark.udf.register("ST_Contains", st_contains, "boolean")
+    spark.udf.register("ST_Within", within, "boolean")
+    spark.udf.register("ST_Intersects", intersects, "boolean")
     spark.udf.register("ST_Distance", st_distance, "double")
+    spark.udf.register("ST_Point", st_point, "binary")
+    spark.udf.register("ST_GeomFromText", st_geom_from_text, "binary")
+    spark.udf.register("ST_GeomFromWKT", st_geom_from_text, "binary")
+    spark.udf.register("ST_WKTToSQL", st_geom_from_text, "binary")
+    spark.udf.register("ST_GeomFromWKB", st_geom_from_wkb, "binary")
 
 
-@lru_cache(maxsize=256)
-def _geometry(geometry_wkt: str | None) -> Any:
-    if geometry_wkt is None:
-        return None
-    try:
-        found = shapely.from_wkt(geometry_wkt)
-    except ShapelyError:
-        return None
-    shapely.prepare(found)
-    return found
-
-
-def point_in_bounds(
-    lat: Expression, lng: Expression, bounds: tuple[float, float, float, float], margin: float = 0.0
-) -> Expression | None:
-    """Return the predicate that a point lies in bounds (least lng, lat, greatest lng, lat) plus a margin."""
+def point_in_bounds(lat: Expression, lng: Expression, bounds: Bounds) -> Expression | None:
+    """Return the predicate that a point lies in bounds (least lng, lat, greatest lng, lat)."""
     least_lng, least_lat, greatest_lng, greatest_lat = bounds
     ranges = [(lat, least_lat, greatest_lat), (lng, least_lng, greatest_lng)]
     sides: list[Expression] = []
@@ -80,8 +82,8 @@ def point_in_bounds(
         if not isinstance(column, Column) or column.data_type not in ("double", "float"):
             continue
         for name, bound, outward in (
-            ("GreaterThanOrEqual", least - margin, -math.inf),
-            ("LessThanOrEqual", greatest + margin, math.inf),
+            ("GreaterThanOrEqual", least, -math.inf),
+            ("LessThanOrEqual", greatest, math.inf),
         ):
             sides.append(Call(name, (column, _literal(bound, outward, column.data_type))))
     return Call("And", tuple(sides)) if sides else None
@@ -96,38 +98,21 @@ def _literal(bound: float, outward: float, data_type: str) -> Literal:
     return Literal(value)
 
 
-def _arguments(call: Call) -> tuple[Any, Expression, Expression] | None:
-    if len(call.arguments) != 3 or not isinstance(call.arguments[0], Literal):
-        return None
-    found = _geometry(call.arguments[0].python) if isinstance(call.arguments[0].python, str) else None
-    return None if found is None else (found, call.arguments[1], call.arguments[2])
+def _point_of(call: Call) -> tuple[Expression, Expression] | None:
+    """Return latitude and longitude of the point that a call asks of."""
+    if len(call.arguments) == 3 and isinstance(call.left, Literal):
+        return call.arguments[1], call.arguments[2]
+    for each in call.arguments if len(call.arguments) == 2 else ():
+        if isinstance(each, Call) and each.name == POINT and len(each.arguments) == 2:
+            return each.right, each.left
+    return None
 
 
-def _contains(node: Expression) -> Expression | None:
-    if not isinstance(node, Call) or node.name != _CONTAINS:
-        return None
-    parts = _arguments(node)
-    if parts is None or parts[0].is_empty:
-        return None
-    geometry, lat, lng = parts
-    return point_in_bounds(lat, lng, geometry.bounds)
+def _implied(node: Expression) -> Expression | None:
+    found = searched_bounds(node)
+    point = None if found is None else _point_of(found[1])
+    return None if found is None or point is None else point_in_bounds(*point, found[0])
 
 
-def _distance(node: Expression) -> Expression | None:
-    found = comparison_of_function(node, lambda call: call.name == _DISTANCE, "double")
-    if found is None or found[0].negated or found[0].operator not in _NEAR:
-        return None
-    parts = _arguments(found[1])
-    distances = found[0].values.cast(pa.float64(), safe=False).to_pylist()
-    if parts is None or parts[0].is_empty or not distances or not all(map(math.isfinite, distances)):
-        return None
-    geometry, lat, lng = parts
-    farthest = max(distances)
-    size = max(map(abs, (*geometry.bounds, farthest)))
-    return point_in_bounds(lat, lng, geometry.bounds, farthest + size * _ROUNDING_RATIO)
-
-
-_NEAR = frozenset({Operator.BELOW, Operator.AT_MOST, Operator.IN})
-
-map_function("ST_Contains", _contains)
-map_function("ST_Distance", _distance)
+for _name in ("ST_Contains", "ST_Within", "ST_Intersects", "ST_Distance"):
+    map_function(_name, _implied)

@@ -14,6 +14,8 @@ import pyarrow.compute as pc
 
 from starskip.errors import ConfigError
 from starskip.indexes.skipping.clause import Clause
+from starskip.indexes.skipping.collectors.distinct_values import DistinctValues, ValuesCollector
+from starskip.indexes.skipping.file_collector import FileCollector
 from starskip.indexes.skipping.index_types.column_index import ColumnIndex
 from starskip.indexes.skipping.value_sets import ValueSetClause, with_valid_texts
 from starskip.predicates.comparison import Comparison, Operator
@@ -40,9 +42,14 @@ class _AffixIndex(ColumnIndex):
             )
         self.characters = int(arguments[0])
 
-    def aggregates(self, columns: Sequence[str]) -> Mapping[str, str]:
-        """See SkippingIndex.aggregates."""
-        return {"affixes": f"collect_set({self.sql_function}({columns[0]}, {self.characters}))"}
+    def row_values(self, columns: Sequence[str]) -> Mapping[str, str]:
+        """See SkippingIndex.row_values."""
+        return {"affixes": f"{self.sql_function}({columns[0]}, {self.characters})"}
+
+    def collector(self, schema: pa.Schema) -> FileCollector:
+        """See SkippingIndex.collector."""
+        kind = schema.field("affixes").type
+        return ValuesCollector("affixes", DistinctValues(kind), kind)
 
     def finish(self, collected: pa.Table) -> Mapping[str, pa.Array]:
         """See SkippingIndex.finish."""

@@ -12,8 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from starskip.errors import ConfigError
-from starskip.indexes.skipping.bloom_filters import bloom_filters, may_hold
+from starskip.indexes.skipping.bloom_filters import may_hold
 from starskip.indexes.skipping.clause import Clause
+from starskip.indexes.skipping.collectors.filter_collector import FilterCollector, hash_of
+from starskip.indexes.skipping.file_collector import FileCollector
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
 from starskip.indexes.skipping.index_types.column_index import ColumnIndex
 from starskip.indexes.skipping.spark_xxhash64 import spark_xxhash64
@@ -37,16 +39,13 @@ class BloomFilter(ColumnIndex):
         self.arguments = tuple(arguments)
         self.false_positive_ratio = _ratio(self.specification, self.arguments)
 
-    def aggregates(self, columns: Sequence[str]) -> Mapping[str, str]:
-        """See SkippingIndex.aggregates."""
-        (column,) = columns
-        # Spark hashes null, too.
-        return {"hashes": f"collect_set(if({column} IS NULL, NULL, xxhash64({column})))"}
+    def row_values(self, columns: Sequence[str]) -> Mapping[str, str]:
+        """See SkippingIndex.row_values."""
+        return {"hashes": hash_of(columns[0])}
 
-    def finish(self, collected: pa.Table) -> Mapping[str, pa.Array]:
-        """See SkippingIndex.finish."""
-        hashes = collected["hashes"].combine_chunks()
-        return {"filter": bloom_filters(hashes, self.false_positive_ratio)}
+    def collector(self, schema: pa.Schema) -> FileCollector:  # noqa: ARG002 - hashes are of one type
+        """See SkippingIndex.collector."""
+        return FilterCollector(self.false_positive_ratio)
 
     def label(self, node: Expression) -> Clause | None:
         """Label equality and IN."""

@@ -15,10 +15,14 @@ import pyarrow.compute as pc
 
 from starskip.errors import ConfigError
 from starskip.indexes.skipping.clause import Clause
+from starskip.indexes.skipping.collectors.ranges_collector import RangesCollector, gap_widths
+from starskip.indexes.skipping.file_collector import FileCollector
 from starskip.indexes.skipping.index_types.column_index import ColumnIndex
 from starskip.indexes.skipping.value_ranges import Condition, RangesClause, conjuncts, is_possible_known
-from starskip.predicates.data_types import NUMBERS, TIMES
+from starskip.predicates.data_types import NUMBERS, TEXTS, TIMES
 from starskip.predicates.expression import Expression
+from starskip.predicates.ordered_values import is_text, mask_of
+from starskip.predicates.prefix_bounds import long_bounds_cut
 
 GAPS = 10
 MOST_GAPS = 10_000
@@ -28,7 +32,7 @@ class GapList(ColumnIndex):
     """Metadata column ``ranges``: a list of least and greatest values, empty for a file without values."""
 
     kind = "gaplist"
-    families = NUMBERS | TIMES
+    families = NUMBERS | TIMES | TEXTS
 
     def __init__(self, columns: Sequence[str], arguments: Sequence[str] = ()) -> None:
         """Take the number of gaps as an optional argument."""
@@ -43,25 +47,32 @@ class GapList(ColumnIndex):
             )
         self.gaps = int(arguments[0]) if arguments else GAPS
 
-    def aggregates(self, columns: Sequence[str]) -> Mapping[str, str]:
-        """See SkippingIndex.aggregates."""
-        return {"values": f"sort_array(collect_set({columns[0]}))"}
+    def row_values(self, columns: Sequence[str]) -> Mapping[str, str]:
+        """See SkippingIndex.row_values."""
+        return {"values": columns[0]}
+
+    def collector(self, schema: pa.Schema) -> FileCollector:
+        """See SkippingIndex.collector."""
+        return RangesCollector(schema.field("values").type)
 
     def finish(self, collected: pa.Table) -> Mapping[str, pa.Array]:
-        """Cut each file's sorted values at the gaps of greatest worth."""
-        sets = collected["values"].combine_chunks()
+        """Cut each file's sorted values at the gaps of greatest worth.
+
+        ``joined`` is true for a value with no gap before it that is known of, as RangesCollector says.
+        """
+        sets, joined = (collected[name].combine_chunks() for name in ("values", "joined"))
         offsets = sets.offsets.to_numpy()
-        distances = self.gap_worths(sets)
+        distances = np.where(mask_of(joined.values), -np.inf, self.gap_worths(sets))
         starts = np.zeros(len(sets.values), np.bool_)
         for start, end in pairwise(offsets.tolist()):
             starts[start : start + 1] = end > start
-            largest = np.argsort(distances[start + 1 : end], kind="stable")[-self.gaps :]
-            starts[start + 1 + largest] = True
+            largest = start + 1 + np.argsort(distances[start + 1 : end], kind="stable")[-self.gaps :]
+            starts[largest] = distances[largest] > -np.inf
         return {"ranges": _ranges(sets, starts)}
 
     def gap_worths(self, sets: pa.ListArray) -> npt.NDArray[np.float64]:
         """Return for each of the flat values the worth of the gap before it: here, its width."""
-        return _distances(sets.values)
+        return gap_widths(sets.values)
 
     def label(self, node: Expression) -> Clause | None:
         """Label comparisons and IN; those of one AND are judged together, since BETWEEN is two."""
@@ -73,25 +84,13 @@ class GapList(ColumnIndex):
         return RangesClause(self.specification, "ranges", conditions) if conditions else None
 
 
-def _distances(values: pa.Array) -> npt.NDArray[np.float64]:
-    """Return the approximate distance of each sorted value from the one before it."""
-    if pa.types.is_decimal(values.type):
-        numbers = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    elif pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
-        numbers = values.to_numpy(zero_copy_only=False)
-    else:
-        numbers = values.view(pa.int32() if values.type.bit_width == 32 else pa.int64()).to_numpy()
-    with np.errstate(invalid="ignore", over="ignore"):
-        found = np.diff(numbers.astype(np.float64), prepend=0.0)
-    # The gap before an infinity or NaN is the widest.
-    return np.asarray(np.where(np.isnan(found), np.inf, found))
-
-
 def _ranges(sets: pa.ListArray, starts: npt.NDArray[np.bool_]) -> pa.ListArray:
     first = np.flatnonzero(starts)
     ends = np.append(first, len(starts))[1:] - 1
     count = np.concatenate([np.zeros(1, np.int64), np.cumsum(starts)])[sets.offsets.to_numpy()]
     least, greatest = (sets.values.take(pa.array(at)) for at in (first, ends))
+    if is_text(least.type) or pa.types.is_binary(least.type):
+        least, greatest = long_bounds_cut(least, greatest)
     ranges = pa.StructArray.from_arrays([least, greatest], ["least", "greatest"])
     lists = pa.ListArray.from_arrays(pa.array(count, pa.int32()), ranges)
     return pc.if_else(sets.is_valid(), lists, pa.scalar(None, lists.type))

@@ -107,7 +107,7 @@ def _missing(values: pa.Array) -> npt.NDArray[np.bool_]:
 def _cover(points: Points, missing: npt.NDArray[np.bool_], count: int) -> list[tuple[float, ...]]:
     """Return boxes of all points; points with a null, NaN or infinite coordinate have boxes of their own."""
     finite = np.isfinite(points).all(axis=1) & ~missing.any(axis=1)
-    boxes = [_box(group) for group in _groups(points[finite], count)]
+    boxes = [_box(group) for group in clustered(points[finite], count)]
     odd = ~finite & ~missing.all(axis=1)
     for which in np.unique(missing[odd], axis=0):
         of = odd & (missing == which).all(axis=1)
@@ -130,7 +130,8 @@ class _Cut:
     at: float
 
 
-def _groups(points: Points, count: int) -> list[Points]:
+def clustered(points: Points, count: int) -> list[Points]:
+    """Cut points into at most ``count`` groups with small boxes; further columns go with them."""
     if not len(points):
         return []
     extent = np.ptp(points, axis=0) / 2 if np.isfinite(np.ptp(points, axis=0)).all() else np.ones(2)

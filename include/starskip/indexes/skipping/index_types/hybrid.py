@@ -6,18 +6,21 @@ See "Extensible Data Skipping", IV-E.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from starskip.errors import ConfigError
-from starskip.indexes.skipping.bloom_filters import bloom_filters
 from starskip.indexes.skipping.clause import Clause
+from starskip.indexes.skipping.collectors.distinct_values import DistinctValues, ValuesCollector
+from starskip.indexes.skipping.collectors.filter_collector import FilterCollector, hash_of
+from starskip.indexes.skipping.file_collector import FileCollector
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
 from starskip.indexes.skipping.index_types.bloom_filter import FALSE_POSITIVE_RATIO, BloomClause, bloom_clause
 from starskip.indexes.skipping.index_types.column_index import ColumnIndex
 from starskip.indexes.skipping.value_sets import ValueSetClause, value_set_clause, with_valid_texts
+from starskip.predicates.comparison import Comparison
 from starskip.predicates.data_types import ORDERED
 from starskip.predicates.expression import Expression
 
@@ -57,26 +60,28 @@ class Hybrid(ColumnIndex):
             )
         self.threshold = int(arguments[0]) if arguments else THRESHOLD
 
-    def aggregates(self, columns: Sequence[str]) -> Mapping[str, str]:
-        """Collect the set once: Spark evaluates collect_set for each expression that contains it."""
-        (column,) = columns
-        few = f"size(v) <= {self.threshold}"
-        parts = f"'values', if({few}, v, NULL), 'hashes', if({few}, NULL, transform(v, x -> xxhash64(x)))"
-        return {"found": f"transform(array(collect_set({column})), v -> named_struct({parts}))[0]"}
+    def row_values(self, columns: Sequence[str]) -> Mapping[str, str]:
+        """See SkippingIndex.row_values."""
+        return {"values": columns[0], "hashes": hash_of(columns[0])}
+
+    def collector(self, schema: pa.Schema) -> FileCollector:
+        """See SkippingIndex.collector."""
+        return HybridCollector(schema.field("values").type, self.threshold)
 
     def finish(self, collected: pa.Table) -> Mapping[str, pa.Array]:
         """See SkippingIndex.finish."""
-        values, hashes = collected["found"].combine_chunks().flatten()
-        return {
-            "values": with_valid_texts(values),
-            "filter": bloom_filters(hashes, FALSE_POSITIVE_RATIO),
-        }
+        found = dict(super().finish(collected))
+        return found | {"values": with_valid_texts(found["values"])}
 
     def label(self, node: Expression) -> Clause | None:
         """Label what ValueList labels; files with a filter are judged for equality and IN only."""
         found = self.comparison(node)
+        return None if found is None else self.clause_of(found)
+
+    def clause_of(self, found: Comparison) -> Clause | None:
+        """Return the clause of a comparison with the collected values, None if it is not supported."""
         listed = value_set_clause(self.specification, "values", found)
-        if found is None or listed is None:
+        if listed is None:
             return None
         filtered = bloom_clause(self.specification, found, FALSE_POSITIVE_RATIO)
         return listed if filtered is None else HybridClause(listed, filtered)
@@ -92,3 +97,39 @@ class HybridClause(Clause):
     def may_match(self, metadata: FileMetadata) -> Mask:
         """See Clause.may_match."""
         return self.listed.may_match(metadata) & self.filtered.may_match(metadata)
+
+
+class HybridCollector(FileCollector):
+    """Has both, since which of them is kept shows at the end."""
+
+    def __init__(self, kind: pa.DataType, threshold: int) -> None:
+        """Take the type of the values."""
+        self._values = ValuesCollector("values", DistinctValues(kind, threshold), kind)
+        self._filter = FilterCollector(FALSE_POSITIVE_RATIO)
+
+    @property
+    def size_bytes(self) -> int:
+        """See FileCollector."""
+        return self._values.size_bytes + self._filter.size_bytes
+
+    def add(self, rows: pa.RecordBatch) -> None:
+        """See FileCollector."""
+        self._values.add(rows)
+        self._filter.add(rows)
+
+    def parts(self) -> Iterator[pa.RecordBatch]:
+        """See FileCollector."""
+        yield from self._values.parts()
+        yield from self._filter.parts()
+
+    def merge(self, part: pa.RecordBatch) -> None:
+        """See FileCollector."""
+        of = self._values if part.schema.names == ["values"] else self._filter
+        of.merge(part)
+
+    def result(self) -> Mapping[str, pa.Array]:
+        """See FileCollector."""
+        values = self._values.result()["values"]
+        is_listed = values[0].is_valid
+        filters = pa.nulls(1, pa.large_binary()) if is_listed else self._filter.result()["filter"]
+        return {"values": values, "filter": filters}

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from starskip.indexes.skipping.clause import Clause
+from starskip.indexes.skipping.collectors.distinct_values import DistinctValues, ValuesCollector
+from starskip.indexes.skipping.file_collector import FileCollector
 from starskip.indexes.skipping.index_types.column_index import ColumnIndex
 from starskip.indexes.skipping.value_sets import value_set_clause, with_valid_texts
 from starskip.predicates.data_types import ORDERED
@@ -17,14 +19,19 @@ from starskip.predicates.expression import Expression
 
 
 class ValueList(ColumnIndex):
-    """Metadata column ``values``: the list of a file's values without null, null if unknown."""
+    """Metadata column ``values``: the list of a file's values without null; null if unknown or too long."""
 
     kind = "valuelist"
     families = ORDERED
 
-    def aggregates(self, columns: Sequence[str]) -> Mapping[str, str]:
-        """See SkippingIndex.aggregates."""
-        return {"values": f"collect_set({columns[0]})"}
+    def row_values(self, columns: Sequence[str]) -> Mapping[str, str]:
+        """See SkippingIndex.row_values."""
+        return {"values": columns[0]}
+
+    def collector(self, schema: pa.Schema) -> FileCollector:
+        """See SkippingIndex.collector."""
+        kind = schema.field("values").type
+        return ValuesCollector("values", DistinctValues(kind), kind)
 
     def finish(self, collected: pa.Table) -> Mapping[str, pa.Array]:
         """See SkippingIndex.finish."""

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from starskip.errors import StorageError
+from starskip.indexes.skipping.metadata.wide_columns import concatenated
 from starskip.storage.checked_parquet import checked_parquet
 from starskip.storage.encryption.data_key import DataKey
 from starskip.storage.manifest import DataFile
@@ -93,7 +94,7 @@ def read_schema(storage: Storage, file: DataFile, keys: DataKeys = _NO_KEYS) -> 
 def joined(table: pa.Table, name: str) -> pa.Array:
     """Return a column as one array."""
     column = table[name]
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    return concatenated(column.chunks) if column.num_chunks else column.combine_chunks()
 
 
 def _encoded(key: DataKey | None, rows: pa.Table, name: str) -> pa.Buffer:

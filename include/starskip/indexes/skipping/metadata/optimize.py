@@ -26,6 +26,7 @@ from starskip.indexes.skipping.metadata.removed_rows import Positions, live_rows
 from starskip.indexes.skipping.metadata.segment import Segment
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.metadata.table_state import ARTEFACT, CURRENT, TableState
+from starskip.indexes.skipping.metadata.wide_columns import narrow
 from starskip.indexes.skipping.registry import index_from_specification
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.encryption.keyring import Keyring, process_keys
@@ -216,7 +217,12 @@ def _merged(metadata: TableMetadata, names: Sequence[str], order: pa.Array) -> I
             yield index, pa.table({})
         elif all(each.equals(schemas[0]) for each in schemas):
             rows = _rows(metadata, index, schemas[0])
-            yield index, pa.table({name: joined(rows, name).take(order) for name in schemas[0].names})
+            yield (
+                index,
+                pa.table(
+                    {each.name: narrow(joined(rows, each.name).take(order), each.type) for each in schemas[0]}
+                ),
+            )
         else:
             log.warning(
                 "%s: left out, since its metadata has columns of several kinds; the next refresh "

@@ -26,6 +26,7 @@ from starskip.indexes.skipping.metadata.store_of import store_of
 from starskip.indexes.skipping.metadata.table_source import TableSource
 from starskip.indexes.skipping.metadata.table_state import TableState
 from starskip.indexes.skipping.metadata.unlock import NOTHING_ENCRYPTED, Unlocked
+from starskip.indexes.skipping.metadata.wide_columns import concatenated
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.storage.storage import Storage
 
@@ -206,7 +207,7 @@ class TableMetadata:
             found.extend([column] if positions is None else _taken(column, positions))
         if not found:
             return pa.nulls(0, kind)
-        return found[0] if len(found) == 1 else pa.concat_arrays(found)
+        return concatenated(found)
 
     def _kept(self, index: str, name: str, read: Callable[[], pa.Array]) -> pa.Array:
         return self._cache.get((self.storage.place, self.version, self.identity, index, name), read)

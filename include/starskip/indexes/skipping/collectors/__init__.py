@@ -1,0 +1,1 @@
+"""Collectors of one file's metadata from batches of its rows, whose memory is bounded."""

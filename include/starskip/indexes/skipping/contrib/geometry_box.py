@@ -1,0 +1,153 @@
+"""Index type ``geometrybox:c[:boxes]``: boxes that hold all geometries of a column of WKT or WKB.
+
+See "Extensible Data Skipping", table I and section V-C: a GeoBox of geometries. It serves ST_Contains,
+ST_Within, ST_Intersects and ``ST_Distance < d`` of the column and a geometry that a query names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from starskip.errors import ConfigError
+from starskip.indexes.skipping.clause import Clause
+from starskip.indexes.skipping.file_collector import FileCollector
+from starskip.indexes.skipping.index_types.column_index import ColumnIndex
+from starskip.indexes.skipping.index_types.geo_box import BOXES, MOST_BOXES, clustered
+from starskip.indexes.skipping.value_ranges import Condition, RangesClause
+from starskip.predicates.comparison import Comparison, Operator
+from starskip.predicates.data_types import TEXTS
+from starskip.predicates.expression import Call, Column, Expression
+
+_FIELDS = ("x_least", "y_least", "x_greatest", "y_greatest")
+_BOXES = pa.list_(pa.struct([(name, pa.float64()) for name in _FIELDS]))
+_HELD, _KEPT = 50_000, 256
+"""Geometries of which each has its own box, and boxes of more of them."""
+
+
+class GeometryBox(ColumnIndex):
+    """Metadata column ``boxes``; null if unknown, as for a file with a value that is no geometry."""
+
+    kind = "geometrybox"
+    families = TEXTS
+
+    def __init__(self, columns: Sequence[str], arguments: Sequence[str] = ()) -> None:
+        """Take the number of boxes as an optional argument."""
+        super().__init__(columns)
+        self.arguments = tuple(arguments)
+        counts = [int(each) for each in arguments if each.isdecimal() and 1 <= int(each) <= MOST_BOXES]
+        if len(counts) != len(arguments) or len(arguments) > 1:
+            raise ConfigError(
+                f"{self.specification}: write geometrybox:COLUMN or geometrybox:COLUMN:BOXES, "
+                f"1 to {MOST_BOXES} of them",
+                setting="index",
+            )
+        self.boxes = counts[0] if counts else BOXES
+
+    def check(self, data_types: Mapping[str, str]) -> None:
+        """See SkippingIndex.check; raises ConfigError where the library is not installed, too."""
+        super().check(data_types)
+        from starskip.indexes.skipping.contrib import geometries  # noqa: F401, PLC0415
+
+    def row_values(self, columns: Sequence[str]) -> Mapping[str, str]:
+        """See SkippingIndex.row_values."""
+        return {"geometries": columns[0]}
+
+    def collector(self, schema: pa.Schema) -> FileCollector:  # noqa: ARG002 - the values tell their type
+        """See SkippingIndex.collector."""
+        return _BoxesCollector(self.boxes)
+
+    def label(self, node: Expression) -> Clause | None:
+        """Label the functions of the column, or of a constructor's call with it, and a literal geometry."""
+        if not _has_function(node):
+            return None
+        # Imported where geometries are asked of: the library is an extra.
+        from starskip.indexes.skipping.contrib.geometry_predicates import (  # noqa: PLC0415
+            CONSTRUCTORS,
+            searched_bounds,
+        )
+
+        found = searched_bounds(node)
+        if found is None or len(found[1].arguments) != 2:
+            return None
+        asked = [
+            each.left if isinstance(each, Call) and each.name in CONSTRUCTORS else each
+            for each in found[1].arguments
+        ]
+        if not any(map(self.is_of, asked)):
+            return None
+        column = Column((self.columns[0],), "double")
+        conditions = []
+        for axis in (0, 1):
+            names = (_FIELDS[axis], _FIELDS[axis + 2])
+            for operator, bound in (
+                (Operator.AT_LEAST, found[0][axis]),
+                (Operator.AT_MOST, found[0][axis + 2]),
+            ):
+                conditions.append(
+                    Condition(Comparison(column, operator, pa.array([bound], pa.float64())), *names)
+                )
+        return RangesClause(self.specification, "boxes", tuple(conditions))
+
+
+def _has_function(node: Expression) -> bool:
+    if not isinstance(node, Call):
+        return False
+    return any(isinstance(each, Call) and each.name.startswith("udf:st_") for each in (node, *node.arguments))
+
+
+class _BoxesCollector(FileCollector):
+    def __init__(self, boxes: int) -> None:
+        self._count = boxes
+        self._bounds = np.zeros((0, 4))
+        self._is_known = True
+
+    @property
+    def size_bytes(self) -> int:
+        return int(self._bounds.nbytes)
+
+    def add(self, rows: pa.RecordBatch) -> None:
+        from starskip.indexes.skipping.contrib.geometries import bounds_of  # noqa: PLC0415
+
+        if self._is_known:
+            values = rows.column("geometries").drop_null()
+            if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+                try:
+                    values.validate(full=True)
+                except pa.ArrowInvalid:
+                    self._is_known = False
+                    return
+            bounds, self._is_known = bounds_of(values.unique().to_pylist())
+            self._take(bounds)
+
+    def parts(self) -> Iterator[pa.RecordBatch]:
+        arrays = [pa.array(self._bounds[:, axis]) for axis in range(4)]
+        known = pa.array([self._is_known] * len(self._bounds) or [self._is_known])
+        if not len(self._bounds):
+            arrays = [pa.nulls(1, pa.float64())] * 4
+        yield pa.RecordBatch.from_arrays([*arrays, known], names=[*_FIELDS, "is_known"])
+
+    def merge(self, part: pa.RecordBatch) -> None:
+        self._is_known &= part.column("is_known").false_count == 0
+        bounds = np.stack([part.column(name).to_numpy(zero_copy_only=False) for name in _FIELDS], axis=1)
+        self._take(bounds[~np.isnan(bounds).any(axis=1)])
+
+    def result(self) -> Mapping[str, pa.Array]:
+        boxes = [tuple(each) for each in _boxes(self._bounds, self._count).tolist()]
+        return {"boxes": pa.array([boxes if self._is_known else None], _BOXES)}
+
+    def _take(self, bounds: npt.NDArray[np.float64]) -> None:
+        self._bounds = np.concatenate([self._bounds, bounds])
+        if len(self._bounds) > _HELD:
+            self._bounds = _boxes(self._bounds, _KEPT)
+
+
+def _boxes(bounds: npt.NDArray[np.float64], count: int) -> npt.NDArray[np.float64]:
+    """Return at most ``count`` boxes that hold all of ``bounds``, which are cut by their middles."""
+    middles = bounds[:, :2] / 2 + bounds[:, 2:] / 2
+    groups = clustered(np.concatenate([middles, bounds], axis=1), count)
+    boxes = [np.concatenate([each[:, 2:4].min(axis=0), each[:, 4:6].max(axis=0)]) for each in groups]
+    return np.array(boxes).reshape(-1, 4)
