@@ -30,7 +30,7 @@ from starskip.predicates.expression import Call, Expression
 
 CASES = int(os.environ.get("STARSKIP_OPENSEARCH_CASES", "130"))
 OF_AN_EXAMPLE = 20
-pytestmark = pytest.mark.timeout(900 + CASES)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900 + CASES)]
 _OF_TEXTS = ("prefix:c:2", "suffix:c:2")
 _NO_GAPS = ("string", "binary", "boolean")
 

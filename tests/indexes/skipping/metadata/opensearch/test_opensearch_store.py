@@ -41,7 +41,7 @@ from starskip.storage.store_clock import PROBES, store_clock
 COMMITS = int(os.environ.get("STARSKIP_OPENSEARCH_COMMITS", "4"))
 WRITERS, COMMITS_OF_EACH = 16, 2
 SEED = int(os.environ.get("STARSKIP_OPENSEARCH_SEED", random.SystemRandom().randrange(1 << 32)))
-pytestmark = pytest.mark.timeout(900 + 30 * COMMITS)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900 + 30 * COMMITS)]
 
 
 def patiently(step: Callable[[], Any]) -> None:
