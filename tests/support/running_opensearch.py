@@ -40,7 +40,8 @@ def opensearch_jars() -> Path:
         source = HERE / "SingleNode.java"
         made = classes / "SingleNode.class"
         if not made.exists() or made.stat().st_mtime < source.stat().st_mtime:
-            _run(_program("javac"), "-d", classes, "-cp", f"{jars}/*", source)
+            # Which java runs it may be an older one.
+            _run(_program("javac"), "--release", "17", "-d", classes, "-cp", f"{jars}/*", source)
     return CACHE
 
 
@@ -118,10 +119,8 @@ class RunningOpenSearch:
 
 
 def _program(name: str) -> str:
-    home = os.environ.get("JAVA_HOME")
-    if name != "mvn" and home:
-        return str(Path(home) / "bin" / name)
-    found = shutil.which(name)
+    of_home = Path(os.environ.get("JAVA_HOME") or "/") / "bin" / name
+    found = str(of_home) if name != "mvn" and of_home.exists() else shutil.which(name)
     package = {"mvn": "maven"}.get(name, "openjdk-17-jdk-headless")
     assert found, f"tests of OpenSearch need {name}: sudo apt-get install {package}"
     return found
