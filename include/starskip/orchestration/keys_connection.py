@@ -12,7 +12,6 @@ from airflow.sdk import BaseHook
 from airflow.sdk.exceptions import AirflowException, AirflowNotFoundException
 
 from starskip.errors import ConfigError
-from starskip.storage.encryption.keyring import KEYS, Keyring
 
 KEYS_CONNECTION = "starskip_keys"
 
@@ -22,6 +21,9 @@ def use_keys_connection(environment: MutableMapping[str, str]) -> None:
 
     Raises ConfigError, which quotes nothing of it, for one that is there and cannot be read.
     """
+    # The DAG file is parsed without what a task needs.
+    from starskip.storage.encryption.keyring import KEYS, Keyring
+
     try:
         keys = BaseHook.get_connection(KEYS_CONNECTION).password or ""
         Keyring.from_environment({KEYS: keys})

@@ -17,7 +17,6 @@ from airflow.sdk import BaseHook
 from airflow.sdk.exceptions import AirflowException, AirflowNotFoundException
 
 from starskip.errors import ConfigError
-from starskip.storage.opensearch.opensearch_client import CA_FILE, PASSWORD, USER
 
 STORE_CONNECTION = "starskip_store"
 OPENSEARCH_CONNECTION = "starskip_opensearch"
@@ -70,6 +69,9 @@ def store_environment(connection: Any) -> dict[str, str]:
 
 def opensearch_environment(connection: Any) -> dict[str, str]:
     """Return the variables that a connection to OpenSearch stands for, only those that it gives."""
+    # The DAG file is parsed without what a task needs.
+    from starskip.storage.opensearch.opensearch_client import CA_FILE, PASSWORD, USER
+
     given = {
         USER: connection.login,
         PASSWORD: connection.password,
