@@ -42,6 +42,7 @@ calls = {
     "create": lambda: skipping.create(spark, path, ["minmax:id"]),
     "refresh": lambda: skipping.refresh(spark, path, full=True),
     "optimize": lambda: skipping.optimize(spark, path),
+    "rotate": lambda: skipping.rotate(spark, path, ("k", "old"), ("k", "new")),
     "delete": lambda: skipping.delete(spark, path),
     "restore": lambda: skipping.restore(spark, path),
     "vacuum": lambda: skipping.vacuum(spark, path, grace=timedelta(0)),
@@ -103,7 +104,7 @@ def test_each_function_warns_and_the_query_runs(tmp_path: Path) -> None:
     assert told["rows"] == [7]
     answers = {name: answer for name, (answer, _) in told["calls"].items()}
     assert answers == {
-        **dict.fromkeys(["enable", "disable", "create", "refresh", "optimize"]),
+        **dict.fromkeys(["enable", "disable", "create", "refresh", "optimize", "rotate"]),
         **dict.fromkeys(["delete", "restore", "vacuum"]),
         "is_enabled": False,
         "describe": {},
