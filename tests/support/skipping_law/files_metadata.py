@@ -67,7 +67,7 @@ def aggregated(index: SkippingIndex, files: Files) -> pa.Table:
 
 
 def row_values(index: SkippingIndex, rows: Rows, types: Types) -> pa.RecordBatch:
-    """What Spark tells the collector of rows."""
+    """Rows as Spark gives them to the collector."""
     texts = index.row_values([f"`{each}`" for each in index.columns])
     schema = pa.schema([(name, _scalar_type(sql, types)) for name, sql in texts.items()])
     arrays = [
@@ -78,7 +78,7 @@ def row_values(index: SkippingIndex, rows: Rows, types: Types) -> pa.RecordBatch
 
 
 def _merged(index: SkippingIndex, rows: Rows, types: Types) -> pa.Table:
-    """What the collector tells of a file that two tasks have read, one of them in two batches."""
+    """Result of a collector of a file that two tasks have read, one of them in two batches."""
     batch = row_values(index, rows, types)
     middle, quarter = len(rows) // 2, len(rows) // 4
     whole = index.collector(batch.schema)

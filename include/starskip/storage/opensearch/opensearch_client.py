@@ -24,7 +24,7 @@ from starskip.storage.opensearch.opensearch_url import OpenSearchUrl
 USER, PASSWORD = "STARSKIP_OPENSEARCH_USER", "STARSKIP_OPENSEARCH_PASSWORD"
 CA_FILE = "STARSKIP_OPENSEARCH_CA_FILE"
 PATIENCE_S = 60.0
-"""How long commands and nights wait for a server that is being restarted."""
+"""Seconds that commands and nights wait for a server that is being restarted."""
 _ANSWER_S = 60.0
 _SOON_S = 1.5
 """For a query that is being planned, which runs without skipping otherwise."""

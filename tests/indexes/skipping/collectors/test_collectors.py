@@ -26,7 +26,7 @@ RANDOM = np.random.default_rng(8)
 def through(
     make: Callable[[], FileCollector], name: str, batches: list[pa.Array], tasks: int
 ) -> dict[str, Any]:
-    """What is known of a file whose batches were read by some tasks."""
+    """Result of merging what some tasks have read of a file."""
     whole = make()
     for task in range(tasks):
         of_task = make()

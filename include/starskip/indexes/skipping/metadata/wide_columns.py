@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 MOST_BYTES = (1 << 31) - 1
-"""What 32-bit offsets of one array reach, of its bytes or of the values of its lists."""
+"""The most bytes, or values of lists, that 32-bit offsets of one array reach."""
 
 
 def concatenated(arrays: Sequence[pa.Array]) -> pa.Array:

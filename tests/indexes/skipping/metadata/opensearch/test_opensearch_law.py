@@ -43,7 +43,7 @@ def indexes_of(data_type: str) -> list[SkippingIndex]:
 
 
 class Judged:
-    """How predicates are judged by OpenSearch, with what each index alone and all together say."""
+    """Judgements of predicates by OpenSearch, with those of each index alone and of all together."""
 
     def __init__(self, table: TableMetadata, metadata: Collected, live: Sequence[int]) -> None:
         self.table, self.metadata, self.live = table, metadata, list(live)

@@ -1,4 +1,4 @@
-"""What is kept of the DataFiles of a store in OpenSearch: they never change, so it is fetched once."""
+"""Details of the DataFiles of a store in OpenSearch: they never change, and are fetched once."""
 
 from __future__ import annotations
 
