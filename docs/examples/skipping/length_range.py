@@ -26,7 +26,7 @@ class LengthRange(ColumnIndex):
         return {"longest": f"max(length({columns[0]}))"}
 
     def label(self, node: Expression) -> Clause | None:
-        """Which nodes of a predicate are understood."""
+        """Return the clause of a node of a predicate, None if it is not understood."""
         match node:
             case Call("GreaterThan", (Call("Length", (column,)), Literal() as bound)) if self.is_of(column):
                 return LongerThan(self.specification, bound.python)
@@ -41,6 +41,6 @@ class LongerThan(Clause):
     length: int
 
     def may_match(self, metadata: FileMetadata) -> Mask:
-        """All files at once; what is not known is kept."""
+        """Judge all files at once; one that is not known is kept."""
         longest = metadata.column(self.index, "longest")
         return mask_of(pc.fill_null(pc.greater(longest, self.length), True))

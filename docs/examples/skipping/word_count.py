@@ -38,15 +38,15 @@ class WordCount(ColumnIndex):
     families = frozenset({"string"})
 
     def row_values(self, columns: Sequence[str]) -> Mapping[str, str]:
-        """Which values of each row the collector gets."""
+        """Return the values of each row that the collector gets."""
         return {"text": columns[0]}
 
     def collector(self, schema: pa.Schema) -> FileCollector:  # noqa: ARG002 - there is one type of text
-        """What collects from one file."""
+        """Return the collector of one file."""
         return MostWords()
 
     def label(self, node: Expression) -> Clause | None:
-        """Which nodes of a predicate are understood."""
+        """Return the clause of a node of a predicate, None if it is not understood."""
         match node:
             case Call("GreaterThan", (Call("udf:word_count", (column,)), Literal() as bound)) if self.is_of(
                 column
@@ -90,6 +90,6 @@ class MoreWords(Clause):
     words: int
 
     def may_match(self, metadata: FileMetadata) -> Mask:
-        """All files at once; what is not known is kept."""
+        """Judge all files at once; one that is not known is kept."""
         most = metadata.column(self.index, "most")
         return mask_of(pc.fill_null(pc.greater(most, self.words), True))

@@ -19,7 +19,8 @@ from typing import Any
 
 import pyarrow as pa
 from killed_writes import kill_at
-from starskip.errors import CommitConflict, StorageError
+from patiently import patiently
+from starskip.errors import StorageError
 from starskip.indexes.skipping.metadata.open_metadata import existing_metadata, metadata_chain, read_metadata
 from starskip.indexes.skipping.metadata.optimize import optimize_metadata
 from starskip.storage.local_storage import LocalStorage
@@ -170,16 +171,6 @@ def race(root: str, writers: int, commits: int) -> dict[str, Any]:
     def table() -> Any:
         found = sorted(folder.iterdir())
         return lake.Table({f"file:/t/{path.name}": lake.File((int(path.name),)) for path in found})
-
-    def patiently(step: Callable[[], Any]) -> None:
-        # What a night does: an error of the store or of many writers means that the step is run again.
-        for _ in range(50):
-            try:
-                step()
-            except (StorageError, CommitConflict):
-                continue
-            return
-        raise AssertionError("never through")
 
     def writer(process: int) -> int:
         _chance.seed(process)

@@ -75,7 +75,7 @@ SQL_FORMATS = {
 }
 JSON_PATH = "json_path"
 _VERSION_OF_SPARK = "1"
-"""Of functions of Spark's own, which have none."""
+"""Version of Spark's own functions, which have none."""
 
 
 def _json_format(path: str) -> SqlFormat:

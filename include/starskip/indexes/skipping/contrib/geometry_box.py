@@ -12,11 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from starskip.errors import ConfigError
 from starskip.indexes.skipping.clause import Clause
 from starskip.indexes.skipping.file_collector import FileCollector
 from starskip.indexes.skipping.index_types.column_index import ColumnIndex
-from starskip.indexes.skipping.index_types.geo_box import BOXES, MOST_BOXES, clustered
+from starskip.indexes.skipping.index_types.geo_box import clustered, number_of_boxes
 from starskip.indexes.skipping.value_ranges import Condition, RangesClause
 from starskip.predicates.comparison import Comparison, Operator
 from starskip.predicates.data_types import TEXTS
@@ -38,14 +37,7 @@ class GeometryBox(ColumnIndex):
         """Take the number of boxes as an optional argument."""
         super().__init__(columns)
         self.arguments = tuple(arguments)
-        counts = [int(each) for each in arguments if each.isdecimal() and 1 <= int(each) <= MOST_BOXES]
-        if len(counts) != len(arguments) or len(arguments) > 1:
-            raise ConfigError(
-                f"{self.specification}: write geometrybox:COLUMN or geometrybox:COLUMN:BOXES, "
-                f"1 to {MOST_BOXES} of them",
-                setting="index",
-            )
-        self.boxes = counts[0] if counts else BOXES
+        self.boxes = number_of_boxes(self, "COLUMN")
 
     def check(self, data_types: Mapping[str, str]) -> None:
         """See SkippingIndex.check; raises ConfigError where the library is not installed, too."""

@@ -31,6 +31,22 @@ _FIELDS = ("lat_least", "lat_greatest", "lng_least", "lng_greatest")
 _BOXES = pa.list_(pa.struct([(name, pa.float64()) for name in _FIELDS]))
 
 
+def number_of_boxes(index: SkippingIndex, columns: str) -> int:
+    """Return the number of boxes that an index has as its only argument, BOXES without one.
+
+    ``columns``: how they are written. Raises ConfigError for other arguments, and another number of columns.
+    """
+    counts = [int(each) for each in index.arguments if each.isdecimal() and 1 <= int(each) <= MOST_BOXES]
+    given = index.arguments
+    if len(index.columns) != len(columns.split(",")) or len(given) > 1 or len(counts) != len(given):
+        raise ConfigError(
+            f"{index.specification}: write {index.kind}:{columns} or {index.kind}:{columns}:BOXES, "
+            f"1 to {MOST_BOXES} of them",
+            setting="index",
+        )
+    return counts[0] if counts else BOXES
+
+
 class GeoBox(SkippingIndex):
     """Metadata column ``boxes``: a list of boxes, empty for a file without points; null is unknown."""
 
@@ -39,14 +55,7 @@ class GeoBox(SkippingIndex):
     def __init__(self, columns: Sequence[str], arguments: Sequence[str] = ()) -> None:
         """Take two columns, and the number of boxes as an optional argument."""
         super().__init__(columns, arguments)
-        counts = [int(each) for each in arguments if each.isdecimal() and 1 <= int(each) <= MOST_BOXES]
-        if len(self.columns) != 2 or len(arguments) > 1 or len(counts) != len(arguments):
-            raise ConfigError(
-                f"{self.specification}: write geobox:LAT,LNG or geobox:LAT,LNG:BOXES, "
-                f"1 to {MOST_BOXES} of them",
-                setting="index",
-            )
-        self.boxes = counts[0] if counts else BOXES
+        self.boxes = number_of_boxes(self, "LAT,LNG")
 
     def check(self, data_types: Mapping[str, str]) -> None:
         """See SkippingIndex.check."""

@@ -17,7 +17,7 @@ CURRENT = "current"
 """Stands for the night in the key of the manifest log: metadata is of the present table."""
 FORMAT_VERSION = 1
 ENCRYPTED_FORMAT_VERSION = 2
-"""Of metadata with a part that is encrypted, which versions before it cannot read."""
+"""Version of metadata with an encrypted part, which programs of the former version cannot read."""
 _TABLE = "table"
 _SEGMENT = "segment/"
 

@@ -12,7 +12,6 @@ import random
 import sys
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -22,8 +21,9 @@ import pyarrow as pa
 import pytest
 from nginx_in_front import PASSWORD, USER, nginx_in_front
 from opensearch_tables import fresh_storage
+from patiently import patiently
 from running_opensearch import RunningOpenSearch
-from starskip.errors import CommitConflict, ConfigError, StorageError, StorageOutage
+from starskip.errors import ConfigError, StorageError, StorageOutage
 from starskip.indexes.secondary.lifecycle import index_storage
 from starskip.indexes.skipping.build_clause import build_clause
 from starskip.indexes.skipping.metadata.change_indexes import change_indexes
@@ -42,17 +42,6 @@ COMMITS = int(os.environ.get("STARSKIP_OPENSEARCH_COMMITS", "4"))
 WRITERS, COMMITS_OF_EACH = 16, 2
 SEED = int(os.environ.get("STARSKIP_OPENSEARCH_SEED", random.SystemRandom().randrange(1 << 32)))
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900 + 30 * COMMITS)]
-
-
-def patiently(step: Callable[[], Any]) -> None:
-    """Do what a night does: an error of the store or of many writers means that the step is run again."""
-    for _ in range(50):
-        try:
-            step()
-        except (StorageError, CommitConflict):
-            continue
-        return
-    raise AssertionError("never through")
 
 
 def all_documents(storage: OpenSearchStorage) -> int:
@@ -306,7 +295,7 @@ def test_urls_that_are_refused(url: str, told: str) -> None:
 
 def test_secondary_indexes_stay_in_files(tmp_path: Path) -> None:
     assert index_storage(str(tmp_path), "opensearch://search:9200/p").place == f"{tmp_path}/_starskip"
-    assert index_storage(str(tmp_path), str(tmp_path / "root")).place.startswith(f"{tmp_path}/root/")
+    assert index_storage(str(tmp_path), str(tmp_path / "kept")).place.startswith(f"{tmp_path}/kept/")
 
 
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

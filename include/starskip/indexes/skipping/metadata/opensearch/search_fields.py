@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from starskip.predicates.ordered_values import is_text, order_keys
 
 LONGEST_BYTES = 400
-"""Of a text or binary value: keywords may have 32,766 bytes, but bounds of ranges 1,000."""
+"""Length of the longest value that is searched: keywords may have 32,766 bytes, bounds of ranges 1,000."""
 HAS_VALUES = "rows - nulls"
 """A further column of groups with ``nulls`` and ``rows``, since a query does not compare two fields."""
 SIGN = "="
