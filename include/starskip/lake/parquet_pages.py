@@ -54,8 +54,9 @@ class ColumnPages:
     chunk: Any
 
     def holding(self, positions: Numbers) -> Numbers:
-        """Return the pages that hold rows at positions in the row group."""
-        return np.unique(np.searchsorted(self.first_rows, positions, side="right") - 1)
+        """Return the pages that hold rows at rising positions in the row group."""
+        begin = np.searchsorted(positions, self.first_rows)
+        return np.flatnonzero(np.diff(begin, append=len(positions)))
 
     def rows_of(self, pages: Numbers) -> Numbers:
         """Return the number of rows of some pages."""

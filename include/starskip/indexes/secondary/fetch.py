@@ -81,7 +81,8 @@ def fetch_rows(
     else:
         if pace is not None and not wanted.predicates:
             positions = positions[: pace.rows]
-        groups = np.unique(np.searchsorted(starts, positions, side="right") - 1)
+        begin = np.searchsorted(positions, starts)
+        groups = np.flatnonzero(np.diff(begin, append=len(positions)))
     listed = groups.tolist()
     for piece in (
         together(listed, row_counts, _ROWS_AT_ONCE) if pace is None else pace.pieces(listed, row_counts)

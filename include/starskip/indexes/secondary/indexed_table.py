@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,6 @@ from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.indexes.secondary.table_schema import field_values
 from starskip.indexes.secondary.table_state import OpenedTable, TableState
 from starskip.indexes.secondary.weighed_lists import WeighedLists, Window
-from starskip.indexes.secondary.where_clause import where_expression
 from starskip.predicates.column_name import column_name, column_path
 from starskip.predicates.expression import Expression, Literal
 from starskip.storage.files.bytes_read import BytesRead, counted_bytes
@@ -172,9 +172,10 @@ class IndexedTable:
         state = self.opened.now()
         names = state.schema.columns.names
         fields = tuple((name,) for name in names) if columns is None else _resolved(columns, state)
-        condition = where_expression(where, state.schema) if isinstance(where, str) else where
         fetched = tuple(dict.fromkeys(path[0] for path in fields))
-        return _Question(state, condition, access_paths(condition, state.indexes), fetched, fields)
+        if isinstance(where, str):
+            return _Question(state, *state.condition(where), fetched, fields)
+        return _Question(state, where, access_paths(where, state.indexes), fetched, fields)
 
     def _plan(
         self,
@@ -278,9 +279,9 @@ class _Fetch:
                 addresses = addresses_in(window.rows)
                 files = file_of(addresses)
                 left = residual(window.paths)
-                for position in np.unique(files).tolist():
-                    known = state.file(window.segment, position)
-                    start, end = np.searchsorted(files, [position, position + 1])
+                begin = np.flatnonzero(np.diff(files, prepend=-1))
+                for start, end in pairwise([*begin.tolist(), len(files)]):
+                    known = state.file(window.segment, int(files[start]))
                     if known is not None:
                         yield from self._rows(known, row_of(addresses[start:end]), left)
         for file in state.beside:

@@ -65,7 +65,7 @@ class PostingReader:
         return self.read.setdefault(name, ReadCounts())
 
     def count(self, path: Path) -> int:
-        """Return how many entries a path gives: exact for ranges of keys, at most so many for n-grams.
+        """Return how many entries a path gives: 5 % off at most for ranges, at most so many for n-grams.
 
         Of boxes and shapes it is an estimate by the blocks and a sample of those at the border. Entries of
         files that are gone or changed count too, until they are optimized away. The count is kept: a

@@ -21,6 +21,9 @@ from starskip.lake.parquet_pages import ColumnPages, Numbers, PagedFile
 from starskip.storage.files.object_reader import ObjectReader
 from starskip.storage.files.object_url import local_path, object_url
 
+_SHORT_VALUE_BYTES = 3
+"""A column of texts with no more bytes a value, stored, has most of them as numbers of a dictionary."""
+
 
 @dataclass
 class FetchCounts:
@@ -50,13 +53,12 @@ def read_row_groups(
     groups: Sequence[int],
     schema: TableSchema,
     names: Sequence[str],
-    *,
-    ahead: bool = True,
+    places: Numbers | None = None,
 ) -> tuple[pa.Table, int]:
     """Return columns of some row groups, in their order, and the bytes that were read for them.
 
-    Ranges that lie close together are one request, and are requested ``ahead`` of their decoding, which pays
-    where they are many or far away. Raises SourceError naming a file that cannot be read.
+    ``places``: the rows that are wanted among those of the groups, by default all. Ranges that lie close
+    together are one request. Raises SourceError naming a file that cannot be read.
     """
     footer = file.footer()
     rows = sum(footer.row_group(group).num_rows for group in groups) if footer is not None else 0
@@ -69,13 +71,30 @@ def read_row_groups(
             parquet = pq.ParquetFile(
                 opened,
                 metadata=footer,
-                pre_buffer=ahead or isinstance(opened, ObjectReader),
+                # Requests ahead of decoding pay where columns are many, or far away.
+                pre_buffer=places is None or isinstance(opened, ObjectReader),
+                # Where few rows are wanted, their texts are put together once the others are left out.
+                read_dictionary=None if places is None else _dictionary_columns(footer, groups, stored),
                 coerce_int96_timestamp_unit="us",
             )
             present = [name for name in stored if name in parquet.schema_arrow.names]
             found = parquet.read_row_groups(list(groups), columns=present, use_threads=True)
             size = column_bytes(footer, groups, present)
+            if places is not None:
+                found, rows = found.take(pa.array(places)), len(places)
         return as_table_has(found, file, schema, names, rows), size
+
+
+def _dictionary_columns(footer: Any, groups: Sequence[int], names: Sequence[str]) -> list[str]:
+    """Return the columns of texts that the first of some row groups keeps as a short dictionary."""
+    found = []
+    for at in range(footer.num_columns):
+        leaf = footer.schema.column(at)
+        if leaf.path in names and leaf.logical_type.type == "STRING":
+            column = footer.row_group(groups[0]).column(at)
+            if column.total_uncompressed_size <= _SHORT_VALUE_BYTES * column.num_values:
+                found.append(leaf.path)
+    return found
 
 
 def as_table_has(
@@ -121,12 +140,11 @@ def read_positions(
         columns[name] = of_pages[name].take(pa.array(_places(chosen, groups)))
     others = [name for name in names if name not in columns]
     if others:
-        table, size = read_row_groups(file, list(groups), schema, others, ahead=False)
-        counts.bytes += size
         starts = np.cumsum([0, *(file.row_group_rows()[group] for group in groups)])
         places = [positions + start for positions, start in zip(groups.values(), starts, strict=False)]
-        taken = table.take(pa.array(np.concatenate(places)))
-        columns.update({name: taken[name] for name in others})
+        table, size = read_row_groups(file, list(groups), schema, others, np.concatenate(places))
+        counts.bytes += size
+        columns.update({name: table[name] for name in others})
     fields = [schema.columns.field(name) for name in names]
     return pa.table([columns[name] for name in names], schema=pa.schema(fields))
 

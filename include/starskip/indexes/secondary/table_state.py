@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import pyarrow as pa
 
+from starskip.indexes.secondary.access_paths import PathMapping, access_paths
 from starskip.indexes.secondary.cost import Stride, TableLayout
 from starskip.indexes.secondary.data_file import PARQUET, DataFileOfTable
 from starskip.indexes.secondary.file_schemas import file_schemas
@@ -26,13 +27,18 @@ from starskip.indexes.secondary.table_to_index import (
     known_files,
     reader_options,
 )
+from starskip.indexes.secondary.where_clause import where_expression
 from starskip.indexes.skipping.metadata.match_paths import match_paths, same_files
 from starskip.indexes.skipping.metadata.open_metadata import metadata_chain
 from starskip.indexes.skipping.metadata.segment import Segment
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.lake.table_snapshot import TableSnapshot
 from starskip.predicates.column_name import column_name
+from starskip.predicates.expression import Expression
 from starskip.predicates.ordered_values import valid_mask
+
+_CONDITIONS = 256
+"""Texts of conditions that are kept with their paths, of whose ranges the entries are counted once."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,20 @@ class TableState:
     def indexed_files(self) -> Iterator[DataFileOfTable]:
         """Yield the files that an index answers for."""
         yield from self.files.values()
+
+    @cached_property
+    def condition(self) -> Callable[[str], tuple[Expression, PathMapping]]:
+        """Gives the expression of a WHERE and the paths that serve it; those asked for last are kept.
+
+        Calling it raises what ``where_expression`` raises.
+        """
+
+        @lru_cache(maxsize=_CONDITIONS)
+        def bound(where: str) -> tuple[Expression, PathMapping]:
+            expression = where_expression(where, self.schema)
+            return expression, access_paths(expression, self.indexes)
+
+        return bound
 
     @cached_property
     def bytes_total(self) -> int:
