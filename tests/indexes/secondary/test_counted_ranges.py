@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -48,4 +47,4 @@ def test_a_count_is_exact_or_has_read_nothing(table: IndexedTable, keys: np.ndar
         if counted != truth:
             inexact += 1
             assert read.bytes == 0
-    assert (inexact > 5) == (width >= MOST // 3)
+    assert (inexact > 0) == (width >= MOST // 3)
