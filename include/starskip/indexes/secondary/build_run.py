@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap64
 
-from starskip.indexes.secondary.entries import Addresses, bitmap_of, bitmaps_of, run_rows, serialised
+from starskip.indexes.secondary.entries import Addresses, bitmap_of, run_rows, serialised
 from starskip.indexes.secondary.grams import gram_entries
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
 from starskip.indexes.skipping.metadata.metadata_files import joined
@@ -26,6 +26,7 @@ BYTES_AT_ONCE = 8 << 20
 """Bytes of texts whose grams are sorted together: some 60 times as many are held."""
 STOP_LEAST_ROWS = 1_024
 """Rows below which no gram is stopped."""
+Positions = npt.NDArray[np.int64]
 _POSTINGS = ("entries", "address", "postings")
 
 
@@ -72,20 +73,33 @@ def merge_runs(index: SecondaryIndex, runs: Sequence[pa.Table]) -> pa.Table:
     lists = np.add.reduceat(has_list, starts) > 0
     several = np.flatnonzero(lists & (ends - starts > 1))
     keep = np.ones(together.num_rows, np.bool_)
-    merged: dict[int, tuple[int, bytes | None]] = {}
     for each in several.tolist():
-        start, end = int(starts[each]), int(ends[each])
-        keep[start + 1 : end] = False
-        merged[start] = _one_list(together.slice(start, end - start))
+        keep[starts[each] + 1 : ends[each]] = False
+    merged = _merged_lists(together, starts[several], ends[several])
     return _with_nulls(_replaced(together, merged).filter(pa.array(keep)), nulls)
 
 
-def _one_list(rows: pa.Table) -> tuple[int, bytes | None]:
-    entries = int(rows["entries"].to_numpy().sum())
-    stopped = valid_mask(joined(rows, "address")) | valid_mask(joined(rows, "postings"))
-    if not stopped.all():
-        return entries, None
-    return entries, serialised(BitMap64.union(*bitmaps_of(rows)))
+def _merged_lists(rows: pa.Table, starts: Positions, ends: Positions) -> dict[int, tuple[int, bytes | None]]:
+    """Return, by where it starts, the number of entries of each stretch of rows, and the list of all of them.
+
+    There is no list where a row of the stretch is stopped.
+    """
+    entries = rows["entries"].to_numpy()
+    is_single = valid_mask(joined(rows, "address"))
+    addresses = np.asarray(joined(rows, "address").fill_null(0).to_numpy()).view(np.uint64)
+    postings = joined(rows, "postings")
+    is_stopped = ~(is_single | valid_mask(postings))
+    contents = postings.to_pylist()
+    found: dict[int, tuple[int, bytes | None]] = {}
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        count = int(entries[start:end].sum())
+        if is_stopped[start:end].any():
+            found[start] = count, None
+            continue
+        lists = [BitMap64.deserialize(each) for each in contents[start:end] if each is not None]
+        single = BitMap64(addresses[start:end][is_single[start:end]])
+        found[start] = count, serialised(BitMap64.union(single, *lists))
+    return found
 
 
 def _replaced(rows: pa.Table, merged: dict[int, tuple[int, bytes | None]]) -> pa.Table:
@@ -111,8 +125,8 @@ def _replaced(rows: pa.Table, merged: dict[int, tuple[int, bytes | None]]) -> pa
 def _with_nulls(rows: pa.Table, nulls: pa.Table) -> pa.Table:
     if nulls.num_rows < 2:
         return pa.concat_tables([rows, nulls]).combine_chunks()
-    count, content = _one_list(nulls)
-    return pa.concat_tables([rows, _replaced(nulls, {0: (count, content)}).slice(0, 1)]).combine_chunks()
+    merged = _merged_lists(nulls, np.array([0]), np.array([nulls.num_rows]))
+    return pa.concat_tables([rows, _replaced(nulls, merged).slice(0, 1)]).combine_chunks()
 
 
 def _gram_run(index: SecondaryIndex, texts: pa.Array, addresses: Addresses, stop_share: float) -> pa.Table:

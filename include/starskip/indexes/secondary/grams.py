@@ -13,6 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from starskip.tables.distinct_numbers import distinct_numbers
+
 _BITS = 21
 """Of a Unicode character."""
 _ROW_BITS = 24
@@ -84,7 +86,7 @@ def gram_entries(texts: pa.Array, length: int) -> GramEntries:
     ranks = np.empty(len(distinct), np.int64)
     ranks[order] = np.arange(len(distinct))
     keys = ranks[codes.indices.to_numpy()] * 256 + length_partition(lengths)[rows]
-    pairs = np.unique((keys << _ROW_BITS) | rows)
+    pairs = distinct_numbers((keys << _ROW_BITS) | rows)
     texts_of = tuple(_text(number, length) for number in distinct[order].tolist())
     return GramEntries(pa.array(pairs >> _ROW_BITS), pairs & ((1 << _ROW_BITS) - 1), texts_of)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from starskip.tables.distinct_numbers import distinct_numbers
 from starskip.tables.row_window import ColumnWindow
 
 CONTAINER_ROWS = 1 << 16
@@ -46,7 +47,7 @@ def container_counts(column: ColumnWindow, bitmaps: int) -> Iterator[tuple[Count
         bounds = column.offsets[first : min(first + CONTAINER_ROWS, rows) + 1]
         row = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
         # Sorted by code, then row; a value that a row holds twice is in its bitmap once.
-        key = np.unique(column.codes[bounds[0] : bounds[-1]].astype(np.int64) * CONTAINER_ROWS + row)
+        key = distinct_numbers(column.codes[bounds[0] : bounds[-1]].astype(np.int64) * CONTAINER_ROWS + row)
         codes = key // CONTAINER_ROWS
         is_start = np.append(True, (np.diff(key) != 1) | (np.diff(codes) != 0))[: len(key)]
         yield np.bincount(codes, minlength=bitmaps), np.bincount(codes[is_start], minlength=bitmaps)

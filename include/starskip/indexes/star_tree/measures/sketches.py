@@ -20,6 +20,7 @@ from starskip.indexes.star_tree.measure import MeasureKind
 from starskip.indexes.star_tree.measures.arrow_buffers import floats_of, valid_mask
 from starskip.indexes.star_tree.measures.measure_array import Positions, run_lengths
 from starskip.indexes.star_tree.measures.values_apart import ValuesApart, is_apart, parted, values_apart
+from starskip.tables.distinct_numbers import distinct_numbers
 
 HLL_LG_K = 12
 """log2 of the registers: a relative standard error of 1.6 %, at most 2.5 KiB."""
@@ -119,7 +120,7 @@ def _distinct_sketches(values: pa.Array, starts: Positions, _: MeasureKind) -> n
     group = np.repeat(np.arange(len(starts)), run_lengths(starts, len(values)))
     code = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     # Each value once a group: updating costs a call from Python.
-    pairs = np.unique(group * (len(items) + 1) + code + 1)
+    pairs = distinct_numbers(group * (len(items) + 1) + code + 1)
     group, code = np.divmod(pairs, len(items) + 1)
     ends = np.searchsorted(group, np.arange(len(starts)), side="right")
     found = np.empty(len(starts), object)
