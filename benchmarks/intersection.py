@@ -14,6 +14,7 @@ code 0, wrong rows or an absent peer do not.
     make bench-intersection ARGS="--part 1 --tweets"
     make bench-intersection ARGS="--part 2 --queries 500 --seed 2 --worst 10"
     make bench-intersection ARGS="--part 3 --rows 20000000 --without postgres"
+    make bench-intersection ARGS="--part 3 --page-bytes 1048576"
     make bench-intersection ARGS="--part 4 --rows 2000000,20000000"
 """
 
@@ -26,6 +27,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from intersection_choice import print_choice
+from intersection_events import PAGE_BYTES
 from intersection_growth import print_growth
 from intersection_peers import PEERS, NoPeer, check_peers, print_peers
 from intersection_tweets import print_tables
@@ -88,7 +90,7 @@ def _run(part: int, arguments: argparse.Namespace, folder: Path) -> None:
                 worst=arguments.worst,
             )
         else:
-            print_peers(folder, rows, arguments.row_group_rows, arguments.without)
+            print_peers(folder, rows, arguments.row_group_rows, arguments.page_bytes, arguments.without)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -103,6 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--rows", type=_sizes, metavar="N[,N…]", help=f"by default {defaults}")
     parser.add_argument("--row-group-rows", type=int, default=10_000)
+    parser.add_argument("--page-bytes", type=int, default=PAGE_BYTES, help="of a data page of part 3")
     parser.add_argument("--queries", type=int, default=2_000, help="of part 2")
     parser.add_argument("--seed", type=int, default=1, help="of part 2")
     parser.add_argument("--times", type=int, default=5, help="runs of each plan of part 2, at least 2")

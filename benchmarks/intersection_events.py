@@ -14,6 +14,10 @@ import pyarrow.parquet as pq
 
 ROWS_A_FILE = 250_000
 MOST_HITS = 1_000
+PAGE_BYTES = 8_192
+"""Of a data page: whoever looks up single rows writes small ones."""
+_BATCH_ROWS = 128
+"""Rows after which Arrow looks whether a page is full."""
 _WORDS = 4_000
 _DAYS = 30
 _START = np.datetime64("2026-10-24", "us")
@@ -38,18 +42,30 @@ class Question:
         return f"{self.rest} AND message LIKE '%{self.word}%'"
 
 
-def write_events(folder: Path, rows: int, row_group_rows: int, rows_a_file: int = ROWS_A_FILE) -> None:
+def write_events(
+    folder: Path, rows: int, row_group_rows: int, rows_a_file: int = ROWS_A_FILE, page_bytes: int = PAGE_BYTES
+) -> None:
     """Write events of 30 days in the order of their time, at random places, with six random words each."""
     folder.mkdir(parents=True, exist_ok=True)
     for number, first in enumerate(range(0, rows, rows_a_file)):
         count = min(rows_a_file, rows - first)
-        write_file(folder / f"{number:05}.parquet", first, count, rows, row_group_rows)
+        write_file(folder / f"{number:05}.parquet", first, count, rows, row_group_rows, page_bytes=page_bytes)
 
 
 def write_file(
-    path: Path, first: int, count: int, rows: int, row_group_rows: int, *, version: int = 0
+    path: Path,
+    first: int,
+    count: int,
+    rows: int,
+    row_group_rows: int,
+    *,
+    version: int = 0,
+    page_bytes: int = PAGE_BYTES,
 ) -> None:
-    """Write a file of events; another ``version`` has the same times and other places and words."""
+    """Write a file of events; another ``version`` has the same times and other places and words.
+
+    No column has a dictionary: hardly a value comes twice, and Spark's writer gives up a dictionary then.
+    """
     letters = np.random.default_rng(20261123)
     words = np.array(
         ["".join(map(chr, letters.integers(97, 123, letters.integers(4, 9)))) for _ in range(_WORDS)]
@@ -66,7 +82,15 @@ def write_file(
             "message": [" ".join(row) for row in picked.tolist()],
         }
     )
-    pq.write_table(table, path, row_group_size=row_group_rows, write_page_index=True)
+    pq.write_table(
+        table,
+        path,
+        row_group_size=row_group_rows,
+        write_page_index=True,
+        use_dictionary=False,
+        data_page_size=page_bytes,
+        write_batch_size=_BATCH_ROWS,
+    )
     os.utime(path, (_OLD + version, _OLD + version))
 
 

@@ -71,14 +71,17 @@ def check_peers(without: Sequence[str]) -> None:
         _lance_python()
 
 
-def print_peers(folder: Path, rows: int, row_group_rows: int, without: Sequence[str]) -> None:
+def print_peers(
+    folder: Path, rows: int, row_group_rows: int, page_bytes: int, without: Sequence[str]
+) -> None:
     """Build, ask and print; raises WrongRows if a system's rows are not DuckDB's."""
     place = folder / f"events-{rows}"
     shutil.rmtree(place, ignore_errors=True)
-    write_events(place, rows, row_group_rows)
+    write_events(place, rows, row_group_rows, page_bytes=page_bytes)
     asked = questions(place, _QUESTIONS)
     hits = [len(each.ids) for each in asked]
-    print(f"{rows:,} rows, row groups of {row_group_rows:,}; {len(asked)} questions of", end=" ")
+    print(f"{rows:,} rows, row groups of {row_group_rows:,}, pages of {page_bytes:,} bytes;", end=" ")
+    print(f"{len(asked)} questions of", end=" ")
     print(f"{min(hits):,} to {max(hits):,} rows, such as {asked[0].where}")
     print(f"{'':<34}{'p50':>10}{'p95':>10}")
     ours, shares = _ours(place, asked)
