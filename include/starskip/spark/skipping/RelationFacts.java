@@ -27,6 +27,7 @@ import org.apache.spark.sql.catalyst.util.DateTimeUtils;
 import org.apache.spark.sql.catalyst.util.ResolveDefaultColumns;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.write.RowLevelOperationTable;
 import org.apache.spark.sql.execution.command.TruncateTableCommand;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.execution.datasources.FileIndex;
@@ -49,6 +50,7 @@ import org.apache.spark.sql.types.StructType;
 public final class RelationFacts {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String OURS = "spark.starskip.";
+    private static final String ICEBERG = "org.apache.iceberg.spark.source.SparkBatchQueryScan";
 
     /** The plan as JSON. */
     public String document(LogicalPlan plan) throws Exception {
@@ -71,18 +73,23 @@ public final class RelationFacts {
         for (int at = 0; at < leaves.size(); at++) {
             Object leaf = leaves.apply(at);
             HadoopFsRelation relation = relation(leaf);
-            if (relation == null) {
+            if (relation == null && !isOfIceberg(leaf)) {
                 found.add(other(leaf));
                 continue;
             }
-            if (relation.options().contains(mark)) {
+            if (relation == null ? isMarked(leaf, mark) : relation.options().contains(mark)) {
                 found.add(null);
                 continue;
             }
             Object before = first.putIfAbsent(leaf, Integer.valueOf(at));
-            FileIndex location = relation.location();
             Map facts = new LinkedHashMap();
             facts.put("first", before == null ? Integer.valueOf(at) : before);
+            if (relation == null) {
+                facts.putAll(ofIceberg((DataSourceV2ScanRelation) leaf, settings));
+                found.add(facts);
+                continue;
+            }
+            FileIndex location = relation.location();
             facts.put("kind", location.getClass().getName());
             facts.put("roots", roots(location));
             facts.put("files", files(location, rootsAskedEach));
@@ -193,7 +200,7 @@ public final class RelationFacts {
             Object table = leaf instanceof DataSourceV2Relation
                 ? ((DataSourceV2Relation) leaf).table()
                 : ((DataSourceV2ScanRelation) leaf).relation().table();
-            facts.put("other", "v2");
+            facts.put("other", kindOfV2((Table) table));
             facts.put("name", ((Table) table).name());
             if (table instanceof FileTable) {
                 FileIndex index = ((FileTable) table).fileIndex();
@@ -214,6 +221,34 @@ public final class RelationFacts {
         } else {
             return null;
         }
+        return facts;
+    }
+
+    private static String kindOfV2(Table table) {
+        if (table instanceof RowLevelOperationTable) {
+            return "changed";
+        }
+        return table.getClass().getName().startsWith("io.delta.") ? "delta_v2" : "v2";
+    }
+
+    /** Whether it is a scan of an Iceberg table, and not the one by which a command finds what it changes. */
+    private static boolean isOfIceberg(Object leaf) {
+        return leaf instanceof DataSourceV2ScanRelation
+            && ((DataSourceV2ScanRelation) leaf).scan().getClass().getName().equals(ICEBERG)
+            && !(((DataSourceV2ScanRelation) leaf).relation().table() instanceof RowLevelOperationTable);
+    }
+
+    private static boolean isMarked(Object leaf, String mark) {
+        return ((DataSourceV2ScanRelation) leaf).scan().description().contains(mark);
+    }
+
+    private static Map ofIceberg(DataSourceV2ScanRelation leaf, String settings) {
+        Map facts = new LinkedHashMap();
+        facts.put("kind", ICEBERG);
+        facts.put("roots", Arrays.asList(new Object[] {((Table) leaf.relation().table()).name()}));
+        facts.put("files", new ArrayList());
+        facts.put("options", new LinkedHashMap());
+        facts.put("settings", settings(SQLConf.get(), settings));
         return facts;
     }
 
