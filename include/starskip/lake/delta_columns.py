@@ -1,0 +1,78 @@
+"""Columns of a Delta table with the ids and names that column mapping gives them, and their bounds.
+
+The log keeps bounds by the names that columns have in files. Delta's protocol, "Per-file Statistics".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from starskip.lake.snapshot_columns import SnapshotColumn
+
+_ID, _NAME = "delta.columnMapping.id", "delta.columnMapping.physicalName"
+_MILLISECOND_US = 1_000
+
+
+def delta_columns(
+    fields: Sequence[Any], arrow: Iterable[pa.Field], above: SnapshotColumn | None = None
+) -> Iterator[SnapshotColumn]:
+    """Yield the columns, and fields of structs at any depth; ``fields``: those of deltalake's schema."""
+    for field, of_arrow in zip(fields, arrow, strict=True):
+        path = (*(above.path if above else ()), field.name)
+        stored = (*(above.stored if above else ()), field.metadata.get(_NAME, field.name))
+        column = SnapshotColumn(path, of_arrow.type, field.metadata.get(_ID), stored)
+        yield column
+        if pa.types.is_struct(of_arrow.type):
+            yield from delta_columns(field.type.fields, of_arrow.type, column)
+
+
+def delta_bounds(columns: Iterable[SnapshotColumn], actions: pa.Table) -> pa.Table | None:
+    """Return bounds by the names that columns have now; None where the log has none.
+
+    ``actions``: what deltalake returns of the files of a version.
+    """
+    found = {}
+    for column in columns:
+        for kind in ("min", "max", "null_count"):
+            values = _field(actions, kind, column.stored)
+            if values is None or pa.types.is_nested(values.type):
+                continue
+            if kind != "null_count" and (values := _bound(values, column.kind, kind)) is None:
+                continue
+            found[f"{kind}.{column.name}"] = values
+    return pa.table(found) if found else None
+
+
+def _field(actions: pa.Table, kind: str, path: Sequence[str]) -> pa.ChunkedArray | None:
+    """Return a field of structs within structs, None where the log has it of no file."""
+    if kind not in actions.column_names:
+        return None
+    found = actions.column(kind)
+    for name in path:
+        if not pa.types.is_struct(found.type) or found.type.get_field_index(name) < 0:
+            return None
+        found = pc.struct_field(found, [name])
+    return found
+
+
+def _bound(values: pa.ChunkedArray, kind: pa.DataType, end: str) -> pa.ChunkedArray | None:
+    """Return bounds that hold in Spark's order, None for a type whose bounds are not those of its values."""
+    if pa.types.is_binary(kind):
+        return None
+    values = values.cast(kind)
+    if pa.types.is_floating(kind):
+        if end == "max":
+            # Some writers leave NaN out, which is greatest in Spark: nobody knows of which writer a file is.
+            return pa.chunked_array([pa.nulls(len(values), kind)])
+        return pc.if_else(pc.is_nan(values), pa.scalar(None, kind), pc.add(values, pa.scalar(0.0, kind)))
+    if pa.types.is_timestamp(kind) and end == "max":
+        # Spark writes milliseconds, cut off.
+        number = values.cast(pa.int64())
+        is_cut = pc.equal(number, pc.multiply(pc.divide(number, _MILLISECOND_US), _MILLISECOND_US))
+        last = pc.add(number, _MILLISECOND_US - 1)
+        return pc.if_else(is_cut, last, number).cast(kind)
+    return values
