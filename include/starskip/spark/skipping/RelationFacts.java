@@ -50,7 +50,8 @@ import org.apache.spark.sql.types.StructType;
 public final class RelationFacts {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String OURS = "spark.starskip.";
-    private static final String ICEBERG = "org.apache.iceberg.spark.source.SparkBatchQueryScan";
+    private static final String ICEBERG_SCAN = "org.apache.iceberg.spark.source.SparkBatchQueryScan";
+    private static final String ICEBERG_TABLE = "org.apache.iceberg.spark.source.SparkTable";
 
     /** The plan as JSON. */
     public String document(LogicalPlan plan) throws Exception {
@@ -85,7 +86,7 @@ public final class RelationFacts {
             Map facts = new LinkedHashMap();
             facts.put("first", before == null ? Integer.valueOf(at) : before);
             if (relation == null) {
-                facts.putAll(ofIceberg((DataSourceV2ScanRelation) leaf, settings));
+                facts.putAll(ofIceberg(leaf, settings));
                 found.add(facts);
                 continue;
             }
@@ -231,21 +232,31 @@ public final class RelationFacts {
         return table.getClass().getName().startsWith("io.delta.") ? "delta_v2" : "v2";
     }
 
-    /** Whether it is a scan of an Iceberg table, and not the one by which a command finds what it changes. */
+    /** Whether it is an Iceberg table or a scan of one, and not one by which a command finds what it changes. */
     private static boolean isOfIceberg(Object leaf) {
-        return leaf instanceof DataSourceV2ScanRelation
-            && ((DataSourceV2ScanRelation) leaf).scan().getClass().getName().equals(ICEBERG)
-            && !(((DataSourceV2ScanRelation) leaf).relation().table() instanceof RowLevelOperationTable);
+        if (leaf instanceof DataSourceV2ScanRelation) {
+            return ((DataSourceV2ScanRelation) leaf).scan().getClass().getName().equals(ICEBERG_SCAN)
+                && !(((DataSourceV2ScanRelation) leaf).relation().table() instanceof RowLevelOperationTable);
+        }
+        return leaf instanceof DataSourceV2Relation
+            && ((DataSourceV2Relation) leaf).table().getClass().getName().equals(ICEBERG_TABLE);
     }
 
     private static boolean isMarked(Object leaf, String mark) {
-        return ((DataSourceV2ScanRelation) leaf).scan().description().contains(mark);
+        return leaf instanceof DataSourceV2ScanRelation
+            && ((DataSourceV2ScanRelation) leaf).scan().description().contains(mark);
     }
 
-    private static Map ofIceberg(DataSourceV2ScanRelation leaf, String settings) {
+    private static Map ofIceberg(Object leaf, String settings) throws Exception {
+        boolean isScan = leaf instanceof DataSourceV2ScanRelation;
+        Object table = isScan
+            ? ((DataSourceV2ScanRelation) leaf).relation().table()
+            : ((DataSourceV2Relation) leaf).table();
+        Object inner = table.getClass().getMethod("table", new Class[0]).invoke(table, new Object[0]);
+        Object location = inner.getClass().getMethod("location", new Class[0]).invoke(inner, new Object[0]);
         Map facts = new LinkedHashMap();
-        facts.put("kind", ICEBERG);
-        facts.put("roots", Arrays.asList(new Object[] {((Table) leaf.relation().table()).name()}));
+        facts.put("kind", isScan ? ICEBERG_SCAN : ICEBERG_TABLE);
+        facts.put("roots", Arrays.asList(new Object[] {location}));
         facts.put("files", new ArrayList());
         facts.put("options", new LinkedHashMap());
         facts.put("settings", settings(SQLConf.get(), settings));

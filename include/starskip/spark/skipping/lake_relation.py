@@ -6,6 +6,7 @@ has them, and an index of more rows than there are leaves out fewer files, never
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,20 +16,23 @@ from pyspark.sql import functions as sql
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import DataType, StructField, StructType
 
-from starskip.errors import ConfigError, SourceError
+from starskip.errors import ConfigError, printable
+from starskip.indexes.skipping.metadata.open_metadata import understood_indexes
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.registry import index_from_specification
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.lake.snapshot_columns import SnapshotColumn
 from starskip.lake.table_snapshot import TableSnapshot
 from starskip.predicates.column_name import column_name, column_path, quoted
-from starskip.spark.skipping.given_files import given_index, hadoop_path
+from starskip.spark.skipping.given_files import given_index
 from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
 from starskip.spark.skipping.lake_columns import Path, StoredColumn, columns_of, identity_of
 from starskip.spark.skipping.lake_signature import lake_signature
 from starskip.spark.skipping.relation_facts import OF_USERS_TYPES
 from starskip.spark.skipping.table_relation import COLLECTING, TableRelation
 
+log = logging.getLogger("starskip.skipping")
+_OF_MANIFESTS = frozenset({"minmax", "nulls", "partition"})
 _FIELD_ID = "parquet.field.id"
 _OF_PARQUET = {
     "spark.sql.parquet.fieldId.read.enabled": "true",
@@ -66,15 +70,29 @@ class LakeRelation(TableRelation):
 
     snapshot: TableSnapshot
     columns: tuple[LakeColumn, ...]
+    known: Mapping[str, StoredColumn]
+    """The columns that the metadata has indexes of, deleted ones too, by their names in it."""
     stale: bool
     """True where metadata has an index of a column that has another type now, or that it does not tell of."""
+
+    @property
+    def names_in_files(self) -> bool:
+        """See TableRelation."""
+        return False
 
     def rows(self, file_index: Any) -> DataFrame:
         """Return all rows of the files of ``file_index``, those that were deleted from the table too."""
         rows = TableRelation.rows(self, file_index)
         if self.snapshot.table_format == "iceberg":
             return rows
-        return rows.select(*(_renamed(each) for each in self.columns if len(each.path) == 1))
+        return rows.select(*(self._renamed(each) for each in self.columns if len(each.path) == 1))
+
+    def _renamed(self, column: LakeColumn) -> Column:
+        stored = sql.col(quoted(column_name((column.of.stored[-1],))))
+        if isinstance(column.kind, StructType):
+            # By position: the names of fields are those of files.
+            stored = stored.cast(_of_names(column, self.columns))
+        return stored.alias(column.name[-1])
 
     def named(self, specification: str) -> str:
         """Return the specification of an index with the names that the metadata has for its columns.
@@ -110,9 +128,12 @@ class LakeRelation(TableRelation):
         return f"the table has no column {name}; it has {names}"
 
     def known_columns(self, indexes: Iterable[SkippingIndex]) -> dict[str, StoredColumn]:
-        """Return the columns of indexes, and the structs that they are in, by their names in the metadata."""
+        """Return the columns of indexes, and the structs that they are in, by their names in the metadata.
+
+        Those of indexes that the metadata has already are among them.
+        """
         by_name = {each.name: each for each in self.columns}
-        found = {}
+        found = dict(self.known)
         for name in {name for index in indexes for name in index.columns}:
             path = column_path(name)
             for end in range(1, len(path) + 1):
@@ -132,9 +153,9 @@ def lake_relation(
     source = None if existing is None else existing.source
     if source is not None and source.read_signature.get("format") != snapshot.table_format:
         source = None
-    known = {} if source is None else columns_of(source.options)
+    known = {} if source is None or existing is None else _kept(columns_of(source.options), existing)
     columns = tuple(_columns(snapshot, known))
-    settings = {name: str(session.conf.get(name, "")) for name in OF_USERS_TYPES}
+    settings = {name: str(session.conf.get(name)) for name in OF_USERS_TYPES}
     logical = _logical(session, snapshot, path, columns)
     signature = lake_signature(snapshot.table_format, logical.relation(), settings)
     of_iceberg = _OF_ICEBERG if snapshot.table_format == "iceberg" else {}
@@ -151,8 +172,35 @@ def lake_relation(
         None,
         snapshot,
         columns,
+        known,
         source is not None and existing is not None and _is_stale(existing, known, columns),
     )
+
+
+def named_in_metadata(
+    relation: LakeRelation, indexes: Sequence[str], encrypt: Mapping[str, str]
+) -> tuple[list[str], dict[str, str]]:
+    """Return the specifications of indexes to be made with the metadata's names of columns; keys' names too.
+
+    What the table's own manifests have is left out, with a warning. Raises ConfigError for an index that the table
+    cannot have, and if none is left.
+    """
+    title = relation.snapshot.table_format.title()
+    named, wanted = {}, []
+    for each in indexes:
+        index = index_from_specification(each)
+        named[each] = relation.named(each)
+        if index.kind in _OF_MANIFESTS:
+            log.warning("%s: nothing is built, %s leaves out files by it already", printable(each), title)
+        else:
+            wanted.append(named[each])
+    if not wanted:
+        raise ConfigError(
+            f"{', '.join(indexes)}: {title} has least and greatest values, counts of nulls and values of partitions "
+            "of each file itself, and leaves out files by them; name an index that it lacks, such as bloom:c",
+            setting="index",
+        )
+    return wanted, {named.get(name, name): key for name, key in encrypt.items()}
 
 
 def _columns(snapshot: TableSnapshot, known: Mapping[str, StoredColumn]) -> Iterable[LakeColumn]:
@@ -183,6 +231,19 @@ def _partitions(snapshot: TableSnapshot) -> set[Path]:
     return fields | {(name,) for name in snapshot.partition_columns}
 
 
+def _kept(known: Mapping[str, StoredColumn], existing: TableMetadata) -> Mapping[str, StoredColumn]:
+    """Return the columns of the indexes that metadata has, until a vacuum also of those that were deleted."""
+    indexes, not_understood = understood_indexes(existing.state.indexes)
+    if not_understood:
+        return known
+    paths = {column_path(name) for index in indexes for name in index.columns}
+    return {
+        name: each
+        for name, each in known.items()
+        if any(path[: len(column_path(name))] == column_path(name) for path in paths)
+    }
+
+
 def _is_stale(
     existing: TableMetadata, known: Mapping[str, StoredColumn], columns: Sequence[LakeColumn]
 ) -> bool:
@@ -200,7 +261,7 @@ def _logical(session: SparkSession, snapshot: TableSnapshot, path: str, columns:
     types = jvm.org.apache.spark.sql.types
     relation = package.HadoopFsRelation(
         given_index(toolbox, session, path, snapshot),
-        types.StructType.fromDDL("") if hasattr(types.StructType, "fromDDL") else types.StructType(),
+        types.StructType(),
         types.DataType.fromJson(schema.json()),
         jvm.scala.Option.empty(),
         getattr(package, "parquet").ParquetFileFormat(),
@@ -227,10 +288,6 @@ def _of_names(column: LakeColumn, columns: Sequence[LakeColumn]) -> DataType:
         return column.kind
     inner = [each for each in columns if each.path[:-1] == column.path]
     return StructType([StructField(each.name[-1], _of_names(each, columns)) for each in inner])
-
-
-def _renamed(column: LakeColumn) -> Column:
-    raise NotImplementedError
 
 
 def _small(path: Path) -> Path:

@@ -7,30 +7,35 @@ that a path and a size tell a file, and what is not known of is read.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from starskip.errors import StarskipError
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.spark.skipping.compile_java import new_java
 from starskip.spark.skipping.failures import error_summary
 from starskip.spark.skipping.indexed_relation import CompatibleIndexes, compatible_indexes, missing_indexes
-from starskip.spark.skipping.jvm_toolbox import JvmToolbox
+from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
 from starskip.spark.skipping.known_files import unpacked_mask
 from starskip.spark.skipping.lake_columns import Path, identities
 from starskip.spark.skipping.lake_signature import lake_signature
-from starskip.spark.skipping.relation_facts import ENABLED, FileRelation, joined_texts
+from starskip.spark.skipping.relation_facts import CHANGED, ENABLED, FileRelation, Relations, joined_texts
 from starskip.spark.skipping.relation_report import RelationReport
 from starskip.spark.skipping.rule_warnings import RuleWarnings
 from starskip.spark.skipping.table_finder import TableFinder
 
 _BETWEEN = "\u0001"
+_UNPLANNED = "org.apache.iceberg.spark.source.SparkTable"
+"""An Iceberg table in a plan of which Spark has not asked Iceberg for a scan yet."""
 _FORMATS = {
     "org.apache.spark.sql.delta.stats.PreparedDeltaFileIndex": ("delta", "DeltaFiles"),
     "org.apache.spark.sql.delta.files.TahoeLogFileIndex": ("delta", ""),
     "org.apache.iceberg.spark.source.SparkBatchQueryScan": ("iceberg", "IcebergFiles"),
+    _UNPLANNED: ("iceberg", ""),
 }
 """Table formats by the class that lists a scan's files, and the class here that is over these files."""
 SUPPORTED = {
@@ -39,6 +44,12 @@ SUPPORTED = {
 }
 """The versions that tests run with."""
 TITLES = {"delta": "Delta", "iceberg": "Iceberg"}
+
+
+_NOT_PLANNED = {
+    "delta": "Delta's own skipping is off (spark.databricks.delta.stats.skipping), beside which files are left out",
+    "iceberg": "it is read by a command that changes rows of an Iceberg table",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +129,9 @@ class LakeScans:
         report = RelationReport(facts.roots, (None, None))
         scan = LakeScan(facts, logical, table_format, report)
         if not java:
-            report.location = _totals_of(logical)
-            report.not_skipped_because.append(
-                "Delta's own skipping is off (spark.databricks.delta.stats.skipping), beside which files are left out"
-            )
+            scan.path = facts.roots[0]
+            if table_format == "delta":
+                report.location = _totals_of(logical)
             return scan
         try:
             scan.java = new_java(self._toolbox.gateway, java, logical)
@@ -133,26 +143,45 @@ class LakeScans:
         scan.path, scan.schema, files, size, scanned_files, scanned_bytes = found
         scan.scanned = int(scanned_files), int(scanned_bytes)
         report.take_scan(_total(files, size, scan.scanned), scan.scanned, table_format)
-        if table_format == "iceberg":
-            report.roots = [scan.path]
         return scan
+
+    def planned(self, plan: Any, relations: Relations, tables: TableFinder, metadata_root: str | None) -> Any:
+        """Return a plan with Iceberg's scans in it, if one of its tables has metadata; else the plan itself.
+
+        Spark asks for scans right after this rule, once filters have been pushed down; asked before, it has them
+        already. Commands that change rows prepare their plans before that, and are left alone.
+        """
+        unplanned = [each for each in relations.of_files if each.kind == _UNPLANNED]
+        if not unplanned or any(each.why_not == CHANGED for each in relations.others):
+            return plan
+        with suppress(StarskipError):  # It is told when the metadata is asked for again.
+            if any(
+                each.is_enabled and tables.find(each.roots, metadata_root or each.metadata_root)
+                for each in unplanned
+            ):
+                package = getattr(self._toolbox.jvm, f"{DATASOURCES}.v2.V2ScanRelationPushDown$")
+                return getattr(package, "MODULE$").apply(plan)
+        return plan
 
     def find_indexes(self, scan: LakeScan, tables: TableFinder, metadata_root: str | None) -> bool:
         """Find the metadata of a scan's table; return whether it has indexes that are compatible."""
-        if scan.java is None:
-            return False
         reasons = scan.report.not_skipped_because
+        if scan.java is None and reasons:
+            return False
         try:
             if not scan.facts.is_enabled:
                 reasons.append(f"{ENABLED} is false")
                 return False
-            if scan.table_format == "iceberg" and not scan.java.isOfFiles():
+            if scan.java is not None and scan.table_format == "iceberg" and not scan.java.isOfFiles():
                 reasons.append("it is a table of an Iceberg table's own metadata")
                 return False
             found = tables.find([scan.path], metadata_root or scan.facts.metadata_root)
             reasons += missing_indexes(scan.report.path, found, self._warnings)
             usable = [each for each in found if each.unlocked.locked_listing is None and each.indexes]
             if not usable:
+                return False
+            if scan.java is None:
+                reasons.append(_NOT_PLANNED[scan.table_format])
                 return False
             relation = scan.logical.relation() if scan.table_format == "delta" else None
             now = lake_signature(scan.table_format, relation, scan.facts.settings)

@@ -23,6 +23,8 @@ from starskip.indexes.skipping.metadata.refresh_metadata import Clock, Refreshed
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.checked_indexes import checked_indexes
 from starskip.spark.skipping.failing_types import failing_types
+from starskip.spark.skipping.lake_reader import LakeReader
+from starskip.spark.skipping.lake_relation import LakeRelation
 from starskip.spark.skipping.relation_facts import metadata_root as configured_root
 from starskip.spark.skipping.signature_comparison import dependent_rows, without_users_types
 from starskip.spark.skipping.spark_reader import SparkReader
@@ -71,14 +73,14 @@ def refresh_relation(
     def refreshed() -> Refreshed:
         require_one((each.specification for each in created or indexes), failed)
         made = [each for each in created if each.specification not in failed]
-        reader = SparkReader(relation)
+        reader = _reader(relation, [*indexes, *locked])
         return refresh_metadata(
             storage,
             reader,
             made,
             CLOCK,
             created_by=CREATED_BY,
-            in_full=in_full,
+            in_full=in_full or (isinstance(relation, LakeRelation) and relation.stale),
             failed=failed,
             encryption=encryption,
         )
@@ -98,6 +100,10 @@ def refresh_relation(
         log.warning("%s: left out, the other indexes are made: %s", printable(specification), why)
     metadata_changed()
     return done
+
+
+def _reader(relation: TableRelation, indexes: Sequence[SkippingIndex]) -> SparkReader:
+    return LakeReader(relation, indexes) if isinstance(relation, LakeRelation) else SparkReader(relation)
 
 
 def require_one(specifications: Iterable[str], failed: Mapping[str, str]) -> None:

@@ -115,6 +115,9 @@ class SkippingRule:
         relations = relations_of(plan)
         if relations.emptied is not None:
             self.overwritten.planned(relations.emptied, self.metadata_root or metadata_root(self._settings()))
+        planned = self._scans.planned(plan, relations, self._finders[0], self.metadata_root)
+        if planned is not plan:
+            plan, relations = planned, relations_of(planned)
         leaves: Any = plan.collectLeaves() if relations.of_files else ()
         found = [self._opened(each, leaves.apply(each.at)) for each in relations.of_files]
         if found or relations.others or not any(self._toolbox.is_of(each, plan) for each in _COMMANDS):
