@@ -101,7 +101,11 @@ class LakeRelation(TableRelation):
         """
         index = index_from_specification(specification)
         names = tuple(self._named(specification, name) for name in index.columns)
-        return specification if names == index.columns else type(index).parsed(names, index.arguments).specification
+        return (
+            specification
+            if names == index.columns
+            else type(index).parsed(names, index.arguments).specification
+        )
 
     def _named(self, specification: str, name: str) -> str:
         sensitive = self.session.conf.get("spark.sql.caseSensitive") == "true"
@@ -118,7 +122,9 @@ class LakeRelation(TableRelation):
         if found:
             return f"{name} has a default in files that lack it, of which no index is made"
         if _small(path) in {_small(each) for each in _partitions(snapshot)}:
-            return f"the table is partitioned by {name}: {snapshot.table_format} leaves out files by it already"
+            return (
+                f"the table is partitioned by {name}: {snapshot.table_format} leaves out files by it already"
+            )
         if any(_small(each.path) == _small(path) for each in snapshot.columns):
             return (
                 f"an index cannot be of {name}, of a type that Spark does not read in files, or of whose name "
@@ -167,7 +173,9 @@ def lake_relation(
         path,
         "parquet",
         {},
-        StructType([StructField(each.name[0], _of_names(each, columns)) for each in columns if len(each.name) == 1]),
+        StructType(
+            [StructField(each.name[0], _of_names(each, columns)) for each in columns if len(each.name) == 1]
+        ),
         signature,
         None,
         snapshot,
@@ -227,7 +235,9 @@ def _columns(snapshot: TableSnapshot, known: Mapping[str, StoredColumn]) -> Iter
 
 def _partitions(snapshot: TableSnapshot) -> set[Path]:
     """Return the columns whose values are those of partitions, whatever files have."""
-    fields = {each.source for each in snapshot.partition_fields if each.transform == "identity" and each.source}
+    fields = {
+        each.source for each in snapshot.partition_fields if each.transform == "identity" and each.source
+    }
     return fields | {(name,) for name in snapshot.partition_columns}
 
 
@@ -264,7 +274,7 @@ def _logical(session: SparkSession, snapshot: TableSnapshot, path: str, columns:
         types.StructType(),
         types.DataType.fromJson(schema.json()),
         jvm.scala.Option.empty(),
-        getattr(package, "parquet").ParquetFileFormat(),
+        package.parquet.ParquetFileFormat(),
         jvm.org.apache.spark.api.python.PythonUtils.toScalaMap({}),
         session._jsparkSession,
     )

@@ -12,7 +12,7 @@ from starskip.errors import ConfigError
 from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
 from starskip.indexes.skipping.metadata.open_metadata import read_metadata
 from starskip.lake.open_table import open_table
-from starskip.spark.skipping.lake_relation import LakeRelation, lake_relation
+from starskip.spark.skipping.lake_relation import lake_relation
 from starskip.spark.skipping.lake_scan import TITLES
 from starskip.spark.skipping.plain_files import format_at
 from starskip.spark.skipping.refresh_relation import location_of, qualified
@@ -44,7 +44,9 @@ def opened_table(
         return table_relation(spark, table, table_format or "parquet", options)
     path, of_format = found
     if options:
-        raise ConfigError(f"{path}: a {TITLES[of_format]} table takes no options of a reader", setting="option")
+        raise ConfigError(
+            f"{path}: a {TITLES[of_format]} table takes no options of a reader", setting="option"
+        )
     snapshot = open_table(_LOCAL.sub("/", path), of_format)
     folder = qualified(spark, snapshot.location)
     existing = read_metadata(metadata_storage(location_of(spark, folder, metadata_root)), keyring=keyring)
