@@ -1,4 +1,4 @@
-"""Tells whether the columns of indexes are still those that they were made of, whatever they are called now."""
+"""Tells whether the columns of indexes are still those that they were made of, whatever their names are."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from starskip.indexes.secondary.secondary_index import SecondaryIndex
 from starskip.lake.table_snapshot import TableSnapshot
 
 COLUMN_IDS = "column_ids"
-"""Option of a table source: JSON of what tells each column in files, by its name when the indexes were made."""
+"""Option of a table source: JSON of what tells each column in files, by its name when indexes were made."""
 
 
 def column_ids(snapshot: TableSnapshot) -> str | None:
