@@ -71,8 +71,8 @@ def star_tree() -> None:
 @click.option(
     "--version",
     type=click.IntRange(0),
-    metavar="N",
-    help="Of a Delta table: that version instead of the newest.",
+    metavar="N|SNAPSHOT_ID",
+    help="Of a Delta or Iceberg table: that version, or snapshot, instead of the newest.",
 )
 @click.option(
     "--table", metavar="NAME", help="The name that stands in FROM, and no other; any may, if left out."

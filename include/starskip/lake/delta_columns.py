@@ -11,23 +11,50 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.lake.snapshot_columns import SnapshotColumn
+from starskip.lake.snapshot_columns import SnapshotColumn, with_fields_of_structs
 
 _ID, _NAME = "delta.columnMapping.id", "delta.columnMapping.physicalName"
 _MILLISECOND_US = 1_000
 
 
-def delta_columns(
-    fields: Sequence[Any], arrow: Iterable[pa.Field], above: SnapshotColumn | None = None
-) -> Iterator[SnapshotColumn]:
-    """Yield the columns, and fields of structs at any depth; ``fields``: those of deltalake's schema."""
-    for field, of_arrow in zip(fields, arrow, strict=True):
-        path = (*(above.path if above else ()), field.name)
-        stored = (*(above.stored if above else ()), field.metadata.get(_NAME, field.name))
-        column = SnapshotColumn(path, of_arrow.type, field.metadata.get(_ID), stored)
-        yield column
-        if pa.types.is_struct(of_arrow.type):
-            yield from delta_columns(field.type.fields, of_arrow.type, column)
+def delta_columns(fields: Iterable[Any], schema: pa.Schema) -> Iterator[SnapshotColumn]:
+    """Yield the columns, and fields of structs at any depth; ``fields``: those of deltalake's schema.
+
+    Where ids are matched (mode "id"), files have the same names, too, since they are Delta's own.
+    """
+    pairs = zip(fields, schema, strict=True)
+    yield from with_fields_of_structs(_column(field, of_arrow.type, (), ()) for field, of_arrow in pairs)
+
+
+def _column(
+    field: Any, kind: pa.DataType, above: tuple[str, ...], stored_above: tuple[str, ...]
+) -> SnapshotColumn:
+    path, stored = (*above, field.name), (*stored_above, field.metadata.get(_NAME, field.name))
+    children = _within(field.type, kind, path, stored)
+    return SnapshotColumn(path, kind, field.metadata.get(_ID), stored, children=children)
+
+
+def _within(
+    of_delta: Any, kind: pa.DataType, path: tuple[str, ...], stored: tuple[str, ...]
+) -> tuple[SnapshotColumn, ...]:
+    """Return the fields of a struct, the element of a list, or the key and value of a map."""
+    if pa.types.is_struct(kind):
+        pairs = zip(of_delta.fields, kind, strict=True)
+        return tuple(_column(each, of_arrow.type, path, stored) for each, of_arrow in pairs)
+    inner: list[tuple[str, Any, pa.DataType]] = []
+    if pa.types.is_map(kind):
+        inner = [
+            ("key", of_delta.key_type, kind.key_type),
+            ("value", of_delta.value_type, kind.item_type),
+        ]
+    elif hasattr(of_delta, "element_type"):
+        inner = [("element", of_delta.element_type, kind.value_type)]
+    return tuple(
+        SnapshotColumn(
+            (*path, name), type_, stored=(*stored, name), children=_within(each, type_, path, stored)
+        )
+        for name, each, type_ in inner
+    )
 
 
 def delta_bounds(columns: Iterable[SnapshotColumn], actions: pa.Table) -> pa.Table | None:

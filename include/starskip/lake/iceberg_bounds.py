@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Context, Decimal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -101,8 +102,8 @@ def _floating(values: Sequence[bytes | None], kind: pa.DataType) -> pa.Array:
 
 
 def _numbers(
-    values: Sequence[bytes | None], formats: Mapping[int, str], dtype: np.dtype
-) -> tuple[npt.NDArray, npt.NDArray[np.bool_]]:
+    values: Sequence[bytes | None], formats: Mapping[int, str], dtype: np.dtype[Any]
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
     lengths = np.array([-1 if each is None else len(each) for each in values], np.int64)
     numbers = np.zeros(len(values), dtype)
     for length in np.unique(lengths[lengths >= 0]).tolist():

@@ -35,6 +35,7 @@ SPEC, PARTITION = "spec_id", "partition."
 """Columns beside those of ``table_snapshot.FILES``: the number of a file's spec; values by field id."""
 _DELETED, _ADDED = 2, 1
 _DATA_FILE, _PARTITION = 2, 102
+_NOTHING = NoneReader()  # type: ignore[no-untyped-call]
 _ENTRY = {0: "status", 3: "sequence_number", 4: "file_sequence_number", 2: "data_file"}
 _FILE = {
     134: "content",
@@ -192,7 +193,7 @@ def _chosen(readers: Mapping[int, Reader], wanted: Mapping[int, str], kind: Stru
     """Return the reader of a struct whose fields, by id, are at the places that they have in ``wanted``."""
     places = {field_id: place for place, field_id in enumerate(wanted)}
     found = [(places.get(field_id), reader) for field_id, reader in readers.items()]
-    found += [(places[field_id], NoneReader()) for field_id in wanted if field_id not in readers]
+    found += [(places[field_id], _NOTHING) for field_id in wanted if field_id not in readers]
     return StructReader(tuple(found), Record, kind)
 
 

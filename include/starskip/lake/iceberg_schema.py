@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyiceberg import types as iceberg
 
-from starskip.lake.snapshot_columns import SnapshotColumn
+from starskip.lake.snapshot_columns import SnapshotColumn, with_fields_of_structs
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
+    from pyiceberg.table.name_mapping import NameMapping
 
-_KINDS = {
+_KINDS: Mapping[type, pa.DataType] = {
     iceberg.BooleanType: pa.bool_(),
     iceberg.IntegerType: pa.int32(),
     iceberg.LongType: pa.int64(),
@@ -54,19 +55,47 @@ def arrow_schema(schema: Schema) -> pa.Schema:
 
 
 def snapshot_columns(
-    fields: tuple[iceberg.NestedField, ...], above: tuple[str, ...] = ()
+    fields: tuple[iceberg.NestedField, ...], names: NameMapping | None = None
 ) -> Iterator[SnapshotColumn]:
-    """Yield the columns and the fields of structs at any depth, with their ids."""
-    for each in fields:
-        path = (*above, each.name)
-        yield SnapshotColumn(
-            path,
-            arrow_type(each.field_type),
-            each.field_id,
-            has_default=each.initial_default is not None,
-        )
-        if isinstance(each.field_type, iceberg.StructType):
-            yield from snapshot_columns(each.field_type.fields, path)
+    """Yield the columns and the fields of structs at any depth, with their ids.
+
+    ``names``: those of columns in files without ids.
+    """
+    mapped = {} if names is None else _mapped(names)
+    yield from with_fields_of_structs(_column(each, mapped, ()) for each in fields)
+
+
+def _column(
+    field: iceberg.NestedField, names: Mapping[int, tuple[str, ...]], above: tuple[str, ...]
+) -> SnapshotColumn:
+    path, kind = (*above, field.name), field.field_type
+    inner: tuple[iceberg.NestedField, ...] = ()
+    if isinstance(kind, iceberg.StructType):
+        inner = kind.fields
+    elif isinstance(kind, iceberg.ListType):
+        inner = (kind.element_field,)
+    elif isinstance(kind, iceberg.MapType):
+        inner = (kind.key_field, kind.value_field)
+    return SnapshotColumn(
+        path,
+        arrow_type(kind),
+        field.field_id,
+        has_default=field.initial_default is not None,
+        names=names.get(field.field_id, ()),
+        children=tuple(_column(each, names, path) for each in inner),
+    )
+
+
+def _mapped(names: NameMapping) -> dict[int, tuple[str, ...]]:
+    """Return the names of a mapping by field id, at all depths."""
+    found: dict[int, tuple[str, ...]] = {}
+    below = list(names.root)
+    while below:
+        field = below.pop()
+        below.extend(field.fields)
+        if field.field_id is not None:
+            found[field.field_id] = tuple(field.names)
+    return found
 
 
 def _field(field: iceberg.NestedField) -> pa.Field:

@@ -41,7 +41,7 @@ def iceberg_table(path: str, version: int | None = None) -> TableSnapshot:
     schema = table.schema()
     if version is not None and snapshot is not None and snapshot.schema_id is not None:
         schema = table.schema_by_id(snapshot.schema_id) or schema
-    columns = tuple(snapshot_columns(schema.fields))
+    columns = tuple(snapshot_columns(schema.fields, table.name_mapping()))
     found = None
     if snapshot is not None:
         found = snapshot_files(snapshot.manifest_list, metadata.files, columns)
@@ -157,7 +157,10 @@ def _split_by(fields: dict[int, PartitionField], data: pa.Table) -> list[tuple[s
 
 
 def _is_bytes(kind: pa.DataType) -> bool:
-    return pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
+    is_bytes: bool = (
+        pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
+    )
+    return is_bytes
 
 
 def _texts(split_by: list[tuple[str, int]], data: pa.Table, schema: Schema) -> pa.Array:

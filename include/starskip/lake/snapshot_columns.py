@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
@@ -15,8 +15,9 @@ class SnapshotColumn:
     """A column, or a field of structs, by its ``path`` of names in the table.
 
     ``field_id``: the id that it has in files, None where names alone count. ``stored``: its path of names in
-    files, which Iceberg's files tell themselves, by their ids. ``has_default``: files without it do not have
-    nulls in it.
+    files, empty where ids count, as for Iceberg. ``names``: those that it may have in a file without ids
+    (Iceberg's name mapping). ``has_default``: files without it do not have nulls in it. ``children``: the
+    fields of a struct, the element of a list, key and value of a map.
     """
 
     path: tuple[str, ...]
@@ -24,11 +25,18 @@ class SnapshotColumn:
     field_id: int | None = None
     stored: tuple[str, ...] = ()
     has_default: bool = False
+    names: tuple[str, ...] = ()
+    children: tuple[SnapshotColumn, ...] = field(default=(), repr=False)
 
     @property
     def name(self) -> str:
         """The dotted name, parts in backticks where they need it."""
         return column_name(self.path)
+
+    @property
+    def identity(self) -> str:
+        """The text that tells the column whatever it is called: its name in files, or its id."""
+        return column_name(self.stored) if self.stored else f"#{self.field_id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +55,9 @@ class PartitionField:
     field_id: int | None = None
 
 
-def struct_columns(fields: Iterable[pa.Field], above: tuple[str, ...] = ()) -> Iterator[SnapshotColumn]:
-    """Yield the columns, and fields of structs at any depth, that are matched by their names alone."""
-    for each in fields:
-        path = (*above, each.name)
-        yield SnapshotColumn(path, each.type, stored=path)
-        if pa.types.is_struct(each.type):
-            yield from struct_columns(each.type, path)
+def with_fields_of_structs(columns: Iterable[SnapshotColumn]) -> Iterator[SnapshotColumn]:
+    """Yield columns, each before the fields of structs that it has, at any depth."""
+    for column in columns:
+        yield column
+        if pa.types.is_struct(column.kind):
+            yield from with_fields_of_structs(column.children)

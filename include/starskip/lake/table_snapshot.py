@@ -105,10 +105,21 @@ class TableSnapshot:
         return bool(self.files.column("deletes").null_count < self.files.num_rows)
 
     def identities(self) -> Iterator[FileIdentity]:
-        """Yield the identity of each file."""
+        """Yield the identity of each file and its rows: with deletes it is another one than without."""
         names = ("path", "size_bytes", "modified_ns", "etag", "changed_ns")
-        for row in zip(*(self.files.column(name).to_pylist() for name in names), strict=True):
+        columns = [self.files.column(name).to_pylist() for name in names]
+        if self.has_deletes:
+            lists = self.files.column("deletes").to_pylist()
+            columns[3] = [f"{etag}{self._told(each)}" for etag, each in zip(columns[3], lists, strict=True)]
+        for row in zip(*columns, strict=True):
             yield FileIdentity(*row)
+
+    def _told(self, deletes: list[int] | None) -> str:
+        """Return the deletes of a file as a text."""
+        if deletes is None:
+            return ""
+        rows = self.delete_files.take(pa.array(deletes, pa.int32())).to_pylist()
+        return "".join(f" {row['kind']} {row['path']} {row['offset']} {row['rows']}" for row in rows)
 
     def require_no_deletes(self) -> None:
         """Raise SourceError naming a file of which some rows count no longer, and what to do."""
