@@ -71,7 +71,9 @@ class ChangingTable:
     def merge(self) -> None:
         near = self.random.randrange(max(self.next_id, 1))
         source = self.rows()
-        shifted = f"SELECT * EXCEPT (id), if(id % 2 = 0, id, id - {self.next_id - near}) AS id FROM ({source})"
+        shifted = (
+            f"SELECT * EXCEPT (id), if(id % 2 = 0, id, id - {self.next_id - near}) AS id FROM ({source})"
+        )
         names = ", ".join(f"s.`{name}`" for name, _ in self.columns())
         self.sql(
             f"MERGE INTO {self.name} t USING (SELECT {names} FROM ({shifted}) s) s ON t.id = s.id "
@@ -159,7 +161,8 @@ class DeltaTable(ChangingTable):
         self.remember()
 
     def remember(self) -> None:
-        version = self.spark.sql(f"DESCRIBE HISTORY {self.name} LIMIT 1").collect()[0]["version"]
+        logs: Any = self.spark._jvm.org.apache.spark.sql.delta.DeltaLog
+        version = logs.forTable(self.spark._jsparkSession, self.path).unsafeVolatileSnapshot().version()
         self.history.append(f"{self.name} VERSION AS OF {version}")
 
     def optimize(self) -> None:
@@ -179,12 +182,8 @@ class DeltaTable(ChangingTable):
             self.sql(f"RESTORE TABLE {self.name} TO VERSION AS OF {version}")
 
     def replace_partition(self) -> None:
-        self.sql(
-            f"INSERT INTO {self.name} REPLACE WHERE p = 'a b' "
-            f"SELECT * REPLACE ('a b' AS p) FROM ({self.rows(3)})"
-            if False
-            else f"DELETE FROM {self.name} WHERE p = 'a b' AND id % 2 = 0"
-        )
+        names = ", ".join("'a b' AS p" if name == "p" else f"`{name}`" for name, _ in self.columns())
+        self.sql(f"INSERT INTO {self.name} REPLACE WHERE p = 'a b' SELECT {names} FROM ({self.rows(3)})")
 
     def operations(self) -> Sequence[Callable[[], None]]:
         return (
@@ -232,8 +231,8 @@ class IcebergTable(ChangingTable):
     def expire(self) -> None:
         now = self.spark.sql("SELECT date_format(current_timestamp(), 'yyyy-MM-dd HH:mm:ss.SSS')").collect()
         self.sql(
-            f"CALL ice.system.expire_snapshots(table => '{self.call}', older_than => TIMESTAMP '{now[0][0]}', "
-            "retain_last => 1)"
+            f"CALL ice.system.expire_snapshots(table => '{self.call}', "
+            f"older_than => TIMESTAMP '{now[0][0]}', retain_last => 1)"
         )
         self.history = [each for each in self.history if "'" in each]
 
@@ -284,13 +283,13 @@ class IcebergTable(ChangingTable):
         schema = table.schema().select(chosen)
         ids = self.spark.sparkContext._gateway.new_array(jvm.int, 1)
         ids[0] = table.schema().findField(name).fieldId()
-        made = iceberg.data.GenericAppenderFactory(
-            table.schema(), table.spec(), ids, schema, None
-        )
+        builder = getattr(iceberg.data, "GenericFileWriterFactory$Builder")(table)
+        parquet = iceberg.FileFormat.PARQUET
+        made = builder.deleteFileFormat(parquet).equalityFieldIds(ids).equalityDeleteRowSchema(schema).build()
         self.made += 1
         place = table.io().newOutputFile(f"{table.location()}/data/equal-{self.made}-{self.next_id}.parquet")
         out = iceberg.encryption.EncryptedFiles.plainAsEncryptedOutput(place)
-        writer = made.newEqDeleteWriter(out, iceberg.FileFormat.PARQUET, None)
+        writer = made.newEqualityDeleteWriter(out, table.spec(), None)
         record = iceberg.data.GenericRecord.create(schema)
         record.setField(name, value)
         writer.write(record)
@@ -300,6 +299,13 @@ class IcebergTable(ChangingTable):
     def operations(self) -> Sequence[Callable[[], None]]:
         return (
             *super().operations(),
-            *(self.compact, self.compact_deletes, self.expire, self.roll_back, self.branch, self.write_branch),
+            *(
+                self.compact,
+                self.compact_deletes,
+                self.expire,
+                self.roll_back,
+                self.branch,
+                self.write_branch,
+            ),
             *(self.evolve_partitions, self.widen, self.delete_equal, self.delete_equal),
         )

@@ -44,7 +44,7 @@ def _modified_ms(files: pa.Table, table_format: str) -> Any:
 
 
 def _hadoop_paths(paths: pa.Array, table: str) -> pa.Array:
-    """Return paths of a snapshot as Hadoop writes them: local ones and S3 by the scheme of the table's folder."""
+    """Return paths of a snapshot as Hadoop writes them; those of S3 by the scheme of the table's folder."""
     found = pc.if_else(pc.starts_with(paths, "/"), pc.binary_join_element_wise("file:", paths, ""), paths)
     scheme = _SCHEME.match(table)
     return found if scheme is None else pc.replace_substring_regex(found, "^s3://", scheme[0])

@@ -54,7 +54,7 @@ class KnownFiles:
 
 
 def packed_texts(texts: pa.Array) -> bytearray:
-    """Return texts without nulls as ListedFiles.java packs them: lengths in bytes of UTF-8, then the bytes."""
+    """Return texts without nulls as ListedFiles.java packs them: lengths in bytes, then UTF-8."""
     array = pa.concat_arrays([texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts])
     array = array.cast(pa.large_binary())
     lengths = np.diff(np.frombuffer(array.buffers()[1], np.int64, len(array) + 1)).astype("<i4")

@@ -1,4 +1,4 @@
-"""Match columns of a Delta or Iceberg table by what its files know them by, never by their names in the table.
+"""Match columns of a Delta or Iceberg table by what its files know them by, not by their names in it.
 
 A file knows a column by its id in Iceberg, by its physical name in Delta. A renamed column keeps that, and a
 column that is dropped and added again gets another one.

@@ -66,7 +66,7 @@ class LakeColumn:
 
 @dataclass(frozen=True, slots=True)
 class LakeRelation(TableRelation):
-    """A TableRelation of a snapshot's data files; its schema has the columns by their names in the metadata."""
+    """A TableRelation of a snapshot's data files; its schema has the names that the metadata has."""
 
     snapshot: TableSnapshot
     columns: tuple[LakeColumn, ...]
@@ -127,8 +127,8 @@ class LakeRelation(TableRelation):
             )
         if any(_small(each.path) == _small(path) for each in snapshot.columns):
             return (
-                f"an index cannot be of {name}, of a type that Spark does not read in files, or of whose name "
-                "the metadata has another column: delete that one's indexes and vacuum"
+                f"no index can be of {name}: its type is none that is read from files, or the metadata has "
+                "indexes of another column that had this name: delete these, and vacuum"
             )
         names = ", ".join(column_name(each.path) for each in self.columns[:20])
         return f"the table has no column {name}; it has {names}"
@@ -190,8 +190,8 @@ def named_in_metadata(
 ) -> tuple[list[str], dict[str, str]]:
     """Return the specifications of indexes to be made with the metadata's names of columns; keys' names too.
 
-    What the table's own manifests have is left out, with a warning. Raises ConfigError for an index that the table
-    cannot have, and if none is left.
+    What the table's own manifests have is left out, with a warning. Raises ConfigError for an index that the
+    table cannot have, and if none is left.
     """
     title = relation.snapshot.table_format.title()
     named, wanted = {}, []
@@ -204,8 +204,8 @@ def named_in_metadata(
             wanted.append(named[each])
     if not wanted:
         raise ConfigError(
-            f"{', '.join(indexes)}: {title} has least and greatest values, counts of nulls and values of partitions "
-            "of each file itself, and leaves out files by them; name an index that it lacks, such as bloom:c",
+            f"{', '.join(indexes)}: {title} has least and greatest values, counts of nulls and values of "
+            "partitions itself, and leaves out files by them; name an index that it lacks, such as bloom:c",
             setting="index",
         )
     return wanted, {named.get(name, name): key for name, key in encrypt.items()}

@@ -1,4 +1,4 @@
-"""Scans of Delta and Iceberg tables in a plan, with the metadata that says which of their files may be left out.
+"""Scans of Delta and Iceberg tables in a plan, with the metadata that says which files may be left out.
 
 The format has chosen files by its own statistics and partitions before. Its files are never written again, so
 that a path and a size tell a file, and what is not known of is read.
@@ -47,7 +47,7 @@ TITLES = {"delta": "Delta", "iceberg": "Iceberg"}
 
 
 _NOT_PLANNED = {
-    "delta": "Delta's own skipping is off (spark.databricks.delta.stats.skipping), beside which files are left out",
+    "delta": "Delta's own skipping is off (spark.databricks.delta.stats.skipping), and ours goes with it",
     "iceberg": "it is read by a command that changes rows of an Iceberg table",
 }
 
@@ -79,8 +79,8 @@ class LakeListing:
 class LakeScan:
     """A scan at a leaf ``logical`` of a plan; ``java``: a DeltaFiles or IcebergFiles of the JVM.
 
-    ``path``: the table's folder. ``schema``: in JSON, that of the version that is read. ``table``: the metadata
-    with the indexes that are compatible, None without.
+    ``path``: the table's folder. ``schema``: in JSON, that of the version that is read. ``table``: the
+    metadata with the indexes that are compatible, None without.
     """
 
     facts: FileRelation
@@ -148,8 +148,8 @@ class LakeScans:
     def planned(self, plan: Any, relations: Relations, tables: TableFinder, metadata_root: str | None) -> Any:
         """Return a plan with Iceberg's scans in it, if one of its tables has metadata; else the plan itself.
 
-        Spark asks for scans right after this rule, once filters have been pushed down; asked before, it has them
-        already. Commands that change rows prepare their plans before that, and are left alone.
+        Spark asks for scans right after this rule, once filters have been pushed down; asked before, it has
+        them already. Commands that change rows prepare their plans before that, and are left alone.
         """
         unplanned = [each for each in relations.of_files if each.kind == _UNPLANNED]
         if not unplanned or any(each.why_not == CHANGED for each in relations.others):
@@ -196,7 +196,7 @@ class LakeScans:
 
 
 def _total(files: str, size: str, scanned: tuple[int, int]) -> tuple[int | None, int | None]:
-    """Return files and bytes of the whole table's version, None where its format does not tell them at once."""
+    """Return files and bytes of the whole version, None where its format does not tell them at once."""
     found = (int(files) if files else None, int(size) if size else None)
     return (max(found[0], scanned[0]) if found[0] is not None else None, found[1])
 

@@ -1,7 +1,7 @@
 """The read signature of Delta and Iceberg tables: the settings that affect the values read of a data file.
 
-Columns are matched by what files know them by, and their types are compared one by one (lake_columns), so that
-no schema is part of it. Iceberg's reader heeds no setting of Spark's Parquet reader.
+Columns are matched by what files know them by, and their types are compared one by one (lake_columns), so
+that no schema is part of it. Iceberg's reader heeds no setting of Spark's Parquet reader.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from starskip.errors import ConfigError
 from starskip.indexes.skipping.metadata.change_indexes import change_indexes
 from starskip.indexes.skipping.metadata.describe_metadata import describe_metadata
 from starskip.indexes.skipping.metadata.encryption import Encryption
+from starskip.indexes.skipping.metadata.metadata_location import table_folder
 from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
 from starskip.indexes.skipping.metadata.open_metadata import existing_metadata
 from starskip.indexes.skipping.metadata.optimize import optimize_metadata
@@ -24,7 +25,7 @@ from starskip.spark.skipping.checked_indexes import resolved_indexes, resolved_n
 from starskip.spark.skipping.lake_relation import LakeRelation, named_in_metadata
 from starskip.spark.skipping.lake_scan import TITLES
 from starskip.spark.skipping.on_spark_connect import classic_only
-from starskip.spark.skipping.opened_table import opened_table, table_folder
+from starskip.spark.skipping.opened_table import opened_table
 from starskip.spark.skipping.refresh_relation import (
     location_of,
     new_commit,
@@ -57,11 +58,12 @@ def create(
     """Create indexes of a table's files, by specification such as ``minmax:ts``, beside the existing ones.
 
     ``table``: a path, or a DataFrame as ``spark.read`` or ``spark.table`` returns it. ``format`` and
-    ``options`` are those of ``spark.read`` for a path, by default what a table format has there, else Parquet;
-    ``file_format`` is the former name of ``format``. A deleted index is restored. ``encrypt``: names of keys by specification;
-    ``encrypt_listing``: that of file names and partition values; ``keys``: see ``enable``. Raises ConfigError
-    for an index that the table cannot have, SourceError for a table that cannot be read, or that is one of
-    Hudi, or one of Delta or Iceberg that is asked for as plain files, and StarskipError.
+    ``options`` are those of ``spark.read`` for a path, by default what a table format has there, else
+    Parquet; ``file_format`` is the former name of ``format``. A deleted index is restored. ``encrypt``: names
+    of keys by specification; ``encrypt_listing``: that of file names and partition values; ``keys``: see
+    ``enable``. Raises ConfigError for an index that the table cannot have, SourceError for a table that
+    cannot be read, that is one of Hudi, or one of Delta or Iceberg that is asked for as plain files, and
+    StarskipError.
     """
     if isinstance(indexes, str) or not indexes:
         raise ConfigError("name the indexes to create in a list, such as ['minmax:ts']", setting="index")

@@ -9,6 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from starskip.errors import ConfigError
+from starskip.indexes.skipping.metadata.metadata_location import table_folder
 from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
 from starskip.indexes.skipping.metadata.open_metadata import read_metadata
 from starskip.lake.open_table import open_table
@@ -20,7 +21,6 @@ from starskip.spark.skipping.table_relation import TableRelation, table_relation
 from starskip.storage.encryption.keyring import Keyring
 
 _LOCAL = re.compile(r"^file:/+")
-_METADATA_FILE = re.compile(r"/metadata/[^/]+\.metadata\.json$")
 _THROUGH = frozenset({"SubqueryAlias", "View", "Project"})
 _OF_DELTA = "org.apache.spark.sql.delta."
 _OF_ICEBERG = "org.apache.iceberg.spark."
@@ -53,11 +53,6 @@ def opened_table(
     return lake_relation(spark, snapshot, folder, existing)
 
 
-def table_folder(path: str) -> str:
-    """Return the folder of the table at a path, which may be one of an Iceberg table's metadata files."""
-    return _METADATA_FILE.sub("", path)
-
-
 def _lake_table(
     spark: SparkSession, table: str | DataFrame, table_format: str | None
 ) -> tuple[str, str] | None:
@@ -68,7 +63,7 @@ def _lake_table(
         return table, table_format
     if table_format is not None:
         return None
-    if _METADATA_FILE.search(table):
+    if table_folder(table) != table:
         return table, "iceberg"
     found = format_at(spark, table)
     return (table, found.spark_name) if found is not None and found.spark_name in TITLES else None

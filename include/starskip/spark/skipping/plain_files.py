@@ -14,7 +14,7 @@ from starskip.lake.table_format import TableFormat, format_of
 
 
 def format_at(spark: SparkSession, path: str) -> TableFormat | None:
-    """Return the format of the table whose folder a path is, as Hadoop's file systems show; None for plain files."""
+    """Return the table format of a folder, as Hadoop's file systems show it; None for plain files."""
     found = _Folders.of(spark, path)
     return None if found is None else found.format_of(found.full.rstrip("/"))
 

@@ -255,7 +255,7 @@ def scans_read(
 
 
 def _read_of_iceberg(toolbox: JvmToolbox, scan: Any) -> tuple[tuple[str, str], tuple[int, int]]:
-    """Return the key of a scan, and the files and bytes of its tasks; Iceberg's metrics know no files left out."""
+    """Return the key of a scan, and files and bytes of its tasks; Iceberg's metrics count what it chose."""
     marked, root, files, size = new_java(toolbox.gateway, "IcebergFiles", scan).read(MARK)
     return (marked, "" if marked else root), (int(files), int(size))
 

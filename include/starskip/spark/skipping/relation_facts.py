@@ -33,7 +33,7 @@ CHANGED = "it is what a command changes: files are left out of what queries and 
 _OTHERS = {
     "v2": "it is read by a source of Spark's DataSource V2, of whose files none can be left out (those of "
     "Parquet, ORC, JSON, CSV and Avro can: name the format in spark.sql.sources.useV1SourceList)",
-    "delta_v2": "it is read by Delta's source of DataSource V2: set spark.databricks.delta.v2.enableMode to NONE",
+    "delta_v2": "it is read by Delta's DataSource V2: set spark.databricks.delta.v2.enableMode to NONE",
     "changed": CHANGED,
     "stream": "it is read as a stream: files are left out of batch queries alone",
     "cache": "its rows are read from a cache, which was filled before",

@@ -104,8 +104,8 @@ class TableReport:
 class RelationReport:
     """One relation; ``mark`` is None if it is read whole, ``listing`` None if no file was judged.
 
-    ``location`` is its FileIndex in the JVM, or the total of files and bytes, None if unknown. ``scanned``: files
-    and bytes that a table format has left by its own means, named ``by_format``; None for plain files.
+    ``location`` is its FileIndex in the JVM, or the total of files and bytes, None if unknown. ``scanned``:
+    files and bytes that a table format has left by its own means, named ``by_format``; None for plain files.
     """
 
     roots: list[str]
