@@ -1,4 +1,4 @@
-"""Queries of Delta and Iceberg tables: files that they read fewer of than by their formats alone, and reasons."""
+"""Queries of Delta and Iceberg tables that read fewer files than by their formats alone, and reasons."""
 
 from __future__ import annotations
 
@@ -142,7 +142,8 @@ def test_scans_that_leave_out_different_files_are_not_shared(
             for end in ("16", "17", "16")
         )
         assert [row[0] for row in skipping_on.sql(query).collect()] == [1, 1, 1]
-        both = f"SELECT (SELECT max(id) FROM {name} WHERE u LIKE '%16'), (SELECT max(id) FROM {name} WHERE u LIKE '%17')"
+        newest = (f"(SELECT max(id) FROM {name} WHERE u LIKE '%{end}')" for end in ("16", "17"))
+        both = f"SELECT {', '.join(newest)}"
         assert [tuple(row) for row in skipping_on.sql(both).collect()] == [(4, 14)]
 
 

@@ -1,4 +1,4 @@
-"""The law of skipping on table formats: queries of any state of a table have the same rows with and without."""
+"""The law of skipping on table formats: a query of any state of a table has the same rows with it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ from dataclasses import dataclass
 from random import Random
 
 from lake_law.changing_table import PARTITIONS, ChangingTable
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 from pyspark.sql.types import DataType, StringType, StructType
 from skipping_tables import settings_of
 from starskip.errors import ConfigError
 from starskip.spark import skipping
 
+_FAILURES = (Py4JError, PySparkException)
+ENABLED = "spark.starskip.skipping.enabled"
 QUICK = {
     "spark.sql.shuffle.partitions": "1",
     # Queries are many, and read few rows each.
@@ -136,7 +141,13 @@ def compare_asked(table: ChangingTable, place: str, asked: Sequence[str], found:
         f"SELECT {at} AS number, id, hash(*) AS row FROM {place} WHERE {text}"
         for at, text in enumerate(asked)
     )
-    skipped = sorted(tuple(row) for row in spark.sql(query).collect())
+    try:
+        skipped = sorted(tuple(row) for row in spark.sql(query).collect())
+    except _FAILURES:
+        # Iceberg itself fails where an older snapshot is asked by the former name of a column, for one.
+        if _fails_without(spark, query):
+            return
+        raise
     stats = skipping.last_query_stats(spark)
     found.skipped += sum(
         (each["files_total"] or 0)
@@ -150,3 +161,12 @@ def compare_asked(table: ChangingTable, place: str, asked: Sequence[str], found:
         wrong = sorted({row[0] for row in {*plain} ^ {*skipped}})
         told = "\n".join([*table.log, f"-- asked of {place}:", *(asked[at] for at in wrong)])
         raise LawBroken(f"{len(plain)} rows without skipping, {len(skipped)} with it, after\n{told}")
+
+
+def _fails_without(spark: SparkSession, query: str) -> bool:
+    with settings_of(spark, {ENABLED: "false"}):
+        try:
+            spark.sql(query).collect()
+        except _FAILURES:
+            return True
+    return False

@@ -78,6 +78,10 @@ def _of_frame(frame: DataFrame) -> tuple[str, str] | None:
         index = plan.relation().location()
         if str(index.getClass().getName()).startswith(_OF_DELTA):
             return str(index.path().toString()), "delta"
-    if kind == "DataSourceV2Relation" and str(plan.table().getClass().getName()).startswith(_OF_ICEBERG):
-        return str(plan.table().table().location()), "iceberg"
+    if kind == "DataSourceV2Relation":
+        name = str(plan.table().getClass().getName())
+        if name.startswith(_OF_ICEBERG):
+            return str(plan.table().table().location()), "iceberg"
+        if name.startswith(_OF_DELTA):
+            return str(plan.table().path().toString()), "delta"
     return None
