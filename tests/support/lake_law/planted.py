@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import count
 
 import pytest
 from starskip.predicates.column_name import column_name
@@ -11,6 +12,7 @@ from starskip.predicates.expression import Call, Column, Expression
 from starskip.spark.skipping import compile_java
 from starskip.spark.skipping.lake_columns import ColumnTranslation
 
+_planted = count()
 _ADD_FILE = (
     "kept.add(file.copy(file.path(), file.partitionValues(), file.size(), file.modificationTime(), "
     "file.dataChange(), file.stats(), file.tags(), null, file.baseRowId(), file.defaultRowCommitVersion(), "
@@ -48,14 +50,15 @@ FILES_OF_FIRST_SNAPSHOT = {
 @contextmanager
 def java_with(monkeypatch: pytest.MonkeyPatch, replaced: Mapping[str, Mapping[str, str]]) -> Iterator[None]:
     """Have classes compiled with other lines, and as they are again afterwards."""
-    plain = compile_java.source_of
+    plain, package = compile_java.source_of, f"starskip.planted{next(_planted)}"
 
     def source_of(name: str) -> str:
         text = plain(name)
         for old, new in replaced.get(name, {}).items():
             assert old in text, f"{name}.java has no line {old}"
             text = text.replace(old, new)
-        return text
+        # Two classes of one name would be one to py4j.
+        return text.replace("package starskip;", f"package {package};") if name in replaced else text
 
     def forget() -> None:
         for classes in compile_java._classes.values():

@@ -28,8 +28,10 @@ def _constructor(gateway: JavaGateway, name: str) -> Any:
             jvm: Any = gateway.jvm
             compiler = jvm.org.codehaus.janino.SimpleCompiler()
             compiler.setParentClassLoader(jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader())
-            compiler.cook(source_of(name))
-            made = compiler.getClassLoader().loadClass(f"starskip.{name}")
+            text = source_of(name)
+            compiler.cook(text)
+            package = text.partition(";")[0].removeprefix("package ")
+            made = compiler.getClassLoader().loadClass(f"{package}.{name}")
             known[name] = made.getConstructors()[0]
         return known[name]
 
