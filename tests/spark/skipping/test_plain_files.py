@@ -61,7 +61,9 @@ def test_the_folder_and_what_lies_in_it(
             skipping.create(spark, asked, ["minmax:id"], metadata_root=str(tmp_path / "meta"))  # damaged logs
     with pytest.raises(SourceError, match=f"{named} table"):
         skipping.create(spark, spark.read.parquet(f"{path}/p=1"), ["minmax:id"])
-    done = CliRunner().invoke(main, ["skipping", "create", path, "--format", "parquet", "--index", "minmax:id"])
+    done = CliRunner().invoke(
+        main, ["skipping", "create", path, "--format", "parquet", "--index", "minmax:id"]
+    )
     assert done.exit_code == 3 and len(done.output.splitlines()) == 1
     assert f"{named} table" in done.output
     assert names(tmp_path) == before

@@ -133,6 +133,16 @@ class LakeRelation(TableRelation):
         names = ", ".join(column_name(each.path) for each in self.columns[:20])
         return f"the table has no column {name}; it has {names}"
 
+    def lost(self, indexes: Iterable[SkippingIndex]) -> dict[str, str]:
+        """Return, by specification, why the metadata's indexes of columns that are gone cannot be kept up."""
+        names = {column_name(each.name) for each in self.columns}
+        return {
+            index.specification: f"{name} was dropped, or the table is partitioned by it now: delete the index"
+            for index in indexes
+            for name in index.columns
+            if name not in names
+        }
+
     def known_columns(self, indexes: Iterable[SkippingIndex]) -> dict[str, StoredColumn]:
         """Return the columns of indexes, and the structs that they are in, by their names in the metadata.
 

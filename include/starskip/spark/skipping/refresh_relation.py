@@ -61,7 +61,9 @@ def refresh_relation(
     existing = read_metadata(storage, keyring=encryption.keyring)
     warn_of_plain_files(spark, existing, encryption)
     # A column may have been dropped, or given a collation, since then.
-    known, faults = checked_indexes(existing.indexes if existing else (), relation)
+    before = existing.indexes if existing else ()
+    lost = relation.lost(before) if isinstance(relation, LakeRelation) else {}
+    known, faults = checked_indexes([each for each in before if each.specification not in lost], relation)
     failed = {**(existing.not_understood if existing else {}), **faults, **failed}
     indexes = [*created, *known]
     send_modules(spark.sparkContext, indexes)
@@ -69,6 +71,7 @@ def refresh_relation(
     locked = existing.locked_indexes if existing else ()
     if not any(map(is_user_type, [*indexes, *locked])) and not failed:
         relation = replace(relation, read_signature=without_users_types(relation.read_signature))
+    failed = {**failed, **lost}
 
     def refreshed() -> Refreshed:
         require_one((each.specification for each in created or indexes), failed)
