@@ -48,6 +48,21 @@ def open_table(
     return folder_table(path, listing, file_format)
 
 
+def format_at(path: str, file_format: str | None = None) -> str:
+    """Return what a table is kept as, "delta", "iceberg" or the format of its files, without listing these.
+
+    ``file_format``: that of ``open_table``; without it plain files are taken for Parquet. Raises SourceError
+    for a path that cannot be listed.
+    """
+    if file_format is not None:
+        return file_format
+    if path.startswith(CATALOG) or is_metadata_file(path):
+        return "iceberg"
+    listing = listed_folder(path)
+    found = None if listing is None else table_format(path.rstrip("/"), listing.folders)
+    return "parquet" if found is None else found.spark_name
+
+
 def _of_metadata(path: str, file_format: str | None, version: int | None) -> TableSnapshot:
     if file_format not in (None, "iceberg"):
         raise SourceError(
