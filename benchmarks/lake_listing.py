@@ -39,21 +39,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--files", type=int, default=100_000)
     given = parser.parse_args()
-    print(
-        f"{'table':8} {'files':>9} {'columns of bounds':>18} {'seconds':>8} {'of processor':>13} {'MiB before':>11} {'at most':>8}"
-    )
+    told = ("table", "files", "bounds", "seconds", "of processor", "MiB before", "at most")
+    print("{:8} {:>9} {:>7} {:>8} {:>13} {:>11} {:>8}".format(*told))
     with tempfile.TemporaryDirectory(prefix="lake-listing-") as folder:
         for name, write in (("delta", _delta), ("iceberg", _iceberg)):
             place = write(Path(folder) / name, given.files)
-            told = subprocess.run(
-                [sys.executable, "-c", _LISTING, place], capture_output=True, text=True, check=True
-            )
-            files, bounds, seconds, worked, loaded, peak, size = json.loads(told.stdout)
+            command = [sys.executable, "-c", _LISTING, place]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            files, bounds, seconds, worked, loaded, peak, size = json.loads(done.stdout)
             assert files == given.files, files
-            print(
-                f"{name:8} {files:9,} {bounds:7} {seconds:8.2f} {worked:13.2f} {loaded / 1024:11.0f} {peak / 1024:8.0f}"
-                f"   (bounds: {size >> 20} MiB)"
-            )
+            memory = f"{loaded / 1024:11.0f} {peak / 1024:8.0f}   (bounds: {size >> 20} MiB)"
+            print(f"{name:8} {files:9,} {bounds:7} {seconds:8.2f} {worked:13.2f} {memory}")
 
 
 def _commits(files: int) -> Iterator[range]:
