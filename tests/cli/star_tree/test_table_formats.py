@@ -16,7 +16,10 @@ SIGNS = {
     "Iceberg of old": "metadata/v1.metadata.json.gz",
     "Hudi": ".hoodie/hoodie.properties",
 }
-DAMAGED = ("the log of this Delta table cannot be read", "this metadata file of an Iceberg table cannot be read")
+DAMAGED = (
+    "the log of this Delta table cannot be read",
+    "this metadata file of an Iceberg table cannot be read",
+)
 QUERY = "SELECT SUM(Impressions) FROM t WHERE Country = 'CA'"
 FALLBACK = "SELECT SUM(Impressions) FROM t WHERE Impressions > 1"
 
