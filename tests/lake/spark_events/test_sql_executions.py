@@ -250,3 +250,18 @@ def test_no_event_of_any_shape_breaks_the_reader(tmp_path_factory: Any, values: 
         {"Event": kinds[at % len(kinds)], **dict.fromkeys(keys, value)} for at, value in enumerate(values)
     ]
     read(tmp_path_factory.getbasetemp(), *lines)
+
+
+def test_a_delta_table_is_scanned_once_and_without_its_own_filter(tmp_path: Path) -> None:
+    """Reading its log is none of the table's scans, and rows that a vector deletes are no query's wish."""
+    deleted = "(__delta_internal_is_row_deleted#568 = 0)"
+    log = scan(10, "", "file:/lake/t/_delta_log/00000000000000000000.json")
+    for filters, wanted in (
+        (f"{deleted}, isnotnull(id#1L), (id#1L = 5)", ("isnotnull(id#1L), (id#1L = 5)",)),
+        (f"isnotnull(id#1L), {deleted}, (id#1L = 5)", ("isnotnull(id#1L), (id#1L = 5)",)),
+        (f"(id#1L = 5), {deleted}", ("(id#1L = 5)",)),
+        (deleted, ()),
+    ):
+        events = start(1, node("Union", log, scan(20, filters))), driver(1, _12=3, _22=1), end(1)
+        (found,), _ = read(tmp_path, *events)
+        assert [(one.location, one.filters) for one in found.scans] == [("file:/lake/t", wanted)]

@@ -4,6 +4,7 @@ A scan's ``DataFilters`` are whole, in the text form of Catalyst's expressions; 
 its first path. Functions in Python are no data filters: they are evaluated above the scan, into columns
 ``pythonUDF0#25`` that filters above name. Those filters are the scan's as long as only nodes whose rows are
 their child's lie between. A plan has subqueries among the children of the node that asks for them, too.
+Delta's own reading of its log is no scan of a table, and its test for deleted rows no filter of a query's.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ _LOCATION = re.compile(r"(\w+)\((\d{1,9}) paths?\)\[(.*)\]?", re.DOTALL)
 _EVALUATED = re.compile(r"(?:Batch|Arrow)EvalPython \[(.*)\], \[([^\]]*)\]", re.DOTALL)
 _NAMED = re.compile(r"#\d+L?")
 _PYTHON = "pythonUDF"
+_DELTA_LOG = "/_delta_log/"
+_NOT_DELETED = r"\(__delta_internal_is_row_deleted#\d+L? = 0\)"
+_OF_DELTA = re.compile(rf"{_NOT_DELETED}, |(?:^|, ){_NOT_DELETED}$")
 _TRANSPARENT = (
     "WholeStageCodegen",
     "InputAdapter",
@@ -71,7 +75,7 @@ def plan_scans(plan: Mapping[str, Any]) -> dict[int, PlanScan]:
         metadata = node["metadata"]
         if "Location" in metadata and "DataFilters" in metadata:
             scan = _scan(node, above)
-            if FILES_READ in scan.metrics:
+            if FILES_READ in scan.metrics and _DELTA_LOG not in scan.location:
                 found[scan.metrics[FILES_READ]] = scan
         below = _below(node, above)
         waiting.extend((child, below) for child in node["children"])
@@ -83,7 +87,7 @@ def _scan(node: Mapping[str, Any], above: _Above) -> PlanScan:
     kind = _LOCATION.fullmatch(metadata["Location"])
     locations, listed = (int(kind[2]), kind[3].removesuffix("]")) if kind else (1, metadata["Location"])
     first = listed if locations == 1 else listed.partition(", ")[0]
-    text = metadata["DataFilters"].removeprefix("[").removesuffix("]")
+    text = _OF_DELTA.sub("", metadata["DataFilters"].removeprefix("[").removesuffix("]"))
     texts = [each for each in (text, *above.filters) if each]
     return PlanScan(
         file_format=str(metadata.get("Format", "")).lower(),
