@@ -50,7 +50,7 @@ def star_tree() -> None:
 
 @star_tree.command(name="build")
 @click.option(
-    "--input", "source", required=True, metavar="FILE|DIR", help="CSV (with header), Parquet, Delta."
+    "--input", "source", required=True, metavar="FILE|DIR", help="CSV (with header), Parquet, Delta, Iceberg."
 )
 @click.option(
     "--config",
@@ -90,8 +90,8 @@ def build(
 
     A tree that is there already is replaced in one step: readers see the old one or the new one. Nothing
     else may lie in DIR, no tree of another table either. What was replaced more than a day ago is removed.
-    Of a Delta table the files of its newest version are read, or of --version, which a refresh then stays
-    with. A folder that is kept as an Iceberg or Hudi table is refused: its files hold deleted rows too.
+    Of a Delta or Iceberg table the files of its newest version are read, or of --version, which a refresh
+    then stays with. A version with deleted rows in its files is refused.
 
     \b
     Examples:

@@ -36,13 +36,13 @@ def bound_columns(
         if field_id is None or pa.types.is_nested(column.kind):
             continue
         if decoder(column.kind) is not None:
-            low = decoded([each.get(field_id) if each else None for each in lower], column.kind)
-            high = decoded([each.get(field_id) if each else None for each in upper], column.kind)
+            low = decoded([each.get(field_id) if each is not None else None for each in lower], column.kind)
+            high = decoded([each.get(field_id) if each is not None else None for each in upper], column.kind)
             if pa.types.is_floating(column.kind):
-                of_nan = [each.get(field_id) if each else None for each in nans]
+                of_nan = [each.get(field_id) if each is not None else None for each in nans]
                 low, high = _ordered(low, high, pa.array(of_nan, pa.int64()))
             found[f"min.{column.name}"], found[f"max.{column.name}"] = low, high
-        counts = [each.get(field_id) if each else None for each in nulls]
+        counts = [each.get(field_id) if each is not None else None for each in nulls]
         found[f"null_count.{column.name}"] = pa.array(counts, pa.int64())
     return found
 

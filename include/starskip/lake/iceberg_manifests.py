@@ -167,7 +167,7 @@ def _inherited(own: int | None, of_manifest: int | None, inherits: bool) -> int:
 def _project(avro: AvroFile[Any]) -> StructType:
     """Have a file's reader decode the fields of ``_ENTRY`` and ``_FILE`` alone, in their order.
 
-    Others are passed over; those that older manifests lack are null. Returns the type of the partition's
+    Those that older manifests lack are null. Returns the type of the partition's
     values.
     """
     whole = resolve_reader(avro.schema, avro.schema)
@@ -192,7 +192,8 @@ def _project(avro: AvroFile[Any]) -> StructType:
 def _chosen(readers: Mapping[int, Reader], wanted: Mapping[int, str], kind: StructType) -> StructReader:
     """Return the reader of a struct whose fields, by id, are at the places that they have in ``wanted``."""
     places = {field_id: place for place, field_id in enumerate(wanted)}
-    found = [(places.get(field_id), reader) for field_id, reader in readers.items()]
+    # Maps are read sooner than they are passed over: others all go to the place behind the last.
+    found = [(places.get(field_id, len(wanted)), reader) for field_id, reader in readers.items()]
     found += [(places[field_id], _NOTHING) for field_id in wanted if field_id not in readers]
     return StructReader(tuple(found), Record, kind)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+
 from starskip.errors import SourceError
 from starskip.lake.delta_table import delta_table
 from starskip.lake.folder_table import folder_table, listed_folder
@@ -46,6 +48,29 @@ def open_table(
             source=path,
         )
     return folder_table(path, listing, file_format)
+
+
+def format_at(path: str, file_format: str | None = None) -> str:
+    """Return what a table is kept as, "delta", "iceberg" or the format of its files, without listing these.
+
+    ``file_format``: that of ``open_table``; without it plain files are taken for Parquet. Raises SourceError
+    for a path that cannot be listed.
+    """
+    if file_format is not None:
+        return file_format
+    if path.startswith(CATALOG) or is_metadata_file(path):
+        return "iceberg"
+    listing = listed_folder(path)
+    found = None if listing is None else table_format(path.rstrip("/"), listing.folders)
+    return "parquet" if found is None else found.spark_name
+
+
+def iceberg_columns(path: str) -> pa.Schema:
+    """Return the newest columns of an Iceberg table, whose manifests are not read. Raises SourceError."""
+    from starskip.lake.iceberg_metadata import iceberg_metadata  # noqa: PLC0415 - slow to import
+    from starskip.lake.iceberg_schema import arrow_schema  # noqa: PLC0415
+
+    return arrow_schema(iceberg_metadata(path).table.schema())
 
 
 def _of_metadata(path: str, file_format: str | None, version: int | None) -> TableSnapshot:

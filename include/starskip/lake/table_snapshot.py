@@ -13,7 +13,7 @@ from functools import cached_property
 import pyarrow as pa
 import xxhash
 
-from starskip.errors import SourceError
+from starskip.errors import NotPlainFiles
 from starskip.lake.snapshot_columns import PartitionField, SnapshotColumn
 from starskip.storage.files.file_identity import FileIdentity
 
@@ -122,12 +122,12 @@ class TableSnapshot:
         return "".join(f" {row['kind']} {row['path']} {row['offset']} {row['rows']}" for row in rows)
 
     def require_no_deletes(self) -> None:
-        """Raise SourceError naming a file of which some rows count no longer, and what to do."""
+        """Raise NotPlainFiles naming a file of which some rows count no longer, and what to do."""
         if self.has_deletes:
             deletes = self.files.column("deletes")
             named = self.files.filter(deletes.is_valid()).column("path")[0].as_py()
             kinds = " and ".join(_KINDS[each] for each in sorted(set(self.delete_files["kind"].to_pylist())))
-            raise SourceError(
+            raise NotPlainFiles(
                 f"{self.path}: rows of its file {named} were deleted by {kinds or 'another file'}, which "
                 "Spark alone applies: ask Spark, or rewrite the files without them "
                 f"({_COMPACT[self.table_format]})",

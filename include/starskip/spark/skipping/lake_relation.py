@@ -137,7 +137,7 @@ class LakeRelation(TableRelation):
         """Return, by specification, why the metadata's indexes of columns that are gone cannot be kept up."""
         names = {column_name(each.name) for each in self.columns}
         return {
-            index.specification: f"{name} was dropped, or the table is partitioned by it now: delete the index"
+            index.specification: f"{name} was dropped, or partitions the table now: delete the index"
             for index in indexes
             for name in index.columns
             if name not in names

@@ -73,6 +73,11 @@ class SourceTable:
         """True where a log names the files, which then are never written again."""
         return self.version is not None
 
+    @property
+    def column_ids(self) -> Mapping[str, str]:
+        """What tells the columns of a versioned table, whatever they are called, by their names."""
+        return {each.path[0]: each.identity for each in self.columns}
+
     def chunks(self, rows_per_chunk: int) -> list[SourceChunk]:
         """Return pieces of about that many rows; a row group, or a CSV file, is not cut."""
         found: list[SourceChunk] = []
