@@ -14,7 +14,7 @@ PORT     ?= 8080
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup java night test test-fast test-matrix lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-tree-matching bench-selection bench-skipping bench-skipping-scale bench-skipping-stores bench-collecting bench-intersection requirements settings-page ui clean
+.PHONY: help setup java night test test-fast test-matrix lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-tree-matching bench-selection bench-skipping bench-skipping-scale bench-skipping-stores bench-collecting bench-lake-listing bench-intersection requirements settings-page ui clean
 
 help: ## Show what there is to call (this list)
 	@echo "Usage: make TARGET [NAME=VALUE ...]"
@@ -87,6 +87,9 @@ bench-skipping-stores: java $(INSTALLED) ## Print what planning costs by metadat
 
 bench-collecting: java $(INSTALLED) ## Print the peak memory of collecting indexes of millions of distinct values (ARGS="--rows 100000000 --indexes bloom:id")
 	@$(PYTHON) benchmarks/collecting.py $(ARGS)
+
+bench-lake-listing: $(INSTALLED) ## Print how long a Delta and an Iceberg table of 100,000 files take to be listed, and the memory (ARGS="--files 1000000")
+	@$(PYTHON) benchmarks/lake_listing.py $(ARGS)
 
 requirements: $(INSTALLED) ## Resolve requirements.in and requirements-dev.in anew into the pinned .txt files
 	@.venv/bin/uv pip compile --quiet --no-header --no-annotate --python-version 3.11 requirements.in -o requirements.txt

@@ -116,11 +116,16 @@ _KEYS = """{"identities": [
 
 @dataclass
 class S3Server:
-    """A running S3 API server with the bucket ``night``; ``environment`` lets a process find it."""
+    """A running S3 API server with the bucket ``night``; ``environment`` lets a process find it.
+
+    ``iceberg``: the URL of its REST catalog of Iceberg tables; ``master``: where its shell finds it.
+    """
 
     endpoint: str
     bucket: str = "night"
     environment: Mapping[str, str] = field(default_factory=dict)
+    iceberg: str = ""
+    master: str = ""
 
     def url(self, key: str = "") -> str:
         return f"s3://{self.bucket}/{key}"
@@ -128,6 +133,11 @@ class S3Server:
     def fresh_url(self) -> str:
         """Return a folder that no other test writes into."""
         return self.url(uuid4().hex)
+
+    def shell(self, commands: str) -> None:
+        """Have its shell run commands, a line each."""
+        command = [WEED, "shell", f"-master={self.master}"]
+        subprocess.run(command, input=commands, text=True, check=True, timeout=60, capture_output=True)
 
     def store(self) -> S3Store:
         """Return a client of its own, so that tests do not look through what they test."""
@@ -280,10 +290,10 @@ def s3_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
     folder = tmp_path_factory.mktemp("s3")
     (folder / "keys.json").write_text(_KEYS)
     with ExitStack() as running:
-        s3, filer = _start(folder, running)
-        endpoint = f"http://127.0.0.1:{s3}"
+        ports = _start(folder, running)
+        endpoint = f"http://127.0.0.1:{ports['s3.port']}"
         _answers(endpoint)
-        _answers(f"http://127.0.0.1:{filer}/buckets/night/", method="POST")
+        _answers(f"http://127.0.0.1:{ports['filer.port']}/buckets/night/", method="POST")
         yield S3Server(
             endpoint,
             environment={
@@ -293,6 +303,8 @@ def s3_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
                 "AWS_REGION": "us-east-1",
                 "AWS_EC2_METADATA_DISABLED": "true",
             },
+            iceberg=f"http://127.0.0.1:{ports['s3.port.iceberg']}",
+            master=f"127.0.0.1:{ports['master.port']}.{ports['master.port.grpc']}",
         )
 
 
@@ -328,7 +340,7 @@ def quick_retries(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return shorten
 
 
-def _start(folder: Path, running: ExitStack) -> tuple[int, int]:
+def _start(folder: Path, running: ExitStack) -> dict[str, int]:
     # Each of the four servers in it takes two ports, HTTP and gRPC.
     ports = dict(zip(_PORTS, free_ports(len(_PORTS)), strict=True))
     command = [str(WEED), "-logtostderr=true", "server", f"-dir={folder}", "-ip=127.0.0.1", "-filer", "-s3"]
@@ -336,7 +348,6 @@ def _start(folder: Path, running: ExitStack) -> tuple[int, int]:
         "-ip.bind=127.0.0.1",
         "-volume.max=40",
         "-master.volumeSizeLimitMB=64",
-        "-s3.port.iceberg=0",
         "-s3.port.lance=0",
     ]
     command += [f"-s3.config={folder / 'keys.json'}", "-s3.autoCreateBucket=false", "-s3.iam=false"]
@@ -355,12 +366,12 @@ def _start(folder: Path, running: ExitStack) -> tuple[int, int]:
                 left.unlink(missing_ok=True)
 
     running.callback(stop)
-    return ports["s3.port"], ports["filer.port"]
+    return ports
 
 
 _PORTS = (
     *("master.port", "master.port.grpc", "volume.port", "volume.port.grpc"),
-    *("filer.port", "filer.port.grpc", "s3.port", "s3.port.grpc"),
+    *("filer.port", "filer.port.grpc", "s3.port", "s3.port.grpc", "s3.port.iceberg"),
 )
 
 

@@ -81,17 +81,21 @@ def _starskip() -> Engine:
 
 
 def _delta() -> Engine:
-    return Engine("delta", "Delta 4.4.0", sys.executable, _jars("delta"))
+    return Engine("delta", "Delta 4.4.0", sys.executable, jars("delta"))
 
 
 def _iceberg() -> Engine:
-    return Engine("iceberg", "Iceberg 1.12.0", sys.executable, _jars("iceberg"))
+    return Engine("iceberg", "Iceberg 1.12.0", sys.executable, jars("iceberg"))
 
 
 _ENGINES = {"starskip": _starskip, "delta": _delta, "iceberg": _iceberg}
 
 
-def _jars(peer: str) -> tuple[str, ...]:
+def jars(peer: str) -> tuple[str, ...]:
+    """Return the jars of "delta" or "iceberg" for Spark 4.1, which Maven fetches the first time.
+
+    Raises PeerFailed.
+    """
     folder = CACHE.expanduser() / "jars-spark-4.1"
     if not folder.exists():
         maven = shutil.which("mvn")

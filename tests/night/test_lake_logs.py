@@ -10,11 +10,14 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from pyiceberg.catalog.sql import SqlCatalog
 from settings_with import settings_with
 from starskip.errors import MissingSource
 from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.skipping.advice.lake_workload import lake_workload
+from starskip.indexes.skipping.workload.expression_json import expression_json
 from starskip.indexes.skipping.workload.lake_logs import LakeLogs, publish_lake_queries
 from starskip.indexes.skipping.workload.lake_queries import MAX_INSTANCES, weighted_queries
 from starskip.lake.lake_table import LakeTable
@@ -200,3 +203,43 @@ def test_a_shape_that_was_asked_once_is_judged(tmp_path: Path) -> None:
     read(night)
     fitted, judged = lake_workload(night, "sales", night.store.snapshot).fitted_and_judged()
     assert (len(fitted.queries), len(judged.queries)) == (0, 1)
+
+
+def test_queries_of_an_iceberg_table_have_the_types_of_its_columns(tmp_path: Path) -> None:
+    """The log tells a catalog's name of it, and no types."""
+    catalog = SqlCatalog("c", uri=f"sqlite:///{tmp_path}/c.db", warehouse=f"file://{tmp_path}")
+    catalog.create_namespace("n")
+    made = catalog.create_table("n.sales", pa.schema([("id", pa.int64()), ("name", pa.string())]))
+    lake = LakeTable(made.location().removeprefix("file://"), logged_as=("ice.n.sales",))
+    metrics = [
+        {"name": name, "accumulatorId": number, "metricType": "sum"}
+        for number, name in enumerate(("number of result data files", "total data file size (bytes)"), 7)
+    ]
+    scan = {
+        "nodeName": "BatchScan ice.n.sales",
+        "simpleString": "BatchScan ice.n.sales[id#1L] IcebergScan(table=ice.n.sales, branch=null, filters=)",
+        "metadata": {},
+        "metrics": metrics,
+        "children": [],
+    }
+    plan = {"nodeName": "Filter", "simpleString": "Filter (id#1L = 5)", "metadata": {}, "metrics": []}
+    sql = "org.apache.spark.sql.execution.ui.SparkListener"
+    events = [
+        {"Event": f"{sql}SQLExecutionStart", "executionId": 1, "time": NOON, "description": ""}
+        | {"sparkPlanInfo": {**plan, "children": [scan]}},
+        {"Event": f"{sql}DriverAccumUpdates", "executionId": 1, "accumUpdates": [[7, 3], [8, 100]]},
+        {"Event": f"{sql}SQLExecutionEnd", "executionId": 1, "time": NOON + 5, "errorMessage": ""},
+    ]
+    write_log(tmp_path, list(map(json.dumps, events)))
+    night = night_of(tmp_path, lake_tables={"sales": lake})
+    made_of, found = read(night)
+    assert found == {"sales": 1} and made_of.warnings == ()
+    snapshot = night.store.snapshot("lake_queries", night.date_text)
+    assert snapshot is not None
+    (row,) = snapshot.read_table(["sales"]).to_pylist()
+    (query,) = weighted_queries(row, MAX_INSTANCES)
+    assert expression_json(query.predicate) == json.dumps(equal_to(5), separators=(",", ":"))
+    assert (row["files_read"], row["bytes_read"]) == (3, 100)
+    Path(lake.path, "metadata").joinpath("v99.metadata.json").write_text("{")
+    assert "sales: what its queries ask is not known: " in " ".join(read(night)[0].warnings)
+    catalog.close()

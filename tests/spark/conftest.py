@@ -5,13 +5,21 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from lake_formats import session_settings
 from pyspark.sql import SparkSession
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the tables of the Iceberg catalog ``ice``."""
+    return tmp_path_factory.mktemp("warehouse")
+
+
+@pytest.fixture(scope="session")
+def spark(warehouse: Path) -> Iterator[SparkSession]:
     environment = pytest.MonkeyPatch()
     # A machine whose name does not resolve cannot start a driver otherwise.
     environment.setenv("SPARK_LOCAL_IP", "127.0.0.1")
@@ -19,9 +27,11 @@ def spark() -> Iterator[SparkSession]:
     environment.delenv("SPARK_HOME", raising=False)
     # It reports its shutdown to a log that pytest has closed by then.
     logging.getLogger("py4j").setLevel(logging.ERROR)
+    builder = SparkSession.builder.master("local[2]")
+    for name, value in session_settings(warehouse).items():
+        builder = builder.config(name, value)
     session = (
-        SparkSession.builder.master("local[2]")
-        .appName("starskip tests")
+        builder.appName("starskip tests")
         # What nights run with: nothing that grows may pass through the driver.
         .config("spark.driver.memory", "1g")
         .config("spark.driver.maxResultSize", "16m")

@@ -58,14 +58,22 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def build(folder: Path, config: dict[str, Any] = CONFIG, *, is_named: bool = False) -> None:
+def build(
+    folder: Path,
+    config: dict[str, Any] = CONFIG,
+    *,
+    is_named: bool = False,
+    source: Path | None = None,
+) -> None:
     def run_tasks(_: str, items: Sequence[Any], function: Callable[[Any], Any]) -> list[Any]:
         return [function(item) for item in items]
 
     publish_trees(
         run_tasks,
         ArtefactStore(storage_for(str(folder / "trees"))),
-        TreeOrder("sales", str(folder / "sales"), (StarTreeConfig.from_document(config),), {}, is_named),
+        TreeOrder(
+            "sales", str(source or folder / "sales"), (StarTreeConfig.from_document(config),), {}, is_named
+        ),
         now=datetime.now(UTC),
         created_by="test",
     )
@@ -152,6 +160,27 @@ def test_a_delta_table_is_read_by_its_log_where_no_tree_answers(spark: Any, tmp_
     assert tuple(found) == (60, 40, countries, sum(range(60))) and not trees.last_answer.star_tree
     query = "SELECT COUNT(*) FROM sales WHERE country = 'se' AND day >= '2022-01-20' AND item >= 0"
     assert trees.sql(query).collect()[0][0] == days and not trees.last_answer.star_tree
+
+
+def test_an_iceberg_table_is_read_by_ids_where_no_tree_answers(
+    spark: Any, warehouse: Path, tmp_path: Path
+) -> None:
+    from starskip.spark.star_trees import StarTrees
+
+    spark.sql("CREATE TABLE ice.trees.sales (k INT, item INT, p STRING) USING iceberg PARTITIONED BY (p)")
+    spark.sql("INSERT INTO ice.trees.sales VALUES (1, 10, 'x'), (2, 20, 'y')")
+    spark.sql("ALTER TABLE ice.trees.sales RENAME COLUMN k TO old")
+    spark.sql("ALTER TABLE ice.trees.sales RENAME COLUMN item TO k")
+    spark.sql("ALTER TABLE ice.trees.sales RENAME COLUMN old TO item")
+    spark.sql("ALTER TABLE ice.trees.sales ALTER COLUMN item TYPE BIGINT")
+    spark.sql("INSERT INTO ice.trees.sales VALUES (5000000000, 30, 'x')")
+    config = {"dimensionsSplitOrder": ["p"], "functionColumnPairs": ["SUM__k"]}
+    build(tmp_path, config, source=warehouse / "trees" / "sales")
+    trees = StarTrees(spark, str(tmp_path / "trees"))
+    assert trees.sql("SELECT SUM(k) FROM sales").collect()[0][0] == 60 and trees.last_answer.star_tree
+    found = trees.sql("SELECT SUM(k), SUM(item), MAX(p) FROM sales WHERE item < 3").collect()
+    assert tuple(found[0]) == (30, 3, "y") and not trees.last_answer.star_tree
+    assert trees.sql("SELECT SUM(item) FROM sales WHERE p = 'x'").collect()[0][0] == 5_000_000_001
 
 
 def test_trees_of_a_changed_table_never_answer(spark: Any, tmp_path: Path) -> None:

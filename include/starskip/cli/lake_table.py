@@ -10,7 +10,7 @@ import click
 
 from starskip.cli.spark_defaults import default_metadata_root
 from starskip.errors import SourceError, StorageError
-from starskip.indexes.skipping.metadata.metadata_location import metadata_location
+from starskip.indexes.skipping.metadata.metadata_location import metadata_location, table_folder
 from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
 from starskip.indexes.skipping.metadata.open_metadata import existing_metadata, read_metadata
 from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
@@ -104,7 +104,8 @@ def echo_vacuumed(report: VacuumReport) -> None:
 
 def metadata_of(path: str, root: str | None) -> Storage:
     """Return the storage of the metadata of the table at ``path``."""
-    return metadata_storage(metadata_location(full_path(path), root or default_metadata_root(os.environ)))
+    folder = table_folder(full_path(path))
+    return metadata_storage(metadata_location(folder, root or default_metadata_root(os.environ)))
 
 
 def has_keys(path: str, root: str | None) -> bool:

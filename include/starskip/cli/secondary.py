@@ -64,8 +64,8 @@ def secondary() -> None:
       starskip secondary explain /lake/events "ts >= '2026-11-01' AND contains(message, 'timeout')"
       starskip secondary refresh /lake/events
 
-    PATH is the folder of a Delta table or of plain files, or its URL: Parquet, and ORC, JSON lines or CSV by
-    --format.
+    PATH is the folder of a Delta or Iceberg table, or of plain files, or its URL: Parquet, and ORC, JSON
+    lines or CSV by --format.
     """  # noqa: D301 - click reads the character \b as "keep these lines"
 
 

@@ -25,8 +25,8 @@ _condition = click.argument("condition", metavar='"WHERE …"')
 of_version = click.option(
     "--version",
     type=click.IntRange(0),
-    metavar="N",
-    help="Of a Delta table: that version instead of the newest.",
+    metavar="N|SNAPSHOT_ID",
+    help="Of a Delta or Iceberg table: that version, or snapshot, instead of the newest.",
 )
 
 

@@ -79,10 +79,8 @@ def skipping() -> None:
 @click.option(
     "--format",
     "file_format",
-    type=click.Choice(["parquet", "orc", "avro", "json", "csv"]),
-    default="parquet",
-    show_default=True,
-    help="Of the table's files.",
+    type=click.Choice(["parquet", "orc", "avro", "json", "csv", "delta", "iceberg"]),
+    help="Of the table; by default delta or iceberg where a log of it is found, else parquet.",
 )
 @of_reader_options
 @of_metadata
@@ -93,7 +91,7 @@ def skipping() -> None:
 def create(
     path: str,
     indexes: Sequence[str],
-    file_format: str,
+    file_format: str | None,
     options: Sequence[str],
     root: str | None,
     modules: Sequence[str],
@@ -109,6 +107,7 @@ def create(
       starskip skipping create s3://lake/logs --format json --index prefix:url:20
       starskip skipping create t.csv --format csv --option header=true --option inferSchema=true
                                --index minmax:price
+      starskip skipping create /lake/orders --format delta --index bloom:customer
       starskip skipping create /lake/points --index mykind:lat,lng --module my_indexes
       starskip skipping create /lake/events --index minmax:ts --metadata opensearch://search:9200/starskip
       starskip skipping create /lake/people --index minmax:ts --index bloom:email

@@ -50,7 +50,7 @@ def star_tree() -> None:
 
 @star_tree.command(name="build")
 @click.option(
-    "--input", "source", required=True, metavar="FILE|DIR", help="CSV (with header), Parquet, Delta."
+    "--input", "source", required=True, metavar="FILE|DIR", help="CSV (with header), Parquet, Delta, Iceberg."
 )
 @click.option(
     "--config",
@@ -71,8 +71,8 @@ def star_tree() -> None:
 @click.option(
     "--version",
     type=click.IntRange(0),
-    metavar="N",
-    help="Of a Delta table: that version instead of the newest.",
+    metavar="N|SNAPSHOT_ID",
+    help="Of a Delta or Iceberg table: that version, or snapshot, instead of the newest.",
 )
 @click.option(
     "--table", metavar="NAME", help="The name that stands in FROM, and no other; any may, if left out."
@@ -90,8 +90,8 @@ def build(
 
     A tree that is there already is replaced in one step: readers see the old one or the new one. Nothing
     else may lie in DIR, no tree of another table either. What was replaced more than a day ago is removed.
-    Of a Delta table the files of its newest version are read, or of --version, which a refresh then stays
-    with. A folder that is kept as an Iceberg or Hudi table is refused: its files hold deleted rows too.
+    Of a Delta or Iceberg table the files of its newest version are read, or of --version, which a refresh
+    then stays with. A version with deleted rows in its files is refused.
 
     \b
     Examples:

@@ -15,6 +15,7 @@ from starskip.errors import ConfigError
 from starskip.indexes.family_settings import family_defaults
 from starskip.indexes.star_tree.build.column_types import named_type
 from starskip.lake.lake_table import LakeTable
+from starskip.lake.open_table import FORMATS
 from starskip.run.night import Night
 from starskip.settings import Settings
 from starskip.settings.environment import environment_overrides
@@ -24,7 +25,6 @@ from starskip.storage.file_access import READABLE_BY, FileAccess
 from starskip.storage.storage_for import storage_for
 
 _TABLE_KEYS = frozenset({"path", "casts", "format", "options", "logged_as"})
-_FORMATS = ("parquet", "orc", "avro", "json", "csv", "delta")
 _OF_THE_CONNECTION = ("spark.master", "spark.submit.deployMode")
 _FIRST_YEAR, _LAST_YEAR = 1980, 2999
 
@@ -164,8 +164,8 @@ def _lake_table(document: ConfigDocument, place: str, table: object, values: Any
                 key, f"{place}: casts: {name!r} is no type such as string, int32, int64, double or date32"
             )
     file_format = str(values.get("format", "parquet")).lower()
-    if file_format not in _FORMATS:
-        raise document.error(key, f"{place}: format {file_format!r} is none of {', '.join(_FORMATS)}")
+    if file_format not in FORMATS:
+        raise document.error(key, f"{place}: format {file_format!r} is none of {', '.join(FORMATS)}")
     return LakeTable(
         document.beside(entry.text("path")),
         {str(column): str(name) for column, name in casts.items()},

@@ -104,7 +104,7 @@ def _files(night: Night, table: str, metadata: TableMetadata) -> Mapping[str, in
 
 
 def _live_paths(lake: LakeTable) -> pa.Array:
-    return open_table(lake.path, lake.file_format, look_above=False).files.column("path").combine_chunks()
+    return open_table(lake.path, lake.listed_format, look_above=False).files.column("path").combine_chunks()
 
 
 def _no_paths() -> pa.Array:

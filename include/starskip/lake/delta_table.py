@@ -15,16 +15,19 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from starskip.errors import NotPlainFiles, SourceError, first_line
-from starskip.lake.table_snapshot import FILES, TableSnapshot
+from starskip.lake.delta_columns import delta_bounds, delta_columns
+from starskip.lake.snapshot_columns import PartitionField
+from starskip.lake.table_snapshot import DELETES, FILES, TableSnapshot
 from starskip.storage.files.list_folder import list_folder
 from starskip.storage.files.object_url import local_path, object_url
 from starskip.storage.files.open_store import client_options
 
 LOG_FOLDER = "_delta_log"
-CARRIED_FEATURES = frozenset({"timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"})
-"""Reader features that change the log or a column's type alone, not what a file's rows mean."""
-_COLUMN_MAPPING = "delta.columnMapping.mode"
-_BOUNDS = ("min.", "max.", "null_count.")
+VECTORS = "deletionVectors"
+CARRIED_FEATURES = frozenset(
+    {"timestampNtz", "v2Checkpoint", "vacuumProtocolCheck", VECTORS, "columnMapping"}
+)
+"""Reader features of tables that are read: others may change what a file's rows mean."""
 
 
 def delta_table(path: str, version: int | None = None) -> TableSnapshot:
@@ -36,15 +39,17 @@ def delta_table(path: str, version: int | None = None) -> TableSnapshot:
     table = _opened(path, version)
     _require_carried(path, table)
     schema = _plain_schema(path, table)
+    columns = tuple(delta_columns(table.schema().fields, schema))
     partition_columns = tuple(table.metadata().partition_columns)
     try:
-        actions = pa.table(table.get_add_actions(flatten=True))
+        actions = pa.table(table.get_add_actions())
     except (DeltaError, pa.ArrowException) as error:
         raise _damaged(path, error) from None
     actions = actions.set_column(0, "path", _paths(path, actions.column("path"))).sort_by("path")
     types = {name: schema.field(name).type for name in partition_columns}
     count = actions.num_rows
-    columns: list[Any] = [
+    deletes, delete_files = _deletes(path, table, actions.column("path"))
+    found: list[Any] = [
         actions.column("path"),
         actions.column("size_bytes"),
         pa.nulls(count, pa.int64()),
@@ -55,19 +60,24 @@ def delta_table(path: str, version: int | None = None) -> TableSnapshot:
         actions.column("num_records")
         if "num_records" in actions.column_names
         else pa.nulls(count, pa.int64()),
-        pa.nulls(count, FILES.field("deletes").type),
+        deletes,
+        pa.repeat(pa.scalar("parquet", pa.string()), count),
     ]
-    files = pa.table(columns, names=FILES.names).cast(FILES)
-    bounds = [name for name in actions.column_names if name.startswith(_BOUNDS)]
+    partitions = {name: _partition(actions, name).cast(types[name]) for name in partition_columns}
     return TableSnapshot(
         path,
         "delta",
         "parquet",
-        files,
+        pa.table(found, names=FILES.names).cast(FILES),
         version=table.version(),
         schema=schema,
         partition_columns=partition_columns,
-        bounds=actions.select(bounds) if bounds else None,
+        bounds=delta_bounds(columns, actions),
+        columns=columns,
+        partition_fields=tuple(PartitionField(name, (name,)) for name in partition_columns),
+        partitions=pa.table(partitions) if partitions else None,
+        delete_files=delete_files,
+        location=path.rstrip("/"),
     )
 
 
@@ -113,10 +123,6 @@ def _require_log(path: str) -> None:
 def _require_carried(path: str, table: DeltaTable) -> None:
     protocol = table.protocol()
     wanted = set(protocol.reader_features or ())
-    mapping = table.metadata().configuration.get(_COLUMN_MAPPING, "none")
-    wanted.discard("columnMapping")
-    if mapping != "none":
-        wanted.add("columnMapping")
     if protocol.min_reader_version > 3:
         wanted.add(f"reader version {protocol.min_reader_version}")
     others = sorted(wanted - CARRIED_FEATURES)
@@ -147,6 +153,44 @@ def _paths(path: str, logged: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(is_full, text, below)
 
 
+def _partition(actions: pa.Table, name: str) -> pa.ChunkedArray:
+    return pc.struct_field(actions.column("partition"), [name])
+
+
+def _deletes(path: str, table: DeltaTable, paths: pa.ChunkedArray) -> tuple[pa.Array, pa.Table]:
+    """Return which files have a deletion vector, and these, each with the number of rows that it deletes."""
+    deletes = pa.nulls(len(paths), FILES.field("deletes").type)
+    if VECTORS not in (table.protocol().reader_features or ()):
+        return deletes, DELETES.empty_table()
+    deleted: dict[str, int] = {}
+    try:
+        for batch in table.deletion_vectors():
+            told = pa.record_batch(batch)
+            for at, name in enumerate(told.column("filepath").to_pylist()):
+                kept = told.column("selection_vector")[at].values
+                deleted[_plain(name)] = len(kept) - int(pc.sum(kept, min_count=0).as_py())
+    except (DeltaError, OSError, pa.ArrowException) as error:
+        raise _damaged(path, error) from None
+    places = {name: at for at, name in enumerate(paths.to_pylist())}
+    unknown = next((name for name in deleted if name not in places), None)
+    if unknown is not None:
+        raise SourceError(
+            f"{path}: its log names a deletion vector of {unknown}, which is no file of the table",
+            source=path,
+        )
+    numbers: list[list[int] | None] = [None] * len(paths)
+    for number, name in enumerate(deleted):
+        numbers[places[name]] = [number]
+    rows = [{"kind": "vector", "rows": count} for count in deleted.values()]
+    return pa.array(numbers, deletes.type), pa.Table.from_pylist(rows, DELETES)
+
+
+def _plain(uri: str) -> str:
+    """Return the path of a file by its URI, as ``_paths`` has it."""
+    url = object_url(uri)
+    return unquote(str(local_path(uri))) if url is None else unquote(str(url))
+
+
 def _partitions(path: str, actions: pa.Table, types: dict[str, pa.DataType]) -> pa.Array:
     """Return each file's partition values as texts by column."""
     texts = []
@@ -155,7 +199,7 @@ def _partitions(path: str, actions: pa.Table, types: dict[str, pa.DataType]) -> 
             raise SourceError(
                 f"{path}: is partitioned by {name}, which is binary; such a column is not read", source=path
             )
-        texts.append(actions.column(f"partition.{name}").cast(type_).cast(pa.string()).to_pylist())
+        texts.append(_partition(actions, name).cast(type_).cast(pa.string()).to_pylist())
     rows = zip(*texts, strict=True) if texts else (() for _ in range(actions.num_rows))
     return pa.array([list(zip(types, row, strict=True)) for row in rows], FILES.field("partition").type)
 

@@ -85,10 +85,13 @@ def _snapshot(path: str, file_format: str, found: list[tuple[FileIdentity, _Part
         pa.array([list(partition.items()) for _, partition in found], FILES.field("partition").type),
         pa.nulls(len(found), pa.int64()),
         pa.nulls(len(found), FILES.field("deletes").type),
+        pa.repeat(pa.scalar(file_format, pa.string()), len(found)),
     ]
     partition_columns = tuple(found[0][1]) if found else ()
     files = pa.Table.from_arrays(columns, schema=FILES)
-    return TableSnapshot(path, "files", file_format, files, partition_columns=partition_columns)
+    return TableSnapshot(
+        path, "files", file_format, files, partition_columns=partition_columns, location=path.rstrip("/")
+    )
 
 
 def _below(

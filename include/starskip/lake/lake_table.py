@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 class LakeTable:
     """``path``: a file or a folder of files, or its URL; ``casts``: column to the Arrow type to read.
 
-    ``file_format`` and ``options`` are those of ``spark.read``. ``logged_as``: further locations that event
+    ``path`` may also name an Iceberg table by a metadata file or ``iceberg://CATALOG/NAMESPACE/TABLE``.
+    ``file_format`` and ``options`` are those of ``spark.read``; "parquet" stands for what is found, which may
+    be a Delta or Iceberg table. ``logged_as``: further locations that event
     logs know the table by.
     """
 

@@ -1,11 +1,14 @@
-"""Opens the table at a path as a snapshot: a folder of plain files, or a Delta table."""
+"""Opens the table at a path as a snapshot: a folder of plain files, a Delta table or an Iceberg table."""
 
 from __future__ import annotations
+
+import pyarrow as pa
 
 from starskip.errors import SourceError
 from starskip.lake.delta_table import delta_table
 from starskip.lake.folder_table import folder_table, listed_folder
 from starskip.lake.table_format import TableFormat, format_above, refuse_format, table_format
+from starskip.lake.table_name import CATALOG, is_metadata_file
 from starskip.lake.table_snapshot import TableSnapshot
 
 FILE_FORMATS = ("parquet", "orc", "avro", "json", "csv")
@@ -15,32 +18,79 @@ FORMATS = (*FILE_FORMATS, "delta", "iceberg")
 def open_table(
     path: str, file_format: str | None = None, version: int | None = None, *, look_above: bool = True
 ) -> TableSnapshot:
-    """List the files of a table's newest version, or of ``version``.
+    """List the files of a table's newest version, or of ``version``, an id of a snapshot for Iceberg.
 
+    ``path``: a folder, a file, a metadata file of Iceberg, or ``iceberg://CATALOG/NAMESPACE/TABLE``.
     ``file_format``: one of ``FORMATS``, in place of what is found at the path. ``look_above``: whether to see
     if the path lies in a table of a format, which an object store is slow to tell. Raises SourceError naming
     what is missing or cannot be listed, and NotPlainFiles for a table format that is not read, is asked for
     as plain files, or is that of a folder above or below the path.
     """
+    if path.startswith(CATALOG) or is_metadata_file(path):
+        return _of_metadata(path, file_format, version)
     listing = listed_folder(path)
-    found = None if listing is None else table_format(path.rstrip("/"), listing.folders)
-    if file_format in (None, "delta") and found is not None and found.spark_name == "delta":
-        return delta_table(path, version)
-    if file_format in ("delta", "iceberg"):
-        _require_is(path, file_format, found)
+    wanted = file_format if file_format in ("delta", "iceberg") else None
+    found = None if listing is None else table_format(path.rstrip("/"), listing.folders, wanted)
+    if wanted is not None:
+        _require_is(path, wanted, found)
+    if file_format in (None, wanted) and found is not None:
+        if found.spark_name == "delta":
+            return delta_table(path, version)
+        if found.spark_name == "iceberg":
+            return _iceberg_table(path, version)
     refuse_format(path, found)
     if look_above:
         refuse_format(path, format_above(path))
     if version is not None:
         raise SourceError(
-            f"{path}: is no Delta table, and plain files have no version {version}; leave --version out",
+            f"{path}: is no Delta or Iceberg table, and plain files have no version {version}; leave "
+            "--version out",
             source=path,
         )
     return folder_table(path, listing, file_format)
 
 
+def format_at(path: str, file_format: str | None = None) -> str:
+    """Return what a table is kept as, "delta", "iceberg" or the format of its files, without listing these.
+
+    ``file_format``: that of ``open_table``; without it plain files are taken for Parquet. Raises SourceError
+    for a path that cannot be listed.
+    """
+    if file_format is not None:
+        return file_format
+    if path.startswith(CATALOG) or is_metadata_file(path):
+        return "iceberg"
+    listing = listed_folder(path)
+    found = None if listing is None else table_format(path.rstrip("/"), listing.folders)
+    return "parquet" if found is None else found.spark_name
+
+
+def iceberg_columns(path: str) -> pa.Schema:
+    """Return the newest columns of an Iceberg table, whose manifests are not read. Raises SourceError."""
+    from starskip.lake.iceberg_metadata import iceberg_metadata  # noqa: PLC0415 - slow to import
+    from starskip.lake.iceberg_schema import arrow_schema  # noqa: PLC0415
+
+    return arrow_schema(iceberg_metadata(path).table.schema())
+
+
+def _of_metadata(path: str, file_format: str | None, version: int | None) -> TableSnapshot:
+    if file_format not in (None, "iceberg"):
+        raise SourceError(
+            f"{path}: names an Iceberg table, which is not read as {file_format}; leave --format out",
+            source=path,
+        )
+    return _iceberg_table(path, version)
+
+
+def _iceberg_table(path: str, version: int | None) -> TableSnapshot:
+    # Its library is slow to import, and most tables are others.
+    from starskip.lake.iceberg_table import iceberg_table  # noqa: PLC0415
+
+    return iceberg_table(path, version)
+
+
 def _require_is(path: str, file_format: str, found: TableFormat | None) -> None:
-    if found is None or found.spark_name != file_format:
+    if found is None:
         name, sign = {"delta": ("Delta", "_delta_log"), "iceberg": ("Iceberg", "metadata/*.metadata.json")}[
             file_format
         ]

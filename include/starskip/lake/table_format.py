@@ -28,17 +28,21 @@ class TableFormat:
 
 
 def format_of(
-    folder: str, exists: Callable[[str], bool], names: Callable[[str], Iterable[str]]
+    folder: str,
+    exists: Callable[[str], bool],
+    names: Callable[[str], Iterable[str]],
+    wanted: str | None = None,
 ) -> TableFormat | None:
     """Return the format that ``folder`` is kept in, None for plain files.
 
-    ``exists`` tells whether a folder is there, ``names`` the names of the files in a folder.
+    ``exists`` tells whether a folder is there, ``names`` the names of the files in a folder. A folder may be
+    a table of two formats (Delta's UniForm): ``wanted`` says by Spark's name which one is meant.
     """
     for name, (title, spark_name) in _BY_FOLDER.items():
-        if exists(f"{folder}/{name}"):
+        if wanted in (None, spark_name) and exists(f"{folder}/{name}"):
             return TableFormat(title, spark_name, folder, f"{folder}/{name}")
     metadata = f"{folder}/{_ICEBERG_FOLDER}"
-    if exists(metadata):
+    if wanted in (None, "iceberg") and exists(metadata):
         for name in names(metadata):
             # Also v1.gz.metadata.json and, of old writers, v1.metadata.json.gz.
             if _ICEBERG_FILE in name:
@@ -46,12 +50,12 @@ def format_of(
     return None
 
 
-def table_format(folder: str, folders: Collection[str]) -> TableFormat | None:
+def table_format(folder: str, folders: Collection[str], wanted: str | None = None) -> TableFormat | None:
     """Return the format of a folder in which the ``folders`` of those names lie; None for plain files.
 
-    Raises SourceError for a store that cannot be asked.
+    ``wanted``: that of ``format_of``. Raises SourceError for a store that cannot be asked.
     """
-    return format_of(folder, lambda path: path.rpartition("/")[2] in folders, _file_names)
+    return format_of(folder, lambda path: path.rpartition("/")[2] in folders, _file_names, wanted)
 
 
 def format_above(path: str) -> TableFormat | None:
@@ -75,9 +79,8 @@ def refuse_format(path: str, found: TableFormat | None) -> None:
     """Raise NotPlainFiles, with the ways out, if there is a format: plain files would count deleted rows."""
     if found is None:
         return
-    itself = (
-        f"read the table itself ({found.folder}, as format delta), or " if found.spark_name == "delta" else ""
-    )
+    is_read = found.spark_name in ("delta", "iceberg")
+    itself = f"read the table itself ({found.folder}, as format {found.spark_name}), or " if is_read else ""
     raise NotPlainFiles(
         f"{found.sign}: tells of a {found.name} table, whose files also hold rows that were deleted or "
         f"replaced, and cannot be read as plain files: {itself}write its current rows apart (in Spark: "

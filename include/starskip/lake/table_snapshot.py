@@ -13,7 +13,8 @@ from functools import cached_property
 import pyarrow as pa
 import xxhash
 
-from starskip.errors import SourceError
+from starskip.errors import NotPlainFiles
+from starskip.lake.snapshot_columns import PartitionField, SnapshotColumn
 from starskip.storage.files.file_identity import FileIdentity
 
 FILES = pa.schema(
@@ -25,13 +26,32 @@ FILES = pa.schema(
         ("etag", pa.string()),
         ("partition", pa.map_(pa.string(), pa.string())),
         ("rows", pa.int64()),
-        ("deletes", pa.list_(pa.string())),
+        ("deletes", pa.list_(pa.int32())),
+        ("file_format", pa.string()),
     ]
 )
 """``path`` to ``etag``: the file's identity; a table format gives its own version of the file as the ETag.
 
-``partition``: texts by column, null for a null. ``rows``: null where only the file tells. ``deletes``: files
-that name rows of this one that count no longer; null where all rows count.
+``partition``: texts by column, null for a null; columns that all files of a version are split by. ``rows``:
+of the file, those that were deleted among them; null where only the file tells. ``deletes``: rows of
+``DELETES`` that name rows of this file which count no longer; null where all rows count.
+"""
+
+DELETES = pa.schema(
+    [
+        ("kind", pa.string()),
+        ("path", pa.string()),
+        ("offset", pa.int64()),
+        ("size_bytes", pa.int64()),
+        ("rows", pa.int64()),
+        ("equality_ids", pa.list_(pa.int32())),
+        ("file_format", pa.string()),
+    ]
+)
+"""``kind``: "position", "equality" or "vector". ``path``: null where the log has the vector in itself.
+
+``offset``, ``size_bytes``: where a vector lies in its file. ``rows``: rows of the delete file, or deleted
+rows of the data file. ``equality_ids``: field ids of the columns that rows are compared by.
 """
 
 
@@ -39,9 +59,14 @@ that name rows of this one that count no longer; null where all rows count.
 class TableSnapshot:
     """The files of one version of the table at ``path``, sorted by path.
 
-    ``table_format``: "files", "delta" or "iceberg"; ``file_format``: that of each file. ``version``: the
-    table format's own number. ``schema``: None where only the files tell it. ``bounds``: one row a file,
-    columns ``min.NAME``, ``max.NAME`` and ``null_count.NAME`` as the manifests have them, None without.
+    ``table_format``: "files", "delta" or "iceberg"; ``file_format``: that of each file, "mixed" where they
+    are of several. ``version``: the table format's own number, -1 of an Iceberg table without a snapshot.
+    ``location``: the table's folder. ``schema``: None where only the files tell it; ``schema_id``: Iceberg's
+    number of it. ``columns``: the same columns and fields of structs with the ids, or names, that they have
+    in files. ``bounds``: one row a file, columns ``min.NAME``, ``max.NAME`` and ``null_count.NAME`` as the
+    manifests have them, None without: least and greatest in Spark's order, never values
+    (docs/lake-tables.md). ``partition_fields`` and ``partitions``: what files are split by, and a row of its
+    values for each file.
     """
 
     path: str
@@ -52,12 +77,18 @@ class TableSnapshot:
     schema: pa.Schema | None = None
     partition_columns: tuple[str, ...] = ()
     bounds: pa.Table | None = field(default=None, repr=False)
+    columns: tuple[SnapshotColumn, ...] = field(default=(), repr=False)
+    partition_fields: tuple[PartitionField, ...] = ()
+    partitions: pa.Table | None = field(default=None, repr=False)
+    delete_files: pa.Table = field(default_factory=DELETES.empty_table, repr=False)
+    location: str = ""
+    schema_id: int | None = None
 
     @cached_property
     def snapshot_id(self) -> str:
-        """The table format's version, else a digest of all files' identities."""
+        """The table format's version, and of Iceberg the schema's number; else a digest of all identities."""
         if self.version is not None:
-            return str(self.version)
+            return str(self.version) if self.schema_id is None else f"{self.version}.{self.schema_id}"
         digest = xxhash.xxh3_128()
         for identity in self.identities():
             digest.update(identity.to_text().encode())
@@ -68,19 +99,49 @@ class TableSnapshot:
         """Return whether a log names the files, which then are never written again."""
         return self.version is not None
 
+    @property
+    def has_deletes(self) -> bool:
+        """Return whether some rows of the files count no longer."""
+        return bool(self.files.column("deletes").null_count < self.files.num_rows)
+
     def identities(self) -> Iterator[FileIdentity]:
-        """Yield the identity of each file."""
+        """Yield the identity of each file and its rows: with deletes it is another one than without."""
         names = ("path", "size_bytes", "modified_ns", "etag", "changed_ns")
-        for row in zip(*(self.files.column(name).to_pylist() for name in names), strict=True):
+        columns = [self.files.column(name).to_pylist() for name in names]
+        if self.has_deletes:
+            lists = self.files.column("deletes").to_pylist()
+            columns[3] = [f"{etag}{self._told(each)}" for etag, each in zip(columns[3], lists, strict=True)]
+        for row in zip(*columns, strict=True):
             yield FileIdentity(*row)
 
+    def _told(self, deletes: list[int] | None) -> str:
+        """Return the deletes of a file as a text."""
+        if deletes is None:
+            return ""
+        rows = self.delete_files.take(pa.array(deletes, pa.int32())).to_pylist()
+        return "".join(f" {row['kind']} {row['path']} {row['offset']} {row['rows']}" for row in rows)
+
     def require_no_deletes(self) -> None:
-        """Raise SourceError naming a file of which some rows count no longer."""
-        deletes = self.files.column("deletes")
-        if deletes.null_count < len(deletes):
+        """Raise NotPlainFiles naming a file of which some rows count no longer, and what to do."""
+        if self.has_deletes:
+            deletes = self.files.column("deletes")
             named = self.files.filter(deletes.is_valid()).column("path")[0].as_py()
-            raise SourceError(
-                f"{named}: has deleted rows in it, which are not read yet; compact the table, so that its "
-                "files hold the current rows alone",
+            kinds = " and ".join(_KINDS[each] for each in sorted(set(self.delete_files["kind"].to_pylist())))
+            raise NotPlainFiles(
+                f"{self.path}: rows of its file {named} were deleted by {kinds or 'another file'}, which "
+                "Spark alone applies: ask Spark, or rewrite the files without them "
+                f"({_COMPACT[self.table_format]})",
                 source=self.path,
             )
+
+
+_KINDS = {
+    "equality": "an equality delete file",
+    "position": "a position delete file",
+    "vector": "a deletion vector",
+}
+_COMPACT = {
+    "delta": "REORG TABLE … APPLY (PURGE)",
+    "iceberg": "CALL … rewrite_data_files(…, options => map('delete-file-threshold', '1'))",
+    "files": "write the rows that count to a folder of their own",
+}

@@ -10,9 +10,10 @@ trees.last_answer.documents_read
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
@@ -24,12 +25,13 @@ from pyspark.sql.types import StructField, StructType
 
 from starskip.errors import UnsupportedQuery, first_line
 from starskip.indexes.star_tree.build.column_types import plain_type
-from starskip.indexes.star_tree.build.source_table import SourceTable
+from starskip.indexes.star_tree.build.source_table import SourceFile, SourceTable
 from starskip.indexes.star_tree.query.query_table import rename_table
 from starskip.indexes.star_tree.query.rewrite_select import make_exact
 from starskip.indexes.star_tree.query.sql_select import sql_select
 from starskip.indexes.star_tree.serving.answer_sql import answer_from_tree
 from starskip.indexes.star_tree.serving.tree_set import TreeSet, open_trees
+from starskip.lake.file_columns import stored_names
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 
@@ -122,35 +124,51 @@ class StarTrees:
 
     def _rows_of_version(self, source: SourceTable, types: Mapping[str, pa.DataType]) -> DataFrame:
         """Return the rows of files that a log names, which also names their partitions and columns."""
-        paths: dict[tuple[tuple[str, str | None], ...], list[str]] = {}
-        for file in source.files:
-            paths.setdefault(tuple(file.partition.items()), []).append(file.identity.path)
         partitions = set(source.files[0].partition) if source.files else set()
         names = [name for name in types if name not in partitions]
-        stored = StructType(
-            [StructField(name, from_arrow_type(_stored_type(source, name))) for name in names]
+        alike: dict[tuple[Any, ...], list[SourceFile]] = {}
+        for file in source.files:
+            there = _names_in(file, source)
+            key = (*file.partition.items(), *(there.get(name) for name in names))
+            alike.setdefault(key, []).append(file)
+        if not alike:
+            fields = [StructField(name, from_arrow_type(types[name])) for name in names]
+            return self._session.createDataFrame([], StructType(fields))
+        return reduce(
+            DataFrame.unionAll, (self._rows_alike(source, files, types) for files in alike.values())
         )
-        if not paths:
-            return self._session.createDataFrame([], stored)
-        parts = []
-        for partition, of_partition in paths.items():
-            rows = self._session.read.schema(stored).parquet(*of_partition)
-            told = {name: lit(text) for name, text in partition}
-            columns = [
-                told.get(name, col(f"`{name}`")).cast(from_arrow_type(types[name])).alias(name)
-                for name in types
-            ]
-            parts.append(rows.select(columns))
-        return reduce(DataFrame.unionAll, parts)
+
+    def _rows_alike(
+        self, source: SourceTable, files: Sequence[SourceFile], types: Mapping[str, pa.DataType]
+    ) -> DataFrame:
+        """Return the rows of files of one partition that have the same names for the table's columns."""
+        first = files[0]
+        there = {name: stored for name, stored in _names_in(first, source).items() if stored is not None}
+        fields = [
+            StructField(there[name], from_arrow_type(_stored_type(source, first, name, there[name])))
+            for name in types
+            if name in there and name not in first.partition
+        ]
+        paths = [file.identity.path for file in files]
+        rows = self._session.read.schema(StructType(fields)).parquet(*paths)
+        columns = {name: col(f"`{stored}`") for name, stored in there.items()}
+        columns.update({name: lit(text) for name, text in first.partition.items()})
+        return rows.select(
+            [columns.get(name, lit(None)).cast(from_arrow_type(types[name])).alias(name) for name in types]
+        )
 
 
-def _stored_type(source: SourceTable, name: str) -> pa.DataType:
+def _names_in(file: SourceFile, source: SourceTable) -> Mapping[str, str | None]:
+    """Return the name in a file of each column of its table, None for one that it lacks."""
+    if file.schema is None:
+        return {name: name for name in source.schema.names}
+    return stored_names(file.schema, source.columns, file.identity.path)
+
+
+def _stored_type(source: SourceTable, file: SourceFile, name: str, stored: str) -> pa.DataType:
     """Return the type of a column in the files: the table's own, where it is not read as another."""
-    if name in source.casts:
-        schemas = (file.schema for file in source.files if file.schema is not None)
-        found = next((schema.field(name).type for schema in schemas if name in schema.names), None)
-        if found is not None:
-            return plain_type(found)
+    if name in source.casts and file.schema is not None and stored in file.schema.names:
+        return plain_type(file.schema.field(stored).type)
     return source.schema.field(name).type
 
 

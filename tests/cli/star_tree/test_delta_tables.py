@@ -67,8 +67,8 @@ def test_a_version_that_was_named_stays(star_tree: Any, table: Any) -> None:
     [
         (["--format", "parquet"], "read the table itself ("),
         (["--format", "csv"], "write its current rows apart"),
-        (["--format", "iceberg"], "star-trees are built of csv, parquet, delta, and not of iceberg"),
-        (["--format", "orc"], "star-trees are built of csv, parquet, delta, and not of orc"),
+        (["--format", "iceberg"], "holds no Iceberg table: there is no metadata/*.metadata.json in it"),
+        (["--format", "orc"], "star-trees are built of csv, parquet, delta, iceberg, and not of orc"),
         (["--version", "9"], "version 9 cannot be read; the newest is 1"),
     ],
 )

@@ -250,3 +250,55 @@ def test_no_event_of_any_shape_breaks_the_reader(tmp_path_factory: Any, values: 
         {"Event": kinds[at % len(kinds)], **dict.fromkeys(keys, value)} for at, value in enumerate(values)
     ]
     read(tmp_path_factory.getbasetemp(), *lines)
+
+
+def test_a_delta_table_is_scanned_once_and_without_its_own_filter(tmp_path: Path) -> None:
+    """Reading its log is none of the table's scans, and rows that a vector deletes are no query's wish."""
+    deleted = "(__delta_internal_is_row_deleted#568 = 0)"
+    log = scan(10, "", "file:/lake/t/_delta_log/00000000000000000000.json")
+    for filters, wanted in (
+        (f"{deleted}, isnotnull(id#1L), (id#1L = 5)", ("isnotnull(id#1L), (id#1L = 5)",)),
+        (f"isnotnull(id#1L), {deleted}, (id#1L = 5)", ("isnotnull(id#1L), (id#1L = 5)",)),
+        (f"(id#1L = 5), {deleted}", ("(id#1L = 5)",)),
+        (deleted, ()),
+    ):
+        events = start(1, node("Union", log, scan(20, filters))), driver(1, _12=3, _22=1), end(1)
+        (found,), _ = read(tmp_path, *events)
+        assert [(one.location, one.filters) for one in found.scans] == [("file:/lake/t", wanted)]
+
+
+def iceberg_scan(first: int, table: str, text: str = "") -> dict[str, Any]:
+    """A node as Spark 4.1 with Iceberg 1.12 writes it."""
+    names = ("number of output rows", "number of result data files", "total data file size (bytes)")
+    return {
+        "nodeName": f"BatchScan {table}",
+        "simpleString": f"BatchScan {table}[id#646L, p#651] IcebergScan(table={table}, schemaId=2, "
+        f"snapshotId=8743522861664326356, branch=null, filters={text}, runtimeFilters=, groupedBy=) "
+        "RuntimeFilters: []",
+        "children": [],
+        "metadata": {},
+        "metrics": [
+            {"name": name, "accumulatorId": first + at, "metricType": "v2Custom"}
+            for at, name in enumerate(names)
+        ],
+    }
+
+
+def named(name: str, text: str, child: dict[str, Any]) -> dict[str, Any]:
+    return {"nodeName": name, "simpleString": text, "metadata": {}, "metrics": [], "children": [child]}
+
+
+def test_an_iceberg_table_with_the_filters_above_it(tmp_path: Path) -> None:
+    found = iceberg_scan(20, "ice.db.t", "id IS NOT NULL, id > 3, p = 'o'")
+    plan = named(
+        "Filter", "Filter (isnotnull(id#646L) AND (id#646L > 3))", named("ColumnarToRow", "x", found)
+    )
+    events = start(1, plan), driver(1, _21=2, _22=4_096), stage(20, 7), end(1)
+    ((one,),) = [each.scans for each in read(tmp_path, *events)[0]]
+    assert (one.location, one.file_format, one.read_schema) == ("ice.db.t", "iceberg", "")
+    assert one.filters == (wanted,)
+    assert (one.files_read, one.bytes_read, one.rows_read) == (2, 4_096, 7)
+    # What a projection calls id need not be the scan's.
+    renamed = named("Filter", "Filter (id#9L > 3)", named("Project", "Project [p AS id#9L]", found))
+    ((other,),) = [each.scans for each in read(tmp_path, start(1, renamed), driver(1, _21=2), end(1))[0]]
+    assert other.filters == ()

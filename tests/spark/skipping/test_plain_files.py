@@ -54,14 +54,16 @@ def test_the_folder_and_what_lies_in_it(
     (file,) = list((Path(path) / "p=1").glob("*.parquet"))[:1]
     for asked in (path, f"{path}/", f"file:{path}", f"{path}/p=1", str(file)):
         with pytest.raises(SourceError, match=f"{named} table") as told:
-            skipping.create(spark, asked, ["minmax:id"])
+            skipping.create(spark, asked, ["minmax:id"], format="parquet")
         text = str(told.value)
         assert f'spark.read.format("{named.split()[0].lower()}")' in text and "folder of plain files" in text
         with pytest.raises(SourceError):
-            skipping.create(spark, asked, ["minmax:id"], metadata_root=str(tmp_path / "meta"))
+            skipping.create(spark, asked, ["minmax:id"], metadata_root=str(tmp_path / "meta"))  # damaged logs
     with pytest.raises(SourceError, match=f"{named} table"):
         skipping.create(spark, spark.read.parquet(f"{path}/p=1"), ["minmax:id"])
-    done = CliRunner().invoke(main, ["skipping", "create", path, "--index", "minmax:id"])
+    done = CliRunner().invoke(
+        main, ["skipping", "create", path, "--format", "parquet", "--index", "minmax:id"]
+    )
     assert done.exit_code == 3 and len(done.output.splitlines()) == 1
     assert f"{named} table" in done.output
     assert names(tmp_path) == before

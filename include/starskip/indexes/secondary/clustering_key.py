@@ -10,6 +10,7 @@ import pyarrow as pa
 from starskip.errors import SourceError, SourceOutage
 from starskip.indexes.secondary.table_schema import TableSchema
 from starskip.indexes.secondary.zones import are_disjoint
+from starskip.lake.file_columns import require_same_names
 from starskip.lake.parquet_footers import open_footer
 from starskip.lake.table_snapshot import TableSnapshot
 from starskip.predicates.column_name import column_name
@@ -30,15 +31,19 @@ def found_clustering_key(snapshot: TableSnapshot, schema: TableSchema) -> list[s
     paths = [path for path, size in zip(paths, sizes, strict=True) if size]
     if not paths or len(paths) > _MOST_FILES:
         return []
+    is_by_name = all(each.stored == each.path for each in snapshot.columns)
     ranges: dict[str, list[tuple[Any, Any]]] = {}
     groups = 0
     for path in paths:
         try:
             footer = open_footer(path)
+            if not is_by_name:
+                require_same_names(footer.schema.to_arrow_schema(), snapshot.columns, path)
         except SourceOutage:
             raise
         except (OSError, SourceError, pa.ArrowException):
-            return []  # damaged: nobody knows what it holds
+            # Damaged, or of columns with other names: nobody knows what it holds.
+            return []
         for number in range(footer.num_row_groups):
             group = footer.row_group(number)
             groups += 1

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -14,9 +14,11 @@ import pyarrow as pa
 
 from starskip.errors import SourceError, first_line
 from starskip.lake.data_pieces import PiecedFile, UnlikeSpark
+from starskip.lake.file_columns import stored_names, with_names_of_today
 from starskip.lake.parquet_footers import open_footer
 from starskip.lake.parquet_pages import PagedFile, paged_file
 from starskip.lake.pieced_formats import pieced_file
+from starskip.lake.snapshot_columns import SnapshotColumn
 
 PARQUET = "parquet"
 _DAMAGE = (OSError, ValueError, LookupError, pa.ArrowException)
@@ -27,7 +29,8 @@ _FOOTERS = 4_096
 class DataFileOfTable:
     """A file of the table by its path, identity, and partition values as texts by column.
 
-    ``options``: those of ``spark.read`` that its values depend on, in the order of their names.
+    ``options``: those of ``spark.read`` that its values depend on, in the order of their names. ``columns``:
+    of a table whose files may have other names for them.
     """
 
     path: str
@@ -36,6 +39,7 @@ class DataFileOfTable:
     partition: tuple[tuple[str, str | None], ...] = ()
     file_format: str = PARQUET
     options: tuple[tuple[str, str], ...] = ()
+    columns: tuple[SnapshotColumn, ...] = field(default=(), repr=False)
 
     @property
     def is_pieced(self) -> bool:
@@ -44,7 +48,32 @@ class DataFileOfTable:
 
     def footer(self) -> Any:
         """Return the footer of a Parquet file, kept for those of last queries. Raises SourceError."""
-        return None if self.size_bytes == 0 else _footer(self.path, self.size_bytes, self.modified_ms)
+        if self.size_bytes == 0:
+            return None
+        return _footer(self.path, self.size_bytes, self.modified_ms)
+
+    def of_today(self, found: pa.Table) -> pa.Table:
+        """Return columns of a Parquet file with the names that they have in the table, in structs, too.
+
+        Raises SourceError for one that has others within lists or maps.
+        """
+        if not self.columns:
+            return found
+        with reading(self.path):
+            schema = self.footer().schema.to_arrow_schema()
+        return with_names_of_today(found, schema, self.columns, self.path)
+
+    def stored_names(self, names: Sequence[str]) -> Mapping[str, str]:
+        """Return those of the table's columns that a Parquet file has, with their names in it.
+
+        Raises SourceError for one that nobody can tell in the file.
+        """
+        footer = self.footer()
+        if footer is None:
+            return {}
+        told = _names(self.path, self.size_bytes, self.modified_ms, self.columns)
+        found = {name: told.get(name) for name in names}
+        return {name: stored for name, stored in found.items() if stored is not None}
 
     def paged(self) -> PagedFile | None:
         """Return a Parquet file by its page index, None if it has none. Raises SourceError."""
@@ -91,3 +120,13 @@ def _footer(path: str, size_bytes: int, modified_ms: int) -> Any:
     del size_bytes, modified_ms
     with reading(path):
         return open_footer(path, read_ahead=False)
+
+
+@lru_cache(maxsize=_FOOTERS)
+def _names(
+    path: str, size_bytes: int, modified_ms: int, columns: tuple[SnapshotColumn, ...]
+) -> Mapping[str, str | None]:
+    footer = _footer(path, size_bytes, modified_ms)
+    with reading(path):
+        schema = footer.schema.to_arrow_schema()
+    return stored_names(schema, columns, path) if columns else {name: name for name in schema.names}

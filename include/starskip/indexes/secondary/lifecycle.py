@@ -16,6 +16,7 @@ from starskip.errors import ConfigError
 from starskip.execution.engine import Engine
 from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.secondary.clustering_key import found_clustering_key
+from starskip.indexes.secondary.column_ids import require_same_columns
 from starskip.indexes.secondary.merge_indexes import MergedIndexes
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex, secondary_index
 from starskip.indexes.secondary.settings import SecondarySettings
@@ -31,6 +32,7 @@ from starskip.indexes.skipping.metadata.optimize import optimize_metadata
 from starskip.indexes.skipping.metadata.refresh_metadata import Clock, Refreshed, refresh_metadata
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.metadata.vacuum_metadata import vacuum_metadata
+from starskip.lake.table_name import table_folder
 from starskip.storage.manifest import Manifest
 from starskip.storage.storage import Storage
 from starskip.storage.storage_for import storage_for
@@ -45,7 +47,7 @@ _CLOCK = Clock(lambda: datetime.now(UTC), time.sleep)
 
 def index_storage(path: str, root: str | None = None) -> Storage:
     """Return the store of a table's metadata, where skipping's is, too."""
-    return storage_for(metadata_location(hadoop_path(full_path(path)), files_root(root)))
+    return storage_for(metadata_location(hadoop_path(table_folder(full_path(path))), files_root(root)))
 
 
 def create_indexes(
@@ -63,9 +65,10 @@ def create_indexes(
 ) -> Refreshed:
     """Create indexes beside those that there are, and read the files once for all of them.
 
-    ``primary``: the clustering key; without it one is looked for. ``version``: of a Delta table the files of
-    that version, in place of the newest. ``options``: those of ``spark.read``, by default those of indexes
-    that there are. Raises ConfigError for an invalid index, and SourceError for a table that cannot be read.
+    ``primary``: the clustering key; without it one is looked for. ``version``: the files of that version of a
+    Delta table, or snapshot of an Iceberg table, in place of the newest. ``options``: those of
+    ``spark.read``, by default those of indexes that there are. Raises ConfigError for an invalid index, and
+    SourceError for a table that cannot be read.
     """
     indexes = [secondary_index(each) for each in specifications]
     if any(index.kind_of_index is Kind.PRIMARY for index in indexes):
@@ -77,6 +80,7 @@ def create_indexes(
         _require_same_options(path, former, options)
         options = reader_options(kept)
     table = _table(path, file_format, version, primary, settings, engine, former, options or {})
+    _require_same_columns(former, table)
     types = table.schema.types_by_name()
     for index in indexes:
         index.check(types)
@@ -101,7 +105,7 @@ def refresh_indexes(
 ) -> Refreshed:
     """Bring all indexes up to date; only files that are new or changed are read.
 
-    ``version``: of a Delta table that version, in place of the newest.
+    ``version``: that version of a Delta table, or snapshot of an Iceberg table, in place of the newest.
     """
     former = existing_indexes(path, root)
     options = former.source.options
@@ -109,6 +113,7 @@ def refresh_indexes(
     as_format = file_format or options.get(FORMAT)
     read_with = reader_options(options)
     table = _table(path, as_format, version, options.get(PRIMARY), settings, engine, known, read_with)
+    _require_same_columns(known, table)
     return _refreshed(path, root, table, (), clock, in_full=in_full)
 
 
@@ -183,6 +188,12 @@ def _table(
         known=known,
         options=options,
     )
+
+
+def _require_same_columns(former: TableMetadata | None, table: TableToIndex) -> None:
+    if former is not None:
+        indexes = [each for each in former.indexes if isinstance(each, SecondaryIndex)]
+        require_same_columns(indexes, former.source.options, table.snapshot)
 
 
 def _require_same_options(path: str, former: TableMetadata, options: Mapping[str, str] | None) -> None:

@@ -77,8 +77,8 @@ def read_row_groups(
                 read_dictionary=None if places is None else _dictionary_columns(footer, groups, stored),
                 coerce_int96_timestamp_unit="us",
             )
-            present = [name for name in stored if name in parquet.schema_arrow.names]
-            found = parquet.read_row_groups(list(groups), columns=present, use_threads=True)
+            present = list(file.stored_names(stored).values())
+            found = file.of_today(parquet.read_row_groups(list(groups), columns=present, use_threads=True))
             size = column_bytes(footer, groups, present)
             if places is not None:
                 found, rows = found.take(pa.array(places)), len(places)
@@ -128,12 +128,14 @@ def read_positions(
     """
     paged = file.paged()
     columns = {}
+    stored = file.stored_names(names)
     for name in names:
-        chosen = None if paged is None else _chosen_pages(paged, name, groups)
+        is_told = paged is not None and name in stored
+        chosen = _chosen_pages(paged, stored[name], groups) if paged is not None and is_told else None
         if paged is None or chosen is None:
             continue
         with reading(file.path):
-            found, size = paged.read(name, chosen)
+            found, size = paged.read(stored[name], chosen)
             of_pages = conformed(pa.table({name: found}), schema, [name], len(found))
         counts.pages += sum(len(numbers) for _, numbers in chosen)
         counts.bytes += size

@@ -30,11 +30,13 @@ def strides_of(
     groups = range(footer.num_row_groups)
     group_rows = footer.num_rows / footer.num_row_groups
     strides: list[tuple[float, bool, dict[str, float]]] = [(group_rows, False, {})]
+    stored = file.stored_names(columns)
     for name in columns:
-        pages = None if paged is None else paged.pages(0, name)
+        there = stored.get(name, name)
+        pages = None if paged is None else paged.pages(0, there)
         is_page = pages is not None and len(pages.offsets) > 1
         unit_rows = pages.rows / len(pages.offsets) if is_page and pages is not None else group_rows
-        row_bytes = column_bytes(footer, groups, [name]) / footer.num_rows
+        row_bytes = column_bytes(footer, groups, [there]) / footer.num_rows
         for length, of_pages, found in strides:
             if of_pages == is_page and 1 / _STEP < unit_rows / length < _STEP:
                 found[name] = row_bytes

@@ -14,6 +14,7 @@ from starskip.errors import SourceError, printable
 from starskip.indexes.skipping.metadata.table_files import TableFiles
 from starskip.lake.open_table import open_table
 from starskip.lake.pieced_formats import why_not_understood
+from starskip.lake.table_name import CATALOG
 from starskip.lake.table_snapshot import TableSnapshot
 from starskip.storage.files.object_url import object_url
 
@@ -27,6 +28,12 @@ def listed_table(
     """Return the newest snapshot of a table. Raises SourceError for deleted rows within files."""
     snapshot = open_table(full_path(path), file_format, version, look_above=look_above)
     snapshot.require_no_deletes()
+    if snapshot.table_format == "iceberg" and snapshot.file_format != "parquet":
+        raise SourceError(
+            f"{path}: this Iceberg table has {snapshot.file_format} files, which are read by Spark alone: "
+            "secondary indexes are of Parquet files",
+            source=path,
+        )
     return snapshot
 
 
@@ -39,7 +46,7 @@ def require_understood(snapshot: TableSnapshot, options: Mapping[str, str]) -> N
 
 def full_path(path: str) -> str:
     """Return a path or URL that does not depend on the current folder."""
-    if object_url(path) is not None:
+    if path.startswith(CATALOG) or object_url(path) is not None:
         return path.rstrip("/")
     return (
         str(Path(path.removeprefix("file:")).absolute())

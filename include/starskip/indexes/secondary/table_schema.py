@@ -16,24 +16,11 @@ import pyarrow.compute as pc
 
 from starskip.errors import SourceError, first_line, printable
 from starskip.lake.inferred_types import settled, unsettled
+from starskip.lake.spark_types import spark_type
 from starskip.lake.table_snapshot import TableSnapshot
 from starskip.predicates.column_name import column_name
 
 _LONGEST_INT = 2**31
-_SPARK_NAMES = {
-    pa.int8(): "tinyint",
-    pa.int16(): "smallint",
-    pa.int32(): "int",
-    pa.int64(): "bigint",
-    pa.float32(): "float",
-    pa.float64(): "double",
-    pa.string(): "string",
-    pa.binary(): "binary",
-    pa.bool_(): "boolean",
-    pa.date32(): "date",
-    pa.timestamp("us", "UTC"): "timestamp",
-    pa.timestamp("us"): "timestamp_ntz",
-}
 _LISTS = (
     pa.types.is_list,
     pa.types.is_large_list,
@@ -190,13 +177,6 @@ def normal_type(kind: pa.DataType) -> pa.DataType:
     if any(is_of(kind) for is_of in _LISTS):
         return pa.list_(pa.field("element", normal_type(kind.value_type)))
     return _UNSIGNED.get(kind, kind)
-
-
-def spark_type(kind: pa.DataType) -> str:
-    """Return the name of Spark's type; the Arrow type's own where values of it are never compared."""
-    if pa.types.is_decimal(kind):
-        return f"decimal({kind.precision},{kind.scale})"
-    return _SPARK_NAMES.get(kind, str(kind))
 
 
 def conformed(table: pa.Table, schema: TableSchema, names: Sequence[str], rows: int) -> pa.Table:

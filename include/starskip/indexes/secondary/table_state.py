@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from starskip.indexes.secondary.access_paths import PathMapping, access_paths
+from starskip.indexes.secondary.column_ids import is_of_same_columns
 from starskip.indexes.secondary.cost import Stride, TableLayout
 from starskip.indexes.secondary.data_file import PARQUET, DataFileOfTable
 from starskip.indexes.secondary.file_schemas import file_schemas
@@ -172,6 +173,7 @@ def table_state(metadata: TableMetadata, snapshot: TableSnapshot) -> TableState:
         if isinstance(index, SecondaryIndex)
         and all(index.specification in segment.groups for segment in used.values())
         and all(name in schema.types_by_name() for name in index.columns)
+        and is_of_same_columns(index, metadata.source.options, snapshot)
     )
     partitioned = tuple(
         SecondaryIndex(Kind.PRIMARY, (column_name((name,)),)) for name in snapshot.partition_columns

@@ -16,6 +16,7 @@ from starskip.execution.engine import Engine
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.secondary.collect_entries import FileToIndex, TaskFiles, collect_entries
+from starskip.indexes.secondary.column_ids import COLUMN_IDS, column_ids
 from starskip.indexes.secondary.data_file import DataFileOfTable
 from starskip.indexes.secondary.file_schemas import file_schemas
 from starskip.indexes.secondary.secondary_index import SecondaryIndex
@@ -55,10 +56,10 @@ _TASK_BYTES = 128 << 20
 
 @dataclass
 class TableToIndex:
-    """Implements TableReader; ``primary``: the declared clustering key; ``version``: of a Delta table.
+    """Implements TableReader; ``primary``: the declared clustering key.
 
-    ``known``: metadata of the table, whose files' columns are not read again. ``options``: those of
-    ``spark.read`` that the files are read with.
+    ``version``: of a Delta table, or the id of an Iceberg snapshot. ``known``: metadata of the table, whose
+    files' columns are not read again. ``options``: those of ``spark.read`` that the files are read with.
     """
 
     path: str
@@ -98,10 +99,14 @@ class TableToIndex:
     def source(self) -> TableSource:
         """See TableReader."""
         options = {SCHEMA: self.schema.to_text()}
+        ids = column_ids(self.snapshot)
+        options |= {} if ids is None else {COLUMN_IDS: ids}
         options |= {} if self.file_format is None else {FORMAT: self.file_format}
         options |= {} if self.primary is None else {PRIMARY: self.primary}
         options |= {READER: json.dumps(dict(self.options), sort_keys=True)} if self.options else {}
-        return TableSource(hadoop_path(self.snapshot.path), self.snapshot.file_format, {}, options)
+        # A metadata file, or a catalog, names the table of a folder.
+        place = self.snapshot.location if self.snapshot.table_format == "iceberg" else self.snapshot.path
+        return TableSource(hadoop_path(place), self.snapshot.file_format, {}, options)
 
     def list_files(self, *, anew: bool, clock_behind_ms: int) -> TableFiles:
         """See TableReader."""
@@ -203,12 +208,14 @@ def files_of_snapshot(
 ) -> Mapping[str, DataFileOfTable]:
     """Return the files of a snapshot by Hadoop's paths; ``options``: those of ``spark.read``."""
     given = tuple(sorted(options.items()))
+    is_by_name = all(each.stored == each.path for each in snapshot.columns)
+    columns = () if is_by_name else snapshot.columns
     listed = table_files(snapshot)
     names = snapshot.files["path"].to_pylist()
     partitions = snapshot.files["partition"].to_pylist()
     return {
         hadoop: DataFileOfTable(
-            name, int(size), int(modified), tuple(partition or ()), snapshot.file_format, given
+            name, int(size), int(modified), tuple(partition or ()), snapshot.file_format, given, columns
         )
         for hadoop, name, size, modified, partition in zip(
             listed.paths.to_pylist(), names, listed.sizes, listed.modified_ms, partitions, strict=True

@@ -17,8 +17,9 @@ from sqlglot.errors import SqlglotError
 from starskip.errors import ConfigError, first_line, printable
 from starskip.indexes.secondary.literal_values import literal_value, refused
 from starskip.indexes.secondary.spatial_functions import spatial_call
-from starskip.indexes.secondary.table_schema import TableSchema, spark_type
+from starskip.indexes.secondary.table_schema import TableSchema
 from starskip.indexes.secondary.typed_comparison import typed_comparison, typed_membership
+from starskip.lake.spark_types import spark_type
 from starskip.predicates.column_name import column_name
 from starskip.predicates.expression import Call, Column, Expression, Literal
 from starskip.predicates.like_pattern import like_parts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import pyarrow as pa
@@ -53,7 +53,7 @@ class TableTrees:
     identities; ``schema`` and ``casts`` are those of ``SourceTable``. ``is_named``: whether the table was
     given its name, to which alone the trees then answer. ``counts_nan``: whether sketches of quantiles count
     NaN, as they do since they follow one rule with scans. ``asked_format`` and ``asked_version``: what
-    ``lake.open_table`` was given.
+    ``lake.open_table`` was given. ``column_ids``: what tells columns of a versioned table, by names.
     """
 
     source_path: str
@@ -67,6 +67,7 @@ class TableTrees:
     counts_nan: bool = True
     asked_format: str | None = None
     asked_version: int | None = None
+    column_ids: Mapping[str, str] = field(default_factory=dict)
 
     def lacks_nan(self, column: str) -> bool:
         """Return whether sketches of that column's quantiles may have left out values that are there."""
@@ -87,6 +88,7 @@ class TableTrees:
             "counts_nan": self.counts_nan,
             "asked_format": self.asked_format,
             "asked_version": self.asked_version,
+            "column_ids": dict(self.column_ids),
         }
 
     @classmethod
@@ -106,4 +108,5 @@ class TableTrees:
             counts_nan=properties.get("counts_nan", False),
             asked_format=properties.get("asked_format"),
             asked_version=properties.get("asked_version"),
+            column_ids=properties.get("column_ids", {}),
         )

@@ -4,6 +4,10 @@ A scan's ``DataFilters`` are whole, in the text form of Catalyst's expressions; 
 its first path. Functions in Python are no data filters: they are evaluated above the scan, into columns
 ``pythonUDF0#25`` that filters above name. Those filters are the scan's as long as only nodes whose rows are
 their child's lie between. A plan has subqueries among the children of the node that asks for them, too.
+Delta's own reading of its log is no scan of a table, and its test for deleted rows no filter of a query's.
+
+A scan of Iceberg's has no such metadata: the table's name, or place, and the metrics are told, and the
+filters are those above it, without what its partitions decide. Its columns' types only the table tells.
 """
 
 from __future__ import annotations
@@ -21,6 +25,11 @@ _LOCATION = re.compile(r"(\w+)\((\d{1,9}) paths?\)\[(.*)\]?", re.DOTALL)
 _EVALUATED = re.compile(r"(?:Batch|Arrow)EvalPython \[(.*)\], \[([^\]]*)\]", re.DOTALL)
 _NAMED = re.compile(r"#\d+L?")
 _PYTHON = "pythonUDF"
+_ICEBERG = re.compile(r"IcebergScan\(table=([^,]+), ")
+_OF_ICEBERG = {"number of result data files": FILES_READ, "total data file size (bytes)": BYTES_READ}
+_DELTA_LOG = "/_delta_log/"
+_NOT_DELETED = r"\(__delta_internal_is_row_deleted#\d+L? = 0\)"
+_OF_DELTA = re.compile(rf"{_NOT_DELETED}, |(?:^|, ){_NOT_DELETED}$")
 _TRANSPARENT = (
     "WholeStageCodegen",
     "InputAdapter",
@@ -39,7 +48,8 @@ class PlanScan:
     """One scan of a plan; ``metrics``: accumulators by the name of the metric.
 
     ``location`` is the first of its ``locations`` paths. ``filters``: conjuncts as text, all of which its
-    rows must satisfy. ``read_schema``: a struct in Spark's words.
+    rows must satisfy. ``read_schema``: a struct in Spark's words, empty for Iceberg. An Iceberg table of a
+    catalog has its name for a location.
     """
 
     file_format: str
@@ -52,7 +62,10 @@ class PlanScan:
 
 @dataclass(frozen=True, slots=True)
 class _Above:
+    """``filters``: those with functions in Python; ``others``: all others, which scans of files have, too."""
+
     filters: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
 
 def plan_scans(plan: Mapping[str, Any]) -> dict[int, PlanScan]:
@@ -71,6 +84,10 @@ def plan_scans(plan: Mapping[str, Any]) -> dict[int, PlanScan]:
         metadata = node["metadata"]
         if "Location" in metadata and "DataFilters" in metadata:
             scan = _scan(node, above)
+            if FILES_READ in scan.metrics and _DELTA_LOG not in scan.location:
+                found[scan.metrics[FILES_READ]] = scan
+        elif node["nodeName"].startswith("BatchScan ") and (named := _ICEBERG.search(node["simpleString"])):
+            scan = _iceberg_scan(node, named[1], above)
             if FILES_READ in scan.metrics:
                 found[scan.metrics[FILES_READ]] = scan
         below = _below(node, above)
@@ -83,7 +100,7 @@ def _scan(node: Mapping[str, Any], above: _Above) -> PlanScan:
     kind = _LOCATION.fullmatch(metadata["Location"])
     locations, listed = (int(kind[2]), kind[3].removesuffix("]")) if kind else (1, metadata["Location"])
     first = listed if locations == 1 else listed.partition(", ")[0]
-    text = metadata["DataFilters"].removeprefix("[").removesuffix("]")
+    text = _OF_DELTA.sub("", metadata["DataFilters"].removeprefix("[").removesuffix("]"))
     texts = [each for each in (text, *above.filters) if each]
     return PlanScan(
         file_format=str(metadata.get("Format", "")).lower(),
@@ -91,8 +108,24 @@ def _scan(node: Mapping[str, Any], above: _Above) -> PlanScan:
         locations=locations,
         filters=tuple(each if len(each) <= MAX_FILTER_CHARACTERS else "..." for each in texts),
         read_schema=str(metadata.get("ReadSchema", "")),
-        metrics={each["name"]: int(each["accumulatorId"]) for each in node["metrics"]},
+        metrics=_metrics(node),
     )
+
+
+def _iceberg_scan(node: Mapping[str, Any], table: str, above: _Above) -> PlanScan:
+    texts = (*above.others, *above.filters)
+    return PlanScan(
+        file_format="iceberg",
+        location=table,
+        locations=1,
+        filters=tuple(each if len(each) <= MAX_FILTER_CHARACTERS else "..." for each in texts),
+        read_schema="",
+        metrics={_OF_ICEBERG.get(name, name): number for name, number in _metrics(node).items()},
+    )
+
+
+def _metrics(node: Mapping[str, Any]) -> dict[str, int]:
+    return {each["name"]: int(each["accumulatorId"]) for each in node["metrics"]}
 
 
 def _below(node: Mapping[str, Any], above: _Above) -> _Above:
@@ -100,15 +133,21 @@ def _below(node: Mapping[str, Any], above: _Above) -> _Above:
     if not name.startswith(_TRANSPARENT):
         return _Above()
     text: str = node["simpleString"]
-    if name == "Filter" and _PYTHON in text and len(text) <= MAX_FILTER_CHARACTERS:
-        return _Above((*above.filters, text.removeprefix("Filter ")))
+    if name == "Filter" and len(text) <= MAX_FILTER_CHARACTERS:
+        condition = text.removeprefix("Filter ")
+        if _PYTHON in text:
+            return _Above((*above.filters, condition), above.others)
+        return _Above(above.filters, (*above.others, condition))
+    if name == "Project":
+        # A column of it may be called as another one of the scan is.
+        return _Above(above.filters)
     evaluated = _EVALUATED.fullmatch(text)
     if evaluated is None or not above.filters:
         return above
     calls, results = _calls(evaluated[1]), evaluated[2].split(", ")
     if len(calls) != len(results):
-        return _Above()
-    return _Above(tuple(_with(each, calls, results) for each in above.filters))
+        return _Above((), above.others)
+    return _Above(tuple(_with(each, calls, results) for each in above.filters), above.others)
 
 
 def _calls(text: str) -> list[str]:

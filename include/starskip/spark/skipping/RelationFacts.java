@@ -27,6 +27,7 @@ import org.apache.spark.sql.catalyst.util.DateTimeUtils;
 import org.apache.spark.sql.catalyst.util.ResolveDefaultColumns;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.write.RowLevelOperationTable;
 import org.apache.spark.sql.execution.command.TruncateTableCommand;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.execution.datasources.FileIndex;
@@ -49,6 +50,8 @@ import org.apache.spark.sql.types.StructType;
 public final class RelationFacts {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String OURS = "spark.starskip.";
+    private static final String ICEBERG_SCAN = "org.apache.iceberg.spark.source.SparkBatchQueryScan";
+    private static final String ICEBERG_TABLE = "org.apache.iceberg.spark.source.SparkTable";
 
     /** The plan as JSON. */
     public String document(LogicalPlan plan) throws Exception {
@@ -71,18 +74,23 @@ public final class RelationFacts {
         for (int at = 0; at < leaves.size(); at++) {
             Object leaf = leaves.apply(at);
             HadoopFsRelation relation = relation(leaf);
-            if (relation == null) {
+            if (relation == null && !isOfIceberg(leaf)) {
                 found.add(other(leaf));
                 continue;
             }
-            if (relation.options().contains(mark)) {
+            if (relation == null ? isMarked(leaf, mark) : relation.options().contains(mark)) {
                 found.add(null);
                 continue;
             }
             Object before = first.putIfAbsent(leaf, Integer.valueOf(at));
-            FileIndex location = relation.location();
             Map facts = new LinkedHashMap();
             facts.put("first", before == null ? Integer.valueOf(at) : before);
+            if (relation == null) {
+                facts.putAll(ofIceberg(leaf, settings));
+                found.add(facts);
+                continue;
+            }
+            FileIndex location = relation.location();
             facts.put("kind", location.getClass().getName());
             facts.put("roots", roots(location));
             facts.put("files", files(location, rootsAskedEach));
@@ -193,7 +201,7 @@ public final class RelationFacts {
             Object table = leaf instanceof DataSourceV2Relation
                 ? ((DataSourceV2Relation) leaf).table()
                 : ((DataSourceV2ScanRelation) leaf).relation().table();
-            facts.put("other", "v2");
+            facts.put("other", kindOfV2((Table) table));
             facts.put("name", ((Table) table).name());
             if (table instanceof FileTable) {
                 FileIndex index = ((FileTable) table).fileIndex();
@@ -214,6 +222,44 @@ public final class RelationFacts {
         } else {
             return null;
         }
+        return facts;
+    }
+
+    private static String kindOfV2(Table table) {
+        if (table instanceof RowLevelOperationTable) {
+            return "changed";
+        }
+        return table.getClass().getName().startsWith("io.delta.") ? "delta_v2" : "v2";
+    }
+
+    /** Whether it is an Iceberg table or a scan of one, and not one by which a command finds what it changes. */
+    private static boolean isOfIceberg(Object leaf) {
+        if (leaf instanceof DataSourceV2ScanRelation) {
+            return ((DataSourceV2ScanRelation) leaf).scan().getClass().getName().equals(ICEBERG_SCAN)
+                && !(((DataSourceV2ScanRelation) leaf).relation().table() instanceof RowLevelOperationTable);
+        }
+        return leaf instanceof DataSourceV2Relation
+            && ((DataSourceV2Relation) leaf).table().getClass().getName().equals(ICEBERG_TABLE);
+    }
+
+    private static boolean isMarked(Object leaf, String mark) {
+        return leaf instanceof DataSourceV2ScanRelation
+            && ((DataSourceV2ScanRelation) leaf).scan().description().contains(mark);
+    }
+
+    private static Map ofIceberg(Object leaf, String settings) throws Exception {
+        boolean isScan = leaf instanceof DataSourceV2ScanRelation;
+        Object table = isScan
+            ? ((DataSourceV2ScanRelation) leaf).relation().table()
+            : ((DataSourceV2Relation) leaf).table();
+        Object inner = table.getClass().getMethod("table", new Class[0]).invoke(table, new Object[0]);
+        Object location = inner.getClass().getMethod("location", new Class[0]).invoke(inner, new Object[0]);
+        Map facts = new LinkedHashMap();
+        facts.put("kind", isScan ? ICEBERG_SCAN : ICEBERG_TABLE);
+        facts.put("roots", Arrays.asList(new Object[] {location}));
+        facts.put("files", new ArrayList());
+        facts.put("options", new LinkedHashMap());
+        facts.put("settings", settings(SQLConf.get(), settings));
         return facts;
     }
 

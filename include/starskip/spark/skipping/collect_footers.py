@@ -149,7 +149,11 @@ def damaged_by_footers(
 
 
 def _has_footers(relation: TableRelation) -> bool:
-    return relation.file_format == "parquet" and _REACHED.match(relation.path) is not None
+    return (
+        relation.names_in_files
+        and relation.file_format == "parquet"
+        and _REACHED.match(relation.path) is not None
+    )
 
 
 class _Positions(AccumulatorParam[set[int]]):

@@ -28,7 +28,14 @@ def _constructor(gateway: JavaGateway, name: str) -> Any:
             jvm: Any = gateway.jvm
             compiler = jvm.org.codehaus.janino.SimpleCompiler()
             compiler.setParentClassLoader(jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader())
-            compiler.cook(files(__package__).joinpath(f"{name}.java").read_text("utf-8"))
-            made = compiler.getClassLoader().loadClass(f"starskip.{name}")
+            text = source_of(name)
+            compiler.cook(text)
+            package = text.partition(";")[0].removeprefix("package ")
+            made = compiler.getClassLoader().loadClass(f"{package}.{name}")
             known[name] = made.getConstructors()[0]
         return known[name]
+
+
+def source_of(name: str) -> str:
+    """Return the text of a class of this package."""
+    return files(__package__).joinpath(f"{name}.java").read_text("utf-8")

@@ -9,12 +9,16 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from pyspark.sql import SparkSession
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from starskip.errors import SourceError
 from starskip.indexes.skipping.contrib import metric_distances, user_agents
 from starskip.indexes.skipping.metadata.table_source import TableSource
+from starskip.spark.skipping.failures import reason_of
+from starskip.spark.skipping.lake_scan import SUPPORTED, TITLES
 from starskip.spark.skipping.plain_files import require_plain_files
 from starskip.spark.skipping.session import enable, explain
 from starskip.spark.skipping.table_relation import SCHEMA_OPTION
@@ -36,21 +40,39 @@ def explain_condition(
 
     The condition may call the functions of Starskip and those that ``modules`` register; ``keys`` as in
     ``enable``. Raises SourceError if the plan has no relation of files, if Spark is not supported, or for a
-    table of Delta, Iceberg or Hudi.
+    table of a format that the metadata is not of, or whose connector this Spark has not.
     """
-    require_plain_files(spark, path)
+    is_lake = source.file_format in TITLES
+    if not is_lake:
+        require_plain_files(spark, path)
     enable(spark, metadata_root, modules, keys)
     for module in (user_agents, metric_distances, *(sys.modules[name] for name in modules)):
         # A module of index types need not have one.
         register = getattr(module, "register_functions", None)
         if register is not None:
             register(spark)
+    rows = _lake_rows(spark, path, source.file_format) if is_lake else _rows(spark, path, source)
+    found = explain(rows.where(_WHERE.sub("", condition, count=1)))
+    if not found:
+        raise SourceError(f"{path}: Spark reads no file of it for this condition", source=path)
+    return found[0]
+
+
+def _rows(spark: SparkSession, path: str, source: TableSource) -> DataFrame:
     options = dict(source.options)
     schema = options.pop(SCHEMA_OPTION, None)
     reader = spark.read.format(source.file_format).options(**options)
     if schema is not None:
         reader = reader.schema(StructType.fromJson(json.loads(schema)))
-    found = explain(reader.load(path).where(_WHERE.sub("", condition, count=1)))
-    if not found:
-        raise SourceError(f"{path}: Spark reads no file of it for this condition", source=path)
-    return found[0]
+    return reader.load(path)
+
+
+def _lake_rows(spark: SparkSession, path: str, table_format: str) -> DataFrame:
+    try:
+        return spark.read.format(table_format).load(path)
+    except (PySparkException, Py4JError) as error:
+        raise SourceError(
+            f"{path}: cannot be read as {TITLES[table_format]}: {reason_of(error)}; tested is "
+            f"{SUPPORTED[table_format]}: name its jar and its extension of Spark in spark-defaults.conf",
+            source=path,
+        ) from None

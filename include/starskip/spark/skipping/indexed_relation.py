@@ -118,7 +118,7 @@ def find_indexes(
         root = metadata_root or relation.facts.metadata_root
         found, secondary = (each.find(relation.facts.folders, root) for each in finders)
         if found or not secondary:
-            reasons += _missing_indexes(relation.report.path, found, warnings)
+            reasons += missing_indexes(relation.report.path, found, warnings)
         found = [table for table in found if table.unlocked.locked_listing is None]
         if found or secondary:
             _take_compatible(relation, found, secondary)
@@ -135,7 +135,8 @@ def _why_not_at_all(facts: FileRelation) -> str | None:
     return None if facts.is_enabled else f"{ENABLED} is false"
 
 
-def _missing_indexes(path: str, found: Sequence[TableMetadata], warnings: RuleWarnings) -> list[str]:
+def missing_indexes(path: str, found: Sequence[TableMetadata], warnings: RuleWarnings) -> list[str]:
+    """Return why there are no indexes of a table, or not all that its metadata has."""
     if not found:
         return [f"there is no metadata for {path}: create an index"]
     reasons = []

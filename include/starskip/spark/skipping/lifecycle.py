@@ -14,6 +14,7 @@ from starskip.errors import ConfigError
 from starskip.indexes.skipping.metadata.change_indexes import change_indexes
 from starskip.indexes.skipping.metadata.describe_metadata import describe_metadata
 from starskip.indexes.skipping.metadata.encryption import Encryption
+from starskip.indexes.skipping.metadata.metadata_location import table_folder
 from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
 from starskip.indexes.skipping.metadata.open_metadata import existing_metadata
 from starskip.indexes.skipping.metadata.optimize import optimize_metadata
@@ -21,7 +22,10 @@ from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
 from starskip.indexes.skipping.metadata.rotate_keys import named_key, rotate_keys
 from starskip.indexes.skipping.metadata.vacuum_metadata import vacuum_metadata
 from starskip.spark.skipping.checked_indexes import resolved_indexes, resolved_names
+from starskip.spark.skipping.lake_relation import LakeRelation, named_in_metadata
+from starskip.spark.skipping.lake_scan import TITLES
 from starskip.spark.skipping.on_spark_connect import classic_only
+from starskip.spark.skipping.opened_table import opened_table
 from starskip.spark.skipping.refresh_relation import (
     location_of,
     new_commit,
@@ -29,7 +33,6 @@ from starskip.spark.skipping.refresh_relation import (
     require_one,
 )
 from starskip.spark.skipping.session import keep_overwritten, keyring_of
-from starskip.spark.skipping.table_relation import table_relation
 from starskip.storage.encryption.keyring import KeySource
 from starskip.storage.storage import Storage
 from starskip.storage.store_clock import store_clock
@@ -55,20 +58,24 @@ def create(
     """Create indexes of a table's files, by specification such as ``minmax:ts``, beside the existing ones.
 
     ``table``: a path, or a DataFrame as ``spark.read`` or ``spark.table`` returns it. ``format`` and
-    ``options`` are those of ``spark.read`` for a path, Parquet by default; ``file_format`` is the former name
-    of ``format``. A deleted index is restored. ``encrypt``: names of keys by specification;
-    ``encrypt_listing``: that of file names and partition values; ``keys``: see ``enable``. Raises ConfigError
-    for an index that the table cannot have, SourceError for a table that cannot be read or that is one of
-    Delta, Iceberg or Hudi, and StarskipError.
+    ``options`` are those of ``spark.read`` for a path, by default what a table format has there, else
+    Parquet; ``file_format`` is the former name of ``format``. A deleted index is restored. ``encrypt``: names
+    of keys by specification; ``encrypt_listing``: that of file names and partition values; ``keys``: see
+    ``enable``. Raises ConfigError for an index that the table cannot have, SourceError for a table that
+    cannot be read, that is one of Hudi, or one of Delta or Iceberg that is asked for as plain files, and
+    StarskipError.
     """
     if isinstance(indexes, str) or not indexes:
         raise ConfigError("name the indexes to create in a list, such as ['minmax:ts']", setting="index")
-    relation = table_relation(spark, table, _named_format(format, file_format) or "parquet", options)
+    keyring = keyring_of(spark, keys)
+    relation = opened_table(spark, table, _named_format(format, file_format), options, metadata_root, keyring)
     keep_overwritten(spark)
+    if isinstance(relation, LakeRelation):
+        indexes, encrypt = named_in_metadata(relation, indexes, encrypt)
     wanted, failed = resolved_indexes(indexes, relation)
     require_one((each.specification for each in wanted), failed)
     named = resolved_names(encrypt, relation, indexes)
-    encryption = Encryption(keyring_of(spark, keys), named, encrypt_listing)
+    encryption = Encryption(keyring, named, encrypt_listing)
     return refresh_relation(spark, relation, wanted, metadata_root, failed=failed, encryption=encryption)
 
 
@@ -94,11 +101,14 @@ def refresh(
     keep_overwritten(spark)
     given = _named_format(format, file_format)
     if isinstance(table, str) and given is None:
-        known = existing_metadata(metadata_storage(location_of(spark, table, metadata_root))).source
-        given, options = known.file_format, known.options if options is None else options
-    relation = table_relation(spark, table, given or "parquet", options)
+        folder = table_folder(table)
+        known = existing_metadata(metadata_storage(location_of(spark, folder, metadata_root))).source
+        if known.file_format not in TITLES:
+            given, options = known.file_format, known.options if options is None else options
+    keyring = keyring_of(spark, keys)
+    relation = opened_table(spark, table, given, options, metadata_root, keyring)
     existing_metadata(metadata_storage(location_of(spark, relation.path, metadata_root)))
-    encryption = Encryption(keyring_of(spark, keys))
+    encryption = Encryption(keyring)
     return refresh_relation(spark, relation, [], metadata_root, in_full=full, encryption=encryption)
 
 
@@ -203,5 +213,7 @@ def _named_format(given: str | None, former: str | None) -> str | None:
 
 def _storage(spark: SparkSession, table: str | DataFrame, metadata_root: str | None) -> Storage:
     keep_overwritten(spark)
-    path = table if isinstance(table, str) else table_relation(spark, table).path
+    if isinstance(table, str):
+        return metadata_storage(location_of(spark, table_folder(table), metadata_root))
+    path = opened_table(spark, table, None, None, metadata_root).path
     return metadata_storage(location_of(spark, path, metadata_root))

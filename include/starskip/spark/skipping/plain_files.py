@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -12,38 +13,63 @@ from starskip.errors import NotPlainFiles, printable
 from starskip.lake.table_format import TableFormat, format_of
 
 
+def format_at(spark: SparkSession, path: str) -> TableFormat | None:
+    """Return the table format of a folder, as Hadoop's file systems show it; None for plain files."""
+    found = _Folders.of(spark, path)
+    return None if found is None else found.format_of(found.full.rstrip("/"))
+
+
 def require_plain_files(spark: SparkSession, path: str, below: Iterable[str] = ()) -> None:
     """Raise SourceError for a path in a table of Delta, Iceberg or Hudi, as Hadoop's file systems show.
 
     ``below``: folders below the path, of which none may be the folder of such a table.
     """
-    jvm: Any = spark.sparkContext._jvm
-    paths = jvm.org.apache.hadoop.fs.Path
-    configuration = spark._jsparkSession.sessionState().newHadoopConf()
-    try:
-        filesystem = paths(path).getFileSystem(configuration)
-        full = str(filesystem.makeQualified(paths(path)).toString())
-    except Py4JError:
+    found = _Folders.of(spark, path)
+    if found is None:
         # No path of any file system: what reads it says so.
         return
+    for folder in (*_with_folders_above(found.full), *below):
+        table = found.format_of(folder)
+        if table is not None:
+            raise _refusal(path, table, is_itself=folder == found.full.rstrip("/"))
 
-    def exists(name: str) -> bool:
+
+@dataclass(frozen=True, slots=True)
+class _Folders:
+    """Looks into folders of the Hadoop file system that a path is of; ``full``: the path, qualified."""
+
+    filesystem: Any
+    paths: Any
+    full: str
+
+    @classmethod
+    def of(cls, spark: SparkSession, path: str) -> _Folders | None:
+        jvm: Any = spark.sparkContext._jvm
+        paths = jvm.org.apache.hadoop.fs.Path
+        configuration = spark._jsparkSession.sessionState().newHadoopConf()
         try:
-            return bool(filesystem.exists(paths(name)))
+            filesystem = paths(path).getFileSystem(configuration)
+            return cls(filesystem, paths, str(filesystem.makeQualified(paths(path)).toString()))
+        except Py4JError:
+            return None
+
+    def format_of(self, folder: str) -> TableFormat | None:
+        return format_of(folder, self._exists, self._names)
+
+    def _exists(self, name: str) -> bool:
+        try:
+            return bool(self.filesystem.exists(self.paths(name)))
         except Py4JError:
             # A folder above, say, that this user may not look into: nobody can tell.
             return False
 
-    def names(folder: str) -> list[str]:
+    def _names(self, folder: str) -> list[str]:
         try:
-            return [str(status.getPath().getName()) for status in filesystem.listStatus(paths(folder))]
+            return [
+                str(status.getPath().getName()) for status in self.filesystem.listStatus(self.paths(folder))
+            ]
         except Py4JError:
             return []
-
-    for folder in (*_with_folders_above(full), *below):
-        found = format_of(folder, exists, names)
-        if found is not None:
-            raise _refusal(path, found, is_itself=folder == full.rstrip("/"))
 
 
 def _refusal(path: str, found: TableFormat, *, is_itself: bool) -> NotPlainFiles:

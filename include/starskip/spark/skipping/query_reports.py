@@ -13,7 +13,7 @@ from typing import Any
 from starskip.errors import printable
 from starskip.spark.skipping.compile_java import new_java
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
-from starskip.spark.skipping.pruned_relation import mark
+from starskip.spark.skipping.pruned_relation import MARK, mark
 from starskip.spark.skipping.relation_facts import joined_texts
 from starskip.spark.skipping.relation_report import RelationReport
 from starskip.spark.skipping.spark_listing import forget_oldest
@@ -21,6 +21,8 @@ from starskip.spark.skipping.spark_listing import forget_oldest
 log = logging.getLogger("starskip.skipping")
 
 _SCAN = "org.apache.spark.sql.execution.FileSourceScanExec"
+_SCAN_V2 = "org.apache.spark.sql.execution.datasources.v2.BatchScanExec"
+_ICEBERG = "org.apache.iceberg.spark.source.SparkBatchQueryScan"
 _STREAMING = "stream execution thread"
 _SERVING = ("serve", _STREAMING)
 """Prefixes of the names of JVM threads that serve toPandas, toArrow, or the start of a stream."""
@@ -245,7 +247,17 @@ def scans_read(
             metrics = scan.metrics()
             read = int(metrics.apply("numFiles").value()), int(metrics.apply("filesSize").value())
         found.setdefault((marked or "", roots), []).append(read)
+    for scan in toolbox.instances(nodes, _SCAN_V2):
+        if str(scan.scan().getClass().getName()) == _ICEBERG:
+            key, read = _read_of_iceberg(toolbox, scan.scan())
+            found.setdefault(key, []).append(read)
     return found
+
+
+def _read_of_iceberg(toolbox: JvmToolbox, scan: Any) -> tuple[tuple[str, str], tuple[int, int]]:
+    """Return the key of a scan, and files and bytes of its tasks; Iceberg's metrics count what it chose."""
+    marked, root, files, size = new_java(toolbox.gateway, "IcebergFiles", scan).read(MARK)
+    return (marked, "" if marked else root), (int(files), int(size))
 
 
 def _stats(query: _Query) -> list[dict[str, Any]]:

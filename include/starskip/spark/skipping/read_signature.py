@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any
 
-from starskip.spark.skipping.relation_facts import signature_facts, small_names
+from starskip.spark.skipping.relation_facts import OF_USERS_TYPES, signature_facts, small_names
 
 _FILES_ONLY = frozenset(
     {
@@ -48,7 +48,7 @@ PARTIAL_RESULTS = "spark.sql.json.enablePartialResults"
 CSV_PRUNING = "spark.sql.csv.parser.columnPruning.enabled"
 NULL_STRUCTS = "spark.sql.legacy.parquet.returnNullStructIfAllFieldsMissing"
 _OF_ALL = ("spark.sql.caseSensitive",)
-_OF_FORMAT = {
+OF_FORMAT = {
     "ParquetFileFormat": (
         "spark.sql.parquet.binaryAsString",
         "spark.sql.parquet.int96AsTimestamp",
@@ -85,21 +85,15 @@ _OF_PARTITIONS = (
 )
 USERS = "index types of users "
 ZONE_OF_USERS_TYPES = f"{USERS}spark.sql.session.timeZone"
-OF_USERS_TYPES = (
-    "spark.sql.session.timeZone",
-    "spark.sql.ansi.enabled",
-    "spark.sql.legacy.timeParserPolicy",
-)
-"""Session settings that affect aggregates such as ``hour(ts)``, for any format."""
 _ALL_SETTINGS = tuple(
-    dict.fromkeys(chain(OF_USERS_TYPES, _OF_ALL, _OF_TEXT, _OF_PARTITIONS, *_OF_FORMAT.values()))
+    dict.fromkeys(chain(OF_USERS_TYPES, _OF_ALL, _OF_TEXT, _OF_PARTITIONS, *OF_FORMAT.values()))
 )
 _ZONE_OF_JVM = frozenset({"OrcFileFormat"})
 """ORC stores the writer's wall-clock time, and returns it in the reader's time zone."""
-_ZONED_CONVERSION = "spark.sql.parquet.int96TimestampConversion"
+ZONED_CONVERSION = "spark.sql.parquet.int96TimestampConversion"
 _NO_MATTER = frozenset({"comment", "__CHAR_VARCHAR_TYPE_STRING"})
 """Metadata is of the values in the files, not of the values padded to CHAR(n)."""
-_LEGACY_REBASE = {
+LEGACY_REBASE = {
     "ParquetFileFormat": (
         "spark.sql.parquet.datetimeRebaseModeInRead",
         "spark.sql.parquet.int96RebaseModeInRead",
@@ -117,7 +111,7 @@ def read_signature(relation: Any, asking: Any = None) -> dict[str, str]:
     """
     facts = signature_facts(relation, _ALL_SETTINGS, asking)
     name, settings, partitions = facts["format"], facts["settings"], facts["partitions"]
-    of_format = _OF_FORMAT.get(name)
+    of_format = OF_FORMAT.get(name)
     found = {"format": name, "schema": _schema_text(facts["schema"], compact=True)}
     for key in (*_OF_ALL, *(_OF_TEXT if of_format is None else of_format)):
         if key not in settings:
@@ -129,14 +123,14 @@ def read_signature(relation: Any, asking: Any = None) -> dict[str, str]:
     for key, fact in _FACTS.items():
         if facts[fact] is not None:
             found[key] = facts[fact]
-    if found.get(_ZONED_CONVERSION) == "true":
+    if found.get(ZONED_CONVERSION) == "true":
         found["spark.sql.session.timeZone"] = facts["zone"]
     if partitions is not None:
         # Values of partition columns are parsed from paths by the session's settings.
         found[f"{PARTITION} schema"] = _schema_text(partitions, compact=False)
         for key in _OF_PARTITIONS:
             found[f"{PARTITION} {key}"] = settings[key]
-    is_rebased = any(settings[key].upper() == "LEGACY" for key in _LEGACY_REBASE.get(name, ()))
+    is_rebased = any(settings[key].upper() == "LEGACY" for key in LEGACY_REBASE.get(name, ()))
     if of_format is None or name in _ZONE_OF_JVM or is_rebased:
         found[ZONE_OF_JVM] = facts["zone_of_jvm"]
     # A column in both paths and files has the value of the path, unless a partition is read by itself.

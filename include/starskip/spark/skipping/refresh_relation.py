@@ -23,6 +23,8 @@ from starskip.indexes.skipping.metadata.refresh_metadata import Clock, Refreshed
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.checked_indexes import checked_indexes
 from starskip.spark.skipping.failing_types import failing_types
+from starskip.spark.skipping.lake_reader import LakeReader
+from starskip.spark.skipping.lake_relation import LakeRelation
 from starskip.spark.skipping.relation_facts import metadata_root as configured_root
 from starskip.spark.skipping.signature_comparison import dependent_rows, without_users_types
 from starskip.spark.skipping.spark_reader import SparkReader
@@ -59,7 +61,9 @@ def refresh_relation(
     existing = read_metadata(storage, keyring=encryption.keyring)
     warn_of_plain_files(spark, existing, encryption)
     # A column may have been dropped, or given a collation, since then.
-    known, faults = checked_indexes(existing.indexes if existing else (), relation)
+    before = existing.indexes if existing else ()
+    lost = relation.lost(before) if isinstance(relation, LakeRelation) else {}
+    known, faults = checked_indexes([each for each in before if each.specification not in lost], relation)
     failed = {**(existing.not_understood if existing else {}), **faults, **failed}
     indexes = [*created, *known]
     send_modules(spark.sparkContext, indexes)
@@ -67,18 +71,19 @@ def refresh_relation(
     locked = existing.locked_indexes if existing else ()
     if not any(map(is_user_type, [*indexes, *locked])) and not failed:
         relation = replace(relation, read_signature=without_users_types(relation.read_signature))
+    failed = {**failed, **lost}
 
     def refreshed() -> Refreshed:
         require_one((each.specification for each in created or indexes), failed)
         made = [each for each in created if each.specification not in failed]
-        reader = SparkReader(relation)
+        reader = _reader(relation, [*indexes, *locked])
         return refresh_metadata(
             storage,
             reader,
             made,
             CLOCK,
             created_by=CREATED_BY,
-            in_full=in_full,
+            in_full=in_full or (isinstance(relation, LakeRelation) and relation.stale),
             failed=failed,
             encryption=encryption,
         )
@@ -98,6 +103,10 @@ def refresh_relation(
         log.warning("%s: left out, the other indexes are made: %s", printable(specification), why)
     metadata_changed()
     return done
+
+
+def _reader(relation: TableRelation, indexes: Sequence[SkippingIndex]) -> SparkReader:
+    return LakeReader(relation, indexes) if isinstance(relation, LakeRelation) else SparkReader(relation)
 
 
 def require_one(specifications: Iterable[str], failed: Mapping[str, str]) -> None:

@@ -22,10 +22,19 @@ from starskip.spark.skipping.table_finder import ROOTS_ASKED_EACH
 ENABLED = "spark.starskip.skipping.enabled"
 METADATA_ROOT = "starskip.metadata.root"
 _CORRUPT = "spark.sql.columnNameOfCorruptRecord"
-_SETTINGS = (ENABLED, METADATA_ROOT, f"spark.{METADATA_ROOT}", _CORRUPT, *SECONDARY_NAMES)
+OF_USERS_TYPES = (
+    "spark.sql.session.timeZone",
+    "spark.sql.ansi.enabled",
+    "spark.sql.legacy.timeParserPolicy",
+)
+"""Session settings that affect aggregates such as ``hour(ts)``, for any format."""
+_SETTINGS = (ENABLED, METADATA_ROOT, f"spark.{METADATA_ROOT}", _CORRUPT, *OF_USERS_TYPES, *SECONDARY_NAMES)
+CHANGED = "it is what a command changes: files are left out of what queries and commands read alone"
 _OTHERS = {
     "v2": "it is read by a source of Spark's DataSource V2, of whose files none can be left out (those of "
     "Parquet, ORC, JSON, CSV and Avro can: name the format in spark.sql.sources.useV1SourceList)",
+    "delta_v2": "it is read by Delta's DataSource V2: set spark.databricks.delta.v2.enableMode to NONE",
+    "changed": CHANGED,
     "stream": "it is read as a stream: files are left out of batch queries alone",
     "cache": "its rows are read from a cache, which was filled before",
     "hive": "it is read by a SerDe of Hive (Spark reads it itself with "

@@ -16,8 +16,20 @@ from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.predicates.expression import Expression
 from starskip.spark.skipping.relation_facts import OtherRelation
-from starskip.spark.skipping.spark_listing import SparkListing, may_hold
+from starskip.spark.skipping.spark_listing import may_hold
 from starskip.spark.skipping.why_not_skipped import EVERY_FILE
+
+
+class ListedFiles(Protocol):
+    """The files of a scan, as SparkListing has them."""
+
+    @property
+    def files(self) -> int:
+        """The number of files."""
+
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """Their sizes in bytes."""
 
 
 class JudgedFiles(Protocol):
@@ -42,7 +54,7 @@ class TableReport:
     metadata: TableMetadata
     indexes: Sequence[SkippingIndex]
     predicates: Sequence[Expression]
-    listing: SparkListing
+    listing: ListedFiles
     positions: npt.NDArray[np.int64]
 
     def skipped_by_each(self) -> dict[str, int]:
@@ -92,7 +104,8 @@ class TableReport:
 class RelationReport:
     """One relation; ``mark`` is None if it is read whole, ``listing`` None if no file was judged.
 
-    ``location`` is its FileIndex in the JVM, or the total of files and bytes, None if unknown.
+    ``location`` is its FileIndex in the JVM, or the total of files and bytes, None if unknown. ``scanned``:
+    files and bytes that a table format has left by its own means, named ``by_format``; None for plain files.
     """
 
     roots: list[str]
@@ -102,7 +115,9 @@ class RelationReport:
     mark: str | None = None
     metadata_ms: float = 0.0
     chosen: Mask | None = None
-    listing: SparkListing | None = None
+    listing: ListedFiles | None = None
+    scanned: tuple[int, int] | None = None
+    by_format: str = ""
 
     @property
     def path(self) -> str:
@@ -114,7 +129,13 @@ class RelationReport:
         """The key by which the scan in the physical plan is found."""
         return ("", "\n".join(self.roots)) if self.mark is None else (self.mark, "")
 
-    def take_listing(self, listing: SparkListing, chosen: Mask) -> None:
+    def take_scan(
+        self, totals: tuple[int | None, int | None], scanned: tuple[int, int], by_format: str
+    ) -> None:
+        """Record files and bytes of the version of a table, and of a scan of it by its format's own means."""
+        self.location, self.scanned, self.by_format = totals, scanned, by_format
+
+    def take_listing(self, listing: ListedFiles, chosen: Mask) -> None:
         """Record the chosen files of a listing, and how many files were unknown to the metadata."""
         self.listing, self.chosen = listing, chosen
         known = np.zeros(listing.files, np.bool_)
@@ -137,6 +158,8 @@ class RelationReport:
         if files_read is None or bytes_read is None:
             files_read, bytes_read = self._left(files, size_bytes)
         skipped_by: dict[str, int] = {}
+        if self.scanned is not None and files is not None and files > self.scanned[0]:
+            skipped_by[self.by_format] = files - self.scanned[0]
         for table in self.tables:
             for index, count in table.skipped_by_each().items():
                 skipped_by[index] = skipped_by.get(index, 0) + count
@@ -162,7 +185,7 @@ class RelationReport:
 
     def _left(self, files: int | None, size_bytes: int | None) -> tuple[int | None, int | None]:
         if self.listing is None or self.chosen is None or self.mark is None:
-            return files, size_bytes
+            return (files, size_bytes) if self.scanned is None else self.scanned
         return int(np.count_nonzero(self.chosen)), int(self.listing.sizes[self.chosen].sum())
 
     def _rows_skipped(self) -> int | None:

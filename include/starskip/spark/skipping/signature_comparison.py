@@ -9,12 +9,12 @@ from starskip.spark.skipping.read_signature import (
     ADDED,
     CSV_PRUNING,
     NULL_STRUCTS,
-    OF_USERS_TYPES,
     PARTITION,
     POSITIONAL,
     USERS,
     ZONE_OF_JVM,
 )
+from starskip.spark.skipping.relation_facts import OF_USERS_TYPES
 
 _NOT_OF_ARROW = ("spark.sql.parquet.fieldId.read.enabled", "spark.sql.parquet.int96TimestampConversion")
 """Settings by which Spark finds columns otherwise than by their names, or moves times."""

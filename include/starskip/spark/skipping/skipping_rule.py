@@ -16,10 +16,12 @@ from starskip.indexes.skipping.metadata.open_metadata import metadata_chain
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.spark.skipping.indexed_relation import IndexedRelation, find_indexes, indexed_relation
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
+from starskip.spark.skipping.lake_scan import LakeScan, LakeScans, is_lake_scan
 from starskip.spark.skipping.leaf_predicates import Predicates, leaf_predicates
 from starskip.spark.skipping.plan_tree import Node, plan_tree
+from starskip.spark.skipping.prune_lake import LakePruner
 from starskip.spark.skipping.prune_relation import RelationPruner
-from starskip.spark.skipping.relation_facts import metadata_root, plan_document, relations_of
+from starskip.spark.skipping.relation_facts import FileRelation, metadata_root, plan_document, relations_of
 from starskip.spark.skipping.relation_report import RelationReport, other_report
 from starskip.spark.skipping.rule_warnings import RuleWarnings
 from starskip.spark.skipping.table_finder import TableFinder, metadata_changed
@@ -92,6 +94,8 @@ class SkippingRule:
         self._planned = planned
         self._warnings = RuleWarnings()
         self._pruner = RelationPruner(toolbox, self._warnings)
+        self._scans = LakeScans(toolbox, self._warnings)
+        self._lake_pruner = LakePruner(toolbox, self._warnings)
 
     def apply(self, plan: Any) -> Any:
         """Return the plan with pruned relations; the plan itself if anything fails."""
@@ -111,13 +115,14 @@ class SkippingRule:
         relations = relations_of(plan)
         if relations.emptied is not None:
             self.overwritten.planned(relations.emptied, self.metadata_root or metadata_root(self._settings()))
+        planned = self._scans.planned(plan, relations, self._finders[0], self.metadata_root)
+        if planned is not plan:
+            plan, relations = planned, relations_of(planned)
         leaves: Any = plan.collectLeaves() if relations.of_files else ()
-        found = [indexed_relation(each, leaves.apply(each.at)) for each in relations.of_files]
+        found = [self._opened(each, leaves.apply(each.at)) for each in relations.of_files]
         if found or relations.others or not any(self._toolbox.is_of(each, plan) for each in _COMMANDS):
             self._planned([each.report for each in found] + list(map(other_report, relations.others)))
-        indexed = [
-            each for each in found if find_indexes(each, self._finders, self.metadata_root, self._warnings)
-        ]
+        indexed = list(filter(self._has_indexes, found))
         if not indexed:
             return plan
         predicates = leaf_predicates(plan_tree(plan_document(plan)))
@@ -125,11 +130,22 @@ class SkippingRule:
             raise RuntimeError(f"the plan has {relations.leaves} leaves, its JSON {len(predicates)}")
         return self._replaced(plan, indexed, predicates)
 
+    def _opened(self, facts: FileRelation, leaf: Any) -> IndexedRelation | LakeScan:
+        return self._scans.open(facts, leaf) if is_lake_scan(facts) else indexed_relation(facts, leaf)
+
+    def _has_indexes(self, relation: IndexedRelation | LakeScan) -> bool:
+        if isinstance(relation, LakeScan):
+            return self._scans.find_indexes(relation, self._finders[0], self.metadata_root)
+        return find_indexes(relation, self._finders, self.metadata_root, self._warnings)
+
     def _settings(self) -> Any:
         return self._toolbox.jvm.org.apache.spark.sql.classic.SparkSession.active().conf()
 
     def _replaced(
-        self, plan: Any, indexed: Sequence[IndexedRelation], predicates: Sequence[tuple[Node, Predicates]]
+        self,
+        plan: Any,
+        indexed: Sequence[IndexedRelation | LakeScan],
+        predicates: Sequence[tuple[Node, Predicates]],
     ) -> Any:
         places = Counter(each.facts.first for each in indexed)
         replacements: list[tuple[Any, Any]] = []
@@ -140,7 +156,12 @@ class SkippingRule:
                 reasons.append("the same DataFrame is in the query twice")
                 continue
             try:
-                made = self._pruner.prune(each, *predicates[each.facts.at], plan)
+                leaf, reached = predicates[each.facts.at]
+                made = (
+                    self._lake_pruner.prune(each, leaf, reached, plan)
+                    if isinstance(each, LakeScan)
+                    else self._pruner.prune(each, leaf, reached, plan)
+                )
             except Exception as error:
                 reasons.append(self._warnings.read_whole(error, each.report.path))
                 continue

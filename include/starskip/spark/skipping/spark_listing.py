@@ -69,7 +69,7 @@ class SparkListing:
         return np.where(metadata.trusted[at], at, -1)
 
 
-def may_hold(listing: SparkListing, positions: npt.NDArray[np.int64], matching: Mask) -> Mask:
+def may_hold(listing: _OfFiles, positions: npt.NDArray[np.int64], matching: Mask) -> Mask:
     """Return which files of the listing must be read, given which rows of the metadata may match."""
     if not len(matching):
         return np.ones(listing.files, np.bool_)

@@ -36,7 +36,7 @@ _SURE_OF_ALL_ROWS = {
     # Which rows are dropped, or become null, depends on the columns that a query reads: none may be here.
     "mode": "PERMISSIVE",
 }
-_SESSION = {
+COLLECTING = {
     # What the aggregates of indexes name is meant as it is written there.
     "spark.sql.parser.quotedRegexColumnNames": "false",
     "spark.sql.functionResolution.sessionOrder": "second",
@@ -46,6 +46,7 @@ _SESSION = {
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
 }
+"""Settings of a session while metadata is collected in it."""
 MALFORMED = "_starskip_malformed"
 _CORRUPT = "columnnameofcorruptrecord"
 _THROUGH = frozenset({"SubqueryAlias", "View", "Project"})
@@ -73,6 +74,11 @@ class TableRelation:
     def relation(self) -> Any:
         """The HadoopFsRelation of the JVM."""
         return self.logical.relation()
+
+    @property
+    def names_in_files(self) -> bool:
+        """Return whether files know columns by their names in the schema."""
+        return True
 
     @property
     def partition_columns(self) -> list[str]:
@@ -203,7 +209,7 @@ def table_relation(
     found = read_signature(relation, session._jsparkSession.sessionState().conf())
     if PARTIAL_RESULTS in found:
         # Without them what a row holds depends on the columns that are read: such sessions trust no metadata.
-        found[PARTIAL_RESULTS] = _SESSION[PARTIAL_RESULTS]
+        found[PARTIAL_RESULTS] = COLLECTING[PARTIAL_RESULTS]
         found.pop(f"{PARTIAL_RESULTS}{OF_WHO_ASKS}", None)
     if relation.partitionSchema().length():
         location = relation.location()
@@ -211,7 +217,7 @@ def table_relation(
         listed = JvmToolbox(session).all_partitions(location) if is_catalogs else location
         if not folders_name_partitions(relation, listed):
             found[CATALOGS_PARTITIONS] = "true"
-    for name, value in _SESSION.items():
+    for name, value in COLLECTING.items():
         session.conf.set(name, value)
     path = str(roots.apply(0).toString())
     name = _short_name(relation, file_format)

@@ -104,5 +104,5 @@ def _sampled(snapshot: TableSnapshot, most_files: int, most_bytes: int) -> Table
     if files.num_rows <= count:
         return snapshot
     spread = np.unique(np.linspace(0, files.num_rows - 1, count).astype(np.int64))
-    # The bounds are of all files, and nobody asks for them here.
-    return replace(snapshot, files=files.take(pa.array(spread)), bounds=None)
+    # Bounds and partitions are of all files, and nobody asks for them here.
+    return replace(snapshot, files=files.take(pa.array(spread)), bounds=None, partitions=None)

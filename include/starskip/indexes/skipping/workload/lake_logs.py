@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from functools import partial
@@ -16,13 +16,16 @@ from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
-from starskip.errors import printable
+from starskip.errors import SourceError, SourceOutage, printable
 from starskip.execution.engine import Engine
 from starskip.indexes.skipping.workload.lake_queries import lake_queries, merged_lake_queries
 from starskip.indexes.skipping.workload.table_locations import TableLocations
+from starskip.lake.lake_table import LakeTable
+from starskip.lake.open_table import format_at, iceberg_columns
 from starskip.lake.spark_events.event_logs import EventLog, event_logs
 from starskip.lake.spark_events.sql_execution import LogSummary, RejectedLine, SqlExecution
 from starskip.lake.spark_events.sql_executions import read_event_log
+from starskip.lake.spark_types import spark_struct
 from starskip.pinot.logs.file_day import last_changed_day
 from starskip.run.night import Night
 from starskip.run.night_logs import NO_TABLE, night_paths
@@ -63,9 +66,11 @@ def publish_lake_queries(engine: Engine, night: Night, rejected_aside: StagedWri
     paths, warnings = night_paths(night.event_log_paths, night.run_date, event_logs, neighbours=neighbours)
     logs = [log for log in event_logs(paths) if _may_hold(log, night)]
     locations = {place: name for name, table in tables.items() for place in (table.path, *table.logged_as)}
+    schemas, unknown = _schemas(tables)
+    warnings = (*warnings, *unknown)
     aside = night.store.staged_write(LAKE_QUERIES, night.date_text)
     start, end = _bounds_ms(night.run_date, night.settings.log.time_zone)
-    read = partial(_write_queries, (aside, rejected_aside), locations, start, end)
+    read = partial(_write_queries, (aside, rejected_aside), (locations, schemas), start, end)
     messages = engine.rows_of_items(logs, read, COMMIT_MESSAGES).gather(
         "messages of event log", MAX_COMMIT_MESSAGES
     )
@@ -92,6 +97,26 @@ def publish_lake_queries(engine: Engine, night: Night, rejected_aside: StagedWri
     return LakeLogs(counts, (*warnings, *map(printable, problems)), parts_of(messages, _REJECTED))
 
 
+def _schemas(tables: Mapping[str, LakeTable]) -> tuple[Mapping[str, str], Sequence[str]]:
+    """Return the columns of Iceberg tables, of whose scans the log tells no types, and what failed."""
+    found, failed = {}, []
+    for name, table in tables.items():
+        try:
+            is_iceberg = format_at(table.path, table.listed_format) == "iceberg"
+        except SourceOutage:
+            raise
+        except SourceError:
+            is_iceberg = False  # whoever reads the table tells why
+        try:
+            if is_iceberg:
+                found[name] = spark_struct(iceberg_columns(table.path))
+        except SourceOutage:
+            raise
+        except SourceError as error:
+            failed.append(printable(f"table {name}: what its queries ask is not known: {error}"))
+    return found, failed
+
+
 def _may_hold(log: EventLog, night: Night) -> bool:
     """Return whether a log may hold queries of the night: one that was last changed before it does not."""
     changed = last_changed_day(log.files[-1], night.settings.log.time_zone) if log.files else date.min
@@ -107,20 +132,20 @@ def _bounds_ms(day: date, time_zone: str) -> tuple[int, int]:
 
 def _write_queries(
     asides: tuple[StagedWrite, StagedWrite],
-    locations: Mapping[str, str],
+    tables: tuple[Mapping[str, str], Mapping[str, str]],
     start_ms: int,
     end_ms: int,
     logs: Iterable[EventLog],
 ) -> Iterator[pa.RecordBatch]:
     queries, rejected = TableWriter(asides[0]), TableWriter(asides[1])
-    table_locations = TableLocations(locations)
+    table_locations, schemas = TableLocations(tables[0]), tables[1]
     merged = merged_lake_queries(())
     tally: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     for log in logs:
         summary = LogSummary()
         tonight = _Tonight(start_ms, end_ms, tally)
-        of_log = lake_queries(tonight.of(read_event_log(log, summary)), table_locations)
+        of_log = lake_queries(tonight.of(read_event_log(log, summary)), table_locations, schemas)
         tally["lake_queries"] += sum(of_log["queries"].to_pylist()) + sum(of_log["failed"].to_pylist())
         merged = merged_lake_queries((merged, of_log))
         for name in ("lines", "events", "other", "unfinished", "without_start"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -45,14 +46,21 @@ class LakeQuery:
     times: int = 1
 
 
-def lake_queries(executions: Iterable[SqlExecution], locations: TableLocations) -> pa.Table:
-    """Return LAKE_QUERIES of the scans of the given tables; other scans are dropped."""
+def lake_queries(
+    executions: Iterable[SqlExecution],
+    locations: TableLocations,
+    schemas: Mapping[str, str] = MappingProxyType({}),
+) -> pa.Table:
+    """Return LAKE_QUERIES of the scans of the given tables; other scans are dropped.
+
+    ``schemas``: columns of tables, as ``ReadSchema`` has them, for scans that tell no types.
+    """
     shapes: dict[tuple[str, str], _Shape] = {}
     for execution in executions:
         for scan in execution.scans:
             table = locations.table_at(scan.location)
             if table is not None:
-                predicate = _predicate(scan)
+                predicate = _predicate(scan, scan.read_schema or schemas.get(table, ""))
                 skeleton = predicate_skeleton(predicate)
                 shape = shapes.setdefault((table, skeleton), _Shape(table, skeleton))
                 shape.add_scan(execution, scan, predicate)
@@ -166,9 +174,9 @@ class _Shape:
         }
 
 
-def _predicate(scan: TableScan) -> Expression:
+def _predicate(scan: TableScan, schema: str) -> Expression:
     if scan.predicate is None:
-        return filter_expression(scan.filters, column_types(scan.read_schema))
+        return filter_expression(scan.filters, column_types(schema))
     try:
         return expression_of(scan.predicate)
     except ValueError:

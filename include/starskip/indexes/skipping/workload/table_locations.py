@@ -11,7 +11,12 @@ _SAME = {"s3a": "s3", "s3n": "s3", "wasbs": "az", "abfss": "az"}
 
 
 def plain_location(location: str) -> str:
-    """Normalise a path or URL: ``/lake/t`` for ``file:///lake/t/``, ``s3://b/t`` for ``s3a://b/t``."""
+    """Normalise a path or URL: ``/lake/t`` for ``file:///lake/t/``, ``s3://b/t`` for ``s3a://b/t``.
+
+    A name of a catalog's table, ``lake.sales.orders``, stays as it is.
+    """
+    if "/" not in location:
+        return location
     found = _SCHEME.match(location)
     if found is None:
         return Path(location).absolute().as_posix() if location else ""

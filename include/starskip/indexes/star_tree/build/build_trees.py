@@ -104,6 +104,7 @@ def build_trees(
         is_named=is_named,
         asked_format=source.asked_format,
         asked_version=source.asked_version,
+        column_ids=source.column_ids,
     )
     build.remove_waiting({file.name for file in (*files, sources_file)})
     return Part((*files, sources_file), trees.to_properties())

@@ -18,6 +18,7 @@ from starskip.indexes.star_tree.build.source_files import (
     RecordedFile,
     SourceChanges,
     changes_since,
+    has_other_columns,
     known_files,
     recorded_files,
     settled_files,
@@ -143,6 +144,8 @@ class _Work:
             self.source.schema,
         ):
             return None, "the table lies elsewhere or has other types"
+        if has_other_columns(trees.column_ids, self.source.column_ids):
+            return None, "columns were renamed or made anew"
         if _lacks_nan(trees):
             return None, "it was built when percentiles left NaN out"
         if before.recorded is None:
@@ -180,8 +183,10 @@ class _Work:
         recorded = recorded_files(
             self.source, observed_at_ns=self.observed_at_ns, before=former.recorded, digests=digests
         )
-        former_terms = (former.trees.is_named, former.trees.asked_format, former.trees.asked_version)
-        ordered = (self.order.is_named, self.order.file_format, self.order.version)
+        trees = former.trees
+        former_terms = (trees.is_named, trees.asked_format, trees.asked_version, dict(trees.column_ids))
+        ids = dict(self.source.column_ids)
+        ordered = (self.order.is_named, self.order.file_format, self.order.version, ids)
         is_same = recorded == before.recorded and former_terms == ordered
         if is_same and not self.in_place_of and before.is_newest:
             return before.part
@@ -193,6 +198,7 @@ class _Work:
             is_named=self.order.is_named,
             asked_format=self.order.file_format,
             asked_version=self.order.version,
+            column_ids=ids,
         )
         kept = (file for file in before.part.files if file.name != former.trees.sources_file)
         part = Part((*kept, sources), trees.to_properties())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import pyarrow as pa
 
@@ -128,16 +129,27 @@ def source_changes(
     *,
     file_format: str | None = None,
     version: int | None = None,
+    column_ids: Mapping[str, str] = MappingProxyType({}),
 ) -> SourceChanges:
     """Compare the files of the table now with the recorded ones; SourceError if they are not one table.
 
-    ``file_format`` and ``version`` are those of ``open_table``.
+    ``file_format`` and ``version`` are those of ``open_table``. ``column_ids``: what told the columns by
+    their names; where a name is another column's now, all files count as changed.
     """
     try:
-        listed = [*open_table(path, file_format, version, look_above=False).identities()]
+        found = open_table(path, file_format, version, look_above=False)
+        listed = [*found.identities()]
+        told = {each.path[0]: each.identity for each in found.columns if len(each.path) == 1}
     except MissingSource:
-        listed = []
+        listed, told = [], {}
+    if told and has_other_columns(column_ids, told):
+        return SourceChanges((), tuple(file.identity.path for file in recorded), ())
     return changes_since(recorded, listed, digests)
+
+
+def has_other_columns(before: Mapping[str, str], now: Mapping[str, str]) -> bool:
+    """Return whether a name is gone, or is another column's than before."""
+    return any(now.get(name) != identity for name, identity in before.items())
 
 
 def changes_since(

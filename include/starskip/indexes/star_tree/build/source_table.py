@@ -1,4 +1,4 @@
-"""The files of a table that a tree is built from: a CSV or Parquet file, a folder of them, a Delta table."""
+"""The files of a table that a tree is built from: CSV or Parquet, a folder of such, Delta or Iceberg."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ import pyarrow.parquet as pq
 from starskip.errors import SourceError, first_line
 from starskip.indexes.star_tree.build.column_types import fits, in_unit_of, named_type, plain_type
 from starskip.indexes.star_tree.build.csv_tables import csv_tables, csv_types
+from starskip.lake.file_columns import stored_names
 from starskip.lake.open_table import open_table
 from starskip.lake.parquet_footers import RunTasks, parquet_footers
+from starskip.lake.snapshot_columns import SnapshotColumn
 from starskip.lake.table_snapshot import TableSnapshot
 from starskip.storage.files.file_identity import FileIdentity
 from starskip.storage.files.open_file import open_file
 
 ROWS_PER_BATCH = 1 << 20
 _ROWS_AT_ONCE = 4 << 20
-_FORMATS = ("csv", "parquet", "delta")
+_FILE_FORMATS = ("csv", "parquet")
+_FORMATS = ("csv", "parquet", "delta", "iceberg")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,8 @@ class SourceTable:
 
     ``casts``: columns that are read as another type, such as dates as text, to be what the log's SQL asks of.
     ``version``: of a table format, whose log holds the schema: a file without a column has nulls in it.
-    ``asked_format`` and ``asked_version``: what ``open_table`` was given.
+    ``asked_format`` and ``asked_version``: what ``open_table`` was given. ``columns``: of a versioned table,
+    by which its columns are found in files.
     """
 
     path: str
@@ -62,11 +66,17 @@ class SourceTable:
     version: int | None = None
     asked_format: str | None = None
     asked_version: int | None = None
+    columns: tuple[SnapshotColumn, ...] = field(default=(), repr=False)
 
     @property
     def is_versioned(self) -> bool:
         """True where a log names the files, which then are never written again."""
         return self.version is not None
+
+    @property
+    def column_ids(self) -> Mapping[str, str]:
+        """What tells the columns of a versioned table, whatever they are called, by their names."""
+        return {each.path[0]: each.identity for each in self.columns}
 
     def chunks(self, rows_per_chunk: int) -> list[SourceChunk]:
         """Return pieces of about that many rows; a row group, or a CSV file, is not cut."""
@@ -112,17 +122,26 @@ class SourceTable:
             # Spark writes the times of Delta tables as INT96, whose nanoseconds end in the year 2262.
             unit = "us" if self.is_versioned else None
             parquet = pq.ParquetFile(file, pre_buffer=True, coerce_int96_timestamp_unit=unit)
-            missing = [name for name in columns if name not in parquet.schema_arrow.names]
+            names = self._names(parquet.schema_arrow, path)
+            missing = [name for name in columns if names.get(name) is None]
             if missing and not self.is_versioned:
                 raise SourceError(
                     f"{path}: column {missing[0]} is missing, which other files have", source=path
                 )
             stored = [name for name in columns if name not in missing]
-            for table in _batches_of(parquet, chunk, stored):
+            named = {names[name] or name: name for name in stored}
+            for found in _batches_of(parquet, chunk, list(named)):
+                table = found.rename_columns([named[each] for each in found.column_names])
                 for name in missing:
                     nulls = pa.nulls(table.num_rows, self.schema.field(name).type)
                     table = table.append_column(name, nulls)
                 yield table
+
+    def _names(self, schema: pa.Schema, path: str) -> Mapping[str, str | None]:
+        """Return the name in a file of each column, None for one that it lacks."""
+        if self.columns:
+            return stored_names(schema, self.columns, path)
+        return {name: name for name in schema.names}
 
     def _typed(self, table: pa.Table, file: SourceFile, columns: list[str]) -> pa.Table:
         arrays = []
@@ -159,7 +178,7 @@ def source_table(
     version: int | None = None,
     run_tasks: RunTasks | None = None,
 ) -> SourceTable:
-    """Return the table at ``path``: a CSV or Parquet file, a folder with such files below it, a Delta table.
+    """Return the table at ``path``: a CSV or Parquet file, a folder of such, a Delta or Iceberg table.
 
     Folders ``name=value`` give their files the column ``name``. The first CSV file gives the columns' types.
     ``casts`` names Arrow types by column ("string", "double", "date32"). ``known``: what was found
@@ -173,6 +192,11 @@ def source_table(
         )
     snapshot = open_table(path, file_format, version)
     snapshot.require_no_deletes()
+    if snapshot.file_format not in _FILE_FORMATS:
+        raise SourceError(
+            f"{path}: has {snapshot.file_format} files, and star-trees are built of CSV and Parquet alone",
+            source=path,
+        )
     files = [_known(each, known or {}) for each in _source_files(snapshot)]
     if snapshot.file_format == "csv":
         schema, files = _csv_schema(files)
@@ -198,6 +222,7 @@ def source_table(
         snapshot.version,
         file_format,
         version,
+        tuple(each for each in snapshot.columns if len(each.path) == 1),
     )
 
 

@@ -127,7 +127,11 @@ class TreeSet:
             refuse_format(path, format_above(path))
         published = self.published
         changes = source_changes(
-            path, self.recorded, file_format=published.asked_format, version=published.asked_version
+            path,
+            self.recorded,
+            file_format=published.asked_format,
+            version=published.asked_version,
+            column_ids=published.column_ids,
         )
         if not changes.is_none:
             words = [

@@ -1,0 +1,43 @@
+"""Tells whether the columns of indexes are still those that they were made of, whatever their names are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+
+from starskip.errors import SourceError, printable
+from starskip.indexes.secondary.secondary_index import SecondaryIndex
+from starskip.lake.table_snapshot import TableSnapshot
+
+COLUMN_IDS = "column_ids"
+"""Option of a table source: JSON of what tells each column in files, by its name when indexes were made."""
+
+
+def column_ids(snapshot: TableSnapshot) -> str | None:
+    """Return the text of ``COLUMN_IDS`` for a table, None for plain files, whose columns are their names."""
+    if not snapshot.columns:
+        return None
+    return json.dumps({column.name: column.identity for column in snapshot.columns}, sort_keys=True)
+
+
+def is_of_same_columns(index: SecondaryIndex, options: Mapping[str, str], snapshot: TableSnapshot) -> bool:
+    """Return whether an index of a table source with those options is of columns that have their names still.
+
+    A column may have been renamed, and another one have its name since.
+    """
+    former, now = json.loads(options.get(COLUMN_IDS, "{}")), column_ids(snapshot)
+    told = {} if now is None else json.loads(now)
+    return all(former.get(name) in (None, told.get(name)) for name in index.columns)
+
+
+def require_same_columns(
+    indexes: Iterable[SecondaryIndex], options: Mapping[str, str], snapshot: TableSnapshot
+) -> None:
+    """Raise SourceError for an index whose column's name is another column's now, and say what to do."""
+    for index in indexes:
+        if not is_of_same_columns(index, options, snapshot):
+            raise SourceError(
+                f"{snapshot.path}: {printable(index.specification)} was made of a column that has another "
+                "name now, or is gone: refresh with --full, or delete the index",
+                source=snapshot.path,
+            )

@@ -1,0 +1,105 @@
+"""Columns of a Delta table with the ids and names that column mapping gives them, and their bounds.
+
+The log keeps bounds by the names that columns have in files. Delta's protocol, "Per-file Statistics".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from starskip.lake.snapshot_columns import SnapshotColumn, with_fields_of_structs
+
+_ID, _NAME = "delta.columnMapping.id", "delta.columnMapping.physicalName"
+_MILLISECOND_US = 1_000
+
+
+def delta_columns(fields: Iterable[Any], schema: pa.Schema) -> Iterator[SnapshotColumn]:
+    """Yield the columns, and fields of structs at any depth; ``fields``: those of deltalake's schema.
+
+    Where ids are matched (mode "id"), files have the same names, too, since they are Delta's own.
+    """
+    pairs = zip(fields, schema, strict=True)
+    yield from with_fields_of_structs(_column(field, of_arrow.type, (), ()) for field, of_arrow in pairs)
+
+
+def _column(
+    field: Any, kind: pa.DataType, above: tuple[str, ...], stored_above: tuple[str, ...]
+) -> SnapshotColumn:
+    path, stored = (*above, field.name), (*stored_above, field.metadata.get(_NAME, field.name))
+    children = _within(field.type, kind, path, stored)
+    return SnapshotColumn(path, kind, field.metadata.get(_ID), stored, children=children)
+
+
+def _within(
+    of_delta: Any, kind: pa.DataType, path: tuple[str, ...], stored: tuple[str, ...]
+) -> tuple[SnapshotColumn, ...]:
+    """Return the fields of a struct, the element of a list, or the key and value of a map."""
+    if pa.types.is_struct(kind):
+        pairs = zip(of_delta.fields, kind, strict=True)
+        return tuple(_column(each, of_arrow.type, path, stored) for each, of_arrow in pairs)
+    inner: list[tuple[str, Any, pa.DataType]] = []
+    if pa.types.is_map(kind):
+        inner = [
+            ("key", of_delta.key_type, kind.key_type),
+            ("value", of_delta.value_type, kind.item_type),
+        ]
+    elif hasattr(of_delta, "element_type"):
+        inner = [("element", of_delta.element_type, kind.value_type)]
+    return tuple(
+        SnapshotColumn(
+            (*path, name), type_, stored=(*stored, name), children=_within(each, type_, path, stored)
+        )
+        for name, each, type_ in inner
+    )
+
+
+def delta_bounds(columns: Iterable[SnapshotColumn], actions: pa.Table) -> pa.Table | None:
+    """Return bounds by the names that columns have now; None where the log has none.
+
+    ``actions``: what deltalake returns of the files of a version.
+    """
+    found = {}
+    for column in columns:
+        for kind in ("min", "max", "null_count"):
+            values = _field(actions, kind, column.stored)
+            if values is None or pa.types.is_nested(values.type):
+                continue
+            if kind != "null_count" and (values := _bound(values, column.kind, kind)) is None:
+                continue
+            found[f"{kind}.{column.name}"] = values
+    return pa.table(found) if found else None
+
+
+def _field(actions: pa.Table, kind: str, path: Sequence[str]) -> pa.ChunkedArray | None:
+    """Return a field of structs within structs, None where the log has it of no file."""
+    if kind not in actions.column_names:
+        return None
+    found = actions.column(kind)
+    for name in path:
+        if not pa.types.is_struct(found.type) or found.type.get_field_index(name) < 0:
+            return None
+        found = pc.struct_field(found, [name])
+    return found
+
+
+def _bound(values: pa.ChunkedArray, kind: pa.DataType, end: str) -> pa.ChunkedArray | None:
+    """Return bounds that hold in Spark's order, None for a type whose bounds are not those of its values."""
+    if pa.types.is_binary(kind):
+        return None
+    values = values.cast(kind)
+    if pa.types.is_floating(kind):
+        if end == "max":
+            # Some writers leave NaN out, which is greatest in Spark: nobody knows of which writer a file is.
+            return pa.chunked_array([pa.nulls(len(values), kind)])
+        return pc.if_else(pc.is_nan(values), pa.scalar(None, kind), pc.add(values, pa.scalar(0.0, kind)))
+    if pa.types.is_timestamp(kind) and end == "max":
+        # Spark writes milliseconds, cut off.
+        number = values.cast(pa.int64())
+        is_cut = pc.equal(number, pc.multiply(pc.divide(number, _MILLISECOND_US), _MILLISECOND_US))
+        last = pc.add(number, _MILLISECOND_US - 1)
+        return pc.if_else(is_cut, last, number).cast(kind)
+    return values

@@ -1,0 +1,242 @@
+"""Reads the manifests of an Iceberg snapshot, entry by entry, into Arrow columns of its data files.
+
+Of an entry only what a snapshot needs is decoded. No more than some thousand entries are Python's objects
+at a time: the rest are Arrow columns already, so that a table of many files needs little memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyiceberg.avro.file import AvroFile
+from pyiceberg.avro.reader import NoneReader, Reader, StructReader
+from pyiceberg.avro.resolver import resolve_reader
+from pyiceberg.manifest import read_manifest_list
+from pyiceberg.typedef import Record
+from pyiceberg.types import StructType
+
+from starskip.errors import SourceError, StarskipError
+from starskip.lake.iceberg_bounds import bound_columns
+from starskip.lake.iceberg_deletes import DeleteFiles
+from starskip.lake.iceberg_files import StoredFileIO, plain_path, plain_paths
+from starskip.lake.iceberg_metadata import damaged
+from starskip.lake.iceberg_schema import arrow_type
+from starskip.lake.snapshot_columns import SnapshotColumn
+
+if TYPE_CHECKING:
+    from pyiceberg.manifest import ManifestFile
+
+ENTRIES_AT_ONCE = 8_192
+SPEC, PARTITION = "spec_id", "partition."
+"""Columns beside those of ``table_snapshot.FILES``: the number of a file's spec; values by field id."""
+_DELETED, _ADDED = 2, 1
+_DATA_FILE, _PARTITION = 2, 102
+_NOTHING = NoneReader()  # type: ignore[no-untyped-call]
+_ENTRY = {0: "status", 3: "sequence_number", 4: "file_sequence_number", 2: "data_file"}
+_FILE = {
+    134: "content",
+    100: "path",
+    101: "file_format",
+    102: "partition",
+    103: "rows",
+    104: "size_bytes",
+    110: "nulls",
+    137: "nans",
+    125: "lower",
+    128: "upper",
+    135: "equality_ids",
+    143: "referenced",
+    144: "offset",
+    145: "content_bytes",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A live file of a manifest: its fields by the names of ``_FILE``, with what it inherits."""
+
+    file: dict[str, Any]
+    sequence: int
+    file_sequence: int
+    spec_id: int
+    partition: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotFiles:
+    """``data``: a row a data file, with columns of bounds; ``deletes``: the files that name deleted rows.
+
+    ``partition_types``: Arrow types of values by the field ids of specs.
+    """
+
+    data: pa.Table
+    deletes: DeleteFiles
+    partition_types: dict[int, pa.DataType]
+
+
+def snapshot_files(
+    manifest_list: str, files: StoredFileIO, columns: Sequence[SnapshotColumn]
+) -> SnapshotFiles:
+    """Return the files that the manifests of a list name; ``columns``: those whose bounds are wanted.
+
+    Raises SourceError naming a manifest that is missing or damaged.
+    """
+    place = plain_path(manifest_list)
+    try:
+        manifests = list(read_manifest_list(files.new_input(manifest_list)))
+    except StarskipError:
+        raise
+    except Exception as error:
+        raise damaged(place, error, "manifest list") from None
+    deletes = DeleteFiles()
+    for manifest in manifests:
+        if int(manifest.content):
+            for entry in _live(manifest, files, {}):
+                deletes.add(entry)
+    types: dict[int, pa.DataType] = {}
+    pieces = [
+        _piece(entries, columns, deletes, types, plain_path(manifest.manifest_path))
+        for manifest in manifests
+        if not int(manifest.content)
+        for entries in _batches(_live(manifest, files, types))
+    ]
+    data = pa.concat_tables(pieces, promote_options="permissive") if pieces else pa.table({})
+    return SnapshotFiles(data, deletes, types)
+
+
+def _batches(entries: Iterator[Entry]) -> Iterator[list[Entry]]:
+    while held := list(islice(entries, ENTRIES_AT_ONCE)):
+        yield held
+
+
+def _live(manifest: ManifestFile, files: StoredFileIO, types: dict[int, pa.DataType]) -> Iterator[Entry]:
+    """Yield the entries that are not deleted, with what they inherit of their manifest.
+
+    ``types`` is filled with the types of the partition's values, by field id.
+    """
+    place = plain_path(manifest.manifest_path)
+    found = 0
+    try:
+        with AvroFile[Any](files.new_input(manifest.manifest_path)) as avro:
+            partition = _project(avro)
+            ids = [field.field_id for field in partition.fields]
+            types.update((field.field_id, arrow_type(field.field_type)) for field in partition.fields)
+            for entry in avro:
+                status, sequence, file_sequence, record = (entry[at] for at in range(len(_ENTRY)))
+                if status == _DELETED:
+                    continue
+                inherits = manifest.sequence_number == 0 or status == _ADDED
+                found += 1
+                file = dict(zip(_FILE.values(), (record[at] for at in range(len(_FILE))), strict=True))
+                values = file.pop("partition")
+                file["partition"] = {each: values[at] for at, each in enumerate(ids)}
+                yield Entry(
+                    file,
+                    _inherited(sequence, manifest.sequence_number, inherits),
+                    _inherited(file_sequence, manifest.sequence_number, inherits),
+                    manifest.partition_spec_id,
+                    tuple(values[at] for at in range(len(ids))),
+                )
+    except StarskipError:
+        raise
+    except Exception as error:
+        raise damaged(place, error, "manifest") from None
+    told = manifest.added_files_count, manifest.existing_files_count
+    listed = sum(each or 0 for each in told)
+    # A file that ends at the end of a block reads as a shorter one.
+    if None not in told and found != listed:
+        raise SourceError(
+            f"{place}: this manifest of an Iceberg table is damaged: it names {found:,} files, and the "
+            f"manifest list tells of {listed:,}",
+            source=place,
+        )
+
+
+def _inherited(own: int | None, of_manifest: int | None, inherits: bool) -> int:
+    if own is not None:
+        return int(own)
+    if not inherits:
+        raise ValueError("an entry that is not new has no sequence number")
+    return int(of_manifest or 0)
+
+
+def _project(avro: AvroFile[Any]) -> StructType:
+    """Have a file's reader decode the fields of ``_ENTRY`` and ``_FILE`` alone, in their order.
+
+    Those that older manifests lack are null. Returns the type of the partition's
+    values.
+    """
+    whole = resolve_reader(avro.schema, avro.schema)
+    stored = [field.field_id for field in avro.schema.fields]
+    data_file = avro.schema.find_type(_DATA_FILE)
+    if not (isinstance(whole, StructReader) and isinstance(data_file, StructType)):
+        raise ValueError("its entries have no data file")
+    readers = dict(zip(stored, (reader for _, reader in whole.field_readers), strict=True))
+    inner = readers[_DATA_FILE]
+    if not isinstance(inner, StructReader):
+        raise ValueError("its entries have no data file")
+    ids = [field.field_id for field in data_file.fields]
+    of_file = dict(zip(ids, (reader for _, reader in inner.field_readers), strict=True))
+    readers[_DATA_FILE] = _chosen(of_file, _FILE, data_file)
+    avro.reader = _chosen(readers, _ENTRY, avro.schema.as_struct())
+    partition = data_file.field(_PARTITION)
+    if partition is None or not isinstance(partition.field_type, StructType):
+        raise ValueError("its partition is no struct")
+    return partition.field_type
+
+
+def _chosen(readers: Mapping[int, Reader], wanted: Mapping[int, str], kind: StructType) -> StructReader:
+    """Return the reader of a struct whose fields, by id, are at the places that they have in ``wanted``."""
+    places = {field_id: place for place, field_id in enumerate(wanted)}
+    # Maps are read sooner than they are passed over: others all go to the place behind the last.
+    found = [(places.get(field_id, len(wanted)), reader) for field_id, reader in readers.items()]
+    found += [(places[field_id], _NOTHING) for field_id in wanted if field_id not in readers]
+    return StructReader(tuple(found), Record, kind)
+
+
+def _piece(
+    entries: Sequence[Entry],
+    columns: Sequence[SnapshotColumn],
+    deletes: DeleteFiles,
+    types: dict[int, pa.DataType],
+    place: str,
+) -> pa.Table:
+    """Return some data files as columns."""
+
+    def each(name: str) -> list[Any]:
+        return [entry.file[name] for entry in entries]
+
+    try:
+        locations = pa.array(each("path"), pa.string())
+        found: dict[str, Any] = {
+            "path": plain_paths(locations),
+            "size_bytes": pa.array(each("size_bytes"), pa.int64()),
+            # A path is written once: this tells a file from one of the same name in a table made anew.
+            "etag": pa.array([f"iceberg:{entry.file_sequence}" for entry in entries], pa.string()),
+            "rows": pa.array(each("rows"), pa.int64()),
+            "deletes": pa.array([deletes.of(entry) for entry in entries], pa.list_(pa.int32())),
+            "file_format": pa.array([str(value).lower() for value in each("file_format")], pa.string()),
+            SPEC: pa.array([entry.spec_id for entry in entries], pa.int32()),
+        }
+        for field_id in entries[0].file["partition"]:
+            values = [entry.file["partition"][field_id] for entry in entries]
+            found[f"{PARTITION}{field_id}"] = _partition_values(values, types[field_id])
+        found.update(bound_columns(columns, each("lower"), each("upper"), each("nulls"), each("nans")))
+    except (ValueError, TypeError, ArithmeticError, pa.ArrowException) as error:
+        raise damaged(place, error, "manifest") from None
+    return pa.table(found)
+
+
+def _partition_values(values: list[Any], kind: pa.DataType) -> pa.Array:
+    """Return values as Arrow has them; times and dates come as numbers, a UUID as its object."""
+    if pa.types.is_fixed_size_binary(kind):
+        return pa.array([getattr(value, "bytes", value) for value in values], kind)
+    if pa.types.is_date32(kind):
+        return pa.array(values, pa.int32()).cast(kind)
+    if pa.types.is_timestamp(kind) or pa.types.is_time(kind):
+        return pa.array(values, pa.int64()).cast(kind)
+    return pa.array(values, kind)

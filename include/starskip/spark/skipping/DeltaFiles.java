@@ -1,0 +1,181 @@
+package starskip;
+
+import java.io.ByteArrayOutputStream;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.BitSet;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.ToIntBiFunction;
+import java.util.zip.DeflaterOutputStream;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.delta.SnapshotDescriptor;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.files.TahoeFileIndexWithSnapshotDescriptor;
+import org.apache.spark.sql.delta.stats.PreparedDeltaFileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+
+/**
+ * The files that Delta has chosen for a scan by its own statistics and partitions, which stay in the JVM: Python
+ * asks which rows of its metadata they are, and tells by the bits of a mask over these which are to be read.
+ */
+public final class DeltaFiles {
+    private final LogicalRelation of;
+    private final PreparedDeltaFileIndex index;
+    private final AddFile[] files;
+    private int[] positions;
+
+    public DeltaFiles(LogicalRelation of) {
+        this.of = of;
+        this.index = (PreparedDeltaFileIndex) ((HadoopFsRelation) of.relation()).location();
+        this.files = new AddFile[index.preparedScan().files().size()];
+        index.preparedScan().files().copyToArray(files);
+    }
+
+    /** The table's folder, its schema in JSON, files and bytes of the version, files and bytes of the scan. */
+    public scala.collection.Iterable facts() {
+        long size = 0;
+        for (int at = 0; at < files.length; at++) {
+            size += files[at].size();
+        }
+        List found = new ArrayList();
+        found.add(index.dataPath().toString());
+        found.add(index.metadata().schemaString());
+        found.add(text(index.preparedScan().total().files()));
+        found.add(text(index.preparedScan().total().bytesCompressed()));
+        found.add(String.valueOf(files.length));
+        found.add(String.valueOf(size));
+        return scala.jdk.javaapi.CollectionConverters.asScala(found);
+    }
+
+    private static String text(scala.Option known) {
+        return known.isDefined() ? known.get().toString() : "";
+    }
+
+    /** The bits of the rows of metadata that are of these files, deflated; known: a KnownFiles. */
+    public String found(ToIntBiFunction known) throws Exception {
+        Path root = index.dataPath();
+        String above = root.toString().endsWith("/") ? root.toString() : root + "/";
+        BitSet bits = new BitSet();
+        long[] identity = new long[2];
+        positions = new int[files.length];
+        for (int at = 0; at < files.length; at++) {
+            identity[0] = files[at].size();
+            identity[1] = files[at].modificationTime();
+            positions[at] = known.applyAsInt(path(files[at].path(), above), identity);
+            if (positions[at] >= 0) {
+                bits.set(positions[at]);
+            }
+        }
+        ByteArrayOutputStream made = new ByteArrayOutputStream();
+        DeflaterOutputStream deflated = new DeflaterOutputStream(made);
+        deflated.write(bits.toByteArray());
+        deflated.close();
+        return Base64.getEncoder().encodeToString(made.toByteArray());
+    }
+
+    /** The path of a file as Hadoop writes it; the log has parts of URLs, mostly below the table's folder. */
+    private String path(String logged, String above) {
+        return logged.indexOf('%') < 0 && logged.indexOf(':') < 0 && !logged.startsWith("/")
+            ? above + logged
+            : index.absolutePath(logged).toString();
+    }
+
+    /** The relation without known files whose bits are not set, and with an option that tells it from others. */
+    public LogicalPlan relation(byte[] bits, String option, String value) {
+        BitSet chosen = BitSet.valueOf(bits);
+        Set left = new HashSet();
+        for (int at = 0; at < files.length; at++) {
+            if (positions[at] >= 0 && !chosen.get(positions[at])) {
+                left.add(files[at].path());
+            }
+        }
+        HadoopFsRelation old = (HadoopFsRelation) of.relation();
+        HadoopFsRelation made = new HadoopFsRelation(
+            new DataSkippingFileIndex(index, left, value),
+            old.partitionSchema(),
+            old.dataSchema(),
+            old.bucketSpec(),
+            old.fileFormat(),
+            (scala.collection.immutable.Map) old.options().updated(option, value),
+            old.sparkSession());
+        return of.copy(made, of.output(), of.catalogTable(), of.isStreaming(), of.stream());
+    }
+}
+
+/** Delta's own index of files without some of them, deletion vectors and all else as it has them; EXPLAIN shows its name. */
+final class DataSkippingFileIndex extends TahoeFileIndexWithSnapshotDescriptor {
+    private final PreparedDeltaFileIndex whole;
+    private final Set left;
+    private final String mark;
+
+    DataSkippingFileIndex(PreparedDeltaFileIndex whole, Set left, String mark) {
+        super(whole.spark(), whole.preparedScan().scannedSnapshot().deltaLog(), whole.path(),
+            (SnapshotDescriptor) whole.preparedScan().scannedSnapshot());
+        this.whole = whole;
+        this.left = left;
+        this.mark = mark;
+    }
+
+    public scala.collection.immutable.Seq matchingFiles(
+            scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
+        scala.collection.immutable.Seq all = whole.matchingFiles(partitionFilters, dataFilters);
+        List kept = new ArrayList(all.size());
+        scala.collection.Iterator each = all.iterator();
+        while (each.hasNext()) {
+            AddFile file = (AddFile) each.next();
+            if (!left.contains(file.path())) {
+                kept.add(file);
+            }
+        }
+        return (scala.collection.immutable.Seq) scala.collection.immutable.ArraySeq$.MODULE$.unsafeWrapArray(
+            kept.toArray(new AddFile[0]));
+    }
+
+    public String[] inputFiles() {
+        List found = new ArrayList();
+        scala.collection.Iterator each = whole.preparedScan().files().iterator();
+        while (each.hasNext()) {
+            AddFile file = (AddFile) each.next();
+            if (!left.contains(file.path())) {
+                found.add(whole.absolutePath(file.path()).toString());
+            }
+        }
+        return (String[]) found.toArray(new String[0]);
+    }
+
+    public void refresh() {
+        whole.refresh();
+    }
+
+    public long sizeInBytes() {
+        long size = 0;
+        scala.collection.Iterator each = whole.preparedScan().files().iterator();
+        while (each.hasNext()) {
+            AddFile file = (AddFile) each.next();
+            size += left.contains(file.path()) ? 0 : file.size();
+        }
+        return size;
+    }
+
+    public scala.Option rowIndexFilters() {
+        return whole.rowIndexFilters();
+    }
+
+    public scala.collection.immutable.Seq rootPaths() {
+        return whole.rootPaths();
+    }
+
+    public boolean equals(Object other) {
+        return other instanceof DataSkippingFileIndex
+            && mark.equals(((DataSkippingFileIndex) other).mark)
+            && whole.equals(((DataSkippingFileIndex) other).whole);
+    }
+
+    public int hashCode() {
+        return 31 * whole.hashCode() + mark.hashCode();
+    }
+}

@@ -1,0 +1,193 @@
+package starskip;
+
+import java.io.ByteArrayOutputStream;
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.BitSet;
+import java.util.List;
+import java.util.Map;
+import java.util.function.ToIntBiFunction;
+import java.util.zip.DeflaterOutputStream;
+import org.apache.iceberg.BaseMetadataTable;
+import org.apache.iceberg.ContentFile;
+import org.apache.iceberg.ContentScanTask;
+import org.apache.iceberg.FileFormat;
+import org.apache.iceberg.Schema;
+import org.apache.iceberg.SchemaParser;
+import org.apache.iceberg.Snapshot;
+import org.apache.iceberg.Table;
+import org.apache.iceberg.expressions.Expressions;
+import org.apache.iceberg.expressions.UnboundPredicate;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.connector.read.Scan;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
+
+/**
+ * The files that Iceberg has chosen for a scan by its manifests, which stay in the JVM: Python asks which rows of its
+ * metadata they are, and tells by the bits of a mask over these which are to be read. A task of the scan is a data
+ * file with the delete files that belong to it. Iceberg's classes are its own: what is needed of them is reached by
+ * reflection.
+ */
+public final class IcebergFiles {
+    private final DataSourceV2ScanRelation of;
+    private final Object scan;
+    private final List tasks;
+    private int[] positions;
+
+    /** given: a DataSourceV2ScanRelation, or the scan of a plan that has run. */
+    public IcebergFiles(Object given) throws Exception {
+        this.of = given instanceof DataSourceV2ScanRelation ? (DataSourceV2ScanRelation) given : null;
+        this.scan = of == null ? given : of.scan();
+        this.tasks = isOfFiles() ? (List) call("tasks") : new ArrayList();
+    }
+
+    /** Whether it is a scan of a table's files, not of its metadata. */
+    public boolean isOfFiles() throws Exception {
+        return !(value("table") instanceof BaseMetadataTable);
+    }
+
+    /** The table's folder, its schema in JSON, files and bytes of the snapshot, files and bytes of the scan. */
+    public scala.collection.Iterable facts() throws Exception {
+        Snapshot snapshot = (Snapshot) value("snapshot");
+        Map summary = snapshot == null || snapshot.summary() == null ? new java.util.HashMap() : snapshot.summary();
+        List found = new ArrayList();
+        found.add(((Table) value("table")).location());
+        found.add(SchemaParser.toJson((Schema) value("schema")));
+        found.add(summary.containsKey("total-data-files") ? (String) summary.get("total-data-files") : "");
+        found.add(summary.containsKey("total-data-files") ? bytes(summary) : "");
+        found.add(String.valueOf(tasks.size()));
+        found.add(String.valueOf(size()));
+        return scala.jdk.javaapi.CollectionConverters.asScala(found);
+    }
+
+    /** The bytes of a snapshot's data files, if it has no delete files, which its summary counts with them. */
+    private static String bytes(Map summary) {
+        Object deletes = summary.get("total-delete-files");
+        Object size = summary.get("total-files-size");
+        return size != null && (deletes == null || "0".equals(deletes)) ? (String) size : "";
+    }
+
+    /** The mark of a scan without some of its files, else an empty text; its folder; its files and bytes. */
+    public List read(String option) throws Exception {
+        List found = new ArrayList();
+        found.add("");
+        List filters = (List) value("runtimeFilters");
+        for (int at = 0; at < filters.size(); at++) {
+            UnboundPredicate filter = filters.get(at) instanceof UnboundPredicate
+                ? (UnboundPredicate) filters.get(at)
+                : null;
+            if (filter != null && filter.ref().name().equals(option)) {
+                found.set(0, filter.literal().value().toString());
+            }
+        }
+        found.add(((Table) value("table")).location());
+        found.add(String.valueOf(tasks.size()));
+        found.add(String.valueOf(size()));
+        return found;
+    }
+
+    private long size() {
+        long size = 0;
+        for (int at = 0; at < tasks.size(); at++) {
+            size += file(at).fileSizeInBytes();
+        }
+        return size;
+    }
+
+    private ContentFile file(int at) {
+        return ((ContentScanTask) tasks.get(at)).file();
+    }
+
+    /** The bits of the rows of metadata that are of these files, deflated; known: a KnownFiles. */
+    public String found(ToIntBiFunction known) throws Exception {
+        BitSet bits = new BitSet();
+        long[] identity = new long[2];
+        positions = new int[tasks.size()];
+        for (int at = 0; at < positions.length; at++) {
+            ContentFile file = file(at);
+            identity[0] = file.fileSizeInBytes();
+            positions[at] = file.format() == FileFormat.PARQUET
+                ? known.applyAsInt(file.location(), identity)
+                : -1;
+            if (positions[at] >= 0) {
+                bits.set(positions[at]);
+            }
+        }
+        ByteArrayOutputStream made = new ByteArrayOutputStream();
+        DeflaterOutputStream deflated = new DeflaterOutputStream(made);
+        deflated.write(bits.toByteArray());
+        deflated.close();
+        return Base64.getEncoder().encodeToString(made.toByteArray());
+    }
+
+    /** The relation with a copy of the scan without known files whose bits are not set; the scan itself stays. */
+    public LogicalPlan relation(byte[] bits, String option, String value) throws Exception {
+        BitSet chosen = BitSet.valueOf(bits);
+        List kept = new ArrayList();
+        for (int at = 0; at < positions.length; at++) {
+            if (positions[at] < 0 || chosen.get(positions[at])) {
+                kept.add(tasks.get(at));
+            }
+        }
+        // What partitions are grouped by follows from the partition specs of all files: found before some are gone.
+        call("specs");
+        call("groupingKeyType");
+        Object made = copy(scan);
+        List filters = new ArrayList((List) value("runtimeFilters"));
+        // Scans are compared by their filters, and exchanges of equal ones are shared.
+        filters.add(Expressions.equal(option, value));
+        field("runtimeFilters").set(made, filters);
+        field("tasks").set(made, kept);
+        field("taskGroups").set(made, null);
+        return of.copy(of.relation(), (Scan) made, of.output(), of.keyGroupedPartitioning(), of.ordering());
+    }
+
+    private static Object copy(Object old) throws Exception {
+        Field unsafe = Class.forName("sun.misc.Unsafe").getDeclaredField("theUnsafe");
+        unsafe.setAccessible(true);
+        Object made = ((sun.misc.Unsafe) unsafe.get(null)).allocateInstance(old.getClass());
+        for (Class of = old.getClass(); of != Object.class; of = of.getSuperclass()) {
+            Field[] fields = of.getDeclaredFields();
+            for (int at = 0; at < fields.length; at++) {
+                if (!Modifier.isStatic(fields[at].getModifiers())) {
+                    fields[at].setAccessible(true);
+                    fields[at].set(made, fields[at].get(old));
+                }
+            }
+        }
+        return made;
+    }
+
+    private Object value(String name) throws Exception {
+        return field(name).get(scan);
+    }
+
+    private Field field(String name) throws Exception {
+        for (Class in = scan.getClass(); in != Object.class; in = in.getSuperclass()) {
+            Field[] fields = in.getDeclaredFields();
+            for (int at = 0; at < fields.length; at++) {
+                if (fields[at].getName().equals(name)) {
+                    fields[at].setAccessible(true);
+                    return fields[at];
+                }
+            }
+        }
+        throw new NoSuchFieldException(scan.getClass().getName() + " has no field " + name);
+    }
+
+    private Object call(String name) throws Exception {
+        for (Class in = scan.getClass(); in != Object.class; in = in.getSuperclass()) {
+            Method[] methods = in.getDeclaredMethods();
+            for (int at = 0; at < methods.length; at++) {
+                if (methods[at].getName().equals(name) && methods[at].getParameterCount() == 0) {
+                    methods[at].setAccessible(true);
+                    return methods[at].invoke(scan, new Object[0]);
+                }
+            }
+        }
+        throw new NoSuchMethodException(scan.getClass().getName() + " has no method " + name);
+    }
+}

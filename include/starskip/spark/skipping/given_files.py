@@ -1,0 +1,50 @@
+"""The data files that a snapshot names, as a listing of Spark's that asks no file system."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import SparkSession
+
+from starskip.lake.table_snapshot import TableSnapshot
+from starskip.spark.skipping.compile_java import new_java
+from starskip.spark.skipping.jvm_toolbox import JvmToolbox
+from starskip.spark.skipping.known_files import packed_texts
+
+_DELTA = "delta:"
+_SCHEME = re.compile(r"s3[an]?://")
+
+
+def given_index(toolbox: JvmToolbox, session: SparkSession, path: str, snapshot: TableSnapshot) -> Any:
+    """Return an InMemoryFileIndex of a snapshot's Parquet files; ``path``: its folder as Hadoop writes it."""
+    files = snapshot.files.filter(pc.equal(snapshot.files["file_format"], "parquet"))
+    sizes = files["size_bytes"].to_numpy(zero_copy_only=False)
+    numbers = np.concatenate([sizes, _modified_ms(files, snapshot.table_format)]).astype("<i8")
+    made = new_java(
+        toolbox.gateway,
+        "GivenFiles",
+        session._jsparkSession,
+        path,
+        packed_texts(_hadoop_paths(files["path"].combine_chunks(), path)),
+        bytearray(numbers.tobytes()),
+    )
+    return made.index()
+
+
+def _modified_ms(files: pa.Table, table_format: str) -> Any:
+    """Return the times that a table's log has of its files, 0 where it has none."""
+    if table_format != "delta":
+        return np.zeros(len(files), np.int64)
+    times = pc.replace_substring_regex(files["etag"], f"^{_DELTA}", "")
+    return times.cast(pa.int64()).to_numpy(zero_copy_only=False)
+
+
+def _hadoop_paths(paths: pa.Array, table: str) -> pa.Array:
+    """Return paths of a snapshot as Hadoop writes them; those of S3 by the scheme of the table's folder."""
+    found = pc.if_else(pc.starts_with(paths, "/"), pc.binary_join_element_wise("file:", paths, ""), paths)
+    scheme = _SCHEME.match(table)
+    return found if scheme is None else pc.replace_substring_regex(found, "^s3://", scheme[0])

@@ -1,0 +1,117 @@
+"""Match columns of a Delta or Iceberg table by what its files know them by, not by their names in it.
+
+A file knows a column by its id in Iceberg, by its physical name in Delta. A renamed column keeps that, and a
+column that is dropped and added again gets another one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from starskip.lake.snapshot_columns import SnapshotColumn
+from starskip.predicates.column_name import column_name, column_path
+from starskip.predicates.expression import Call, Column, Expression
+
+COLUMNS = "starskip.columns"
+"""Entry of the options of metadata: JSON, what each indexed column is known by, and its type in Spark."""
+Path = tuple[str, ...]
+_PHYSICAL = "delta.columnMapping.physicalName"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredColumn:
+    """A column as files know it; ``kind``: its type in Spark when its values were collected."""
+
+    identity: str
+    kind: str
+
+
+def identity_of(column: SnapshotColumn, table_format: str) -> str:
+    """Return what the files of a table know a column by."""
+    return str(column.field_id) if table_format == "iceberg" else column_name(column.stored)
+
+
+@lru_cache(maxsize=256)
+def identities(schema: str, table_format: str) -> Mapping[Path, str]:
+    """Return what files know the columns of a table's JSON schema by, by their paths of names."""
+    document = json.loads(schema)
+    found = _of_iceberg(document, ()) if table_format == "iceberg" else _of_delta(document, (), ())
+    return dict(found)
+
+
+def _of_iceberg(struct: Mapping[str, Any], above: Path) -> Iterator[tuple[Path, str]]:
+    for each in struct["fields"]:
+        path = (*above, each["name"])
+        yield path, str(each["id"])
+        if isinstance(each["type"], dict) and each["type"]["type"] == "struct":
+            yield from _of_iceberg(each["type"], path)
+
+
+def _of_delta(struct: Mapping[str, Any], above: Path, stored: Path) -> Iterator[tuple[Path, str]]:
+    for each in struct["fields"]:
+        path = (*above, each["name"])
+        place = (*stored, each.get("metadata", {}).get(_PHYSICAL, each["name"]))
+        yield path, column_name(place)
+        if isinstance(each["type"], dict) and each["type"]["type"] == "struct":
+            yield from _of_delta(each["type"], path, place)
+
+
+def columns_text(columns: Mapping[str, StoredColumn]) -> str:
+    """Return indexed columns, by their names in the metadata, as the text of ``COLUMNS``."""
+    return json.dumps({name: [each.identity, each.kind] for name, each in sorted(columns.items())})
+
+
+def columns_of(options: Mapping[str, str]) -> dict[str, StoredColumn]:
+    """Return the indexed columns of metadata by their names in it, from the options of its source."""
+    found = json.loads(options.get(COLUMNS, "{}"))
+    return {name: StoredColumn(*each) for name, each in found.items()}
+
+
+@dataclass(slots=True)
+class ColumnTranslation:
+    """Translates expressions over a table's present columns to the names that its metadata has for them.
+
+    ``present``: what files know the columns by, by path; ``known``: the columns of the metadata by name.
+    ``changed``: names of columns that were met with another type than was collected.
+    """
+
+    present: Mapping[Path, str]
+    known: Mapping[str, StoredColumn]
+    changed: set[str] = field(default_factory=set)
+    _done: dict[int, tuple[Expression, Expression]] = field(default_factory=dict)
+    _by_identity: dict[str, tuple[Path, str]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Look columns up by what files know them by."""
+        self._by_identity = {
+            each.identity: (column_path(name), each.kind) for name, each in self.known.items()
+        }
+
+    def of(self, expression: Expression) -> Expression:
+        """Return the expression over the metadata's columns; others become unknown."""
+        found = self._done.get(id(expression))
+        if found is None:
+            # The expression is kept alive, so that its id is not reused.
+            found = self._done[id(expression)] = expression, self._made(expression)
+        return found[1]
+
+    def _made(self, expression: Expression) -> Expression:
+        if isinstance(expression, Column):
+            return self._column(expression)
+        if isinstance(expression, Call):
+            return Call(expression.name, tuple(map(self.of, expression.arguments)))
+        return expression
+
+    def _column(self, column: Column) -> Expression:
+        identity = self.present.get(column.path)
+        path, kind = self._by_identity.get(identity or "", ((), ""))
+        if not path:
+            return Call("Unknown", (column,))
+        if kind != column.data_type:
+            self.changed.add(f"{column_name(column.path)} was {kind}, and is {column.data_type} now")
+            return Call("Unknown", (column,))
+        return Column(path, column.data_type)

@@ -1,0 +1,314 @@
+"""The data files of a Delta or Iceberg table as one relation, which is read while metadata is collected.
+
+All rows of each data file are read, deleted ones too: an older version of the table, or a restored one, still
+has them, and an index of more rows than there are leaves out fewer files, never a wrong one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as sql
+from pyspark.sql.pandas.types import from_arrow_type
+from pyspark.sql.types import DataType, StructField, StructType
+
+from starskip.errors import ConfigError, printable
+from starskip.indexes.skipping.metadata.open_metadata import understood_indexes
+from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.indexes.skipping.registry import index_from_specification
+from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.lake.snapshot_columns import SnapshotColumn
+from starskip.lake.table_snapshot import TableSnapshot
+from starskip.predicates.column_name import column_name, column_path, quoted
+from starskip.spark.skipping.given_files import given_index
+from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
+from starskip.spark.skipping.lake_columns import Path, StoredColumn, columns_of, identity_of
+from starskip.spark.skipping.lake_signature import lake_signature
+from starskip.spark.skipping.relation_facts import OF_USERS_TYPES
+from starskip.spark.skipping.table_relation import COLLECTING, TableRelation
+
+log = logging.getLogger("starskip.skipping")
+_OF_MANIFESTS = frozenset({"minmax", "nulls", "partition"})
+_FIELD_ID = "parquet.field.id"
+_OF_PARQUET = {
+    "spark.sql.parquet.fieldId.read.enabled": "true",
+    # A file without ids is refused instead of being read as nulls.
+    "spark.sql.parquet.fieldId.read.ignoreMissing": "false",
+    "spark.sql.parquet.inferTimestampNTZ.enabled": "true",
+}
+_OF_ICEBERG = {
+    "spark.sql.parquet.binaryAsString": "false",
+    "spark.sql.parquet.int96AsTimestamp": "true",
+    "spark.sql.parquet.int96TimestampConversion": "false",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+}
+"""Iceberg's reader knows no other way, whatever the session says."""
+
+
+@dataclass(frozen=True, slots=True)
+class LakeColumn:
+    """A column by its ``path`` in the table and ``name`` in the metadata, which a rename leaves as it is.
+
+    ``identity``: what files know it by; ``kind``: its type in Spark.
+    """
+
+    path: Path
+    name: Path
+    identity: str
+    kind: DataType
+    of: SnapshotColumn
+
+
+@dataclass(frozen=True, slots=True)
+class LakeRelation(TableRelation):
+    """A TableRelation of a snapshot's data files; its schema has the names that the metadata has."""
+
+    snapshot: TableSnapshot
+    columns: tuple[LakeColumn, ...]
+    known: Mapping[str, StoredColumn]
+    """The columns that the metadata has indexes of, deleted ones too, by their names in it."""
+    stale: bool
+    """True where metadata has an index of a column that has another type now, or that it does not tell of."""
+
+    @property
+    def names_in_files(self) -> bool:
+        """See TableRelation."""
+        return False
+
+    def rows(self, file_index: Any) -> DataFrame:
+        """Return all rows of the files of ``file_index``, those that were deleted from the table too."""
+        rows = TableRelation.rows(self, file_index)
+        if self.snapshot.table_format == "iceberg":
+            return rows
+        return rows.select(*(self._renamed(each) for each in self.columns if len(each.path) == 1))
+
+    def _renamed(self, column: LakeColumn) -> Column:
+        stored = sql.col(quoted(column_name((column.of.stored[-1],))))
+        if isinstance(column.kind, StructType):
+            # By position: the names of fields are those of files.
+            stored = stored.cast(_of_names(column, self.columns))
+        return stored.alias(column.name[-1])
+
+    def named(self, specification: str) -> str:
+        """Return the specification of an index with the names that the metadata has for its columns.
+
+        Raises ConfigError for a column that the table has not, or that cannot be indexed.
+        """
+        index = index_from_specification(specification)
+        names = tuple(self._named(specification, name) for name in index.columns)
+        return (
+            specification
+            if names == index.columns
+            else type(index).parsed(names, index.arguments).specification
+        )
+
+    def _named(self, specification: str, name: str) -> str:
+        sensitive = self.session.conf.get("spark.sql.caseSensitive") == "true"
+        path = column_path(name)
+        found = [each for each in self.columns if each.path == path] or [
+            each for each in self.columns if not sensitive and _small(each.path) == _small(path)
+        ]
+        if len(found) == 1 and not found[0].of.has_default:
+            return column_name(found[0].name)
+        raise ConfigError(f"{specification}: {self._why_not(path, found)}", setting="index")
+
+    def _why_not(self, path: Path, found: Sequence[LakeColumn]) -> str:
+        name, snapshot = column_name(path), self.snapshot
+        if found:
+            return f"{name} has a default in files that lack it, of which no index is made"
+        if _small(path) in {_small(each) for each in _partitions(snapshot)}:
+            return (
+                f"the table is partitioned by {name}: {snapshot.table_format} leaves out files by it already"
+            )
+        if any(_small(each.path) == _small(path) for each in snapshot.columns):
+            return (
+                f"no index can be of {name}: its type is none that is read from files, or the metadata has "
+                "indexes of another column that had this name: delete these, and vacuum"
+            )
+        names = ", ".join(column_name(each.path) for each in self.columns[:20])
+        return f"the table has no column {name}; it has {names}"
+
+    def lost(self, indexes: Iterable[SkippingIndex]) -> dict[str, str]:
+        """Return, by specification, why the metadata's indexes of columns that are gone cannot be kept up."""
+        names = {column_name(each.name) for each in self.columns}
+        return {
+            index.specification: f"{name} was dropped, or partitions the table now: delete the index"
+            for index in indexes
+            for name in index.columns
+            if name not in names
+        }
+
+    def known_columns(self, indexes: Iterable[SkippingIndex]) -> dict[str, StoredColumn]:
+        """Return the columns of indexes, and the structs that they are in, by their names in the metadata.
+
+        Those of indexes that the metadata has already are among them.
+        """
+        by_name = {each.name: each for each in self.columns}
+        found = dict(self.known)
+        for name in {name for index in indexes for name in index.columns}:
+            path = column_path(name)
+            for end in range(1, len(path) + 1):
+                if (each := by_name.get(path[:end])) is not None:
+                    found[column_name(each.name)] = StoredColumn(each.identity, each.kind.simpleString())
+        return found
+
+
+def lake_relation(
+    spark: SparkSession, snapshot: TableSnapshot, path: str, existing: TableMetadata | None
+) -> LakeRelation:
+    """Return the relation of a snapshot's data files; ``path``: its folder as Hadoop writes it.
+
+    ``existing``: the table's metadata, whose names of columns stay.
+    """
+    session = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+    source = None if existing is None else existing.source
+    if source is not None and source.read_signature.get("format") != snapshot.table_format:
+        source = None
+    known = {} if source is None or existing is None else _kept(columns_of(source.options), existing)
+    columns = tuple(_columns(snapshot, known))
+    settings = {name: str(session.conf.get(name)) for name in OF_USERS_TYPES}
+    logical = _logical(session, snapshot, path, columns)
+    signature = lake_signature(snapshot.table_format, logical.relation(), settings)
+    of_iceberg = _OF_ICEBERG if snapshot.table_format == "iceberg" else {}
+    for name, value in {**COLLECTING, **_OF_PARQUET, **of_iceberg}.items():
+        session.conf.set(name, value)
+    return LakeRelation(
+        session,
+        logical,
+        path,
+        "parquet",
+        {},
+        StructType(
+            [StructField(each.name[0], _of_names(each, columns)) for each in columns if len(each.name) == 1]
+        ),
+        signature,
+        None,
+        snapshot,
+        columns,
+        known,
+        source is not None and existing is not None and _is_stale(existing, known, columns),
+    )
+
+
+def named_in_metadata(
+    relation: LakeRelation, indexes: Sequence[str], encrypt: Mapping[str, str]
+) -> tuple[list[str], dict[str, str]]:
+    """Return the specifications of indexes to be made with the metadata's names of columns; keys' names too.
+
+    What the table's own manifests have is left out, with a warning. Raises ConfigError for an index that the
+    table cannot have, and if none is left.
+    """
+    title = relation.snapshot.table_format.title()
+    named, wanted = {}, []
+    for each in indexes:
+        index = index_from_specification(each)
+        named[each] = relation.named(each)
+        if index.kind in _OF_MANIFESTS:
+            log.warning("%s: nothing is built, %s leaves out files by it already", printable(each), title)
+        else:
+            wanted.append(named[each])
+    if not wanted:
+        raise ConfigError(
+            f"{', '.join(indexes)}: {title} has least and greatest values, counts of nulls and values of "
+            "partitions itself, and leaves out files by them; name an index that it lacks, such as bloom:c",
+            setting="index",
+        )
+    return wanted, {named.get(name, name): key for name, key in encrypt.items()}
+
+
+def _columns(snapshot: TableSnapshot, known: Mapping[str, StoredColumn]) -> Iterable[LakeColumn]:
+    """Yield the columns that files have, parents first; a name in the metadata is of one column alone."""
+    names = {each.identity: column_path(name) for name, each in known.items()}
+    taken = set(names.values())
+    above: dict[Path, Path] = {(): ()}
+    partitions = _partitions(snapshot)
+    for each in snapshot.columns:
+        parent = above.get(each.path[:-1])
+        if parent is None or each.path in partitions:
+            continue
+        identity = identity_of(each, snapshot.table_format)
+        name = names.get(identity, (*parent, each.path[-1]))
+        if name[:-1] != parent or (identity not in names and name in taken):
+            continue
+        try:
+            kind = from_arrow_type(each.kind, prefer_timestamp_ntz=True)
+        except Exception:  # noqa: S112 - PySpark's own errors for types that it lacks, of several classes
+            continue
+        above[each.path] = name
+        yield LakeColumn(each.path, name, identity, kind, each)
+
+
+def _partitions(snapshot: TableSnapshot) -> set[Path]:
+    """Return the columns whose values are those of partitions, whatever files have."""
+    fields = {
+        each.source for each in snapshot.partition_fields if each.transform == "identity" and each.source
+    }
+    return fields | {(name,) for name in snapshot.partition_columns}
+
+
+def _kept(known: Mapping[str, StoredColumn], existing: TableMetadata) -> Mapping[str, StoredColumn]:
+    """Return the columns of the indexes that metadata has, until a vacuum also of those that were deleted."""
+    indexes, not_understood = understood_indexes(existing.state.indexes)
+    if not_understood:
+        return known
+    paths = {column_path(name) for index in indexes for name in index.columns}
+    return {
+        name: each
+        for name, each in known.items()
+        if any(path[: len(column_path(name))] == column_path(name) for path in paths)
+    }
+
+
+def _is_stale(
+    existing: TableMetadata, known: Mapping[str, StoredColumn], columns: Sequence[LakeColumn]
+) -> bool:
+    kinds = {column_name(each.name): each.kind.simpleString() for each in columns}
+    names = {name for index in existing.indexes for name in index.columns}
+    return any(name not in known or kinds.get(name, known[name].kind) != known[name].kind for name in names)
+
+
+def _logical(session: SparkSession, snapshot: TableSnapshot, path: str, columns: Sequence[LakeColumn]) -> Any:
+    jvm: Any = session._jvm
+    toolbox = JvmToolbox(session)
+    package = getattr(jvm, DATASOURCES)
+    top = [each for each in columns if len(each.path) == 1]
+    schema = StructType([_stored_field(each, columns, snapshot.table_format) for each in top])
+    types = jvm.org.apache.spark.sql.types
+    relation = package.HadoopFsRelation(
+        given_index(toolbox, session, path, snapshot),
+        types.StructType(),
+        types.DataType.fromJson(schema.json()),
+        jvm.scala.Option.empty(),
+        package.parquet.ParquetFileFormat(),
+        jvm.org.apache.spark.api.python.PythonUtils.toScalaMap({}),
+        session._jsparkSession,
+    )
+    return getattr(getattr(package, "LogicalRelation$"), "MODULE$").apply(relation, False)
+
+
+def _stored_field(column: LakeColumn, columns: Sequence[LakeColumn], table_format: str) -> StructField:
+    """Return a column as files have it: by its id in Iceberg, by its physical name in Delta."""
+    kind: DataType = column.kind
+    if isinstance(kind, StructType):
+        inner = [each for each in columns if each.path[:-1] == column.path]
+        kind = StructType([_stored_field(each, columns, table_format) for each in inner])
+    if table_format == "iceberg":
+        return StructField(column.name[-1], kind, metadata={_FIELD_ID: column.of.field_id})
+    return StructField(column.of.stored[-1], kind)
+
+
+def _of_names(column: LakeColumn, columns: Sequence[LakeColumn]) -> DataType:
+    """Return a column's type with the names that the metadata has for its fields."""
+    if not isinstance(column.kind, StructType):
+        return column.kind
+    inner = [each for each in columns if each.path[:-1] == column.path]
+    return StructType([StructField(each.name[-1], _of_names(each, columns)) for each in inner])
+
+
+def _small(path: Path) -> Path:
+    return tuple(part.lower() for part in path)

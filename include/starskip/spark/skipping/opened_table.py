@@ -1,0 +1,87 @@
+"""Opens what functions of skipping are given as a table: a path, or a DataFrame of a table's rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from starskip.errors import ConfigError
+from starskip.indexes.skipping.metadata.metadata_location import table_folder
+from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
+from starskip.indexes.skipping.metadata.open_metadata import read_metadata
+from starskip.lake.open_table import open_table
+from starskip.spark.skipping.lake_relation import lake_relation
+from starskip.spark.skipping.lake_scan import TITLES
+from starskip.spark.skipping.plain_files import format_at
+from starskip.spark.skipping.refresh_relation import location_of, qualified
+from starskip.spark.skipping.table_relation import TableRelation, table_relation
+from starskip.storage.encryption.keyring import Keyring
+
+_LOCAL = re.compile(r"^file:/+")
+_THROUGH = frozenset({"SubqueryAlias", "View", "Project"})
+_OF_DELTA = "org.apache.spark.sql.delta."
+_OF_ICEBERG = "org.apache.iceberg.spark."
+
+
+def opened_table(
+    spark: SparkSession,
+    table: str | DataFrame,
+    table_format: str | None,
+    options: Mapping[str, str] | None,
+    metadata_root: str | None,
+    keyring: Keyring | None = None,
+) -> TableRelation:
+    """Return the relation of a table's files, for a Delta or Iceberg table that of its newest snapshot.
+
+    ``table_format``: in place of what is found at the path. Raises SourceError for what is no table, and
+    NotPlainFiles for one of a table format that is asked for as plain files.
+    """
+    found = _lake_table(spark, table, table_format)
+    if found is None:
+        return table_relation(spark, table, table_format or "parquet", options)
+    path, of_format = found
+    if options:
+        raise ConfigError(
+            f"{path}: a {TITLES[of_format]} table takes no options of a reader", setting="option"
+        )
+    snapshot = open_table(_LOCAL.sub("/", path), of_format)
+    folder = qualified(spark, snapshot.location)
+    existing = read_metadata(metadata_storage(location_of(spark, folder, metadata_root)), keyring=keyring)
+    return lake_relation(spark, snapshot, folder, existing)
+
+
+def _lake_table(
+    spark: SparkSession, table: str | DataFrame, table_format: str | None
+) -> tuple[str, str] | None:
+    """Return path and format of a Delta or Iceberg table, None for another one."""
+    if not isinstance(table, str):
+        return _of_frame(table)
+    if table_format in TITLES:
+        return table, table_format
+    if table_format is not None:
+        return None
+    if table_folder(table) != table:
+        return table, "iceberg"
+    found = format_at(spark, table)
+    return (table, found.spark_name) if found is not None and found.spark_name in TITLES else None
+
+
+def _of_frame(frame: DataFrame) -> tuple[str, str] | None:
+    plan: Any = frame._jdf.queryExecution().analyzed()
+    while plan.getClass().getSimpleName() in _THROUGH:
+        plan = plan.child()
+    kind = plan.getClass().getSimpleName()
+    if kind == "LogicalRelation" and plan.relation().getClass().getSimpleName() == "HadoopFsRelation":
+        index = plan.relation().location()
+        if str(index.getClass().getName()).startswith(_OF_DELTA):
+            return str(index.path().toString()), "delta"
+    if kind == "DataSourceV2Relation":
+        name = str(plan.table().getClass().getName())
+        if name.startswith(_OF_ICEBERG):
+            return str(plan.table().table().location()), "iceberg"
+        if name.startswith(_OF_DELTA):
+            return str(plan.table().path().toString()), "delta"
+    return None
