@@ -24,8 +24,8 @@ def print_figure_8(tables: PaperTables, runs: int) -> list[str]:
         "Hybrid": [tables.hybrid("db_name")],
     }
     print(
-        f"\nFigure 8: Breakdown of time spent on data and metadata processing for {_QUERIES} queries on cloud "
-        "database logs\nand corresponding bytes scanned"
+        f"\nFigure 8: Breakdown of time spent on data and metadata processing for {_QUERIES} queries on "
+        "cloud database logs\nand corresponding bytes scanned"
     )
     print(
         f"{'':<3} {'needed':>6}  {'index':<12} {'files':>6} {'metadata s':>11} {'data s':>7} {'all s':>7} "

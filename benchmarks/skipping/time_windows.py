@@ -36,19 +36,19 @@ def print_figures_9_and_10(tables: PaperTables, runs: int) -> list[str]:
             if window == WINDOWS[0]:
                 measured(tables.spark, sql)
             of[way] = median_of([measured(tables.spark, sql) for _ in range(runs)])
-            if of[way].answer != of["plain"].answer or not of[way].answer[0]:
+            if of[way].answer != of["plain"].answer or (window == 60 and not of[way].answer[0]):
                 problems.append(f"figures 9 and 10, {window} months, {way}: {of[way].answer[:4]}")
     use(tables.spark, None)
     _print_figure(
-        "Figure 9: Effects of skipping versus no skipping for ST_Contains applied to the weather dataset with "
-        "varying time\nwindow sizes",
+        "Figure 9: Effects of skipping versus no skipping for ST_Contains applied to the weather dataset "
+        "with varying\ntime window sizes",
         found,
         "plain",
         f"min/max of ts, lat, lng: {built.size_bytes / 1e6:.2f} MB, made in {built.seconds:.1f} s",
     )
     _print_figure(
-        "Figure 10: Effects of skipping versus rewrite approach for ST_Contains applied to the weather dataset "
-        "with varying\ntime window sizes",
+        "Figure 10: Effects of skipping versus rewrite approach for ST_Contains applied to the weather "
+        "dataset with varying\ntime window sizes",
         found,
         "rewritten",
         "rewritten: with lat BETWEEN … AND lng BETWEEN …, by which Parquet's footers tell what not to read",
