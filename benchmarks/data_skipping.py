@@ -1,7 +1,7 @@
 """Savings of data skipping: beside plain Spark, Delta and Iceberg, and as the paper's figures show them.
 
 First writes 2,000 Parquet files of 10,000 rows (1.3 GB; the same ones each time), builds the indexes, and
-asks nine questions of each engine in a Spark process of its own (local[2], driver 3 GiB). In each process plain
+asks nine questions of each engine in a Spark process of its own (local[2], driver 3 GiB). In each one plain
 Spark over the same files is asked too, in turn, run by run; a time is a median of warm runs, after all
 questions were asked once, and a ratio one within a process. Files are Spark's own metrics; bytes are all
 that the processes read. DuckDB is shown, and says what is true: a missing or an additional row is a failed
