@@ -365,11 +365,12 @@ def test_a_command_says_that_it_waits(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(opensearch_client, "NOTICE_S", 0.3)
     storage = fresh_storage(opensearch)
     table.refresh(storage, "x")
     caplog.clear()
+    opensearch_client._told.clear()
     opensearch.pause()
+    monkeypatch.setattr(opensearch_client, "NOTICE_S", 0.3)
     woken = threading.Timer(2.0, opensearch.go_on)
     woken.start()
     try:
