@@ -86,7 +86,7 @@ def _unnamed(index: SkippingIndex, modules: Collection[str]) -> str | None:
 def serving_index(specification: str, queries: Sequence[LakeQuery]) -> SkippingIndex:
     """Parse a specification; a gap list is returned as a WorkloadGapList for ``queries``."""
     index = index_from_specification(specification)
-    if not isinstance(index, GapList):
+    if type(index) is not GapList:
         return index
     return WorkloadGapList(
         index.columns,
