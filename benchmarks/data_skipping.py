@@ -8,12 +8,12 @@ that the processes read. DuckDB is shown, and says what is true: a missing or an
 benchmark, and so is a file too many for an exact index.
 
 Then prints table II and figures 7 to 12 of "Extensible Data Skipping", over two tables that are written
-first and read (docs/skipping-figures.md): a log of requests to databases (0.6 GB) and five years of weather
-by month and grid cell (0.6 GB).
+first and read (docs/skipping-figures.md): a log of requests to databases (0.2 GB) and five years of weather
+by month and grid cell (0.1 GB).
 
     python benchmarks/data_skipping.py [--files 2000] [--rows 10000] [--data DIR] [--runs 3]
         [--peers delta,iceberg] [--only queries,table2,figure7,figure8,figure9,figure11,figure12]
-        [--days 25] [--months 60] [--cells 128] [--cell-rows 500]
+        [--days 10] [--months 60] [--cells 32] [--cell-rows 500]
     python benchmarks/data_skipping.py --files 200 --peers ""      # a quick look, a few minutes
     python benchmarks/data_skipping.py --only figure9 --days 2     # figures 9 and 10 alone
 """
@@ -265,9 +265,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--runs", type=int, default=3, help="how often each answer is timed")
     parser.add_argument("--peers", default="delta,iceberg", help="of delta and iceberg, comma separated")
     parser.add_argument("--only", help=f"only these parts, comma separated: {', '.join(PARTS)}")
-    parser.add_argument("--days", type=int, default=25, help="days of the figures' log, 20 files each")
+    parser.add_argument("--days", type=int, default=10, help="days of the figures' log, 20 files each")
     parser.add_argument("--months", type=int, default=60, help="months of weather")
-    parser.add_argument("--cells", type=int, default=128, help="grid cells of weather, a power of two")
+    parser.add_argument("--cells", type=int, default=32, help="grid cells of weather, a power of two")
     parser.add_argument("--cell-rows", type=int, default=500, help="rows of weather a month and cell")
     return parser.parse_args()
 

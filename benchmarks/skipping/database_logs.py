@@ -3,8 +3,8 @@
 As the cloud database logs of "Extensible Data Skipping", section V: requests of a day, laid out by
 ``account_name`` within the day. Few accounts make most requests, and some accounts have thousands of
 databases. Names are long; their beginning tells the account, their end the database. Each account has some
-programs, and a crawler or scanner comes by at random, for few rows each. 25 days of 20 files of 16,000 rows
-are 0.6 GB.
+programs, and a crawler or scanner comes by at random, for few rows each. 10 days of 20 files of 16,000 rows
+are 0.2 GB.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Weather-like measurements as many Parquet files: five years by month and grid cell, the same each time.
 
 As in "Extensible Data Skipping", section V: a grid of 4 km over the contiguous United States, 33 columns, and
-the points of each month in files by a KD-tree. A month has 128 files where the paper's has 8,192, and a file
-a sample of the hours of its points: 60 months of 128 files of 500 rows are 0.5 GB.
+the points of each month in files by a KD-tree. A month has 32 files where the paper's has 8,192, and a file
+a sample of the hours of its points: 60 months of 32 files of 500 rows are 0.1 GB.
 """
 
 from __future__ import annotations

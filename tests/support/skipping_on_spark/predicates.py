@@ -110,7 +110,8 @@ def _text(draw: st.DrawFn, data: DataSet) -> str:
     other, quoted = _part(draw, data, name), text_literal(part)
     literally = part.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     form = draw(st.sampled_from(("{}%", "%{}", "%{}%", "_{}%", "{}", "{}%" + other.replace("\\", "\\\\"))))
-    pattern = text_literal(form.format(draw(st.sampled_from((literally, part.replace("\\", "\\\\"))))))
+    filled = draw(st.sampled_from((literally, part.replace("\\", "\\\\"))))
+    pattern = text_literal(form.replace("{}", filled, 1))
     escaped = text_literal(part.replace("/", "//").replace("_", "/_") + "%")
     return draw(
         st.sampled_from(
