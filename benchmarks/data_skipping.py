@@ -1,17 +1,21 @@
-"""Savings of data skipping, beside plain Spark, hand-written min/max predicates, Delta and Iceberg.
+"""Savings of data skipping: beside plain Spark, Delta and Iceberg, and as the paper's figures show them.
 
-Writes 2,000 Parquet files of 10,000 rows (1.3 GB; the same ones each time), builds the indexes, and asks
-nine questions of each engine in a Spark process of its own (local[2], driver 3 GiB). In each process plain
+First writes 2,000 Parquet files of 10,000 rows (1.3 GB; the same ones each time), builds the indexes, and
+asks nine questions of each engine in a Spark process of its own (local[2], driver 3 GiB). In each one plain
 Spark over the same files is asked too, in turn, run by run; a time is a median of warm runs, after all
 questions were asked once, and a ratio one within a process. Files are Spark's own metrics; bytes are all
 that the processes read. DuckDB is shown, and says what is true: a missing or an additional row is a failed
-benchmark, and so is a file too many for an exact index. Then what each index costs (Extensible Data
-Skipping, table II), what prefixes of each length give (figure 12), and what is left of five years of weather
-(figure 9; its listing is made up, as is said there).
+benchmark, and so is a file too many for an exact index.
+
+Then prints table II and figures 7 to 12 of "Extensible Data Skipping", over two tables that are written
+first and read (docs/skipping-figures.md): a log of requests to databases (0.2 GB) and five years of weather
+by month and grid cell (0.1 GB).
 
     python benchmarks/data_skipping.py [--files 2000] [--rows 10000] [--data DIR] [--runs 3]
-        [--peers delta,iceberg] [--only queries|indexes|prefixes|weather]
+        [--peers delta,iceberg] [--only queries,table2,figure7,figure8,figure9,figure11,figure12]
+        [--days 10] [--months 60] [--cells 32] [--cell-rows 500]
     python benchmarks/data_skipping.py --files 200 --peers ""      # a quick look, a few minutes
+    python benchmarks/data_skipping.py --only figure9 --days 2     # figures 9 and 10 alone
 """
 
 from __future__ import annotations
@@ -21,19 +25,36 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from skipping.index_costs import print_index_costs, print_prefix_lengths
+from skipping.database_logs import DatabaseLogs
+from skipping.indexing_figures import print_figure_7, print_table_2
 from skipping.log_files import LogFiles
+from skipping.metadata_time import print_figure_8
+from skipping.paper_tables import PaperTables
 from skipping.questions import GEOSPATIAL, INDEXES, Question, Truth, TruthTeller, questions
 from skipping.running_peer import Engine, PeerFailed, ask, engines, linked
 from skipping.spark_process import session
-from skipping.weather import print_five_years
+from skipping.time_windows import print_figures_9_and_10
+from skipping.weather_files import WeatherFiles
+from skipping.workload_indicators import print_figure_11, print_figure_12
 from starskip.spark import skipping
 
-PARTS = ("queries", "indexes", "prefixes", "weather")
+FIGURES = {
+    "table2": ("logs", "weather"),
+    "figure7": ("logs", "weather"),
+    "figure8": ("logs",),
+    "figure9": ("weather",),
+    "figure11": ("logs",),
+    "figure12": ("logs",),
+}
+"""Figures by name, and the tables that they need; figure 10 comes with figure 9."""
+PARTS = ("queries", *FIGURES)
+HYPERSPACE = ("minmax:ts", "minmax:lat", "minmax:lng", "minmax:db_name", "bloom:uuid:0.01")
+HYPERSPACE_SECONDS = 26.0
+"""Seconds that Hyperspace took for min/max and bloom of 20 million rows on a machine like this one."""
 
 
 def main() -> None:
@@ -42,30 +63,17 @@ def main() -> None:
     sys.stdout.reconfigure(line_buffering=True)
     started = time.monotonic()
     problems: list[str] = []
-    log = LogFiles(arguments.files, arguments.rows)
-    parts = [arguments.only] if arguments.only else PARTS
+    parts = arguments.only.split(",") if arguments.only else PARTS
+    if unknown := set(parts) - set(PARTS):
+        sys.exit(f"--only: {', '.join(sorted(unknown))}: write some of {', '.join(PARTS)}")
     with tempfile.TemporaryDirectory(prefix="starskip-", dir=arguments.data) as made:
         scratch = Path(made)
-        try:
-            if set(parts) - {"weather"}:
-                files = log.write(Path(arguments.data or scratch))
-                size = sum(file.stat().st_size for file in log.paths(files))
-                print(f"{log.files:,} files, {log.files * log.rows:,} rows, {size / 1e6:,.0f} MB of Parquet")
-            if "queries" in parts:
-                _build(files, scratch)
-                found = engines(["starskip", *filter(None, arguments.peers.split(","))])
-                problems += _print_queries(log, files, found, scratch, arguments.runs)
-            if set(parts) - {"queries"}:
-                spark = session("starskip", [], str(scratch))
-                if "indexes" in parts:
-                    print_index_costs(spark, log, files, scratch)
-                if "prefixes" in parts:
-                    print_prefix_lengths(spark, log, files, scratch)
-                if "weather" in parts:
-                    problems += print_five_years(spark, scratch)
-                spark.stop()
-        except PeerFailed as error:
-            sys.exit(str(error))
+        if "queries" in parts:
+            try:
+                problems += _queries(arguments, scratch)
+            except PeerFailed as error:
+                sys.exit(str(error))
+        problems += _figures([each for each in parts if each in FIGURES], arguments, scratch)
     print(f"\n{time.monotonic() - started:.0f} s in all.")
     if problems:
         print(f"{len(problems)} things are not as they must be:", *problems, sep="\n  ")
@@ -73,13 +81,51 @@ def main() -> None:
     print("Every answer is right.")
 
 
+def _queries(arguments: argparse.Namespace, scratch: Path) -> list[str]:
+    log = LogFiles(arguments.files, arguments.rows)
+    files = log.write(Path(arguments.data or scratch))
+    size = sum(file.stat().st_size for file in log.paths(files))
+    print(f"{log.files:,} files, {log.files * log.rows:,} rows, {size / 1e6:,.0f} MB of Parquet")
+    _build(files, scratch)
+    found = engines(["starskip", *filter(None, arguments.peers.split(","))])
+    return _print_queries(log, files, found, scratch, arguments.runs)
+
+
+def _figures(names: Sequence[str], arguments: argparse.Namespace, scratch: Path) -> list[str]:
+    if not names:
+        return []
+    spark = session("starskip", [], str(scratch))
+    (scratch / "figures").mkdir()
+    tables = PaperTables(
+        spark,
+        scratch / "figures",
+        DatabaseLogs(arguments.days, 20, 16_000),
+        WeatherFiles(arguments.months, arguments.cells, arguments.cell_rows),
+    )
+    tables.write(Path(arguments.data or scratch), (table for name in names for table in FIGURES[name]))
+    printers: dict[str, Callable[[], list[str]]] = {
+        "table2": lambda: print_table_2(tables),
+        "figure7": lambda: print_figure_7(tables),
+        "figure8": lambda: print_figure_8(tables, arguments.runs),
+        "figure9": lambda: print_figures_9_and_10(tables, arguments.runs),
+        "figure11": lambda: print_figure_11(tables),
+        "figure12": lambda: print_figure_12(tables),
+    }
+    problems = [problem for name in names for problem in printers[name]()]
+    spark.stop()
+    return problems
+
+
 def _build(files: Path, scratch: Path) -> None:
     spark = session("starskip", [], str(scratch))
-    start = time.perf_counter()
-    skipping.create(spark, str(files), list(INDEXES), metadata_root=str(scratch / "metadata"))
-    seconds = time.perf_counter() - start
-    size = skipping.describe(spark, str(files), metadata_root=str(scratch / "metadata"))["metadata_bytes"]
-    print(f"{len(INDEXES)} indexes of one pass: {seconds:.1f} s, {size / 1e6:.1f} MB: {' '.join(INDEXES)}")
+    for name, indexes in (("metadata", INDEXES), ("hyperspace", HYPERSPACE)):
+        root = str(scratch / name)
+        start = time.perf_counter()
+        skipping.create(spark, str(files), list(indexes), metadata_root=root)
+        seconds = time.perf_counter() - start
+        size = skipping.describe(spark, str(files), metadata_root=root)["metadata_bytes"]
+        print(f"{len(indexes)} indexes together: {seconds:.1f} s, {size / 1e6:.1f} MB: {' '.join(indexes)}")
+    print(f"  (Hyperspace needs {HYPERSPACE_SECONDS:.0f} s for what the last line has, of 20 million rows)")
     spark.stop()
 
 
@@ -218,7 +264,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--data", help="where files are kept; a temporary folder if left out")
     parser.add_argument("--runs", type=int, default=3, help="how often each answer is timed")
     parser.add_argument("--peers", default="delta,iceberg", help="of delta and iceberg, comma separated")
-    parser.add_argument("--only", choices=PARTS, help="only this part")
+    parser.add_argument("--only", help=f"only these parts, comma separated: {', '.join(PARTS)}")
+    parser.add_argument("--days", type=int, default=10, help="days of the figures' log, 20 files each")
+    parser.add_argument("--months", type=int, default=60, help="months of weather")
+    parser.add_argument("--cells", type=int, default=32, help="grid cells of weather, a power of two")
+    parser.add_argument("--cell-rows", type=int, default=500, help="rows of weather a month and cell")
     return parser.parse_args()
 
 

@@ -205,8 +205,13 @@ def read_bytes(spark: SparkSession) -> int:
 
     Other counts miss some: Hadoop's those that Iceberg reads, Spark's those of listings and metadata.
     """
+    return sum(read_bytes_of_processes(spark))
+
+
+def read_bytes_of_processes(spark: SparkSession) -> tuple[int, int]:
+    """Return what Spark's JVM has read so far, and what this process has, as ``read_bytes`` counts."""
     jvm = int(spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid())
-    return sum(_rchar(pid) for pid in (jvm, os.getpid()))
+    return _rchar(jvm), _rchar(os.getpid())
 
 
 def _rchar(pid: int) -> int:

@@ -16,7 +16,7 @@ TEXT = st.text("abé\U0001f600", max_size=6)
 @given(st.lists(TEXT | st.none(), max_size=8), TEXT, st.integers(1, 9))
 def test_each_text_has_the_distance_of_its_pair(texts: list[str | None], other: str, at_once: int) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(edit_distance, "_TEXTS_AT_ONCE", at_once)
+        patched.setattr(edit_distance, "_CELLS_AT_ONCE", at_once * 8)
         found = edit_distances(pa.array(texts, pa.string()), other)
     assert found.type == pa.int32()
     assert found.to_pylist() == [None if each is None else levenshtein(each, other) for each in texts]

@@ -103,7 +103,13 @@ def explained(path: str, where: str, *options: str) -> dict[str, Any]:
     return document
 
 
-def test_the_commands(spark: SparkSession, people: str, keys: dict[str, str], tmp_path: Path) -> None:
+def test_the_commands(
+    spark: SparkSession,
+    people: str,
+    keys: dict[str, str],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     where, key = f"WHERE email = '{SECRET}'", f"pii={keys['pii']}"
     create = ("create", people, "--index", "minmax:ts", "--index", "bloom:email")
     missing = command(*create, "--encrypt", "bloom:email=pii")
@@ -114,6 +120,11 @@ def test_the_commands(spark: SparkSession, people: str, keys: dict[str, str], tm
     for wrong in (("--encrypt", "bloom:emial=pii"), ("--encrypt", "bloom:email"), ("--key", "pii")):
         assert command(*create, *wrong).exit_code == 2
     assert command(*create, "--encrypt", "bloom:email=pii", "--key", key).exit_code == 0
+    assert "shows values" not in caplog.text
+    assert command("create", people, "--index", "prefix:email:3").exit_code == 0
+    told = "prefix:email:3 is not encrypted and shows values of email, which bloom:email encrypts"
+    assert told in caplog.text
+    assert command("delete", people, "--index", "prefix:email:3").exit_code == 0
     assert explained(people, where, "--key", key)["files_read"] == 1
     without = explained(people, where)
     assert without["files_read"] == 5

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from skipping_law.sparks_rows import Functions, levenshtein, order_key, satisfied
+from skipping_law.sparks_rows import Functions, order_key, satisfied
 from starskip.indexes.skipping.build_clause import generate_clause
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.indexes.skipping.spark_xxhash64 import spark_xxhash64
@@ -95,6 +95,8 @@ def _merged(index: SkippingIndex, rows: Rows, types: Types) -> pa.Table:
 
 
 def _scalar_type(sql: str, types: Types) -> pa.DataType:
+    if sql.startswith(("CAST(", "array(CAST")):
+        return pa.float64() if sql.startswith("CAST") else pa.list_(pa.float64())
     return pa.int64() if "xxhash64" in sql else types[re.findall(r"`(\w+)`", sql)[0]]
 
 
@@ -102,12 +104,6 @@ def _type_of(sql: str, types: Types) -> pa.DataType:
     kind = types[re.findall(r"`(\w+)`", sql)[0]] if "`" in sql else pa.int64()
     if sql.startswith("count("):
         return pa.int64()
-    if "named_struct('lat'" in sql:
-        return pa.list_(pa.struct([("lat", pa.float64()), ("lng", pa.float64())]))
-    if "levenshtein" in sql:
-        return pa.list_(pa.int32())
-    if "array(CAST" in sql:
-        return pa.list_(pa.list_(pa.float64()))
     return pa.list_(kind) if "collect_set(" in sql else kind
 
 
@@ -126,13 +122,7 @@ def files_matching(predicate: Expression, files: Files, functions: Functions) ->
     return [any(satisfied(predicate, row, functions) for row in rows) for rows in files.rows]
 
 
-_LEVENSHTEIN = re.compile(r"transform\(collect_set\((.*?)\), x -> levenshtein\(x, min\(\1\)\)\)")
-
-
 def _aggregate(sql: str, rows: Rows, types: Types) -> Any:
-    if (texts := _LEVENSHTEIN.fullmatch(sql)) is not None:
-        values = _aggregate(f"collect_set({texts[1]})", rows, types)
-        return [levenshtein(each, _aggregate(f"min({texts[1]})", rows, types)) for each in values]
     name, inner = _call(sql)
     values = [_scalar(inner, row, types) for row in rows]
     return _AGGREGATES[name]([each for each in values if each is not None])
@@ -162,8 +152,6 @@ def _scalar(sql: str, row: Mapping[str, Any], types: Types) -> Any:
         return row[sql.strip("`")]
     if sql == "1":
         return 1
-    if point := re.fullmatch(r"named_struct\('lat', (.*), 'lng', (.*)\)", sql):
-        return {"lat": _scalar(point[1], row, types), "lng": _scalar(point[2], row, types)}
     if array := re.fullmatch(r"array\((.*)\)", sql):
         return [_scalar(each, row, types) for each in array[1].split(", ")]
     if double := re.fullmatch(r"CAST\((.*) AS DOUBLE\)", sql):

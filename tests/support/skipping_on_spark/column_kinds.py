@@ -65,6 +65,15 @@ def _array_literal(values: list[float]) -> str:
     return f"array({', '.join(map(_float_literal('double'), values))})"
 
 
+def _map_literal(pairs: list[tuple[str, int]]) -> str:
+    listed = ", ".join(f"{text_literal(key)}, {value}" for key, value in pairs)
+    return f"map({listed})" if pairs else "cast(map() AS map<string,int>)"
+
+
+def _texts_of(*values: str) -> ColumnKind:
+    return ColumnKind(pa.string(), "string", st.sampled_from(values), text_literal)
+
+
 _texts = st.sampled_from(TEXTS)
 _double = ColumnKind(pa.float64(), "double", st.sampled_from(_DOUBLES), _float_literal("double"))
 _degrees = ColumnKind(pa.float64(), "double", st.sampled_from(_DEGREES), _float_literal("double"))
@@ -134,7 +143,46 @@ KINDS: dict[str, ColumnKind] = {
         st.lists(st.sampled_from(_DEGREES), min_size=2, max_size=2),
         _array_literal,
     ),
+    "tags": ColumnKind(
+        pa.list_(pa.string()),
+        "array<string>",
+        st.lists(st.sampled_from(("a", "b", "ä", "")) | st.none(), max_size=3),
+        lambda values: (
+            "cast(array() AS array<string>)"
+            if not values
+            else f"array({', '.join('null' if each is None else text_literal(each) for each in values)})"
+        ),
+    ),
+    "m": ColumnKind(
+        pa.map_(pa.string(), pa.int32()),
+        "map<string,int>",
+        st.lists(
+            st.tuples(st.sampled_from(("k", "x:y", "ä")), st.integers(0, 4)),
+            max_size=2,
+            unique_by=lambda pair: pair[0],
+        ),
+        _map_literal,
+    ),
+    "shape": _texts_of(
+        *("POINT (1 1)", "POINT (50 60)", "LINESTRING (0 0, 3 1)", "POLYGON ((2 2, 9 2, 9 9, 2 2))"),
+        *("POLYGON EMPTY", "MULTIPOINT ((1 1), (170 -80))", "POINT (2.5 48.85)", "no shape", ""),
+    ),
+    "ip": _texts_of(
+        *("10.0.0.1", "10.0.3.9", "192.168.0.1", "255.255.255.255", "0.0.0.0", "::1", "2001:db8::7"),
+        *("::ffff:10.0.3.9", " 10.0.0.1 ", "10.0.3", "no address", ""),
+    ),
+    "url": _texts_of(
+        *("http://a.org/x", "https://b.org:80/?q=1#r", "//c.org/y", "mailto:a@b.c", "relative", ""),
+        *("http://[a.org", "http://ü.org/", "http://a.org", "ftp://u:p@d.com/"),
+    ),
+    "mail": _texts_of("a@a.org", "b@a.org", "a@b@c.de", "none", "@", "", "x@ä.de", "a@A.org"),
+    "doc": _texts_of(
+        *('{"a": {"b": "v"}}', '{"a": {"b": 4}}', '{"a": {"b": [1]}}', '{"a": 1}', "{}", "no json", ""),
+        *('{"a": {"b": null}}', '{"a": {"b": "ä"}}', '{"a.b": "w"}'),
+    ),
 }
+UNCOMPARABLE = ("map<string,int>",)
+"""Types whose values Spark does not compare."""
 NESTED: dict[str, ColumnKind] = {"n.x": _big, "n.`y z`": _text, "n.deep.q": _int}
 """Fields of the struct ``n``."""
 _ascii = st.sampled_from([each for each in TEXTS if each.isascii()])

@@ -155,8 +155,10 @@ def _text(kind: ColumnKind, value: Any) -> Any:
     """Return what JSON or CSV has for a value."""
     if value is None:
         return None
+    if kind.sql.startswith("map<"):
+        return dict(value)
     if isinstance(value, list):
-        return [_of_float(each) for each in value]
+        return [_of_float(each) if isinstance(each, float) else each for each in value]
     if kind.sql == "date":
         return str((EPOCH + timedelta(days=value)).date())
     if kind.sql == "timestamp":

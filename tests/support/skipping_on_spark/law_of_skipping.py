@@ -20,18 +20,14 @@ from pyspark.sql import DataFrame, SparkSession
 from skipping_on_spark.data_set import ROWS_OF_A_FILE
 from skipping_on_spark.data_sets import Example
 from skipping_tables import settings_of
-from starskip.indexes.skipping.contrib.geospatial_functions import st_contains, st_distance
-from starskip.indexes.skipping.contrib.metric_distances import euclidean_distance, manhattan_distance
-from starskip.indexes.skipping.contrib.user_agents import get_agent_name
+from starskip.indexes.skipping.contrib import (
+    geospatial_functions,
+    ip_networks,
+    metric_distances,
+    user_agents,
+)
 from starskip.spark import skipping
 
-_FUNCTIONS = {
-    "ST_Contains": (st_contains, "boolean"),
-    "ST_Distance": (st_distance, "double"),
-    "getAgentName": (get_agent_name, "string"),
-    "euclidean_distance": (euclidean_distance, "double"),
-    "manhattan_distance": (manhattan_distance, "double"),
-}
 SETTINGS = {
     # Spark's own fails at IN with a null for a float (NullPointerException in OrcFilters).
     "spark.sql.orc.filterPushdown": "false",
@@ -88,8 +84,8 @@ def see(
     with settings_of(spark, {**SETTINGS, "spark.sql.session.timeZone": data.zone}):
         try:
             data.write(folder)
-            for name, (function, returned) in _FUNCTIONS.items():
-                spark.udf.register(name, function, returned)
+            for module in (geospatial_functions, ip_networks, metric_distances, user_agents):
+                module.register_functions(spark)
             frame = data.read(spark, folder)
             create(spark, frame, folder, example.indexes)
             spark.conf.set("spark.sql.session.timeZone", example.zone)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from hypothesis import strategies as st
-from skipping_on_spark.column_kinds import KINDS, text_literal
+from skipping_on_spark.column_kinds import KINDS, UNCOMPARABLE, text_literal
 from skipping_on_spark.data_set import DataSet
 
 _COMPARED = ("=", "<>", "<", "<=", ">", ">=", "<=>")
@@ -52,7 +52,7 @@ def _value(draw: st.DrawFn, data: DataSet, name: str) -> str:
 
 
 def _column(draw: st.DrawFn, data: DataSet) -> str:
-    return draw(st.sampled_from(list(data.kinds)))
+    return draw(st.sampled_from([name for name, kind in data.kinds.items() if kind.sql not in UNCOMPARABLE]))
 
 
 def _compared(draw: st.DrawFn) -> str:
@@ -110,7 +110,8 @@ def _text(draw: st.DrawFn, data: DataSet) -> str:
     other, quoted = _part(draw, data, name), text_literal(part)
     literally = part.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     form = draw(st.sampled_from(("{}%", "%{}", "%{}%", "_{}%", "{}", "{}%" + other.replace("\\", "\\\\"))))
-    pattern = text_literal(form.format(draw(st.sampled_from((literally, part.replace("\\", "\\\\"))))))
+    filled = draw(st.sampled_from((literally, part.replace("\\", "\\\\"))))
+    pattern = text_literal(form.replace("{}", filled, 1))
     escaped = text_literal(part.replace("/", "//").replace("_", "/_") + "%")
     return draw(
         st.sampled_from(
@@ -238,6 +239,7 @@ def _function(draw: st.DrawFn, data: DataSet) -> str:
         point = f"array({draw(st.sampled_from(('1.0D, 2.5D', '48.85D, 0D', '1D')))})"
         made.append(f"array_contains(vec, double({draw(st.sampled_from(('1', '-0.0', 'NaN', '7')))!r}))")
         made += [f"{each}_distance(vec, {point}) {operator} 9.5D" for each in ("euclidean", "manhattan")]
+    made += _of_shapes(draw, data)
     if "agent" in data.kinds:
         made += [
             f"getAgentName(agent) {operator} 'Firefox'",
@@ -248,8 +250,49 @@ def _function(draw: st.DrawFn, data: DataSet) -> str:
     return draw(st.sampled_from(made)) if made else _number(draw, data)
 
 
+def _of_shapes(draw: st.DrawFn, data: DataSet) -> list[str]:
+    if "shape" not in data.kinds:
+        return []
+    area = text_literal(draw(st.sampled_from(_AREAS)))
+    function = draw(st.sampled_from(("ST_Contains", "ST_Within", "ST_Intersects")))
+    column = draw(st.sampled_from(("shape", "ST_GeomFromText(shape)")))
+    far = draw(st.sampled_from(("1.5D", "60D")))
+    pairs = draw(
+        st.sampled_from((f"{column}, {area}", f"{area}, {column}", f"ST_WKTToSQL({area}), {column}"))
+    )
+    return [f"{function}({pairs})", f"ST_Distance({pairs}) {_compared(draw)} {far}"]
+
+
+def _derived(draw: st.DrawFn, data: DataSet) -> str:
+    """Draw a predicate on what a function gives of a column: of arrays, maps, addresses, URLs and JSON."""
+    operator = _compared(draw)
+    made = []
+    if "tags" in data.kinds:
+        made += [f"array_contains(tags, {draw(st.sampled_from(('a', 'ä', '', 'z')))!r})"]
+    if "m" in data.kinds:
+        key, value = draw(st.sampled_from(("k", "x:y", "ä", "z"))), draw(st.integers(0, 5))
+        made += [f"m['{key}'] {operator} {value}", f"element_at(m, '{key}') IN ({value}, 4)"]
+        made += [f"m['{key}'] IS NULL"]
+    if "ip" in data.kinds:
+        networks = ("10.0.0.0/8", "10.0.3.0/24", "0.0.0.0/0", "2001:db8::/32", "::/0", "10.0.0.1", "none")
+        made += [f"ip_in_network(ip, '{draw(st.sampled_from(networks))}')"]
+    if "url" in data.kinds:
+        host = draw(st.sampled_from(("a.org", "b.org", "c.org", "d.com", "z.org")))
+        made += [f"try_parse_url(url, 'HOST') {operator} '{host}'", "try_parse_url(url, 'HOST') LIKE '%.org'"]
+    if "mail" in data.kinds:
+        domain = draw(st.sampled_from(("a.org", "c.de", "none", "", "ä.de")))
+        made += [f"substring_index(mail, '@', -1) {operator} '{domain}'"]
+    if "doc" in data.kinds:
+        made += [
+            f"get_json_object(doc, '$.a.b') {operator} '{draw(st.sampled_from(('v', '4', 'ä', '[1]')))}'"
+        ]
+        made += ["get_json_object(doc, '$.a.b') IS NOT NULL"]
+    shapes = _of_shapes(draw, data)
+    return draw(st.sampled_from([*made, *shapes])) if made or shapes else _text(draw, data)
+
+
 LEAVES: tuple[Leaf, ...] = (
     *(comparison, comparison, comparison, _membership, _membership, _between),
     *(null_test, _text, _text, _collated, _time, _time, _number, _branch),
-    *(comparison, comparison, _text, _number, _function, _long_membership),
+    *(comparison, comparison, _text, _number, _function, _long_membership, _derived, _derived, _derived),
 )

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from starskip.errors import SourceError, StarskipError, TransientError, printable
 from starskip.indexes.skipping.metadata.commit_refresh import Commit
 from starskip.indexes.skipping.metadata.encryption import Encryption
+from starskip.indexes.skipping.metadata.inherited_keys import shown_by_plain_indexes
 from starskip.indexes.skipping.metadata.metadata_location import metadata_location
 from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
 from starskip.indexes.skipping.metadata.open_metadata import read_metadata
@@ -60,6 +61,12 @@ def refresh_relation(
     encryption = Encryption() if encryption is None else encryption
     existing = read_metadata(storage, keyring=encryption.keyring)
     warn_of_plain_files(spark, existing, encryption)
+    keys = {**(existing.state.keys.indexes if existing else {}), **encryption.indexes}
+    for plain, column, other in shown_by_plain_indexes(keys, created):
+        log.warning(
+            "%s is not encrypted and shows values of %s, which %s encrypts: give it a key, too",
+            *map(printable, (plain, column, other)),
+        )
     # A column may have been dropped, or given a collation, since then.
     before = existing.indexes if existing else ()
     lost = relation.lost(before) if isinstance(relation, LakeRelation) else {}

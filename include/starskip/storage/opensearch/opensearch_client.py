@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ USER, PASSWORD = "STARSKIP_OPENSEARCH_USER", "STARSKIP_OPENSEARCH_PASSWORD"
 CA_FILE = "STARSKIP_OPENSEARCH_CA_FILE"
 PATIENCE_S = 60.0
 """Seconds that commands and nights wait for a server that is being restarted."""
+NOTICE_S = 5.0
+"""Seconds without an answer after which a warning says that a command waits."""
 _ANSWER_S = 60.0
 _SOON_S = 1.5
 """For a query that is being planned, which runs without skipping otherwise."""
@@ -34,9 +37,13 @@ _BUSY = (408, 429, 502, 503, 504)
 _CODE = re.compile(r"[a-z_]{1,60}")
 _unreachable: dict[str, float] = {}
 """By server the monotonic time until which plans do not ask it again."""
+_told: dict[str, float] = {}
+"""By server the monotonic time until which a wait is not told again."""
 _LOGGERS = ("opensearch", "opensearchpy.trace")
 """The first logs each failed request, which is tried again here or told once; the second all that is sent."""
 _EXTRA = "metadata in OpenSearch needs the library opensearch-py: pip install 'starskip[opensearch]'"
+
+log = logging.getLogger("starskip.storage")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +89,27 @@ class OpenSearchClient:
             wait=tenacity.wait_random_exponential(multiplier=0.05, max=2),
             reraise=True,
         )
+        # A request that hangs says nothing by itself.
+        notice = threading.Timer(NOTICE_S, self._tell_of_waiting)
+        notice.daemon = True
+        notice.start()
         try:
             return retrying(self._once, method, path, body, params, allowed, _ANSWER_S)
         except _Busy as error:
             raise self._outage(str(error)) from None
+        finally:
+            notice.cancel()
+
+    def _tell_of_waiting(self) -> None:
+        now, server = time.monotonic(), self.url.server
+        if now >= _told.get(server, 0.0):
+            _told[server] = now + self.patience_s
+            log.warning(
+                "%s: no answer for %.0f s; waiting up to %.0f s for it",
+                self.url._replace(table=""),
+                NOTICE_S,
+                self.patience_s,
+            )
 
     def _soon(
         self, method: str, path: str, body: Any, params: Mapping[str, Any] | None, allowed: tuple[int, ...]

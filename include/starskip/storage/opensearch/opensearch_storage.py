@@ -2,7 +2,8 @@
 
 Contents that are long lie in pieces beside it. An object may stand for rows instead: columns in pieces, and
 one document a row for searches. They are written after the object and deleted before it, so that whoever is
-killed leaves none that a vacuum does not find.
+killed leaves none that a vacuum does not find. Of a long content, which is to be there before its object is,
+another object tells meanwhile: its pieces are of both, and go with the last of them.
 """
 
 from __future__ import annotations
@@ -78,10 +79,12 @@ class OpenSearchStorage:
             return self._put_object(name, ObjectFields(len(content), content=content))
         owner = uuid4().hex
         parts = [content[at : at + PIECE_BYTES] for at in range(0, len(content), PIECE_BYTES)]
+        fields = ObjectFields(len(content), owner, len(parts), block=owner)
+        meanwhile = f"{name}-{owner}.pieces"
+        self.put_fresh([(meanwhile, fields)])
         self.write_pieces(zip(piece_names(owner, 0, len(parts)), parts, strict=True))
-        verdict = self._put_object(name, ObjectFields(len(content), owner, len(parts)))
-        if verdict is PutVerdict.ALREADY_EXISTS:
-            self.documents.delete(self.url.pieces, piece_names(owner, 0, len(parts)))
+        verdict = self._put_object(name, fields)
+        self.delete(meanwhile)
         return verdict
 
     def _put_object(self, name: str, of: ObjectFields) -> PutVerdict:
@@ -157,14 +160,16 @@ class OpenSearchStorage:
         return [each and {**each["details"], "block": each.get("block", "")} for each in found]
 
     def delete(self, name: str) -> None:
-        """See ``Storage``; rows go with the last object of their block."""
+        """See ``Storage``; rows and shared pieces go with the last object of their block."""
         documents = self.documents
         found = documents.get(self.url.objects, self._id(name))
         if found is None:
             return
-        details, block = found["details"], found.get("block")
-        documents.delete(self.url.pieces, piece_names(details["owner"], 0, details["pieces"]))
-        if block and not self._is_named(block, name):
+        details, block = found["details"], found.get("block", "")
+        is_last = bool(block) and not self._is_named(block, name)
+        if is_last or block != details["owner"]:
+            documents.delete(self.url.pieces, piece_names(details["owner"], 0, details["pieces"]))
+        if is_last:
             documents.delete(self.url.rows, (row_name(block, at) for at in range(details["rows"])))
         documents.delete(self.url.objects, [self._id(name)])
         documents.refresh(self.url.objects)

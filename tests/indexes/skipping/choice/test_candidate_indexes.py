@@ -129,9 +129,55 @@ def test_suffix_is_asked_by_like_and_by_ends_with() -> None:
     assert "prefix:address.city:2" in specifications(call("Like", CITY, "Ja_pur%"))
 
 
+TAGS, PROPS = Column(("tags",), "array<string>"), Column(("m",), "map<string,string>")
+SHAPE = Column(("shape",), "binary")
+SQUARE = "POLYGON ((0 0, 1 0, 1 1, 0 1, 0 0))"
+
+
+@pytest.mark.parametrize(
+    ("predicate", "expected"),
+    [
+        (call("ArrayContains", TAGS, "a"), {"elements:tags"}),
+        (call("EqualTo", call("GetMapValue", PROPS, "k"), "v"), {"mapvalue:m:k"}),
+        (call("EqualTo", call("ElementAt", PROPS, "a:b"), "v"), {"mapvalue:m:a:b"}),
+        (call("EqualTo", call("ElementAt", PROPS, "a:1"), "v"), {"mapvalue:m:a:1:10000"}),
+        (call("EqualTo", call("GetMapValue", PROPS, ""), "v"), set()),
+        (
+            call("EqualTo", call("GetJsonObject", AGENT, "$.a"), "v"),
+            {"formatted:agent:json_path:$.a"},
+        ),
+        (
+            call(
+                "EqualTo", Call("SubstringIndex", (AGENT, lit("@"), Literal(pa.scalar(-1, pa.int32())))), "v"
+            ),
+            {"formatted:agent:email_domain"},
+        ),
+        (
+            call(
+                "EqualTo", Call("SubstringIndex", (AGENT, lit("@"), Literal(pa.scalar(1, pa.int32())))), "v"
+            ),
+            set(),
+        ),
+        (
+            call("EqualTo", call("Invoke", Call("ParseUrlEvaluator"), AGENT, "HOST", '"evaluate"'), "v"),
+            {"formatted:agent:url_host"},
+        ),
+        (call("udf:ip_in_network", AGENT, "10.0.0.0/8"), {"ipnetworks:agent"}),
+        (call("udf:st_within", SHAPE, SQUARE), {"geometrybox:shape"}),
+        (call("LessThan", call("udf:st_distance", SHAPE, SQUARE), 2.0), {"geometrybox:shape"}),
+        (call("Like", AGENT, "%needle%", "\\"), {"ngrams:agent", "valuelist:agent"}),
+    ],
+)
+def test_what_a_function_gives_of_a_column_has_an_index_of_its_own(
+    predicate: Expression, expected: set[str]
+) -> None:
+    assert specifications(predicate) == expected
+
+
 def test_infix_is_known_by_a_list_of_values_only() -> None:
     assert kinds(call("Contains", CITY, "ai"), facts=FEW) == {"valuelist"}
     assert kinds(call("Contains", CITY, "ai"), facts=MANY) == set()
+    assert kinds(call("Contains", CITY, "air"), facts=MANY) == {"ngrams"}
     assert kinds(call("Contains", CITY, "ai")) == {"valuelist"}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starskip.indexes.skipping.bloom_filters import may_hold
-from starskip.indexes.skipping.collectors import distinct_hashes
+from starskip.indexes.skipping.collectors import distinct_hashes, secret_file
 from starskip.indexes.skipping.collectors.distinct_hashes import DistinctHashes
 from starskip.indexes.skipping.collectors.distinct_values import DistinctValues, ValuesCollector
 from starskip.indexes.skipping.collectors.filter_collector import FilterCollector
@@ -68,6 +69,29 @@ def test_repeated_hashes_take_no_more_disk_than_the_set(monkeypatch: pytest.Monk
         assert found.size_bytes <= 8 * (1000 + 5000)
     assert found.count() == 5000
     assert most["written"] < 2 * 5000 + 8 * 1000 + 5000 + 1
+
+
+def test_hashes_that_are_written_cannot_be_read_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw: list[bytes] = []
+    monkeypatch.setattr(secret_file.tempfile, "TemporaryFile", lambda **_: _Watched(raw))
+    found = DistinctHashes(100)
+    values = RANDOM.integers(0, 2**64, 3000, np.uint64)
+    for piece in np.array_split(values, 30):
+        found.add(piece)
+    assert found.count() == 3000 and sum(map(len, raw)) > 8 * 2000
+    plain = {int(each) for each in values}
+    written = np.frombuffer(b"".join(raw), np.uint64)
+    assert not plain & {int(each) for each in written}
+
+
+class _Watched(BytesIO):
+    def __init__(self, raw: list[bytes]) -> None:
+        super().__init__()
+        self._raw = raw
+
+    def write(self, content: Any) -> int:
+        self._raw.append(bytes(content))
+        return super().write(content)
 
 
 @pytest.mark.parametrize("held", [50, 1 << 20])

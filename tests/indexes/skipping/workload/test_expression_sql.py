@@ -38,6 +38,18 @@ def equal(left: Expression, right: Expression) -> Call:
 
 
 CASES: list[tuple[Expression, str]] = [
+    (
+        Call("ArrayContains", (Column(("tags",), "array<string>"), text("a"))),
+        "`array_contains`(`tags`, 'a')",
+    ),
+    (
+        equal(Call("GetMapValue", (Column(("m",), "map<string,string>"), text("k"))), text("v")),
+        "(`try_element_at`(`m`, 'k') = 'v')",
+    ),
+    (
+        equal(Call("Invoke", (Call("ParseUrlEvaluator"), S, text("HOST"), text('"evaluate"'))), text("a")),
+        "(`try_parse_url`(`s`, 'HOST') = 'a')",
+    ),
     (equal(ID, big(-5)), "(`id` = (-5L))"),
     (
         Call("EqualNullSafe", (Column(("n", "B c"), "bigint"), big(None))),

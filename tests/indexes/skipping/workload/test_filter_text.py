@@ -17,7 +17,8 @@ from starskip.predicates.expression import Call, Column, Expression, Literal, Li
 
 SCHEMA = (
     "struct<id:bigint,v:bigint,d:date,s:string,p:decimal(15,2),ts:timestamp,"
-    "st:struct<a:bigint,b:double>,bo:boolean,f:double,bin:binary>"
+    "st:struct<a:bigint,b:double>,bo:boolean,f:double,bin:binary,tags:array<string>,nums:array<double>,"
+    "props:map<string,string>,coded:map<int,int>>"
 )
 TYPES = column_types(SCHEMA)
 
@@ -91,6 +92,35 @@ CASES: dict[str, Expression] = {
     "(Agent(s#14) = k00)": Call("EqualTo", (Call("udf:agent", (c("s"),)), text("k00"))),
     "(near(f#1, st#2.b, 1.5) < 3)": Call(
         "LessThan", (Call("udf:near", (c("f"), c("st", "b"), text("1.5"))), text("3"))
+    ),
+    "array_contains(tags#1, a, b)": Call("ArrayContains", (c("tags"), text("a, b"))),
+    "array_contains(nums#1, 3.0)": Call("ArrayContains", (c("nums"), literal(3.0, pa.float64()))),
+    "(props#1[k] = v2)": Call("EqualTo", (Call("GetMapValue", (c("props"), text("k"))), text("v2"))),
+    "NOT (props#1[a]b] = w)": Call(
+        "Not", (Call("EqualTo", (Call("GetMapValue", (c("props"), text("a]b"))), text("w"))),)
+    ),
+    "props#1[k] IN (v,w)": Call(
+        "In", (Call("GetMapValue", (c("props"), text("k"))), LiteralSet(pa.array(["v", "w"])))
+    ),
+    "(coded#1[7] > 5)": Call(
+        "GreaterThan",
+        (Call("GetMapValue", (c("coded"), literal(7, pa.int32()))), literal(5, pa.int32())),
+    ),
+    "(element_at(coded#1, 7, None, true) = 5)": Call(
+        "EqualTo", (Call("ElementAt", (c("coded"), literal(7, pa.int32()))), literal(5, pa.int32()))
+    ),
+    "(get_json_object(s#1, $.a.b) = 4)": Call(
+        "EqualTo", (Call("GetJsonObject", (c("s"), text("$.a.b"))), text("4"))
+    ),
+    "(substring_index(s#1, @, -1) = b.c)": Call(
+        "EqualTo", (Call("SubstringIndex", (c("s"), text("@"), literal(-1, pa.int32()))), text("b.c"))
+    ),
+    "(invoke(ParseUrlEvaluator(null,HOST,null,true).evaluate(s#1, HOST)) = a.org)": Call(
+        "EqualTo",
+        (
+            Call("Invoke", (Call("ParseUrlEvaluator"), c("s"), text("HOST"), text('"evaluate"'))),
+            text("a.org"),
+        ),
     ),
     "((id#11L > 3) <=> true)": Call("EqualNullSafe", (Call("GreaterThan", (c("id"), big(3))), text("true"))),
 }

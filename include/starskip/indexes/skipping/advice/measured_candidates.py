@@ -9,6 +9,7 @@ from starskip.errors import ConfigError
 from starskip.indexes.skipping.choice.candidate_indexes import candidate_indexes
 from starskip.indexes.skipping.choice.column_uses import column_uses
 from starskip.indexes.skipping.choice.workload_gap_list import WorkloadGapList
+from starskip.indexes.skipping.contrib.formatted import Formatted
 from starskip.indexes.skipping.former_modules import current_name
 from starskip.indexes.skipping.index_types.gap_list import GapList
 from starskip.indexes.skipping.registry import index_from_specification
@@ -23,6 +24,8 @@ MAX_CANDIDATES = 64
 _PROFILED_FILES = 8
 _MODULE_OF_FUNCTIONS = {
     "formatted": "starskip.indexes.skipping.contrib.user_agents",
+    "geometrybox": "starskip.indexes.skipping.contrib.geospatial_functions",
+    "ipnetworks": "starskip.indexes.skipping.contrib.ip_networks",
     "metricdist": "starskip.indexes.skipping.contrib.metric_distances",
 }
 
@@ -61,7 +64,7 @@ def skipping_candidates(
     for name in dict.fromkeys(names):
         try:
             index = serving_index(name, fitted)
-            fault = _unnamed(index.kind, modules) or engine.fault(table, index)
+            fault = _unnamed(index, modules) or engine.fault(table, index)
         except ConfigError as error:
             fault = str(error)
         if fault is None:
@@ -71,8 +74,10 @@ def skipping_candidates(
     return Candidates(tuple(indexes), faults)
 
 
-def _unnamed(kind: str, modules: Collection[str]) -> str | None:
-    module = _MODULE_OF_FUNCTIONS.get(kind)
+def _unnamed(index: SkippingIndex, modules: Collection[str]) -> str | None:
+    # Formats but that of user agents are functions of Spark's own.
+    of_spark = isinstance(index, Formatted) and index.python_format is None
+    module = None if of_spark else _MODULE_OF_FUNCTIONS.get(index.kind)
     if module is None or module in map(current_name, modules):
         return None
     return f"whether the queries' function is ours is not known: if it is, name {module} in skipping.modules"
@@ -81,7 +86,7 @@ def _unnamed(kind: str, modules: Collection[str]) -> str | None:
 def serving_index(specification: str, queries: Sequence[LakeQuery]) -> SkippingIndex:
     """Parse a specification; a gap list is returned as a WorkloadGapList for ``queries``."""
     index = index_from_specification(specification)
-    if not isinstance(index, GapList):
+    if type(index) is not GapList:
         return index
     return WorkloadGapList(
         index.columns,

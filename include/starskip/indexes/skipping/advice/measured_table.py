@@ -24,7 +24,7 @@ from starskip.indexes.skipping.choice.column_uses import column_uses
 from starskip.indexes.skipping.choice.index_choice import ChoiceLimits
 from starskip.indexes.skipping.choice.judge_choice import SkippingTask
 from starskip.indexes.skipping.choice.skip_patterns import skip_patterns
-from starskip.indexes.skipping.index_types.gap_list import GapList
+from starskip.indexes.skipping.choice.workload_gap_list import WorkloadGapList
 from starskip.indexes.skipping.metadata.open_metadata import open_metadata
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.settings import SkippingSettings
@@ -97,7 +97,7 @@ def measured_table(
     if metadata is None or not metadata.files:
         return "the table has no files"
     tidy_metadata(location, night)
-    if any(isinstance(index, GapList) for index in candidates.indexes):
+    if any(isinstance(index, WorkloadGapList) for index in candidates.indexes):
         workload = judged
     counted = _counted(
         engine, lake, workload.queries, metadata, night.settings.of(SkippingSettings).sampled_files

@@ -71,6 +71,10 @@ def candidate_indexes(
         CandidateIndex(f"geobox:{','.join(pair)}", weight, "two coordinates are bounded together")
         for pair, weight in uses.pairs.items()
     ]
+    found += [
+        CandidateIndex(specification, weight, reason)
+        for (specification, reason), weight in uses.derived.items()
+    ]
     return tuple(sorted(found, key=lambda item: (-item.weight, item.specification)))
 
 

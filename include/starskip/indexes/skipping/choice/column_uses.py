@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
+from starskip.indexes.skipping.choice.derived_uses import derived_uses
 from starskip.indexes.skipping.contrib.metric_distances import TEXT_METRIC, VECTOR_METRICS
 from starskip.indexes.skipping.contrib.user_agents import AGENT_NAME_FUNCTION
 from starskip.indexes.skipping.user_functions import Implication
@@ -49,10 +50,12 @@ class ColumnUse:
 
 @dataclass(slots=True)
 class WorkloadUses:
-    """The uses by column name, and by pair of coordinates, latitude first."""
+    """The uses by column name, by pair of coordinates, latitude first, and of functions."""
 
     columns: dict[str, ColumnUse] = field(default_factory=dict)
     pairs: dict[tuple[str, str], float] = field(default_factory=_sums)
+    derived: dict[tuple[str, str], float] = field(default_factory=_sums)
+    """By specification and reason, of what functions give of a column."""
 
     def of(self, column: Column) -> ColumnUse:
         """Return the use of a column, to add to."""
@@ -114,6 +117,10 @@ def _add(uses: WorkloadUses, group: Sequence[Expression], weight: float, once: s
     for node in group:
         if comparison_of(node) is None:
             _add_function(uses, node, weight, once)
+    for node in group:
+        for derived in derived_uses(node):
+            if _is_first(once, derived):
+                uses.derived[derived] += weight
     for pair in _coordinates(bounded):
         if _is_first(once, pair):
             uses.pairs[pair] += weight

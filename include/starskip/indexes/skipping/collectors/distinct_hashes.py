@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import IO
 
 import numpy as np
 import numpy.typing as npt
+
+from starskip.indexes.skipping.collectors.secret_file import SecretFile
 
 Hashes = npt.NDArray[np.uint64]
 HELD = 1 << 20
@@ -25,13 +25,12 @@ class _Run:
     start: int
     ends: npt.NDArray[np.int64]
 
-    def bucket(self, file: IO[bytes], number: int) -> Hashes:
+    def bucket(self, file: SecretFile, number: int) -> Hashes:
         first = int(self.ends[number - 1]) if number else 0
         count = int(self.ends[number]) - first
         if not count:
             return np.zeros(0, np.uint64)
-        file.seek((self.start + first) * 8)
-        return np.frombuffer(file.read(count * 8), np.uint64)
+        return np.frombuffer(file.read_at((self.start + first) * 8, count * 8), np.uint64)
 
 
 class DistinctHashes:
@@ -47,7 +46,7 @@ class DistinctHashes:
         self._kept: Hashes = np.zeros(0, np.uint64)
         self._new: list[Hashes] = []
         self._new_count = 0
-        self._file: IO[bytes] | None = None
+        self._file: SecretFile | None = None
         self._runs: list[_Run] = []
         self._written = 0
         self._merged = 0
@@ -105,20 +104,18 @@ class DistinctHashes:
             self._file.close()
         self._file = merged
 
-    def _temporary_file(self) -> IO[bytes]:
-        # It has no name, and goes with the process at the latest.
-        file = tempfile.TemporaryFile(prefix="starskip-")  # noqa: SIM115
+    def _temporary_file(self) -> SecretFile:
+        file = SecretFile()
         weakref.finalize(self, file.close)
         return file
 
 
-def _run(file: IO[bytes], start: int, ascending: Iterable[Hashes]) -> _Run:
+def _run(file: SecretFile, start: int, ascending: Iterable[Hashes]) -> _Run:
     """Write hashes behind what a file holds; ``ascending``: sorted pieces, one after the other."""
     ends = np.zeros(_BUCKETS, np.int64)
     at = start
     for piece in ascending:
-        file.seek(at * 8)
-        file.write(piece.tobytes())
+        file.write_at(at * 8, piece.tobytes())
         ends[:-1] += np.searchsorted(piece, _STARTS[1:])
         at += len(piece)
     ends[-1] = at - start

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from starskip.indexes.skipping.clause import Clause
+from starskip.indexes.skipping.collectors.cover_boxes import CoverBoxes
 from starskip.indexes.skipping.file_collector import FileCollector
 from starskip.indexes.skipping.index_types.column_index import ColumnIndex
-from starskip.indexes.skipping.index_types.geo_box import clustered, number_of_boxes
+from starskip.indexes.skipping.index_types.geo_box import number_of_boxes
 from starskip.indexes.skipping.value_ranges import Condition, RangesClause
 from starskip.predicates.comparison import Comparison, Operator
 from starskip.predicates.data_types import TEXTS
@@ -23,8 +23,6 @@ from starskip.predicates.expression import Call, Column, Expression
 
 _FIELDS = ("x_least", "y_least", "x_greatest", "y_greatest")
 _BOXES = pa.list_(pa.struct([(name, pa.float64()) for name in _FIELDS]))
-_HELD, _KEPT = 50_000, 256
-"""Geometries of which each has its own box, and boxes of more of them."""
 
 
 class GeometryBox(ColumnIndex):
@@ -94,12 +92,12 @@ def _has_function(node: Expression) -> bool:
 class _BoxesCollector(FileCollector):
     def __init__(self, boxes: int) -> None:
         self._count = boxes
-        self._bounds = np.zeros((0, 4))
+        self._boxes = CoverBoxes()
         self._is_known = True
 
     @property
     def size_bytes(self) -> int:
-        return int(self._bounds.nbytes)
+        return int(self._boxes.bounds.nbytes)
 
     def add(self, rows: pa.RecordBatch) -> None:
         from starskip.indexes.skipping.contrib.geometries import bounds_of  # noqa: PLC0415
@@ -113,33 +111,21 @@ class _BoxesCollector(FileCollector):
                     self._is_known = False
                     return
             bounds, self._is_known = bounds_of(values.unique().to_pylist())
-            self._take(bounds)
+            self._boxes.add(bounds)
 
     def parts(self) -> Iterator[pa.RecordBatch]:
-        arrays = [pa.array(self._bounds[:, axis]) for axis in range(4)]
-        known = pa.array([self._is_known] * len(self._bounds) or [self._is_known])
-        if not len(self._bounds):
+        bounds = self._boxes.bounds
+        arrays = [pa.array(bounds[:, axis]) for axis in range(4)]
+        known = pa.array([self._is_known] * len(bounds) or [self._is_known])
+        if not len(bounds):
             arrays = [pa.nulls(1, pa.float64())] * 4
         yield pa.RecordBatch.from_arrays([*arrays, known], names=[*_FIELDS, "is_known"])
 
     def merge(self, part: pa.RecordBatch) -> None:
         self._is_known &= part.column("is_known").false_count == 0
         bounds = np.stack([part.column(name).to_numpy(zero_copy_only=False) for name in _FIELDS], axis=1)
-        self._take(bounds[~np.isnan(bounds).any(axis=1)])
+        self._boxes.add(bounds[~np.isnan(bounds).any(axis=1)])
 
     def result(self) -> Mapping[str, pa.Array]:
-        boxes = [tuple(each) for each in _boxes(self._bounds, self._count).tolist()]
+        boxes = [tuple(each) for each in self._boxes.cover(self._count).tolist()]
         return {"boxes": pa.array([boxes if self._is_known else None], _BOXES)}
-
-    def _take(self, bounds: npt.NDArray[np.float64]) -> None:
-        self._bounds = np.concatenate([self._bounds, bounds])
-        if len(self._bounds) > _HELD:
-            self._bounds = _boxes(self._bounds, _KEPT)
-
-
-def _boxes(bounds: npt.NDArray[np.float64], count: int) -> npt.NDArray[np.float64]:
-    """Return at most ``count`` boxes that hold all of ``bounds``, which are cut by their middles."""
-    middles = bounds[:, :2] / 2 + bounds[:, 2:] / 2
-    groups = clustered(np.concatenate([middles, bounds], axis=1), count)
-    boxes = [np.concatenate([each[:, 2:4].min(axis=0), each[:, 4:6].max(axis=0)]) for each in groups]
-    return np.array(boxes).reshape(-1, 4)

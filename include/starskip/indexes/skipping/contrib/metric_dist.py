@@ -16,12 +16,14 @@ import pyarrow as pa
 
 from starskip.errors import ConfigError
 from starskip.indexes.skipping.clause import Clause
+from starskip.indexes.skipping.contrib.distances_collector import DistancesCollector
 from starskip.indexes.skipping.contrib.metric_distances import (
     TEXT_METRIC,
     VECTOR_METRICS,
     Distances,
     distances_to_point,
 )
+from starskip.indexes.skipping.file_collector import FileCollector
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
 from starskip.indexes.skipping.index_types.column_index import check_column, check_family
 from starskip.indexes.skipping.skipping_index import SkippingIndex
@@ -37,7 +39,6 @@ _MOST_CELLS = 200_000_000
 _FUNCTIONS = {TEXT_METRIC: ("Levenshtein", "udf:levenshtein_distance")} | {
     name: (f"udf:{name}_distance",) for name in VECTOR_METRICS
 }
-LONGEST_TEXT = 256
 _ROUNDING_RATIO, _ROUNDING = 1e-9, 1e-150
 Point = str | tuple[float, ...]
 
@@ -77,29 +78,15 @@ class MetricDist(SkippingIndex):
         for column in self.columns:
             check_family(self, column, data_types, frozenset({"string"}) if of_text else NUMBERS)
 
-    def aggregates(self, columns: Sequence[str]) -> Mapping[str, str]:
-        """See SkippingIndex.aggregates."""
-        column = columns[0]
-        if self.metric == TEXT_METRIC:
-            # Spark's own function, which is compiled; the least text is as good an origin as any.
-            distances = f"transform(collect_set({column}), x -> levenshtein(x, min({column})))"
-            return {"origin": f"min({column})", "distances": distances}
-        if len(columns) > 1:
-            column = f"array({', '.join(f'CAST({each} AS DOUBLE)' for each in columns)})"
-        return {"points": f"collect_set({column})"}
+    def row_values(self, columns: Sequence[str]) -> Mapping[str, str]:
+        """See SkippingIndex.row_values."""
+        if len(columns) == 1:
+            return {"values": columns[0]}
+        return {"values": f"array({', '.join(f'CAST({each} AS DOUBLE)' for each in columns)})"}
 
-    def finish(self, collected: pa.Table) -> Mapping[str, pa.Array]:
-        """Find the bounds of the distances to each file's origin."""
-        found = _of_texts(collected) if self.metric == TEXT_METRIC else _of_points(collected, self.metric)
-        origins, bounds, values = found
-        known = [each if low is not None else None for each, (low, _) in zip(origins, bounds, strict=True)]
-        kind = pa.string() if self.metric == TEXT_METRIC else pa.list_(pa.float64())
-        return {
-            "origin": pa.array(known, kind),
-            "least": pa.array([low for low, _ in bounds], pa.float64()),
-            "greatest": pa.array([high for _, high in bounds], pa.float64()),
-            "values": pa.array(values, pa.int64()),
-        }
+    def collector(self, schema: pa.Schema) -> FileCollector:
+        """See SkippingIndex.collector."""
+        return DistancesCollector(self.metric, schema.field("values").type)
 
     def label(self, node: Expression) -> Clause | None:
         """Label comparisons of the distance to a literal point."""
@@ -168,46 +155,3 @@ class MetricDistClause(Clause):
             found = edit_distances(origin, self.point, most_cells=_MOST_CELLS)
             return np.asarray(found.to_numpy(zero_copy_only=False), np.float64)
         return distances_to_point(origin, self.point, self.metric)
-
-
-_Bounds = tuple[float | None, float | None]
-_Found = tuple[Sequence[object], list[_Bounds], list[int]]
-
-
-def _of_texts(collected: pa.Table) -> _Found:
-    sets = collected["distances"].to_pylist()
-    origins = [
-        each if each is None or len(each) <= LONGEST_TEXT else None
-        for each in _valid_texts(collected["origin"].combine_chunks())
-    ]
-    bounds = [
-        (None, None) if not each or origin is None else (min(each), max(each))
-        for each, origin in zip(sets, origins, strict=True)
-    ]
-    return origins, bounds, [1 if each is None else len(each) for each in sets]
-
-
-def _valid_texts(texts: pa.Array) -> list[str | None]:
-    raw = texts.cast(pa.binary()).to_pylist()
-    decoded = [None if each is None else each.decode(errors="replace") for each in raw]
-    return [None if each is None or "\ufffd" in each else each for each in decoded]
-
-
-def _of_points(collected: pa.Table, metric: str) -> _Found:
-    sets = collected["points"].combine_chunks()
-    offsets = sets.offsets.to_numpy()
-    origins: list[object] = []
-    bounds: list[_Bounds] = []
-    for start, end, valid in zip(
-        offsets[:-1].tolist(), offsets[1:].tolist(), sets.is_valid().to_pylist(), strict=True
-    ):
-        points = sets.values.slice(start, end - start)
-        origin = points[0].as_py() if valid and end > start else None
-        if origin is None or None in origin:
-            found = np.full(1, np.nan)
-        else:
-            found = distances_to_point(points, origin, metric)
-        known = bool(np.isfinite(found).all())
-        origins.append(origin if known else None)
-        bounds.append((float(found.min()), float(found.max())) if known else (None, None))
-    return origins, bounds, [1 if each is None else int(each) for each in sets.value_lengths().to_pylist()]

@@ -53,11 +53,12 @@ def check_family(
     family = family_of(data_type)
     if family != "collated" and (families is None or family in families):
         return
-    why = (
-        "another order than that of its bytes"
-        if families is None or family == "collated"
-        else f"none of the types that {index.kind} takes: {', '.join(sorted(families))}"
-    )
+    if family == "udt":
+        why = f"a type of a user's own, which {index.kind} does not know: write an index type for it"
+    elif families is None or family == "collated":
+        why = "another order than that of its bytes"
+    else:
+        why = f"none of the types that {index.kind} takes: {', '.join(sorted(families))}"
     raise ConfigError(f"{index.specification}: {column} is {data_type}, {why}", setting="index")
 
 

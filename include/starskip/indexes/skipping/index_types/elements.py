@@ -69,15 +69,19 @@ class MapValue(DerivedIndex):
     kind = "mapvalue"
 
     def __init__(self, columns: Sequence[str], arguments: Sequence[str] = ()) -> None:
-        """Take the key, and the threshold as an optional argument."""
-        super().__init__(columns, arguments[1:])
+        """Take the key, which may have colons, and the threshold as an optional last argument.
+
+        A key that ends with a colon and a number is to be followed by a threshold.
+        """
+        has_threshold = len(arguments) > 1 and arguments[-1].isdecimal()
+        super().__init__(columns, arguments[-1:] if has_threshold else ())
         self.arguments = tuple(arguments)
-        if not arguments or not arguments[0]:
+        self.key = ":".join(arguments[:-1] if has_threshold else arguments)
+        if not self.key:
             raise ConfigError(
                 f"{self.specification}: write mapvalue:COLUMN:KEY or mapvalue:COLUMN:KEY:VALUES",
                 setting="index",
             )
-        self.key = arguments[0]
 
     def check(self, data_types: Mapping[str, str]) -> None:
         """See SkippingIndex.check."""

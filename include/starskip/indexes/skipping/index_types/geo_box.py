@@ -1,21 +1,20 @@
 """Index type ``geobox:lat,lng[:boxes]``: bounding boxes of a file's points, at most 4 by default.
 
-See "Extensible Data Skipping", table I. The boxes cover all points. They are made by repeated cuts: each
-time, the one cut across a box that frees the largest area. Coordinates are rounded to double, so strict
-comparisons become non-strict ones.
+See "Extensible Data Skipping", table I. The boxes cover all points. Coordinates are rounded to double, so
+strict comparisons become non-strict ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from starskip.errors import ConfigError
 from starskip.indexes.skipping.clause import Clause
+from starskip.indexes.skipping.collectors.cover_boxes import CoverBoxes, Points
+from starskip.indexes.skipping.file_collector import FileCollector
 from starskip.indexes.skipping.index_types.column_index import check_family
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.indexes.skipping.value_ranges import Condition, RangesClause, conjuncts
@@ -26,7 +25,10 @@ from starskip.predicates.expression import Expression
 
 BOXES = 4
 MOST_BOXES = 1000
-Points = npt.NDArray[np.float64]
+_AXES = ("lat", "lng")
+_PARTS = ("lat_least", "lng_least", "lat_greatest", "lng_greatest")
+_FINITE, _ALL_MISSING = -1, 3
+"""The kind of a part's finite box; others are numbers of coordinates that are null, of which 3 is all."""
 _FIELDS = ("lat_least", "lat_greatest", "lng_least", "lng_greatest")
 _BOXES = pa.list_(pa.struct([(name, pa.float64()) for name in _FIELDS]))
 
@@ -62,22 +64,13 @@ class GeoBox(SkippingIndex):
         for column in self.columns:
             check_family(self, column, data_types, NUMBERS)
 
-    def aggregates(self, columns: Sequence[str]) -> Mapping[str, str]:
-        """See SkippingIndex.aggregates."""
-        lat, lng = (f"CAST({column} AS DOUBLE)" for column in columns)
-        return {"points": f"collect_set(named_struct('lat', {lat}, 'lng', {lng}))"}
+    def row_values(self, columns: Sequence[str]) -> Mapping[str, str]:
+        """See SkippingIndex.row_values."""
+        return {name: f"CAST({column} AS DOUBLE)" for name, column in zip(_AXES, columns, strict=True)}
 
-    def finish(self, collected: pa.Table) -> Mapping[str, pa.Array]:
-        """Compute the boxes of each file's points."""
-        sets = collected["points"].combine_chunks()
-        points = np.stack([_doubles(sets.values.field(number)) for number in (0, 1)], axis=1)
-        missing = np.stack([_missing(sets.values.field(number)) for number in (0, 1)], axis=1)
-        bounds = zip(sets.offsets[:-1].to_pylist(), sets.offsets[1:].to_pylist(), sets, strict=True)
-        boxes = [
-            _cover(points[start:end], missing[start:end], self.boxes) if each.is_valid else None
-            for start, end, each in bounds
-        ]
-        return {"boxes": pa.array(boxes, _BOXES)}
+    def collector(self, schema: pa.Schema) -> FileCollector:  # noqa: ARG002 - the values are doubles
+        """See SkippingIndex.collector."""
+        return _PointsCollector(self.boxes)
 
     def label(self, node: Expression) -> Clause | None:
         """Label comparisons of the two columns, those of one AND together (figure 5)."""
@@ -105,76 +98,63 @@ def _of_doubles(found: Comparison) -> Comparison | None:
     return Comparison(found.column, _WEAK.get(found.operator, found.operator), values)
 
 
-def _doubles(values: pa.Array) -> Points:
-    return np.asarray(values.fill_null(0.0).to_numpy(zero_copy_only=False))
+class _PointsCollector(FileCollector):
+    """Collects boxes of a file's points; those with a null, NaN or infinity have boxes of their own."""
 
+    def __init__(self, boxes: int) -> None:
+        self._count = boxes
+        self._finite = CoverBoxes()
+        self._odd: dict[int, Points] = {}
+        """By which coordinates are null (1: lat, 2: lng), least lat and lng, greatest lat and lng."""
 
-def _missing(values: pa.Array) -> npt.NDArray[np.bool_]:
-    return np.asarray(values.is_null().to_numpy(zero_copy_only=False))
+    @property
+    def size_bytes(self) -> int:
+        return int(self._finite.bounds.nbytes)
 
+    def add(self, rows: pa.RecordBatch) -> None:
+        values = [rows.column(name) for name in _AXES]
+        missing = sum(
+            each.is_null().to_numpy(zero_copy_only=False) * bit
+            for each, bit in zip(values, (1, 2), strict=True)
+        )
+        points = np.stack([each.fill_null(0.0).to_numpy(zero_copy_only=False) for each in values], axis=1)
+        is_finite = np.isfinite(points).all(axis=1) & (missing == 0)
+        self._finite.add(np.tile(points[is_finite], 2))
+        for bits in range(_ALL_MISSING):
+            odd = points[~is_finite & (missing == bits)]
+            self._take_odd(bits, np.tile(odd, 2))
 
-def _cover(points: Points, missing: npt.NDArray[np.bool_], count: int) -> list[tuple[float, ...]]:
-    """Return boxes of all points; points with a null, NaN or infinite coordinate have boxes of their own."""
-    finite = np.isfinite(points).all(axis=1) & ~missing.any(axis=1)
-    boxes = [_box(group) for group in clustered(points[finite], count)]
-    odd = ~finite & ~missing.all(axis=1)
-    for which in np.unique(missing[odd], axis=0):
-        of = odd & (missing == which).all(axis=1)
-        boxes.append(_box(points[of], which))
-    return boxes
+    def parts(self) -> Iterator[pa.RecordBatch]:
+        kinds = [_FINITE] * len(self._finite.bounds) + list(self._odd)
+        bounds = np.concatenate([self._finite.bounds, *(each[None] for each in self._odd.values())])
+        yield pa.RecordBatch.from_arrays(
+            [pa.array(kinds, pa.int8()), *(pa.array(each) for each in bounds.T)], names=["kind", *_PARTS]
+        )
 
+    def merge(self, part: pa.RecordBatch) -> None:
+        kinds = part.column("kind").to_numpy()
+        bounds = np.stack([part.column(name).to_numpy() for name in _PARTS], axis=1)
+        self._finite.add(bounds[kinds == _FINITE])
+        for bits in range(_ALL_MISSING):
+            self._take_odd(bits, bounds[kinds == bits])
 
-def _box(points: Points, missing: npt.NDArray[np.bool_] | None = None) -> tuple[float, ...]:
-    least, greatest = (np.sort(points, axis=0)[at] for at in (0, -1))  # NaN is last, as Spark has it
-    if missing is not None:
-        # An empty interval, since null satisfies no comparison.
-        least, greatest = np.where(missing, np.nan, least), np.where(missing, -np.inf, greatest)
-    return (least[0], greatest[0], least[1], greatest[1])
+    def result(self) -> Mapping[str, pa.Array]:
+        boxes = [*self._finite.cover(self._count)]
+        for bits, odd in self._odd.items():
+            bounds = odd.copy()
+            for axis in (0, 1):
+                if bits & (1 << axis):
+                    # An empty interval, since null satisfies no comparison.
+                    bounds[axis], bounds[axis + 2] = np.nan, -np.inf
+            boxes.append(bounds)
+        listed = [(float(a), float(c), float(b), float(d)) for a, b, c, d in boxes]
+        return {"boxes": pa.array([listed], _BOXES)}
 
-
-@dataclass(frozen=True, slots=True)
-class _Cut:
-    freed_area: float
-    axis: int
-    at: float
-
-
-def clustered(points: Points, count: int) -> list[Points]:
-    """Cut points into at most ``count`` groups with small boxes; further columns go with them."""
-    if not len(points):
-        return []
-    extent = np.ptp(points, axis=0) / 2 if np.isfinite(np.ptp(points, axis=0)).all() else np.ones(2)
-    # Points on a line have no area, but gaps.
-    margin = np.where(extent > 0, extent, 1.0) * 1e-6
-    groups = [(points, _best_cut(points, margin))]
-    while len(groups) < count:
-        best = max(range(len(groups)), key=lambda at: groups[at][1].freed_area)
-        group, cut = groups[best]
-        if cut.freed_area <= 0:
-            break
-        left = group[:, cut.axis] <= cut.at
-        groups[best : best + 1] = [(half, _best_cut(half, margin)) for half in (group[left], group[~left])]
-    return [group for group, _ in groups]
-
-
-def _best_cut(points: Points, margin: Points) -> _Cut:
-    """Return the cut that leaves most area outside of the two boxes that it makes."""
-    best = _Cut(0.0, 0, 0.0)
-    for axis in (0, 1) if len(points) > 1 else ():
-        ordered = points[np.argsort(points[:, axis], kind="stable")]
-        along, across = ordered[:, axis], ordered[:, 1 - axis]
-        with np.errstate(over="ignore", invalid="ignore"):
-            heights, back = _spread(across) + margin[1 - axis], _spread(across[::-1])[::-1] + margin[1 - axis]
-            whole = (along[-1] - along[0] + margin[axis]) * heights[-1]
-            left = (along[:-1] - along[0] + margin[axis]) * heights[:-1]
-            right = (along[-1] - along[1:] + margin[axis]) * back[1:]
-            freed = np.where(along[1:] > along[:-1], whole - left - right, 0.0)
-        freed = np.nan_to_num(freed, nan=0.0)
-        at = int(np.argmax(freed))
-        if freed[at] > best.freed_area:
-            best = _Cut(float(freed[at]), axis, float(along[at]))
-    return best
-
-
-def _spread(values: Points) -> Points:
-    return np.asarray(np.maximum.accumulate(values) - np.minimum.accumulate(values))
+    def _take_odd(self, bits: int, bounds: Points) -> None:
+        if not len(bounds):
+            return
+        if bits in self._odd:
+            bounds = np.concatenate([bounds, self._odd[bits][None]])
+        # NaN is greater than all, as Spark has it.
+        least, greatest = np.fmin.reduce(bounds[:, :2]), np.maximum.reduce(bounds[:, 2:])
+        self._odd[bits] = np.concatenate([least, greatest])

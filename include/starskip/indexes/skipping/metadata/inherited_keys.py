@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
@@ -20,6 +20,21 @@ class InheritedKeys:
     encrypt: dict[str, str] = field(default_factory=dict)
     why_not: dict[str, str] = field(default_factory=dict)
     locked: frozenset[str] = frozenset()
+
+
+def shown_by_plain_indexes(
+    keys: Mapping[str, str], created: Iterable[SkippingIndex]
+) -> Iterator[tuple[str, str, str]]:
+    """Yield each created index without a key of a column that another one encrypts: it, column and other.
+
+    ``keys``: names of keys by specification, of the table's indexes and of those that are created.
+    """
+    encrypted = {column: index for index in keys for column in specification_parts(index)[1]}
+    for index in created:
+        if index.specification not in keys:
+            for column in index.columns:
+                if column in encrypted:
+                    yield index.specification, column, encrypted[column]
 
 
 def inherited_keys(metadata: TableMetadata | None, wanted: Sequence[SkippingIndex]) -> InheritedKeys:

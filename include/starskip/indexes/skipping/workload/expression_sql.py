@@ -58,6 +58,14 @@ _BEYOND_THE_ROW = frozenset(
         "stringspace",
     }
 )
+_NAMES = {
+    "ArrayContains": "array_contains",
+    "ElementAt": "try_element_at",
+    "GetJsonObject": "get_json_object",
+    "GetMapValue": "try_element_at",
+    "SubstringIndex": "substring_index",
+}
+"""Functions in SQL by Catalyst's names, where they are others; none of them fails in a row."""
 _PATTERNS = ("regexp", "rlike", "xpath")
 """Functions whose names begin or end so take a pattern that may run for ever."""
 _UNKNOWN_PARTS = frozenset({"Unknown", "Cast"})
@@ -120,6 +128,9 @@ class _Writer:
             self._add(" IS NULL)" if name == "IsNull" else " IS NOT NULL)")
         elif name == "Like" and len(arguments) in (2, 3):
             self._like(call, depth)
+        elif name == "Invoke" and len(arguments) == 4 and arguments[0] == Call("ParseUrlEvaluator"):
+            self._add("`try_parse_url`")
+            self._infix(arguments[1:3], ", ", depth)
         else:
             self._add(f"`{_function(name)}`")
             self._infix(arguments, ", ", depth)
@@ -203,7 +214,7 @@ def _function(name: str) -> str:
         raise _unsupported(f"the function {small} of a log is not run: it reaches beyond the row")
     if small.startswith(_PATTERNS) or small.endswith(_PATTERNS):
         raise _unsupported(f"the function {small} of a log is not run: its pattern may take for ever")
-    return found[1]
+    return _NAMES.get(name, found[1])
 
 
 def _literal(value: pa.Scalar) -> str:

@@ -14,6 +14,13 @@ from collections.abc import Iterator, Mapping
 import pyarrow as pa
 
 from starskip.indexes.skipping.workload.expression_json import UNKNOWN
+from starskip.indexes.skipping.workload.function_text import (
+    PARSED_URL,
+    known_function,
+    map_value,
+    parsed_url,
+    value_type,
+)
 from starskip.indexes.skipping.workload.literal_text import literal_value
 from starskip.predicates.data_types import family_of, literal_type_of
 from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet
@@ -36,6 +43,8 @@ _OPERATORS = {
 _FUNCTIONS = {"isnotnull": "IsNotNull", "isnull": "IsNull"}
 _OF_TEXTS = frozenset({"StartsWith", "EndsWith", "Contains"})
 """Functions of a column and a text that may contain commas."""
+_TEXTS = frozenset({"GetJsonObject", "SubstringIndex", "Invoke"})
+"""Functions whose values are texts."""
 _ATTRIBUTE = re.compile(r"([^\s#(),]{1,300})#\d{1,18}L?((?:\.[^\s#(),.]{1,300}){0,20})")
 _CALL = re.compile(r"([A-Za-z_]\w{0,200})\(")
 _INFIX = re.compile(r" (=|<=>|<=|<|>=|>|AND|OR|\+|-|\*|/|%) ")
@@ -122,15 +131,16 @@ class _Reader:
                     yield Call(name, (left, right)), last + 1
 
     def _operand(self, at: int, left: Expression, depth: int, *, literals: bool) -> _Found:
-        is_text = literals and isinstance(left, Column) and _is_text(left)
+        data_type = value_type(left)
+        is_text = literals and data_type is not None and _is_text(data_type)
         # A text may begin with a bracket or NOT, but hardly like an attribute or a call.
         if not is_text or _ATTRIBUTE.match(self._text, at) or _CALL.match(self._text, at):
             yield from self._expression(at, depth)
         if not literals:
             return
-        if isinstance(left, Column) and not _is_text(left):
+        if data_type is not None and not _is_text(data_type):
             plain = _PLAIN.match(self._text, at)
-            value = literal_value(plain[0], left.data_type) if plain else None
+            value = literal_value(plain[0], data_type) if plain else None
             if plain and value is not None:
                 yield Literal(value), plain.end()
             return
@@ -148,6 +158,13 @@ class _Reader:
         attribute = _ATTRIBUTE.match(self._text, at)
         if attribute is not None:
             yield self._column(attribute), attribute.end()
+            return
+        parsed = PARSED_URL.match(self._text, at)
+        if parsed is not None:
+            for inner, end in self._expression(parsed.end(), depth - 1):
+                closed = self._text.find("))", end)
+                if self._text.startswith(", ", end) and closed > 0:
+                    yield parsed_url(inner, self._text[end + 2 : closed]), closed + 2
             return
         call = _CALL.match(self._text, at)
         if call is None:
@@ -169,7 +186,7 @@ class _Reader:
             return
         name = _FUNCTIONS.get(call[1], f"udf:{call[1].lower()}")
         for arguments, end in self._arguments(call.end(), (), depth - 1):
-            yield Call(name, arguments), end
+            yield known_function(call[1], arguments) or Call(name, arguments), end
 
     def _arguments(
         self, at: int, before: tuple[Expression, ...], depth: int
@@ -198,7 +215,16 @@ class _Reader:
         return UNKNOWN if data_type is None else Column(path, data_type)
 
     def _with_suffix(self, left: Expression, at: int) -> _Found:
-        if self._text.startswith(" IN (", at):
+        if self._text.startswith("[", at):
+            end = self._text.find("]", at)
+            while end >= 0 and self._steps <= _MAX_STEPS:
+                self._steps += 1
+                value = map_value(left, self._text[at + 1 : end])
+                if value is not None:
+                    yield from self._with_suffix(value, end + 1)
+                    yield value, end + 1
+                end = self._text.find("]", end + 1)
+        elif self._text.startswith(" IN (", at):
             for end in self._ends_of_text(at + 5):
                 self._steps += (end - at) // _STEP_CHARACTERS
                 yield self._in(left, self._text[at + 5 : end].split(",")), end + 1
@@ -217,14 +243,13 @@ class _Reader:
                 yield self._like(left, self._text[at + 6 : end]), end
 
     def _in(self, left: Expression, listed: list[str]) -> Expression:
-        if not isinstance(left, Column):
+        data_type = value_type(left) or ("string" if isinstance(left, Call) and left.name in _TEXTS else None)
+        if data_type is None:
             return UNKNOWN
-        values = [literal_value(each, left.data_type) for each in listed if each != "null"]
+        values = [literal_value(each, data_type) for each in listed if each != "null"]
         if any(each is None for each in values):
             return UNKNOWN
-        return Call(
-            "In", (left, LiteralSet(pa.array(values, literal_type_of(left.data_type)), "null" in listed))
-        )
+        return Call("In", (left, LiteralSet(pa.array(values, literal_type_of(data_type)), "null" in listed)))
 
     def _like(self, left: Expression, text: str) -> Expression:
         named = _ESCAPE.fullmatch(text)
@@ -232,5 +257,5 @@ class _Reader:
         return Call("Like", (left, Literal(pa.scalar(pattern)), Literal(pa.scalar(escape))))
 
 
-def _is_text(column: Column) -> bool:
-    return family_of(column.data_type) in ("string", "collated")
+def _is_text(data_type: str) -> bool:
+    return family_of(data_type) in ("string", "collated")

@@ -154,6 +154,41 @@ def test_what_a_killed_writer_left_is_vacuumed(
     assert all_documents(storage) == before
 
 
+def test_pieces_of_a_killed_writer_are_vacuumed(
+    lake: Any, opensearch: RunningOpenSearch, table: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long manifest's pieces are written before it; wherever the writer ends, none stays for ever."""
+    storage = fresh_storage(opensearch)
+    table.refresh(storage, "x")
+    key = metadata_chain(storage).key
+    before = all_documents(storage)
+    content = random.Random(2).randbytes(3_000_000)
+    once = OpenSearchClient._once
+    sent: list[str] = []
+    for number in range(1, 40):
+        sent.clear()
+
+        def failing(client: OpenSearchClient, method: str, *arguments: Any, last: int = number) -> Any:
+            sent.append(method)
+            if len(sent) >= last:
+                raise StorageError("killed", location="here")
+            return once(client, method, *arguments)
+
+        name = f"{key}/manifests/long-{number}"
+        with monkeypatch.context() as patched, suppress(StorageError):
+            patched.setattr(OpenSearchClient, "_once", failing)
+            storage.put_if_absent(name, content)
+            break
+        # Whoever sees the object can read it, also while another object has its pieces.
+        assert storage.read(name) in (None, content)
+        storage.documents.refresh(storage.url.objects)
+        vacuum_metadata(storage, lake.commit(), now=lake.forever, grace=lake.grace)
+        assert all_documents(storage) == before
+    assert 6 < number < 39
+    assert storage.read(name) == content and all_documents(storage) == before + 3
+    assert lake.known(storage) == lake.expected(table.files, "x")
+
+
 def lossy(monkeypatch: pytest.MonkeyPatch, chance: random.Random, ratio: float) -> None:
     """Lose requests and answers: half of them before they took effect."""
     once = OpenSearchClient._once
@@ -321,6 +356,30 @@ def test_a_plan_does_not_wait_for_a_server_that_does_not_answer(
         opensearch.go_on()
         opensearch_client._unreachable.clear()
     assert lake.known(hasty) == lake.expected(table.files, "x")
+
+
+def test_a_command_says_that_it_waits(
+    lake: Any,
+    opensearch: RunningOpenSearch,
+    table: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    storage = fresh_storage(opensearch)
+    table.refresh(storage, "x")
+    caplog.clear()
+    opensearch_client._told.clear()
+    opensearch.pause()
+    monkeypatch.setattr(opensearch_client, "NOTICE_S", 0.3)
+    woken = threading.Timer(2.0, opensearch.go_on)
+    woken.start()
+    try:
+        assert lake.known(storage) == lake.expected(table.files, "x")
+    finally:
+        woken.join()
+        opensearch_client._told.clear()
+    told = [each.getMessage() for each in caplog.records if "no answer" in each.getMessage()]
+    assert len(told) == 1 and "waiting up to 60 s" in told[0], told
 
 
 def _equal(column: str, value: int) -> Expression:
