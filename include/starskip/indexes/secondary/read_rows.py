@@ -68,16 +68,16 @@ def read_row_groups(
             found, size = pa.table({}), 0
         else:
             opened = _opened(file.path)
+            present = list(file.stored_names(stored).values())
             parquet = pq.ParquetFile(
                 opened,
                 metadata=footer,
                 # Requests ahead of decoding pay where columns are many, or far away.
                 pre_buffer=places is None or isinstance(opened, ObjectReader),
                 # Where few rows are wanted, their texts are put together once the others are left out.
-                read_dictionary=None if places is None else _dictionary_columns(footer, groups, stored),
+                read_dictionary=None if places is None else _dictionary_columns(footer, groups, present),
                 coerce_int96_timestamp_unit="us",
             )
-            present = list(file.stored_names(stored).values())
             found = file.of_today(parquet.read_row_groups(list(groups), columns=present, use_threads=True))
             size = column_bytes(footer, groups, present)
             if places is not None:
