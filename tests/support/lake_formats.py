@@ -9,14 +9,20 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+import pyspark
 from skipping.running_peer import jars
+
+HAS_CONNECTORS = pyspark.__version__.startswith("4.1.")
+"""The jars are those for Spark 4.1; other versions are tested without the formats (make test-matrix)."""
 
 ICEBERG_CATALOG = "ice"
 """A Hadoop catalog of Iceberg: its table ``ice.NAMESPACE.TABLE`` lies in NAMESPACE/TABLE of a warehouse."""
 
 
 def session_settings(warehouse: Path) -> Mapping[str, str]:
-    """Return the settings of a session that reads and writes Delta and Iceberg tables."""
+    """Return the settings of a session that reads and writes Delta and Iceberg tables, none without jars."""
+    if not HAS_CONNECTORS:
+        return {}
     catalog = f"spark.sql.catalog.{ICEBERG_CATALOG}"
     return {
         "spark.driver.extraClassPath": os.pathsep.join((*jars("delta"), *jars("iceberg"))),
