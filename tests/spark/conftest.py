@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 from pyspark.sql import SparkSession
+from short_lived_java import SHORT_LIVED_JAVA
 
 
 @pytest.fixture(scope="session")
@@ -31,7 +32,7 @@ def spark() -> Iterator[SparkSession]:
         # for little compiled code, and once that is full everything is interpreted.
         .config(
             "spark.driver.extraJavaOptions",
-            "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
+            f"{SHORT_LIVED_JAVA} -XX:ReservedCodeCacheSize=256m",
         )
         .getOrCreate()
     )
