@@ -7,10 +7,14 @@ UV       := uv==0.13.9
 PYTHON   := .venv/bin/python
 INSTALLED := .venv/installed
 LAKE     := night/lake/lineitem/part-00095.parquet
+CLASSES  := .venv/spark-classes.jsa
 RUN_DATE ?= 2026-11-20
 TABLES   ?=
 ARGS     ?=
 PORT     ?= 8080
+
+# A hundred programs of a night and of the tests would each compile what they import.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -25,7 +29,7 @@ setup: java $(INSTALLED) ## Make .venv with everything pinned; costs nothing the
 night: java $(INSTALLED) $(LAKE) ## Run the night on the sample and print the advice (RUN_DATE=2026-11-20 TABLES=lineitem ARGS=)
 	@$(PYTHON) -m starskip.orchestration.nightly_run --run-date "$(RUN_DATE)" --tables "$(TABLES)" $(ARGS)
 
-test: java $(INSTALLED) ## Run all tests (ARGS="tests/sql -k name")
+test: java $(INSTALLED) $(CLASSES) ## Run all tests (ARGS="tests/sql -k name")
 	@$(PYTHON) -m pytest -n 3 --dist loadscope --no-loadscope-reorder $(ARGS)
 
 test-fast: $(INSTALLED) ## Run quick tests: no Spark, Airflow, browser, Great Expectations, whole nights and long laws (ARGS=)
@@ -111,6 +115,11 @@ $(LAKE): | $(INSTALLED)
 	@.venv/bin/tpchgen-cli parquet -s 0.05 --tables=lineitem --quiet --output-dir=$(@D).rows
 	@$(PYTHON) include/sample/lake_table.py $(@D).rows/lineitem.parquet $(@D).unfinished
 	@rm -r $(@D).rows && mv $(@D).unfinished $(@D)
+
+# Some forty programs of the tests start Spark: half the time of a start is that of loading its classes.
+$(CLASSES): $(INSTALLED) | java
+	@echo "Archiving Spark's classes for the tests, once"
+	@$(PYTHON) tests/support/spark_classes.py $@
 
 $(INSTALLED): requirements.txt requirements-dev.txt pyproject.toml
 	@python=$$(command -v python3.11 || command -v python3) && $$python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \

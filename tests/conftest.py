@@ -68,21 +68,27 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class ByGroup(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            file = nodeid.partition("::")[0]
+            file = _file(nodeid)
             return next((group for group, of in _GROUPS.items() if file.startswith(of)), file)
 
     return ByGroup(config, log)
 
 
+def _file(nodeid: str) -> str:
+    return nodeid.partition("::")[0]
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark whole nights as slow, and put the groups before all others, so that processes end together."""
+    """Mark whole nights as slow; put the groups first, then files with slow tests: processes end together."""
     for item in items:
         if item.nodeid.startswith("tests/night/"):
             item.add_marker(pytest.mark.slow)
     groups = list(_GROUPS.values())
+    slow = {_file(item.nodeid) for item in items if item.get_closest_marker("slow")}
 
-    def place(item: pytest.Item) -> int:
-        return next((n for n, of in enumerate(groups) if item.nodeid.startswith(of)), len(groups))
+    def place(item: pytest.Item) -> tuple[int, bool]:
+        group = next((n for n, of in enumerate(groups) if item.nodeid.startswith(of)), len(groups))
+        return group, group == len(groups) and _file(item.nodeid) not in slow
 
     items.sort(key=place)
 

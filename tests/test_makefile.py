@@ -98,3 +98,10 @@ def test_a_python_of_another_release_is_named_with_how_to_get_the_right_one(tmp_
     assert ran.returncode != 0
     assert ran.stderr.startswith("Starskip needs Python 3.11, and found Python 3.9.2")
     assert not (tmp_path / ".venv").exists()
+
+
+def test_what_programs_import_is_compiled_once_whatever_the_caller_has_set(tmp_path: Path) -> None:
+    asking = tmp_path / "asking.mk"
+    asking.write_text("asked:\n\t@echo [$$PYTHONDONTWRITEBYTECODE]\n")
+    ran = make("-f", "Makefile", "-f", str(asking), "asked", PYTHONDONTWRITEBYTECODE="1")
+    assert ran.stdout == "[]\n"

@@ -21,6 +21,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from local_submit import ON_A_CLUSTER, local_submit
+from short_lived_java import SHORT_LIVED_JAVA
 from starskip.run.stages import STAGE_NAMES
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part
@@ -46,7 +47,11 @@ class House:
     def run(self, *options: str, on_spark: Collection[str] = ()) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "starskip.orchestration.nightly_run", "--run-date", NIGHT]
         folders = ["--home", self.folder / "airflow", "--reports", self.folder / "reports"]
-        environment = {**os.environ, "STARSKIP_CONFIG": str(self.folder / "night.yaml")}
+        environment = {
+            **os.environ,
+            "STARSKIP_CONFIG": str(self.folder / "night.yaml"),
+            "JAVA_TOOL_OPTIONS": SHORT_LIVED_JAVA,
+        }
         if set(on_spark) != set(STAGE_NAMES):
             programs = self.folder / "bin"
             # The operator takes this name, too; spark-submit of the environment comes before any other.

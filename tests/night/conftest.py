@@ -6,13 +6,15 @@ import io
 import json
 import shutil
 import tarfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from charts_drawn_once import charts_drawn_once
 from settings_with import settings_with
 from starskip.execution.local_engine import LocalEngine
 from starskip.quality.check_stage import check_stage
@@ -123,6 +125,12 @@ class Lab:
         return path
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _charts() -> Iterator[None]:
+    with charts_drawn_once():
+        yield
+
+
 @pytest.fixture(scope="session")
 def small_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One segment of lineitem and three of airlineStats, with the log of 2026-11-20."""
@@ -151,6 +159,23 @@ def with_trees() -> Settings:
 def lab(small_store: Path, tmp_path: Path) -> Lab:
     shutil.copytree(small_store, tmp_path / "lab")
     return Lab(tmp_path / "lab")
+
+
+@pytest.fixture(scope="session")
+def sound_before(small_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return the folder of a lab in which all stages before a named one have run and passed their gates."""
+
+    @cache
+    def made(stage: str) -> Path:
+        before = STAGE_NAMES[: STAGE_NAMES.index(stage)]
+        root = tmp_path_factory.mktemp("before") / "lab"
+        shutil.copytree(made(before[-1]) if before else small_store, root)
+        if before:
+            night = Lab(root).run(stages=before[-1:])
+            assert all(verdict.passed for verdict in check_stage(night, before[-1]))
+        return root
+
+    return made
 
 
 @pytest.fixture(scope="session")

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from settings_with import settings_with
 from starskip.errors import SourceError
-from starskip.indexes.family_settings import family_defaults
 from starskip.run.stages import STAGE_NAMES, STAGES
+from starskip.settings import Settings
 
 SAMPLE = Path(__file__).parents[2] / "include" / "sample"
 # Not latency_model: its quantiles come from sketches that toss coins.
@@ -23,9 +23,11 @@ FIRST = STAGE_NAMES[:1]
 
 
 @pytest.fixture(scope="module")
-def sample_lab(tmp_path_factory: pytest.TempPathFactory, make_lab: Callable[..., Any]) -> Any:
+def sample_lab(
+    tmp_path_factory: pytest.TempPathFactory, make_lab: Callable[..., Any], with_trees: Settings
+) -> Any:
     """The night of 2026-11-20 over the whole sample, with its three log files."""
-    lab = make_lab(tmp_path_factory.mktemp("sample"), family_defaults())
+    lab = make_lab(tmp_path_factory.mktemp("sample"), with_trees)
     lab.run(lab.night(log_paths=[str(SAMPLE / "logs")], segments_root=str(SAMPLE / "segments")))
     return lab
 
@@ -43,11 +45,13 @@ def test_the_sample_night_counts_every_record_and_reports_both_tables(sample_lab
     assert lineitem["chosen"][0]["columns"] == ["l_suppkey"]
 
 
-def test_the_report_lists_every_setting_by_group_with_its_value_and_unit(sample_lab: Any) -> None:
+def test_the_report_lists_every_setting_by_group_with_its_value_and_unit(
+    sample_lab: Any, with_trees: Settings
+) -> None:
     listed = {
         each["name"]: (each["value"], each["unit"]) for each in sample_lab.report("lineitem")["settings"]
     }
-    assert listed == {each.place: (value, each.facts.unit) for each, value in family_defaults().items()}
+    assert listed == {each.place: (value, each.facts.unit) for each, value in with_trees.items()}
     assert listed["advice.max_indexes"] == (8, "indexes a table")
     assert listed["star_tree.max_tree_size_ratio"] == (0.5, "share")
 

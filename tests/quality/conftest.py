@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from charts_drawn_once import charts_drawn_once
 from gate_checks import failed_checks, import_great_expectations, remove_check
 from settings_with import settings_with
 from starskip.execution.local_engine import LocalEngine
@@ -25,6 +26,9 @@ from starskip.storage.storage_for import storage_for
 SAMPLE = Path(__file__).parents[2] / "include" / "sample"
 TABLE = "lineitem"
 
+# Whole nights of Airflow's pass the same gates with the settings that people have.
+_SETTINGS = settings_with(window_rows_per_table=2_048, max_simulations_per_table=300, max_sampled_segments=2)
+
 Rows = list[dict[str, Any]]
 
 
@@ -32,7 +36,7 @@ def sample_night(root: Path, run_date: date, tables: Iterable[str] | None = None
     return Night(
         run_date=run_date,
         store=ArtefactStore(storage_for(str(root))),
-        settings=Settings(),
+        settings=_SETTINGS,
         started_at=datetime(2026, 11, 21, 2, tzinfo=UTC),
         run_id="test",
         tables=None if tables is None else frozenset(tables),
@@ -40,6 +44,12 @@ def sample_night(root: Path, run_date: date, tables: Iterable[str] | None = None
         segments_root=str(SAMPLE / "segments"),
         table_config_paths=[str(path) for path in sorted((SAMPLE / "config").glob("*_table.json"))],
     )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _charts() -> Iterator[None]:
+    with charts_drawn_once():
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from lake_formats import session_settings
 from pyspark.sql import SparkSession
+from short_lived_java import SHORT_LIVED_JAVA
 
 
 @pytest.fixture(scope="session")
@@ -41,7 +42,7 @@ def spark(warehouse: Path) -> Iterator[SparkSession]:
         # for little compiled code, and once that is full everything is interpreted.
         .config(
             "spark.driver.extraJavaOptions",
-            "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
+            f"{SHORT_LIVED_JAVA} -XX:ReservedCodeCacheSize=256m",
         )
         .getOrCreate()
     )
