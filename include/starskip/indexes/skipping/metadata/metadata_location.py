@@ -11,7 +11,6 @@ FOLDER = "_starskip"
 """Spark and other engines ignore names that begin with an underscore."""
 _LOCAL = re.compile(r"file:/+")
 _S3 = re.compile(r"s3[an]?://")
-_METADATA_FILE = re.compile(r"/metadata/[^/]+\.metadata\.json$")
 
 
 def metadata_location(table_path: str, root: str | None = None) -> str:
@@ -27,8 +26,3 @@ def metadata_location(table_path: str, root: str | None = None) -> str:
         return f"{path}/{FOLDER}"
     name = path.rpartition("/")[2]
     return f"{_S3.sub('s3://', root).rstrip('/')}/{file_safe(f'{name}-{path}')}"
-
-
-def table_folder(path: str) -> str:
-    """Return the folder of the table at a path, which may be one of an Iceberg table's metadata files."""
-    return _METADATA_FILE.sub("", path)
