@@ -221,6 +221,6 @@ def test_types_of_a_schema() -> None:
     assert TYPES["st",] == "struct<a:bigint,b:double>"
     assert TYPES["st", "b"] == "double"
     assert TYPES["p",] == "decimal(15,2)"
-    assert len(TYPES) == 12
+    assert len(TYPES) == 16
     assert column_types("struct<>") == column_types("") == column_types("int") == {}
     assert len(column_types("struct<a:" * 10_000)) == 0
