@@ -74,7 +74,9 @@ def _of_frame(frame: DataFrame) -> tuple[str, str] | None:
     while plan.getClass().getSimpleName() in _THROUGH:
         plan = plan.child()
     kind = plan.getClass().getSimpleName()
-    if kind == "LogicalRelation" and plan.relation().getClass().getSimpleName() == "HadoopFsRelation":
+    # Delta's relation is of a class without a name that inherits from Spark's.
+    toolbox = JvmToolbox(frame.sparkSession)
+    if kind == "LogicalRelation" and toolbox.is_of(f"{DATASOURCES}.HadoopFsRelation", plan.relation()):
         index = plan.relation().location()
         if str(index.getClass().getName()).startswith(_OF_DELTA):
             return str(index.path().toString()), "delta"
