@@ -13,6 +13,7 @@ from starskip.indexes.skipping.metadata.metadata_location import table_folder
 from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
 from starskip.indexes.skipping.metadata.open_metadata import read_metadata
 from starskip.lake.open_table import open_table
+from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
 from starskip.spark.skipping.lake_relation import lake_relation
 from starskip.spark.skipping.lake_scan import TITLES
 from starskip.spark.skipping.plain_files import format_at
