@@ -291,3 +291,15 @@ def test_files_of_an_older_type_and_without_ids(catalog: SqlCatalog, tmp_path: P
     assert told == {(-5, 7, 0.5, None), (10**12, 10**12, 1.0, None)}
     assert found.columns[0].names == ("a",)
     shutil.rmtree(tmp_path / "lake")
+
+
+def test_a_table_of_the_first_format_version(catalog: SqlCatalog) -> None:
+    made = catalog.create_table("n.first", ROWS.schema, properties={"format-version": "1"})
+    made.append(ROWS)
+    made.append(ROWS)
+    made.delete("a = 1")
+    found = open_table(folder_of(made))
+    assert {*found.files["path"].to_pylist()} == {
+        task.file.file_path.removeprefix("file://") for task in made.scan().plan_files()
+    }
+    assert sum(found.files["rows"].to_pylist()) == 4 and not found.has_deletes

@@ -6,18 +6,22 @@ from collections.abc import Callable
 from datetime import date
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
+from pyiceberg.catalog.sql import SqlCatalog
 from settings_with import settings_with
-from starskip.errors import NotPlainFiles, SourceOutage, StorageError, UnsupportedQuery
+from starskip.errors import NotPlainFiles, SourceOutage, StaleTree, StorageError, UnsupportedQuery
 from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.star_tree import build_star_trees as stage_module
 from starskip.indexes.star_tree.build_star_trees import build_star_trees
 from starskip.indexes.star_tree.serving.answer_sql import answer_sql
 from starskip.indexes.star_tree.serving.tree_set import open_trees
+from starskip.lake.iceberg_deletes import DeleteFiles
 from starskip.lake.lake_table import LakeTable
+from starskip.lake.table_snapshot import DELETES
 from starskip.run.night import StageResult
 
 Config = Callable[..., dict[str, Any]]
@@ -233,10 +237,10 @@ def test_a_recommendation_of_another_version_is_named(tree_house: Any, chosen: A
         run(tree_house)
 
 
-@pytest.mark.parametrize("sign", ["metadata/v1.metadata.json", ".hoodie/hoodie.properties"])
-def test_a_lake_table_of_a_table_format_has_no_trees_and_the_reason_is_told(
-    tree_house: Any, star_tree_config: Config, sign: str
+def test_a_hudi_table_of_the_lake_has_no_trees_and_the_reason_is_told(
+    tree_house: Any, star_tree_config: Config
 ) -> None:
+    sign = ".hoodie/hoodie.properties"
     tree_house.choose(star_tree_config("country"))
     run(tree_house)
     before = manifest(tree_house)
@@ -270,6 +274,38 @@ def test_a_delta_table_of_the_lake_is_built_and_grows_by_its_versions(
     run(tree_house, lake_tables={"sales": LakeTable(str(tree_house.lake), file_format="delta")})
     ((outcome, detail),) = outcomes(tree_house)
     assert outcome == "failed" and "holds no Delta table" in detail
+
+
+def test_an_iceberg_table_of_the_lake_is_built_and_not_once_rows_of_it_are_deleted(
+    tree_house: Any, star_tree_config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tree_house.lake.parent / "iceberg"
+    folder.mkdir()
+    catalog = SqlCatalog("c", uri=f"sqlite:///{folder}/c.db", warehouse=f"file://{folder}")
+    catalog.create_namespace("n")
+    rows = ds.dataset(tree_house.lake).to_table()
+    made = catalog.create_table("n.sales", rows.schema)
+    made.append(rows)
+    lakes = {"sales": LakeTable(made.location().removeprefix("file://"))}
+    tree_house.choose(star_tree_config("country"))
+    run(tree_house, lake_tables=lakes)
+    assert outcomes(tree_house) == [("built", "there was none")]
+    made.append(rows.slice(0, 300))
+    run(tree_house, lake_tables=lakes)
+    ((outcome, detail),) = outcomes(tree_house)
+    assert (outcome, detail.endswith(".parquet new")) == ("refreshed", True)
+    assert answer(tree_house, "SELECT COUNT(*) AS n FROM sales") == ([{"n": 1_500}], True)
+    # A delete file, which pyiceberg writes none of.
+    monkeypatch.setattr(DeleteFiles, "of", lambda self, entry: [0])
+    deletes = pa.Table.from_pylist([{"kind": "position", "path": "d", "rows": 1}], DELETES)
+    monkeypatch.setattr(DeleteFiles, "table", lambda self: deletes)
+    result = run(tree_house, lake_tables=lakes)
+    assert (result.counts["failed"], result.counts["not_built"], result.warnings) == (0, 1, ())
+    ((outcome, detail),) = outcomes(tree_house)
+    assert outcome == "not_built" and "were deleted by a position delete file, which Spark alone" in detail
+    with pytest.raises(StaleTree):
+        answer(tree_house, "SELECT COUNT(*) AS n FROM sales")
+    catalog.close()
 
 
 def test_trees_of_the_night_answer_to_their_tables_name_alone(

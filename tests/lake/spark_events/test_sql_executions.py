@@ -290,9 +290,8 @@ def named(name: str, text: str, child: dict[str, Any]) -> dict[str, Any]:
 
 def test_an_iceberg_table_with_the_filters_above_it(tmp_path: Path) -> None:
     found = iceberg_scan(20, "ice.db.t", "id IS NOT NULL, id > 3, p = 'o'")
-    plan = named(
-        "Filter", "Filter (isnotnull(id#646L) AND (id#646L > 3))", named("ColumnarToRow", "x", found)
-    )
+    wanted = "(isnotnull(id#646L) AND (id#646L > 3))"
+    plan = named("Filter", f"Filter {wanted}", named("ColumnarToRow", "x", found))
     events = start(1, plan), driver(1, _21=2, _22=4_096), stage(20, 7), end(1)
     ((one,),) = [each.scans for each in read(tmp_path, *events)[0]]
     assert (one.location, one.file_format, one.read_schema) == ("ice.db.t", "iceberg", "")
