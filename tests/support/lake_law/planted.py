@@ -57,21 +57,20 @@ def java_with(monkeypatch: pytest.MonkeyPatch, replaced: Mapping[str, Mapping[st
         for old, new in replaced.get(name, {}).items():
             assert old in text, f"{name}.java has no line {old}"
             text = text.replace(old, new)
-        # Two classes of one name would be one to py4j.
         return text.replace("package starskip;", f"package {package};") if name in replaced else text
 
-    def forget() -> None:
-        for classes in compile_java._classes.values():
-            for name in replaced:
-                classes.pop(name, None)
-
-    forget()
+    # Compiled again under their own names, they would be two classes to the JVM, and one to py4j.
+    kept = [(classes, dict(classes)) for classes in compile_java._classes.values()]
+    for classes, _ in kept:
+        for name in replaced:
+            classes.pop(name, None)
     with monkeypatch.context() as patched:
         patched.setattr(compile_java, "source_of", source_of)
         try:
             yield
         finally:
-            forget()
+            for classes, before in kept:
+                classes.update(before)
 
 
 def column_by_name(self: ColumnTranslation, column: Column) -> Expression:

@@ -13,6 +13,7 @@ from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
 from starskip.indexes.skipping.metadata.open_metadata import read_metadata
 from starskip.lake.open_table import open_table
 from starskip.lake.table_name import table_folder
+from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
 from starskip.spark.skipping.lake_relation import lake_relation
 from starskip.spark.skipping.lake_scan import TITLES
 from starskip.spark.skipping.plain_files import format_at
@@ -74,7 +75,9 @@ def _of_frame(frame: DataFrame) -> tuple[str, str] | None:
     while plan.getClass().getSimpleName() in _THROUGH:
         plan = plan.child()
     kind = plan.getClass().getSimpleName()
-    if kind == "LogicalRelation" and plan.relation().getClass().getSimpleName() == "HadoopFsRelation":
+    # Delta's relation is of a class without a name that inherits from Spark's.
+    toolbox = JvmToolbox(frame.sparkSession)
+    if kind == "LogicalRelation" and toolbox.is_of(f"{DATASOURCES}.HadoopFsRelation", plan.relation()):
         index = plan.relation().location()
         if str(index.getClass().getName()).startswith(_OF_DELTA):
             return str(index.path().toString()), "delta"
