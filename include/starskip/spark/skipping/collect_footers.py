@@ -33,6 +33,7 @@ from starskip.lake.footer_bounds import FooterColumn, Footers, footer_bounds
 from starskip.predicates.column_name import column_path, quoted
 from starskip.predicates.data_types import arrow_type_of
 from starskip.spark.skipping.collect_tasks import TaskFiles, groups_of, run_tasks, with_messages, written
+from starskip.spark.skipping.read_signature import FIELD_IDS_SETTING, has_field_ids
 from starskip.spark.skipping.table_relation import TableRelation
 from starskip.storage.staged_write import StagedWrite
 
@@ -80,7 +81,7 @@ def footer_plan(order: CollectOrder, relation: TableRelation) -> FooterPlan | No
     if (
         not order.indexes
         or not _has_footers(relation)
-        or conf.get("spark.sql.parquet.fieldId.read.enabled") == "true"
+        or (conf.get(FIELD_IDS_SETTING) == "true" and has_field_ids(relation.schema.json()))
     ):
         return None
     partitions = {name.lower() for name in relation.partition_columns}

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from starskip.spark.skipping.read_signature import (
+    FIELD_IDS_SETTING,
     LEGACY_REBASE,
     OF_FORMAT,
     USERS,
@@ -19,7 +20,7 @@ from starskip.spark.skipping.read_signature import (
 from starskip.spark.skipping.relation_facts import OF_USERS_TYPES, signature_facts
 
 _PARQUET = "ParquetFileFormat"
-_BY_FORMAT_ITSELF = ("spark.sql.parquet.fieldId.read.enabled", "spark.sql.parquet.inferTimestampNTZ.enabled")
+_BY_FORMAT_ITSELF = (FIELD_IDS_SETTING, "spark.sql.parquet.inferTimestampNTZ.enabled")
 """Settings by which Spark finds columns or infers types, which is the table format's matter."""
 _OF_PARQUET = tuple(each for each in OF_FORMAT[_PARQUET] if each not in _BY_FORMAT_ITSELF)
 

@@ -44,6 +44,8 @@ _FACTS = {
     ADDED: "defaults",
 }
 """Entries of the signature by the name of the fact in RelationFacts, if it has a value."""
+FIELD_IDS_SETTING = "spark.sql.parquet.fieldId.read.enabled"
+_FIELD_ID = '"parquet.field.id"'
 PARTIAL_RESULTS = "spark.sql.json.enablePartialResults"
 CSV_PRUNING = "spark.sql.csv.parser.columnPruning.enabled"
 NULL_STRUCTS = "spark.sql.legacy.parquet.returnNullStructIfAllFieldsMissing"
@@ -55,7 +57,7 @@ OF_FORMAT = {
         "spark.sql.parquet.int96TimestampConversion",
         "spark.sql.parquet.int96RebaseModeInRead",
         "spark.sql.parquet.datetimeRebaseModeInRead",
-        "spark.sql.parquet.fieldId.read.enabled",
+        FIELD_IDS_SETTING,
         "spark.sql.parquet.inferTimestampNTZ.enabled",
         NULL_STRUCTS,
     ),
@@ -110,16 +112,20 @@ def read_signature(relation: Any, asking: Any = None) -> dict[str, str]:
     for that of the active session.
     """
     facts = signature_facts(relation, _ALL_SETTINGS, asking)
-    name, settings, partitions = facts["format"], facts["settings"], facts["partitions"]
+    name, settings, partitions = facts["format"], dict(facts["settings"]), facts["partitions"]
+    asked = dict(facts["asking"])
+    if not has_field_ids(facts["schema"]):
+        # Reading a Delta table whose columns are mapped by id sets it for the whole session.
+        settings[FIELD_IDS_SETTING] = asked[FIELD_IDS_SETTING] = "false"
     of_format = OF_FORMAT.get(name)
     found = {"format": name, "schema": _schema_text(facts["schema"], compact=True)}
     for key in (*_OF_ALL, *(_OF_TEXT if of_format is None else of_format)):
         if key not in settings:
             continue  # of a newer Spark
         found[key] = settings[key]
-        if facts["asking"][key] != settings[key]:
+        if asked[key] != settings[key]:
             # Spark reads some settings from one session, some from the other.
-            found[f"{key}{OF_WHO_ASKS}"] = facts["asking"][key]
+            found[f"{key}{OF_WHO_ASKS}"] = asked[key]
     for key, fact in _FACTS.items():
         if facts[fact] is not None:
             found[key] = facts[fact]
@@ -137,11 +143,16 @@ def read_signature(relation: Any, asking: Any = None) -> dict[str, str]:
     if facts["overlap"] is not None:
         found["columns of paths and files"] = facts["overlap"]
     for key in OF_USERS_TYPES:
-        found[f"{USERS}{key}"] = facts["asking"][key]
+        found[f"{USERS}{key}"] = asked[key]
     for key, value in small_names(facts["options"]).items():
         if key not in _FILES_ONLY and not key.startswith(UNSTORED_OPTIONS):
             found[f"option {key}"] = value
     return found
+
+
+def has_field_ids(schema: str) -> bool:
+    """Return whether a schema, as Spark's JSON, has ids by which its columns may be found in files."""
+    return _FIELD_ID in schema
 
 
 def options(relation: Any) -> Mapping[str, str]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from starskip.spark.skipping.read_signature import (
     ADDED,
     CSV_PRUNING,
+    FIELD_IDS_SETTING,
     NULL_STRUCTS,
     PARTITION,
     POSITIONAL,
@@ -16,7 +17,7 @@ from starskip.spark.skipping.read_signature import (
 )
 from starskip.spark.skipping.relation_facts import OF_USERS_TYPES
 
-_NOT_OF_ARROW = ("spark.sql.parquet.fieldId.read.enabled", "spark.sql.parquet.int96TimestampConversion")
+_NOT_OF_ARROW = (FIELD_IDS_SETTING, "spark.sql.parquet.int96TimestampConversion")
 """Settings by which Spark finds columns otherwise than by their names, or moves times."""
 _BY_THEMSELVES = ("parquet", "orc")
 """Formats whose values do not depend on options of a reader."""
