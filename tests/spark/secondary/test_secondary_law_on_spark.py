@@ -17,6 +17,7 @@ from hypothesis import Phase, given, seed, settings
 from hypothesis import strategies as st
 from pyroaring import BitMap64
 from pyspark.sql import DataFrame, SparkSession
+from skipping_on_spark.column_kinds import DERIVED
 from skipping_on_spark.data_sets import DEPTH, ZONES, Example, data_sets
 from skipping_on_spark.law_of_skipping import Seen, see
 from skipping_on_spark.predicates import predicates
@@ -59,7 +60,7 @@ def create_secondary(spark: SparkSession, frame: DataFrame, folder: Path, indexe
 
 @st.composite
 def secondary_examples(draw: st.DrawFn, file_format: str) -> Example:
-    data = draw(data_sets(file_format))
+    data = draw(data_sets(file_format, DERIVED))
     possible = [f"{kind}:{name}" for name in data.kinds for kind in ("btree", "ngram")]
     chosen = [each for each in possible if draw(st.integers(0, 4)) < 3]
     zone = draw(st.sampled_from((data.zone, *ZONES)))

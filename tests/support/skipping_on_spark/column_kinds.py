@@ -181,6 +181,8 @@ KINDS: dict[str, ColumnKind] = {
         *('{"a": {"b": null}}', '{"a": {"b": "ä"}}', '{"a.b": "w"}'),
     ),
 }
+DERIVED = ("tags", "m", "shape", "ip", "url", "mail", "doc")
+"""Columns that are mostly asked for what a function gives of them."""
 UNCOMPARABLE = ("map<string,int>",)
 """Types whose values Spark does not compare."""
 NESTED: dict[str, ColumnKind] = {"n.x": _big, "n.`y z`": _text, "n.deep.q": _int}

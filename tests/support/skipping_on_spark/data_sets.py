@@ -5,7 +5,7 @@ Many predicates share one data set, since files cost more than questions about t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from starskip.errors import ConfigError
 from starskip.indexes.skipping.registry import OWN_TYPES, index_from_specification
 
 ZONES = ("UTC", "America/New_York", "Europe/Berlin", "Asia/Kolkata", "Pacific/Apia")
+_IS_DRAWN = st.integers(0, 4).map(lambda drawn: drawn > 2)
 _COLLATED = {"low", "ci"}
 _NOT_IN = {
     # Spark's own fails at many predicates on arrays and on texts with a collation (empty.reduceLeft in
@@ -86,10 +87,13 @@ def examples(
 
 
 @st.composite
-def data_sets(draw: st.DrawFn, file_format: str) -> DataSet:
-    """Draw files that hold few values of a column each, so that there is something to skip."""
-    absent = _NOT_IN.get(file_format, set())
-    kinds = {name: kind for name, kind in KINDS.items() if name not in absent and draw(st.booleans())}
+def data_sets(draw: st.DrawFn, file_format: str, without: Collection[str] = ()) -> DataSet:
+    """Draw files that hold few values of a column each, so that there is something to skip.
+
+    ``without``: columns that are not drawn.
+    """
+    absent = {*_NOT_IN.get(file_format, ()), *without}
+    kinds = {name: kind for name, kind in KINDS.items() if name not in absent and draw(_IS_DRAWN)}
     # The simplest data set should not be one that says nothing.
     kinds = {"i": KINDS["i"], "s": KINDS["s"], **kinds}
     if not absent & NESTED.keys() and draw(st.booleans()):
