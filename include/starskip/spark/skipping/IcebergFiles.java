@@ -52,7 +52,8 @@ public final class IcebergFiles {
     /** The table's folder, its schema in JSON, files and bytes of the snapshot, files and bytes of the scan. */
     public scala.collection.Iterable facts() throws Exception {
         Snapshot snapshot = (Snapshot) value("snapshot");
-        Map summary = snapshot == null || snapshot.summary() == null ? new java.util.HashMap() : snapshot.summary();
+        boolean isKnown = isOfFiles() && snapshot != null && snapshot.summary() != null;
+        Map summary = isKnown ? snapshot.summary() : new java.util.HashMap();
         List found = new ArrayList();
         found.add(((Table) value("table")).location());
         found.add(SchemaParser.toJson((Schema) value("schema")));
