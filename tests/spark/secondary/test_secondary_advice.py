@@ -103,8 +103,9 @@ def test_a_pair_of_indexes_is_chosen_that_leaves_alone_what_none_of_them_does(ni
         nights.spark.read.parquet(str(nights.lake)).where(where).collect()
         read += skipping.last_query_stats(nights.spark)[0]["files_read"]
     skipping.disable(nights.spark)
-    # A file that a candidate for skipping leaves alone does not count, even if that one was not chosen.
-    assert 0 <= 1 - read / (40 * FILES) - told["saving_ratio"] < 0.01
+    # A file that a candidate for skipping leaves alone, n-grams of notes among them, does not count, even if
+    # that one was not chosen.
+    assert 0 <= 1 - read / (40 * FILES) - told["saving_ratio"] < 0.02
 
 
 def test_what_skipping_leaves_alone_is_no_merit_of_a_secondary_index(nights: SkippingNights) -> None:
