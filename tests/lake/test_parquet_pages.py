@@ -121,7 +121,8 @@ def test_pages_are_the_rows_of_the_file(
             found, size = paged.read(name, chosen)
             assert found.to_pylist() == expected
             assert found.type == parquet.schema_arrow.field(name).type
-            assert 0 <= size <= Path(path).stat().st_size
+            # A long dictionary that pages turn out to need is a second request.
+            assert 0 <= size <= 2 * Path(path).stat().st_size
 
 
 def test_a_page_costs_its_own_bytes(tmp_path: Path) -> None:
