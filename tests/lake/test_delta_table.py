@@ -240,7 +240,7 @@ def test_columns_by_ids_of_files_of_another_format_are_refused(tmp_path: Path, n
             action["metaData"]["configuration"] = {"delta.columnMapping.mode": "id"}
     log.write_text("\n".join(map(json.dumps, actions)))
     if name == "a":
-        assert "tells their columns by ids alone" in refusal(lambda: open_table(str(path)), NotPlainFiles)
+        assert "matches columns by id under names" in refusal(lambda: open_table(str(path)), NotPlainFiles)
     else:
         assert open_table(str(path)).columns[0].stored == ("col-1",)
 

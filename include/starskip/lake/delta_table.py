@@ -149,13 +149,13 @@ def _require_carried(path: str, table: DeltaTable) -> None:
 
 
 def _require_own_names(path: str, table: DeltaTable, columns: Sequence[SnapshotColumn]) -> None:
-    """Raise NotPlainFiles for a table made of Iceberg's files, in which a renamed column has former names."""
+    """Raise NotPlainFiles for files that may be Iceberg's, in which a renamed column has its former names."""
     by_ids = table.metadata().configuration.get("delta.columnMapping.mode") == "id"
     if by_ids and not all(each.stored[-1].startswith(_OWN_NAME) for each in columns):
         raise NotPlainFiles(
-            f"{path}: this Delta table was made of files of another format, and tells their columns by ids "
-            "alone, which is not read yet: read the table that it was made of, or write its current rows to "
-            "a folder of plain files and name that",
+            f"{path}: this Delta table matches columns by id under names that are not Delta's own, as in "
+            "files of another format, which is not read yet: read the table that it was made of, or write "
+            "its current rows to a folder of plain files and name that",
             source=path,
         )
 
