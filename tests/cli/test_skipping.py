@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import Result
+from starskip.cli.skipping_contents import explained_text
 from starskip.indexes.skipping.metadata.open_metadata import metadata_chain
 from starskip.indexes.skipping.metadata.table_source import TableSource
 from starskip.indexes.skipping.metadata.table_state import TableState
@@ -95,6 +96,12 @@ def test_a_folder_that_is_not_there_or_has_no_metadata(call: Call, tmp_path: Pat
         assert (found.exit_code, found.stdout) == (3, "")
         assert why in found.stderr and len(found.stderr.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_bytes_that_a_format_does_not_tell_are_shown_as_unknown() -> None:
+    document = {"files_total": 4, "files_read": 1, "bytes_total": None, "bytes_read": 2048}
+    text = explained_text({**document, "skipped_by": {"bloom:u": 3}, "not_skipped_because": []})
+    assert text.startswith("reads 1 of 4 files, 2.0 KiB of ? bytes\n")
 
 
 def test_metadata_elsewhere_of_a_table_that_is_gone(call: Call, tmp_path: Path) -> None:

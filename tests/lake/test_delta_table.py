@@ -212,6 +212,39 @@ def test_formats_that_are_not_there(tmp_path: Path) -> None:
     assert "plain files have no version 3" in refusal(lambda: open_table(path, version=3))
 
 
+def test_a_folder_whose_name_the_library_takes_for_another(tmp_path: Path) -> None:
+    for name in ("50% é", "a%20b"):
+        write_deltalake(str(tmp_path / "t"), ROWS)
+        (tmp_path / "t").rename(tmp_path / name)
+    assert rows_of(open_table(str(tmp_path / "50% é"))) == [1, 2, 3]
+    (tmp_path / "link").symlink_to(tmp_path / "a%20b")
+    for name in ("a%20b", "link"):
+        text = refusal(lambda n=name: open_table(str(tmp_path / n)))  # type: ignore[misc]
+        assert f"{name}: its path holds % and two digits of base 16" in text
+
+
+@pytest.mark.parametrize("name", ["a", "col-1"])
+def test_columns_by_ids_of_files_of_another_format_are_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "t"
+    write_deltalake(str(path), pa.table({"a": [1]}))
+    log = path / "_delta_log" / f"{0:020}.json"
+    actions = [json.loads(line) for line in log.read_text().splitlines()]
+    for action in actions:
+        if "protocol" in action:
+            action["protocol"] = {"minReaderVersion": 2, "minWriterVersion": 5}
+        if "metaData" in action:
+            schema = json.loads(action["metaData"]["schemaString"])
+            told = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": name}
+            schema["fields"][0]["metadata"] = told
+            action["metaData"]["schemaString"] = json.dumps(schema)
+            action["metaData"]["configuration"] = {"delta.columnMapping.mode": "id"}
+    log.write_text("\n".join(map(json.dumps, actions)))
+    if name == "a":
+        assert "matches columns by id under names" in refusal(lambda: open_table(str(path)), NotPlainFiles)
+    else:
+        assert open_table(str(path)).columns[0].stored == ("col-1",)
+
+
 def test_a_folder_is_a_snapshot_too(tmp_path: Path) -> None:
     for name in (
         "day=1/_hour=2/a.parquet",

@@ -274,6 +274,44 @@ def test_missing_metadata_is_one_line(table: Table, tmp_path: Path) -> None:
     assert "hdfs://… is not known here" in refusal(lambda: open_table(str(tmp_path / "v1.metadata.json")))
 
 
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        # Read on, it would be an empty table.
+        ({"current-snapshot-id": 5}, "no snapshot 5 of this Iceberg table; {place} names it as the newest"),
+        (
+            {"properties": {"schema.name-mapping.default": "no JSON"}},
+            "{place}: this name mapping of an Iceberg table cannot be read (content: Invalid JSON: ",
+        ),
+        ({"location": 5}, "{place}: this metadata file of an Iceberg table cannot be read (location: Input "),
+    ],
+)
+def test_metadata_that_contradicts_itself_is_one_line(
+    table: Table, tmp_path: Path, change: dict[str, Any], told: str
+) -> None:
+    place = tmp_path / "v1.metadata.json"
+    document = json.loads(Path(table.metadata_location.removeprefix("file://")).read_text())
+    place.write_text(json.dumps(document | change))
+    text = refusal(lambda: open_table(str(place)))
+    assert told.format(place=place) in text and "\n" not in text and "pydantic" not in text
+
+
+@pytest.mark.parametrize(
+    ("path", "folder"),
+    [
+        ("/lake/t/metadata/v1.metadata.json", "/lake/t"),
+        ("/lake/t/v1.metadata.json", "/lake/t"),
+        ("metadata/v1.metadata.json", "."),
+        ("v1.metadata.json", "."),
+        ("t/v1.metadata.json", "t"),
+        ("/metadata/v1.metadata.json", "/"),
+        ("s3://b/t/metadata/v1.gz.metadata.json", "s3://b/t"),
+    ],
+)
+def test_the_folder_of_a_metadata_file(path: str, folder: str) -> None:
+    assert table_folder(path) == folder
+
+
 def test_files_of_an_older_type_and_without_ids(catalog: SqlCatalog, tmp_path: Path) -> None:
     """Bounds of int of a column that is long now; files that were added by reference have names alone."""
     from pyiceberg.types import LongType

@@ -156,7 +156,7 @@ def require_table(table: ChangingIceberg) -> int:
 
 
 BROKEN = (AssertionError, SourceError, KeyError, TypeError, ValueError)
-"""What a fault leads to: other values, or values of another column's type."""
+"""The errors of a fault that gives other values, or values of another column's type."""
 
 
 def by_names(fields: Any, columns: Any, path: str) -> dict[str, str | None]:

@@ -27,16 +27,16 @@ class PointType(UserDefinedType):
 
     @classmethod
     def sqlType(cls) -> ArrayType:  # noqa: N802 - Spark's name
-        """What files hold."""
+        """Return the type that files have."""
         return ArrayType(DoubleType(), containsNull=False)
 
     @classmethod
     def module(cls) -> str:
-        """Where Spark finds it."""
+        """Return the module in which Spark finds it."""
         return __name__
 
     def serialize(self, obj: Point) -> list[float]:
-        """A point as it is stored."""
+        """Return a point as it is stored."""
         return [obj.x, obj.y]
 
     def deserialize(self, datum: Any) -> Point:
@@ -127,7 +127,7 @@ class Bounds(FileCollector):
 
 @dataclass(frozen=True)
 class MayBeNear(Clause):
-    """Whether a file's bounds come near enough."""
+    """Decides whether a file's bounds come near enough."""
 
     index: str
     x: float

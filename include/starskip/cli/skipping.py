@@ -61,7 +61,8 @@ def skipping() -> None:
       starskip skipping describe /lake/events
       starskip skipping rotate /lake/events --from pii=old.key --to pii=new.key
 
-    PATH is the table's folder, or its URL. In a Spark program: from starskip.spark import skipping;
+    PATH is the table's folder, or its URL; of an Iceberg table also a metadata file of it, or
+    iceberg://CATALOG/NAMESPACE/TABLE. In a Spark program: from starskip.spark import skipping;
     skipping.enable(spark).
     """  # noqa: D301 - click reads the character \b as "keep these lines"
 

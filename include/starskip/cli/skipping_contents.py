@@ -150,7 +150,8 @@ def explained_text(document: Mapping[str, Any]) -> str:
     total, read = document["files_total"], document["files_read"]
     lines = ["how many files are read is not known"]
     if total is not None:
-        sizes = f"{size(document['bytes_read'])} of {size(document['bytes_total'])}"
+        # What a snapshot of Iceberg with delete files has in bytes is not told apart from these.
+        sizes = " of ".join(_size(document[each]) for each in ("bytes_read", "bytes_total"))
         lines = [f"reads {read:,} of {total:,} files, {sizes}"]
     rows = [
         (printable(name), f"{skipped:,}", bar(skipped, total))

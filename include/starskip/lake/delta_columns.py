@@ -20,7 +20,7 @@ _MILLISECOND_US = 1_000
 def delta_columns(fields: Iterable[Any], schema: pa.Schema) -> Iterator[SnapshotColumn]:
     """Yield the columns, and fields of structs at any depth; ``fields``: those of deltalake's schema.
 
-    Where ids are matched (mode "id"), files have the same names, too, since they are Delta's own.
+    Where ids are matched (mode "id"), files have the same names, too, as long as they are Delta's own.
     """
     pairs = zip(fields, schema, strict=True)
     yield from with_fields_of_structs(_column(field, of_arrow.type, (), ()) for field, of_arrow in pairs)

@@ -6,6 +6,8 @@ with another feature is refused, since its files might hold rows that count no l
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import unquote
 
@@ -16,7 +18,7 @@ from deltalake.exceptions import DeltaError
 
 from starskip.errors import NotPlainFiles, SourceError, first_line
 from starskip.lake.delta_columns import delta_bounds, delta_columns
-from starskip.lake.snapshot_columns import PartitionField
+from starskip.lake.snapshot_columns import PartitionField, SnapshotColumn
 from starskip.lake.table_snapshot import DELETES, FILES, TableSnapshot
 from starskip.storage.files.list_folder import list_folder
 from starskip.storage.files.object_url import local_path, object_url
@@ -24,6 +26,9 @@ from starskip.storage.files.open_store import client_options
 
 LOG_FOLDER = "_delta_log"
 VECTORS = "deletionVectors"
+_OWN_NAME = "col-"
+"""The beginning of the names that Delta gives columns in files where it matches them by ids."""
+_ESCAPED = re.compile("%[0-9A-Fa-f]{2}")
 CARRIED_FEATURES = frozenset(
     {"timestampNtz", "v2Checkpoint", "vacuumProtocolCheck", VECTORS, "columnMapping"}
 )
@@ -40,6 +45,7 @@ def delta_table(path: str, version: int | None = None) -> TableSnapshot:
     _require_carried(path, table)
     schema = _plain_schema(path, table)
     columns = tuple(delta_columns(table.schema().fields, schema))
+    _require_own_names(path, table, columns)
     partition_columns = tuple(table.metadata().partition_columns)
     try:
         actions = pa.table(table.get_add_actions())
@@ -85,6 +91,13 @@ def _opened(path: str, version: int | None) -> DeltaTable:
     _require_log(path)
     url = object_url(path)
     place = str(local_path(path).absolute()) if url is None else str(url)
+    if url is None and _ESCAPED.search(str(local_path(path).resolve())):
+        # deltalake looks for the files of "a%20b" in "a b", also behind a link.
+        raise SourceError(
+            f"{path}: its path holds % and two digits of base 16, which deltalake takes for another "
+            "character: give the folder of this Delta table another name",
+            source=path,
+        )
     options = None if url is None else client_options(url.scheme)
     try:
         return DeltaTable(place, version=version, storage_options=options)
@@ -131,6 +144,18 @@ def _require_carried(path: str, table: DeltaTable) -> None:
             f"{path}: this Delta table has the reader feature {', '.join(others)}, which is not read yet; "
             "drop the feature (ALTER TABLE … DROP FEATURE), or write its current rows to a folder of plain "
             "files and name that",
+            source=path,
+        )
+
+
+def _require_own_names(path: str, table: DeltaTable, columns: Sequence[SnapshotColumn]) -> None:
+    """Raise NotPlainFiles for files that may be Iceberg's, in which a renamed column has its former names."""
+    by_ids = table.metadata().configuration.get("delta.columnMapping.mode") == "id"
+    if by_ids and not all(each.stored[-1].startswith(_OWN_NAME) for each in columns):
+        raise NotPlainFiles(
+            f"{path}: this Delta table matches columns by id under names that are not Delta's own, as in "
+            "files of another format, which is not read yet: read the table that it was made of, or write "
+            "its current rows to a folder of plain files and name that",
             source=path,
         )
 

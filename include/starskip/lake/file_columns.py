@@ -42,11 +42,9 @@ def with_names_of_today(
     ``schema``: the file's, with its ids. Fields that the table has no more are left out. Raises SourceError
     for a column with structs in lists or maps that have other names.
     """
-    by_stored = {
-        stored: column
-        for column in columns
-        if len(column.path) == 1 and (stored := _names(schema, [column], path)[column.path[0]]) is not None
-    }
+    whole = [each for each in columns if len(each.path) == 1]
+    there = _names(schema, whole, path)
+    by_stored = {stored: each for each in whole if (stored := there[each.path[0]]) is not None}
     arrays, names = [], []
     for name in found.column_names:
         column, field = by_stored[name], schema.field(name)

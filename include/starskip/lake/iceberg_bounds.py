@@ -86,9 +86,9 @@ def _ordered(low: pa.Array, high: pa.Array, nans: pa.Array) -> tuple[pa.Array, p
 
 def _whole(values: Sequence[bytes | None], kind: pa.DataType) -> pa.Array:
     numbers, is_null = _numbers(values, {4: "<i4", 8: "<i8"}, np.dtype(np.int64))
-    if pa.types.is_timestamp(kind) and kind.unit == "us":
+    if pa.types.is_timestamp(kind):
         is_date = np.array([each is not None and len(each) == 4 for each in values], np.bool_)
-        numbers = np.where(is_date, numbers * _DAY_US, numbers)
+        numbers = np.where(is_date, numbers * _DAY_US * (1_000 if kind.unit == "ns" else 1), numbers)
     stored = pa.array(numbers, pa.int64(), mask=is_null)
     if pa.types.is_date32(kind):
         return stored.cast(pa.int32()).cast(kind)

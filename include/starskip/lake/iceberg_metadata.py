@@ -7,6 +7,7 @@ Catalogs, SQL and REST among them, are those of pyiceberg's configuration (``~/.
 from __future__ import annotations
 
 import gzip
+import re
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -22,11 +23,13 @@ if TYPE_CHECKING:
 
 _HINT = "version-hint.text"
 _GZIP = b"\x1f\x8b"
+_OF_PYDANTIC = re.compile(r"\d+ validation errors? for \w+\n(?:\d+\.)?(\S*)\n? +(.*?) \[type=", re.DOTALL)
+"""The first of the faults that pydantic tells of: where it is, and what it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class IcebergMetadata:
-    """``place``: the metadata file that was read; ``files``: how the files that it names are opened."""
+    """The metadata of a table, read from the file ``place``; ``files`` opens the files that it names."""
 
     place: str
     table: TableMetadata
@@ -134,6 +137,9 @@ def damaged(place: str, error: Exception, kind: str) -> SourceError:
     reason = " ".join(str(error).split()) or type(error).__name__
     if isinstance(error, OSError) and error.strerror:
         reason = error.strerror
+    invalid = _OF_PYDANTIC.match(str(error))
+    if invalid is not None:
+        reason = f"{invalid[1] or 'content'}: {' '.join(invalid[2].split())}"
     return SourceError(
         f"{place}: this {kind} of an Iceberg table cannot be read ({printable(reason, 200)})", source=place
     )

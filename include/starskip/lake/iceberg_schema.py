@@ -33,7 +33,7 @@ _KINDS: Mapping[type, pa.DataType] = {
     iceberg.UnknownType: pa.null(),
 }
 _OTHER = pa.large_binary()
-"""Of geometries and what else may come: bytes, whose bounds are not theirs."""
+"""The type of geometries and of any that is not known: bytes, whose bounds are not theirs."""
 
 
 def arrow_type(kind: iceberg.IcebergType) -> pa.DataType:

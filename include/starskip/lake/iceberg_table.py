@@ -13,13 +13,14 @@ import pyarrow.compute as pc
 from starskip.errors import SourceError
 from starskip.lake.iceberg_files import plain_path
 from starskip.lake.iceberg_manifests import PARTITION, SPEC, snapshot_files
-from starskip.lake.iceberg_metadata import IcebergMetadata, iceberg_metadata
+from starskip.lake.iceberg_metadata import IcebergMetadata, damaged, iceberg_metadata
 from starskip.lake.iceberg_schema import arrow_schema, snapshot_columns
 from starskip.lake.snapshot_columns import PartitionField
 from starskip.lake.table_snapshot import FILES, TableSnapshot
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
+    from pyiceberg.table.name_mapping import NameMapping
 
 _BOUNDS = ("min.", "max.", "null_count.")
 _IDENTITY = "identity"
@@ -35,13 +36,16 @@ def iceberg_table(path: str, version: int | None = None) -> TableSnapshot:
     """
     metadata = iceberg_metadata(path)
     table = metadata.table
-    snapshot = table.current_snapshot() if version is None else table.snapshot_by_id(version)
-    if snapshot is None and version is not None:
-        raise SourceError(_no_such(path, table, version), source=path)
+    wanted = table.current_snapshot_id if version is None else version
+    snapshot = None if wanted is None else table.snapshot_by_id(wanted)
+    if snapshot is None and wanted is not None:
+        # A table without its newest snapshot would read as an empty one.
+        told = "" if version is not None else f"{metadata.place} names it as the newest; "
+        raise SourceError(_no_such(path, table, wanted, told), source=path)
     schema = table.schema()
     if version is not None and snapshot is not None and snapshot.schema_id is not None:
         schema = table.schema_by_id(snapshot.schema_id) or schema
-    columns = tuple(snapshot_columns(schema.fields, table.name_mapping()))
+    columns = tuple(snapshot_columns(schema.fields, _name_mapping(metadata)))
     found = None
     if snapshot is not None:
         found = snapshot_files(snapshot.manifest_list, metadata.files, columns)
@@ -96,10 +100,17 @@ def _empty(path: str, metadata: IcebergMetadata, schema: Schema, version: int) -
     )
 
 
-def _no_such(path: str, table: Any, version: int) -> str:
+def _no_such(path: str, table: Any, version: int, told: str) -> str:
     ids = [each.snapshot_id for each in table.snapshots]
     known = f"the newest are {', '.join(map(str, ids[-3:]))}" if ids else "it has none yet"
-    return f"{path}: there is no snapshot {version} of this Iceberg table; {known}"
+    return f"{path}: there is no snapshot {version} of this Iceberg table; {told}{known}"
+
+
+def _name_mapping(metadata: IcebergMetadata) -> NameMapping | None:
+    try:
+        return metadata.table.name_mapping()
+    except ValueError as error:
+        raise damaged(metadata.place, error, "name mapping") from None
 
 
 def _bounds(data: pa.Table) -> pa.Table | None:

@@ -8,7 +8,7 @@ from starskip.errors import SourceError
 from starskip.lake.delta_table import delta_table
 from starskip.lake.folder_table import folder_table, listed_folder
 from starskip.lake.table_format import TableFormat, format_above, refuse_format, table_format
-from starskip.lake.table_name import CATALOG, is_metadata_file
+from starskip.lake.table_name import is_iceberg_name
 from starskip.lake.table_snapshot import TableSnapshot
 
 FILE_FORMATS = ("parquet", "orc", "avro", "json", "csv")
@@ -26,7 +26,7 @@ def open_table(
     what is missing or cannot be listed, and NotPlainFiles for a table format that is not read, is asked for
     as plain files, or is that of a folder above or below the path.
     """
-    if path.startswith(CATALOG) or is_metadata_file(path):
+    if is_iceberg_name(path):
         return _of_metadata(path, file_format, version)
     listing = listed_folder(path)
     wanted = file_format if file_format in ("delta", "iceberg") else None
@@ -58,7 +58,7 @@ def format_at(path: str, file_format: str | None = None) -> str:
     """
     if file_format is not None:
         return file_format
-    if path.startswith(CATALOG) or is_metadata_file(path):
+    if is_iceberg_name(path):
         return "iceberg"
     listing = listed_folder(path)
     found = None if listing is None else table_format(path.rstrip("/"), listing.folders)

@@ -41,7 +41,7 @@ class SnapshotColumn:
 
 @dataclass(frozen=True, slots=True)
 class PartitionField:
-    """What files are split by: ``name`` is that of the column in ``TableSnapshot.partitions``.
+    """A field that files are split by; ``name`` is that of the column in ``TableSnapshot.partitions``.
 
     ``source``: the column's path, None of one that was dropped. ``transform``: as Iceberg writes it,
     "identity", "bucket[16]", "truncate[4]", "year", "month", "day", "hour"; Delta has "identity" alone.

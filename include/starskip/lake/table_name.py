@@ -15,6 +15,11 @@ def is_metadata_file(path: str) -> bool:
     return path.endswith((".metadata.json", ".metadata.json.gz"))
 
 
+def is_iceberg_name(path: str) -> bool:
+    """Return whether a path is no folder, but names an Iceberg table by a metadata file or in a catalog."""
+    return path.startswith(CATALOG) or is_metadata_file(path)
+
+
 def table_folder(path: str) -> str:
     """Return the folder of the table that a path means: that above ``metadata/`` for a metadata file.
 
@@ -25,6 +30,11 @@ def table_folder(path: str) -> str:
 
         return catalog_location(path)
     if is_metadata_file(path):
-        folder, _, last = path.rpartition("/")[0].rpartition("/")
-        return folder if last == METADATA_FOLDER else f"{folder}/{last}"
+        folder = _above(path)
+        return _above(folder) if folder.rpartition("/")[2] == METADATA_FOLDER else folder
     return path
+
+
+def _above(path: str) -> str:
+    folder, slash, _ = path.rpartition("/")
+    return folder or slash or "."

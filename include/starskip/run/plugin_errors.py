@@ -1,4 +1,4 @@
-"""What goes wrong in users' own modules of index types is told as that, and ends one table's work only."""
+"""Tell errors in users' own modules of index types as such, so that they end one table's work only."""
 
 from __future__ import annotations
 

@@ -73,6 +73,17 @@ class StarTree:
         """Return the printed cells of each document, without the header."""
         return list(csv.reader(io.StringIO(self.documents(*options))))[1:]
 
+    def total(self, query: str = "SELECT SUM(m) FROM t") -> tuple[Any, bool]:
+        """Return the one value that ``sql`` answers, and whether it is from the tree."""
+        result = self.call("sql", "--star-tree", self.tree, "--format", "json", query)
+        assert (result.exit_code, result.stderr) == (0, "")
+        document = json.loads(result.stdout)
+        return document["rows"][0][0], document["star_tree"]
+
+    def require_one_line(self, result: Result, told: str) -> None:
+        assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (3, "", 1)
+        assert told in result.stderr
+
 
 @pytest.fixture
 def star_tree(call: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StarTree:

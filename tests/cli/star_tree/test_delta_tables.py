@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pyarrow as pa
@@ -16,18 +15,6 @@ CONFIG = {
 }
 
 
-def total(star_tree: Any, query: str = "SELECT SUM(m) FROM t") -> Any:
-    result = star_tree.call("sql", "--star-tree", star_tree.tree, "--format", "json", query)
-    assert (result.exit_code, result.stderr) == (0, "")
-    document = json.loads(result.stdout)
-    return document["rows"][0][0], document["star_tree"]
-
-
-def require_one_line(result: Any, told: str) -> None:
-    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (3, "", 1)
-    assert told in result.stderr
-
-
 @pytest.fixture
 def table(star_tree: Any) -> Any:
     path = star_tree.folder / "sales"
@@ -38,28 +25,28 @@ def table(star_tree: Any) -> Any:
 
 def test_a_tree_follows_the_versions(star_tree: Any, table: Any) -> None:
     star_tree.built(table, CONFIG)
-    assert total(star_tree) == (43, True)
-    assert total(star_tree, "SELECT SUM(m) FROM t WHERE m > 1") == (42, False)
+    assert star_tree.total() == (43, True)
+    assert star_tree.total("SELECT SUM(m) FROM t WHERE m > 1") == (42, False)
     write_deltalake(str(table), pa.table({"k": ["d"], "m": [500]}), mode="append")
     stale = star_tree.call("sql", "--star-tree", star_tree.tree, "SELECT SUM(m) FROM t")
-    require_one_line(stale, "starskip star-tree refresh")
+    star_tree.require_one_line(stale, "starskip star-tree refresh")
     refreshed = star_tree.refresh()
     assert refreshed.exit_code == 0 and "refreshed (" in refreshed.stdout
-    assert total(star_tree) == (543, True)
+    assert star_tree.total() == (543, True)
     DeltaTable(str(table)).delete("k = 'a'")
     assert "built (" in star_tree.refresh().stdout
-    assert total(star_tree) == (542, True)
-    assert total(star_tree, "SELECT SUM(m) FROM t WHERE m > 1") == (542, False)
+    assert star_tree.total() == (542, True)
+    assert star_tree.total("SELECT SUM(m) FROM t WHERE m > 1") == (542, False)
 
 
 def test_a_version_that_was_named_stays(star_tree: Any, table: Any) -> None:
     star_tree.built(table, CONFIG, options=("--version", "0", "--format", "delta"))
     write_deltalake(str(table), pa.table({"k": ["d"], "m": [500]}), mode="overwrite")
-    assert total(star_tree) == (3, True)
+    assert star_tree.total() == (3, True)
     assert "unchanged (" in star_tree.refresh().stdout
-    assert total(star_tree, "SELECT SUM(m) FROM t WHERE m > 0") == (3, False)
+    assert star_tree.total("SELECT SUM(m) FROM t WHERE m > 0") == (3, False)
     star_tree.built(table, CONFIG)
-    assert total(star_tree) == (500, True)
+    assert star_tree.total() == (500, True)
 
 
 @pytest.mark.parametrize(
@@ -73,18 +60,20 @@ def test_a_version_that_was_named_stays(star_tree: Any, table: Any) -> None:
     ],
 )
 def test_what_is_refused(star_tree: Any, table: Any, options: list[str], told: str) -> None:
-    require_one_line(star_tree.build(table, CONFIG, options=tuple(options)), told)
+    star_tree.require_one_line(star_tree.build(table, CONFIG, options=tuple(options)), told)
     assert not star_tree.tree.exists()
 
 
 def test_a_folder_of_plain_files_has_no_version(star_tree: Any) -> None:
     source = star_tree.write("plain/a.parquet", pa.table({"k": ["a"], "m": [1]})).parent
-    require_one_line(star_tree.build(source, CONFIG, options=("--version", "1")), "have no version 1")
+    star_tree.require_one_line(
+        star_tree.build(source, CONFIG, options=("--version", "1")), "have no version 1"
+    )
     told = "holds no Delta table"
-    require_one_line(star_tree.build(source, CONFIG, options=("--format", "delta")), told)
+    star_tree.require_one_line(star_tree.build(source, CONFIG, options=("--format", "delta")), told)
     star_tree.write("plain/part-1", pa.table({"k": ["b"], "m": [2]}))
     star_tree.built(source, CONFIG, options=("--format", "parquet"))  # whatever the files are called
-    assert total(star_tree) == (3, True)
+    assert star_tree.total() == (3, True)
     assert "unchanged (" in star_tree.refresh().stdout
 
 
@@ -92,5 +81,7 @@ def test_a_log_that_is_damaged_later(star_tree: Any, table: Any) -> None:
     star_tree.built(table, CONFIG)
     (table / "_delta_log" / f"{1:020}.json").write_text("{")
     told = "_delta_log: the log of this Delta table cannot be read ("
-    require_one_line(star_tree.refresh(), told)
-    require_one_line(star_tree.call("sql", "--star-tree", star_tree.tree, "SELECT SUM(m) FROM t"), told)
+    star_tree.require_one_line(star_tree.refresh(), told)
+    star_tree.require_one_line(
+        star_tree.call("sql", "--star-tree", star_tree.tree, "SELECT SUM(m) FROM t"), told
+    )

@@ -39,38 +39,26 @@ def folder_of(table: Any) -> str:
     return str(table.location().removeprefix("file://"))
 
 
-def total(star_tree: Any, query: str) -> Any:
-    result = star_tree.call("sql", "--star-tree", star_tree.tree, "--format", "json", query)
-    assert (result.exit_code, result.stderr) == (0, "")
-    document = json.loads(result.stdout)
-    return document["rows"][0][0], document["star_tree"]
-
-
-def require_one_line(result: Any, told: str) -> None:
-    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (3, "", 1)
-    assert told in result.stderr
-
-
 def test_a_tree_follows_snapshots_and_renames(star_tree: Any, table: Any) -> None:
     star_tree.built(folder_of(table), CONFIG)
-    assert total(star_tree, "SELECT SUM(m) FROM t") == (43, True)
-    assert total(star_tree, "SELECT SUM(m) FROM t WHERE m > 1") == (42, False)
+    assert star_tree.total("SELECT SUM(m) FROM t") == (43, True)
+    assert star_tree.total("SELECT SUM(m) FROM t WHERE m > 1") == (42, False)
     table.append(rows(d=500))
-    require_one_line(
+    star_tree.require_one_line(
         star_tree.call("sql", "--star-tree", star_tree.tree, "SELECT SUM(m) FROM t"),
         "starskip star-tree refresh",
     )
     assert "refreshed (" in star_tree.refresh().stdout
-    assert total(star_tree, "SELECT SUM(m) FROM t") == (543, True)
+    assert star_tree.total("SELECT SUM(m) FROM t") == (543, True)
     # The files keep their columns' names of before.
     with table.update_schema(allow_incompatible_changes=True) as update:
         update.rename_column("m", "k").rename_column("k", "m")
     stale = star_tree.call("sql", "--star-tree", star_tree.tree, "SELECT SUM(m) FROM t")
-    require_one_line(stale, "is not what the star-tree was built from (changed: ")
+    star_tree.require_one_line(stale, "is not what the star-tree was built from (changed: ")
     turned = {**CONFIG, "dimensionsSplitOrder": ["m"], "functionColumnPairs": ["SUM__k", "COUNT__*"]}
     star_tree.built(folder_of(table), turned)
-    assert total(star_tree, "SELECT SUM(k) FROM t WHERE m = 'd'") == (500, True)
-    assert total(star_tree, "SELECT SUM(k) FROM t WHERE k > 1") == (542, False)
+    assert star_tree.total("SELECT SUM(k) FROM t WHERE m = 'd'") == (500, True)
+    assert star_tree.total("SELECT SUM(k) FROM t WHERE k > 1") == (542, False)
 
 
 def test_a_column_that_was_made_anew_is_another_one(star_tree: Any, table: Any) -> None:
@@ -80,18 +68,18 @@ def test_a_column_that_was_made_anew_is_another_one(star_tree: Any, table: Any) 
     with table.update_schema() as update:
         update.add_column("m", IntegerType())
     stale = star_tree.call("sql", "--star-tree", star_tree.tree, "SELECT SUM(m) FROM t")
-    require_one_line(stale, "is not what the star-tree was built from (changed: ")
+    star_tree.require_one_line(stale, "is not what the star-tree was built from (changed: ")
     assert "built (columns were renamed or made anew)" in star_tree.refresh().stdout
-    assert total(star_tree, "SELECT SUM(m) FROM t") == (None, True)
+    assert star_tree.total("SELECT SUM(m) FROM t") == (None, True)
 
 
 def test_a_snapshot_that_was_named_stays(star_tree: Any, table: Any) -> None:
     first = str(table.metadata.snapshots[0].snapshot_id)
     star_tree.built(folder_of(table), CONFIG, options=("--version", first, "--format", "iceberg"))
     table.overwrite(rows(d=500))
-    assert total(star_tree, "SELECT SUM(m) FROM t") == (3, True)
+    assert star_tree.total("SELECT SUM(m) FROM t") == (3, True)
     assert "unchanged (" in star_tree.refresh().stdout
-    assert total(star_tree, "SELECT SUM(m) FROM t WHERE m > 0") == (3, False)
+    assert star_tree.total("SELECT SUM(m) FROM t WHERE m > 0") == (3, False)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +91,7 @@ def test_a_snapshot_that_was_named_stays(star_tree: Any, table: Any) -> None:
     ],
 )
 def test_what_is_refused(star_tree: Any, table: Any, options: list[str], told: str) -> None:
-    require_one_line(star_tree.build(folder_of(table), CONFIG, options=tuple(options)), told)
+    star_tree.require_one_line(star_tree.build(folder_of(table), CONFIG, options=tuple(options)), told)
     assert not star_tree.tree.exists()
 
 
@@ -124,4 +112,4 @@ def test_secondary_indexes_of_snapshots(star_tree: Any, table: Any) -> None:
     again = star_tree.call("secondary", "refresh", table.metadata_location.removeprefix("file://"))
     assert (again.exit_code, again.stderr) == (0, "") and "1 files read" in again.stdout
     refused = star_tree.call("secondary", "query", folder_of(table), "m > 1", "--format", "parquet")
-    require_one_line(refused, "read the table itself (")
+    star_tree.require_one_line(refused, "read the table itself (")

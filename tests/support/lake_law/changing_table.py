@@ -193,7 +193,7 @@ class DeltaTable(ChangingTable):
 
 
 class IcebergTable(ChangingTable):
-    """Of format version 2 or 3, that writes delete files or copies files anew."""
+    """An Iceberg table of format version 2 or 3, that writes delete files or copies files anew."""
 
     def create(self) -> None:
         by = self.random.choice(("", "PARTITIONED BY (p)", "PARTITIONED BY (bucket(2, id))"))

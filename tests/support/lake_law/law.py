@@ -34,7 +34,7 @@ class LawBroken(AssertionError):
 
 @dataclass
 class Checked:
-    """What was compared."""
+    """Counts of what was compared."""
 
     predicates: int = 0
     skipped: int = 0

@@ -40,7 +40,7 @@ class RangePath:
 
     @property
     def exact(self) -> bool:
-        """Whether no other rows are among its addresses; a clustering key gives whole row groups."""
+        """Return whether no other rows are among its addresses; a clustering key gives whole row groups."""
         return self.index.kind_of_index is Kind.BTREE
 
 
@@ -89,7 +89,7 @@ class UnionPath:
 
     @property
     def exact(self) -> bool:
-        """Whether all its paths are."""
+        """Return whether all its paths are exact."""
         return all(path.exact for path in self.paths)
 
 
@@ -103,13 +103,13 @@ class AllOfPath:
 
     @property
     def exact(self) -> bool:
-        """Whether no other rows are among its addresses."""
+        """Return whether no other rows are among its addresses."""
         return self.is_whole and all(path.exact for path in self.paths)
 
 
 @dataclass(frozen=True)
 class WithoutPath:
-    """All rows but those of an exact path: what NOT leaves, and rows whose predicate is null."""
+    """Finds all rows but those of an exact path: those that NOT leaves, and those whose predicate is null."""
 
     path: Path
     predicates: tuple[Expression, ...]

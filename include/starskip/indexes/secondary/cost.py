@@ -1,4 +1,4 @@
-"""What a plan costs, in ms: reading index blocks, gathering entries, fetching the survivors' pages."""
+"""Estimate a plan's cost in ms: reading index blocks, gathering entries, fetching the survivors' pages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MIB = 1 << 20
 
 
 Units = npt.NDArray[np.float64]
-"""How many units of each stride a fetch reads."""
+"""Counts the units of each stride that a fetch reads."""
 Blocks = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 """The first and the last address of each block of an index."""
 MOST_OF_A_CHUNK = 0.5

@@ -53,7 +53,7 @@ class PostingInput:
 
     @property
     def is_held(self) -> bool:
-        """Whether no piece is left to read."""
+        """Return whether no piece is left to read."""
         return not self._unread.any()
 
     def seek(self, address: int) -> int | None:

@@ -247,7 +247,7 @@ def _primary_plan(paths: Sequence[Path], search: _Search) -> tuple[Plan, str] | 
 
 @dataclass(frozen=True, slots=True)
 class _List:
-    """What is known of a path before any of it is read: its entries and the time to gather them."""
+    """Tells of a path, before any of it is read, its entries and the time to gather them."""
 
     path: Path
     count: int

@@ -27,7 +27,7 @@ _SHORT_VALUE_BYTES = 3
 
 @dataclass
 class FetchCounts:
-    """What a fetch has read of the table; a row group counts if any page of it was read."""
+    """Counts what a fetch has read of the table; a row group counts if any page of it was read."""
 
     row_groups: int = 0
     pages: int = 0

@@ -67,7 +67,7 @@ class KeyRange:
 
     @property
     def is_point(self) -> bool:
-        """Whether it is one key."""
+        """Return whether it is one key."""
         return self.low is not None and self.high is not None and self.low.equals(self.high)
 
 
@@ -143,7 +143,7 @@ class RunReader:
 
     @property
     def has_null(self) -> bool:
-        """Whether null is a key of the run."""
+        """Return whether null is a key of the run."""
         return bool(self.keyed_blocks < self.bounds.num_rows)
 
     @cached_property

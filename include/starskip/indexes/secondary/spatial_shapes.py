@@ -23,7 +23,7 @@ class Shape:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it has no point."""
+        """Return whether it has no point."""
         return bool(self.geometry.is_empty)
 
     @property

@@ -1,4 +1,4 @@
-"""How many rows lie in the pages and row groups of a file, by the columns that a query needs."""
+"""Count the rows in the pages and row groups of a file, by the columns that a query needs."""
 
 from __future__ import annotations
 

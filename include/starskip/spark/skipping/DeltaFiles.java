@@ -1,6 +1,5 @@
 package starskip;
 
-import java.io.ByteArrayOutputStream;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.BitSet;
@@ -8,7 +7,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.ToIntBiFunction;
-import java.util.zip.DeflaterOutputStream;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.SnapshotDescriptor;
@@ -55,8 +53,8 @@ public final class DeltaFiles {
         return known.isDefined() ? known.get().toString() : "";
     }
 
-    /** The bits of the rows of metadata that are of these files, deflated; known: a KnownFiles. */
-    public String found(ToIntBiFunction known) throws Exception {
+    /** The bits of the rows of metadata that are of these files; known: a KnownFiles. */
+    public String found(ToIntBiFunction known) {
         Path root = index.dataPath();
         String above = root.toString().endsWith("/") ? root.toString() : root + "/";
         BitSet bits = new BitSet();
@@ -70,11 +68,7 @@ public final class DeltaFiles {
                 bits.set(positions[at]);
             }
         }
-        ByteArrayOutputStream made = new ByteArrayOutputStream();
-        DeflaterOutputStream deflated = new DeflaterOutputStream(made);
-        deflated.write(bits.toByteArray());
-        deflated.close();
-        return Base64.getEncoder().encodeToString(made.toByteArray());
+        return Base64.getEncoder().encodeToString(bits.toByteArray());
     }
 
     /** The path of a file as Hadoop writes it; the log has parts of URLs, mostly below the table's folder. */

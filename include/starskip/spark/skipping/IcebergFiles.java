@@ -1,6 +1,5 @@
 package starskip;
 
-import java.io.ByteArrayOutputStream;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
@@ -10,7 +9,6 @@ import java.util.BitSet;
 import java.util.List;
 import java.util.Map;
 import java.util.function.ToIntBiFunction;
-import java.util.zip.DeflaterOutputStream;
 import org.apache.iceberg.BaseMetadataTable;
 import org.apache.iceberg.ContentFile;
 import org.apache.iceberg.ContentScanTask;
@@ -44,7 +42,7 @@ public final class IcebergFiles {
         this.tasks = isOfFiles() ? (List) call("tasks") : new ArrayList();
     }
 
-    /** Whether it is a scan of a table's files, not of its metadata. */
+    /** Returns whether it is a scan of a table's files, not of its metadata. */
     public boolean isOfFiles() throws Exception {
         return !(value("table") instanceof BaseMetadataTable);
     }
@@ -102,8 +100,8 @@ public final class IcebergFiles {
         return ((ContentScanTask) tasks.get(at)).file();
     }
 
-    /** The bits of the rows of metadata that are of these files, deflated; known: a KnownFiles. */
-    public String found(ToIntBiFunction known) throws Exception {
+    /** The bits of the rows of metadata that are of these files; known: a KnownFiles. */
+    public String found(ToIntBiFunction known) {
         BitSet bits = new BitSet();
         long[] identity = new long[2];
         positions = new int[tasks.size()];
@@ -117,11 +115,7 @@ public final class IcebergFiles {
                 bits.set(positions[at]);
             }
         }
-        ByteArrayOutputStream made = new ByteArrayOutputStream();
-        DeflaterOutputStream deflated = new DeflaterOutputStream(made);
-        deflated.write(bits.toByteArray());
-        deflated.close();
-        return Base64.getEncoder().encodeToString(made.toByteArray());
+        return Base64.getEncoder().encodeToString(bits.toByteArray());
     }
 
     /** The relation with a copy of the scan without known files whose bits are not set; the scan itself stays. */

@@ -232,7 +232,7 @@ public final class RelationFacts {
         return table.getClass().getName().startsWith("io.delta.") ? "delta_v2" : "v2";
     }
 
-    /** Whether it is an Iceberg table or a scan of one, and not one by which a command finds what it changes. */
+    /** Returns whether it is an Iceberg table or a scan of one, and not one by which a command finds what it changes. */
     private static boolean isOfIceberg(Object leaf) {
         if (leaf instanceof DataSourceV2ScanRelation) {
             return ((DataSourceV2ScanRelation) leaf).scan().getClass().getName().equals(ICEBERG_SCAN)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import zlib
 from base64 import b64decode
 from collections import OrderedDict
 from typing import Any
@@ -67,9 +66,9 @@ def packed_mask(mask: Mask) -> bytearray:
     return bytearray(np.packbits(mask, bitorder="little").tobytes())
 
 
-def unpacked_mask(deflated: str, count: int) -> Mask:
-    """Return the mask of a BitSet that the JVM has deflated and written in base64."""
-    bits = np.frombuffer(zlib.decompress(b64decode(deflated)), np.uint8)
+def unpacked_mask(text: str, count: int) -> Mask:
+    """Return the mask of a BitSet that the JVM has written in base64."""
+    bits = np.frombuffer(b64decode(text), np.uint8)
     found = np.zeros(count, np.bool_)
     known = np.unpackbits(bits, bitorder="little")[:count].astype(np.bool_)
     found[: len(known)] = known

@@ -95,7 +95,7 @@ class LakeScan:
 
     @property
     def present(self) -> Mapping[Path, str]:
-        """What files know the scan's columns by, by their paths of names."""
+        """Return what files know the scan's columns by, by their paths of names."""
         return identities(self.schema, self.table_format)
 
     def found(self, known: Any, metadata: TableMetadata) -> LakeListing:

@@ -12,7 +12,7 @@ from starskip.errors import ConfigError
 from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
 from starskip.indexes.skipping.metadata.open_metadata import read_metadata
 from starskip.lake.open_table import open_table
-from starskip.lake.table_name import table_folder
+from starskip.lake.table_name import is_iceberg_name
 from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
 from starskip.spark.skipping.lake_relation import lake_relation
 from starskip.spark.skipping.lake_scan import TITLES
@@ -64,7 +64,7 @@ def _lake_table(
         return table, table_format
     if table_format is not None:
         return None
-    if table_folder(table) != table:
+    if is_iceberg_name(table):
         return table, "iceberg"
     found = format_at(spark, table)
     return (table, found.spark_name) if found is not None and found.spark_name in TITLES else None

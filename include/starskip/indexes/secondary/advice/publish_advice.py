@@ -63,7 +63,7 @@ class SecondaryAdvice:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredSecondary:
-    """What the secondary indexes of a table would save, before the choice.
+    """Tells how much the secondary indexes of a table would save, before the choice.
 
     ``skips``: what the one choice takes, None where there is nothing to choose from. ``advise``: returns the
     advice; takes what was chosen and by how much another choice could be better.

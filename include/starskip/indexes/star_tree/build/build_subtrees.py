@@ -22,7 +22,7 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class SplitRules:
-    """When a node is split, and into what; all sequences have one entry a dimension."""
+    """Tells when a node is split, and into what; all sequences have one entry a dimension."""
 
     max_leaf_records: int
     skips_star: tuple[bool, ...]

@@ -75,7 +75,7 @@ class SourceTable:
 
     @property
     def column_ids(self) -> Mapping[str, str]:
-        """What tells the columns of a versioned table, whatever they are called, by their names."""
+        """Return what tells a versioned table's columns, by name; a rename leaves it as it is."""
         return {each.path[0]: each.identity for each in self.columns}
 
     def chunks(self, rows_per_chunk: int) -> list[SourceChunk]:

@@ -12,8 +12,9 @@ import random
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,23 @@ def test_the_whole_lifecycle(lake: Any, opensearch: RunningOpenSearch, table: An
     assert not rows and [each for each in storage.objects_below("") if each.name.endswith(".rows")] == []
 
 
+@contextmanager
+def killed_at(request: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """End the block at that request, and at all that follow it."""
+    once = OpenSearchClient._once
+    sent: list[str] = []
+
+    def failing(client: OpenSearchClient, method: str, *arguments: Any) -> Any:
+        sent.append(method)
+        if len(sent) >= request:
+            raise StorageError("killed", location="here")
+        return once(client, method, *arguments)
+
+    with monkeypatch.context() as patched, suppress(StorageError):
+        patched.setattr(OpenSearchClient, "_once", failing)
+        yield
+
+
 def test_what_a_killed_writer_left_is_vacuumed(
     lake: Any, opensearch: RunningOpenSearch, table: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,20 +147,9 @@ def test_what_a_killed_writer_left_is_vacuumed(
     table.refresh(storage, "x")
     before = all_documents(storage)
     known = lake.known(storage)
-    once = OpenSearchClient._once
-    sent: list[str] = []
     for number in range(1, 60):
-        sent.clear()
-
-        def failing(client: OpenSearchClient, method: str, *arguments: Any, last: int = number) -> Any:
-            sent.append(method)
-            if len(sent) >= last:
-                raise StorageError("killed", location="here")
-            return once(client, method, *arguments)
-
         table.files["file:/t/b"] = lake.File((number,), version=number)
-        with monkeypatch.context() as patched, suppress(StorageError):
-            patched.setattr(OpenSearchClient, "_once", failing)
+        with killed_at(number, monkeypatch):
             table.refresh(storage)
             break
         assert lake.known(storage) in (known, lake.expected(table.files, "x"))
@@ -163,20 +170,9 @@ def test_pieces_of_a_killed_writer_are_vacuumed(
     key = metadata_chain(storage).key
     before = all_documents(storage)
     content = random.Random(2).randbytes(3_000_000)
-    once = OpenSearchClient._once
-    sent: list[str] = []
     for number in range(1, 40):
-        sent.clear()
-
-        def failing(client: OpenSearchClient, method: str, *arguments: Any, last: int = number) -> Any:
-            sent.append(method)
-            if len(sent) >= last:
-                raise StorageError("killed", location="here")
-            return once(client, method, *arguments)
-
         name = f"{key}/manifests/long-{number}"
-        with monkeypatch.context() as patched, suppress(StorageError):
-            patched.setattr(OpenSearchClient, "_once", failing)
+        with killed_at(number, monkeypatch):
             storage.put_if_absent(name, content)
             break
         # Whoever sees the object can read it, also while another object has its pieces.
