@@ -88,8 +88,9 @@ def test_a_module_that_never_was_is_no_module() -> None:
     "module", ["starskip.skipping.user_agents", f"{HOME}.user_agents", f"{HOME}.contrib.user_agents"]
 )
 def test_nights_know_the_functions_by_any_name_of_their_module(module: str) -> None:
-    assert measured_candidates._unnamed("formatted", [module]) is None
-    assert measured_candidates._unnamed("formatted", ["my_indexes"]) is not None
+    index = index_from_specification("formatted:c:user_agent")
+    assert measured_candidates._unnamed(index, [module]) is None
+    assert measured_candidates._unnamed(index, ["my_indexes"]) is not None
 
 
 def test_without_the_library_of_user_agents_one_line_says_what_to_install(
