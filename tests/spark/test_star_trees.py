@@ -162,6 +162,7 @@ def test_a_delta_table_is_read_by_its_log_where_no_tree_answers(spark: Any, tmp_
     assert trees.sql(query).collect()[0][0] == days and not trees.last_answer.star_tree
 
 
+@pytest.mark.table_formats
 def test_an_iceberg_table_is_read_by_ids_where_no_tree_answers(
     spark: Any, warehouse: Path, tmp_path: Path
 ) -> None:

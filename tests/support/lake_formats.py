@@ -12,8 +12,8 @@ from pathlib import Path
 import pyspark
 from skipping.running_peer import jars
 
-HAS_CONNECTORS = pyspark.__version__.startswith("4.1.")
-"""The jars are those for Spark 4.1; other versions are tested without the formats (make test-matrix)."""
+_ARE_FOR_THIS_SPARK = pyspark.__version__.startswith("4.1.")
+"""On other versions make test-matrix leaves out the tests that are marked ``table_formats``."""
 
 ICEBERG_CATALOG = "ice"
 """A Hadoop catalog of Iceberg: its table ``ice.NAMESPACE.TABLE`` lies in NAMESPACE/TABLE of a warehouse."""
@@ -21,7 +21,7 @@ ICEBERG_CATALOG = "ice"
 
 def session_settings(warehouse: Path) -> Mapping[str, str]:
     """Return the settings of a session that reads and writes Delta and Iceberg tables, none without jars."""
-    if not HAS_CONNECTORS:
+    if not _ARE_FOR_THIS_SPARK:
         return {}
     catalog = f"spark.sql.catalog.{ICEBERG_CATALOG}"
     return {

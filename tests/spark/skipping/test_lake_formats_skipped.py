@@ -9,13 +9,13 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from lake_formats import HAS_CONNECTORS, ICEBERG_CATALOG
+from lake_formats import ICEBERG_CATALOG
 from pyspark.sql import SparkSession
 from skipping_tables import settings_of
 from starskip.errors import ConfigError, NotPlainFiles
 from starskip.spark import skipping
 
-pytestmark = [pytest.mark.spark, pytest.mark.skipif(not HAS_CONNECTORS, reason="the jars are for Spark 4.1")]
+pytestmark = [pytest.mark.spark, pytest.mark.table_formats]
 FORMATS = ("delta", "iceberg")
 
 

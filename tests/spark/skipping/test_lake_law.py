@@ -14,7 +14,7 @@ from uuid import uuid4
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from lake_formats import HAS_CONNECTORS, ICEBERG_CATALOG
+from lake_formats import ICEBERG_CATALOG
 from lake_law.changing_table import ChangingTable, DeltaTable, IcebergTable
 from lake_law.law import QUICK, Checked, LawBroken, compare_asked, run_law
 from lake_law.planted import DELETES_FORGOTTEN, FILES_OF_FIRST_SNAPSHOT, column_by_name, java_with
@@ -26,7 +26,7 @@ from starskip.spark.skipping.lake_columns import ColumnTranslation
 CASES = int(os.environ.get("STARSKIP_LAKE_CASES", "16"))
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.skipif(not HAS_CONNECTORS, reason="the jars are for Spark 4.1"),
+    pytest.mark.table_formats,
     pytest.mark.timeout(900 + 10 * CASES),
 ]
 _EACH = 8 if CASES < 100 else 25
