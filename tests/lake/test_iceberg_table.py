@@ -97,6 +97,18 @@ def test_what_manifests_tell(table: Table) -> None:
     assert [(each.name, each.field_id) for each in found.columns][6:9] == [("n", 7), ("n.x", 9), ("n.y", 10)]
 
 
+def test_bounds_are_read_for_those_who_ask(table: Table) -> None:
+    found = open_table(folder_of(table))
+    kept = found.with_files(pa.array([1]))
+    assert found.bounds is found.bounds and found.bounds is not None and kept.bounds is not None
+    assert kept.bounds.to_pylist() == found.bounds.to_pylist()[1:] and kept.partitions is None
+    fresh = open_table(folder_of(table))
+    manifest = sorted(Path(folder_of(table), "metadata").glob("*-m0.avro"))[0]
+    manifest.write_bytes(manifest.read_bytes()[:-20])
+    assert fresh.files["rows"].to_pylist() == found.files["rows"].to_pylist()
+    assert manifest.name in refusal(lambda: fresh.bounds)
+
+
 def test_partitions_and_specs_that_evolve(table: Table) -> None:
     with table.update_spec() as update:
         update.add_identity("p")

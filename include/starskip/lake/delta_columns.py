@@ -15,6 +15,8 @@ from starskip.lake.snapshot_columns import SnapshotColumn, with_fields_of_struct
 
 _ID, _NAME = "delta.columnMapping.id", "delta.columnMapping.physicalName"
 _MILLISECOND_US = 1_000
+BOUNDS = ("min", "max", "null_count")
+"""Columns of what deltalake returns of files that hold bounds, as structs."""
 
 
 def delta_columns(fields: Iterable[Any], schema: pa.Schema) -> Iterator[SnapshotColumn]:
@@ -64,7 +66,7 @@ def delta_bounds(columns: Iterable[SnapshotColumn], actions: pa.Table) -> pa.Tab
     """
     found = {}
     for column in columns:
-        for kind in ("min", "max", "null_count"):
+        for kind in BOUNDS:
             values = _field(actions, kind, column.stored)
             if values is None or pa.types.is_nested(values.type):
                 continue

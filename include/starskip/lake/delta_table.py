@@ -17,7 +17,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from starskip.errors import NotPlainFiles, SourceError, first_line
-from starskip.lake.delta_columns import delta_bounds, delta_columns
+from starskip.lake.delta_columns import BOUNDS, delta_bounds, delta_columns
 from starskip.lake.snapshot_columns import PartitionField, SnapshotColumn
 from starskip.lake.table_snapshot import DELETES, FILES, TableSnapshot
 from starskip.storage.files.list_folder import list_folder
@@ -51,7 +51,10 @@ def delta_table(path: str, version: int | None = None) -> TableSnapshot:
         actions = pa.table(table.get_add_actions())
     except (DeltaError, pa.ArrowException) as error:
         raise _damaged(path, error) from None
-    actions = actions.set_column(0, "path", _paths(path, actions.column("path"))).sort_by("path")
+    actions = actions.set_column(0, "path", _paths(path, actions.column("path")))
+    order = pc.sort_indices(actions.column("path"))
+    measured = actions.select([name for name in BOUNDS if name in actions.column_names])
+    actions = actions.drop_columns(measured.column_names).take(order)
     types = {name: schema.field(name).type for name in partition_columns}
     count = actions.num_rows
     deletes, delete_files = _deletes(path, table, actions.column("path"))
@@ -69,7 +72,6 @@ def delta_table(path: str, version: int | None = None) -> TableSnapshot:
         deletes,
         pa.repeat(pa.scalar("parquet", pa.string()), count),
     ]
-    partitions = {name: _partition(actions, name).cast(types[name]) for name in partition_columns}
     return TableSnapshot(
         path,
         "delta",
@@ -78,12 +80,12 @@ def delta_table(path: str, version: int | None = None) -> TableSnapshot:
         version=table.version(),
         schema=schema,
         partition_columns=partition_columns,
-        bounds=delta_bounds(columns, actions),
         columns=columns,
         partition_fields=tuple(PartitionField(name, (name,)) for name in partition_columns),
-        partitions=pa.table(partitions) if partitions else None,
         delete_files=delete_files,
         location=path.rstrip("/"),
+        decode_bounds=lambda: delta_bounds(columns, measured.take(order)),
+        decode_partitions=lambda: _partition_values(actions, types),
     )
 
 
@@ -180,6 +182,11 @@ def _paths(path: str, logged: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _partition(actions: pa.Table, name: str) -> pa.ChunkedArray:
     return pc.struct_field(actions.column("partition"), [name])
+
+
+def _partition_values(actions: pa.Table, types: dict[str, pa.DataType]) -> pa.Table | None:
+    values = {name: _partition(actions, name).cast(kind) for name, kind in types.items()}
+    return pa.table(values) if values else None
 
 
 def _deletes(path: str, table: DeltaTable, paths: pa.ChunkedArray) -> tuple[pa.Array, pa.Table]:

@@ -1,7 +1,8 @@
 """Reads the manifests of an Iceberg snapshot, entry by entry, into Arrow columns of its data files.
 
-Of an entry only what a snapshot needs is decoded. No more than some thousand entries are Python's objects
-at a time: the rest are Arrow columns already, so that a table of many files needs little memory.
+Of an entry only what a snapshot needs is decoded, and bounds in a second reading, if anybody asks. No more
+than some thousand entries are Python's objects at a time: the rest are Arrow columns already, so that a table
+of many files needs little memory.
 """
 
 from __future__ import annotations
@@ -13,7 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyiceberg.avro.file import AvroFile
-from pyiceberg.avro.reader import NoneReader, Reader, StructReader
+from pyiceberg.avro.reader import (
+    BinaryReader,
+    IntegerReader,
+    MapReader,
+    NoneReader,
+    OptionReader,
+    Reader,
+    StructReader,
+)
 from pyiceberg.avro.resolver import resolve_reader
 from pyiceberg.manifest import read_manifest_list
 from pyiceberg.typedef import Record
@@ -28,12 +37,14 @@ from starskip.lake.iceberg_schema import arrow_type
 from starskip.lake.snapshot_columns import SnapshotColumn
 
 if TYPE_CHECKING:
+    from pyiceberg.avro.decoder import BinaryDecoder
     from pyiceberg.manifest import ManifestFile
 
 ENTRIES_AT_ONCE = 8_192
 SPEC, PARTITION = "spec_id", "partition."
 """Columns beside those of ``table_snapshot.FILES``: the number of a file's spec; values by field id."""
 _DELETED, _ADDED = 2, 1
+_UNREADABLE = (ValueError, TypeError, ArithmeticError, pa.ArrowException)
 _DATA_FILE, _PARTITION = 2, 102
 _NOTHING = NoneReader()  # type: ignore[no-untyped-call]
 _ENTRY = {0: "status", 3: "sequence_number", 4: "file_sequence_number", 2: "data_file"}
@@ -44,20 +55,17 @@ _FILE = {
     102: "partition",
     103: "rows",
     104: "size_bytes",
-    110: "nulls",
-    137: "nans",
-    125: "lower",
-    128: "upper",
     135: "equality_ids",
     143: "referenced",
     144: "offset",
     145: "content_bytes",
 }
+_BOUNDS = {110: "nulls", 137: "nans", 125: "lower", 128: "upper"}
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A live file of a manifest: its fields by the names of ``_FILE``, with what it inherits."""
+    """A live file of a manifest: its fields by the names that were asked for, with what it inherits."""
 
     file: dict[str, Any]
     sequence: int
@@ -68,20 +76,19 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotFiles:
-    """``data``: a row a data file, with columns of bounds; ``deletes``: the files that name deleted rows.
+    """``data``: a row a data file; ``deletes``: the files that name deleted rows.
 
-    ``partition_types``: Arrow types of values by the field ids of specs.
+    ``manifests``: those of the data files, in the order of the rows; ``files`` opens them.
     """
 
     data: pa.Table
     deletes: DeleteFiles
-    partition_types: dict[int, pa.DataType]
+    manifests: tuple[ManifestFile, ...]
+    files: StoredFileIO
 
 
-def snapshot_files(
-    manifest_list: str, files: StoredFileIO, columns: Sequence[SnapshotColumn]
-) -> SnapshotFiles:
-    """Return the files that the manifests of a list name; ``columns``: those whose bounds are wanted.
+def snapshot_files(manifest_list: str, files: StoredFileIO) -> SnapshotFiles:
+    """Return the files that the manifests of a list name.
 
     Raises SourceError naming a manifest that is missing or damaged.
     """
@@ -93,19 +100,37 @@ def snapshot_files(
     except Exception as error:
         raise damaged(place, error, "manifest list") from None
     deletes = DeleteFiles()
+    of_data = []
     for manifest in manifests:
-        if int(manifest.content):
-            for entry in _live(manifest, files, {}):
-                deletes.add(entry)
+        if not int(manifest.content):
+            of_data.append(manifest)
+            continue
+        for entry in _live(manifest, files, _FILE | _BOUNDS, {}):
+            deletes.add(entry)
     types: dict[int, pa.DataType] = {}
     pieces = [
-        _piece(entries, columns, deletes, types, plain_path(manifest.manifest_path))
-        for manifest in manifests
-        if not int(manifest.content)
-        for entries in _batches(_live(manifest, files, types))
+        _piece(entries, deletes, types, plain_path(manifest.manifest_path))
+        for manifest in of_data
+        for entries in _batches(_live(manifest, files, _FILE, types))
     ]
     data = pa.concat_tables(pieces, promote_options="permissive") if pieces else pa.table({})
-    return SnapshotFiles(data, deletes, types)
+    return SnapshotFiles(data, deletes, tuple(of_data), files)
+
+
+def file_bounds(found: SnapshotFiles, columns: Sequence[SnapshotColumn]) -> pa.Table:
+    """Read the manifests of a snapshot again; return the bounds of ``columns``, a row a row of ``data``.
+
+    Raises SourceError naming a manifest that is missing or damaged.
+    """
+    pieces = []
+    for manifest in found.manifests:
+        for entries in _batches(_live(manifest, found.files, _BOUNDS, {})):
+            told = ([entry.file[name] for entry in entries] for name in ("lower", "upper", "nulls", "nans"))
+            try:
+                pieces.append(pa.table(bound_columns(columns, *told)))
+            except _UNREADABLE as error:
+                raise damaged(plain_path(manifest.manifest_path), error, "manifest") from None
+    return pa.concat_tables(pieces) if pieces else pa.table({})
 
 
 def _batches(entries: Iterator[Entry]) -> Iterator[list[Entry]]:
@@ -113,16 +138,19 @@ def _batches(entries: Iterator[Entry]) -> Iterator[list[Entry]]:
         yield held
 
 
-def _live(manifest: ManifestFile, files: StoredFileIO, types: dict[int, pa.DataType]) -> Iterator[Entry]:
+def _live(
+    manifest: ManifestFile, files: StoredFileIO, wanted: Mapping[int, str], types: dict[int, pa.DataType]
+) -> Iterator[Entry]:
     """Yield the entries that are not deleted, with what they inherit of their manifest.
 
-    ``types`` is filled with the types of the partition's values, by field id.
+    ``wanted``: names of the fields that are read, by their ids. ``types`` is filled with the types of the
+    partition's values, by field id.
     """
     place = plain_path(manifest.manifest_path)
     found = 0
     try:
         with AvroFile[Any](files.new_input(manifest.manifest_path)) as avro:
-            partition = _project(avro)
+            partition = _project(avro, wanted)
             ids = [field.field_id for field in partition.fields]
             types.update((field.field_id, arrow_type(field.field_type)) for field in partition.fields)
             for entry in avro:
@@ -131,15 +159,16 @@ def _live(manifest: ManifestFile, files: StoredFileIO, types: dict[int, pa.DataT
                     continue
                 inherits = manifest.sequence_number == 0 or status == _ADDED
                 found += 1
-                file = dict(zip(_FILE.values(), (record[at] for at in range(len(_FILE))), strict=True))
-                values = file.pop("partition")
-                file["partition"] = {each: values[at] for at, each in enumerate(ids)}
+                file = {name: record[at] for at, name in enumerate(wanted.values())}
+                values = file.get("partition")
+                split_by = () if values is None else tuple(values[at] for at in range(len(ids)))
+                file["partition"] = dict(zip(ids, split_by, strict=values is not None))
                 yield Entry(
                     file,
                     _inherited(sequence, manifest.sequence_number, inherits),
                     _inherited(file_sequence, manifest.sequence_number, inherits),
                     manifest.partition_spec_id,
-                    tuple(values[at] for at in range(len(ids))),
+                    split_by,
                 )
     except StarskipError:
         raise
@@ -164,8 +193,8 @@ def _inherited(own: int | None, of_manifest: int | None, inherits: bool) -> int:
     return int(of_manifest or 0)
 
 
-def _project(avro: AvroFile[Any]) -> StructType:
-    """Have a file's reader decode the fields of ``_ENTRY`` and ``_FILE`` alone, in their order.
+def _project(avro: AvroFile[Any], wanted: Mapping[int, str]) -> StructType:
+    """Have a file's reader decode the fields of ``_ENTRY`` and those that are ``wanted``, in their order.
 
     Those that older manifests lack are null. Returns the type of the partition's
     values.
@@ -181,7 +210,7 @@ def _project(avro: AvroFile[Any]) -> StructType:
         raise ValueError("its entries have no data file")
     ids = [field.field_id for field in data_file.fields]
     of_file = dict(zip(ids, (reader for _, reader in inner.field_readers), strict=True))
-    readers[_DATA_FILE] = _chosen(of_file, _FILE, data_file)
+    readers[_DATA_FILE] = _chosen(of_file, wanted, data_file)
     avro.reader = _chosen(readers, _ENTRY, avro.schema.as_struct())
     partition = data_file.field(_PARTITION)
     if partition is None or not isinstance(partition.field_type, StructType):
@@ -192,15 +221,46 @@ def _project(avro: AvroFile[Any]) -> StructType:
 def _chosen(readers: Mapping[int, Reader], wanted: Mapping[int, str], kind: StructType) -> StructReader:
     """Return the reader of a struct whose fields, by id, are at the places that they have in ``wanted``."""
     places = {field_id: place for place, field_id in enumerate(wanted)}
-    # Maps are read sooner than they are passed over: others all go to the place behind the last.
-    found = [(places.get(field_id, len(wanted)), reader) for field_id, reader in readers.items()]
+    found: list[tuple[int | None, Reader]] = [
+        (places[field_id], reader) if field_id in places else (len(wanted), _passing(reader))
+        for field_id, reader in readers.items()
+    ]
     found += [(places[field_id], _NOTHING) for field_id in wanted if field_id not in readers]
     return StructReader(tuple(found), Record, kind)
 
 
+def _passing(reader: Reader) -> Reader:
+    """Return what passes over a field: maps are read sooner than pyiceberg's own readers pass over them."""
+    inner = reader.option if isinstance(reader, OptionReader) else reader
+    if not isinstance(inner, MapReader) or not isinstance(inner.key, IntegerReader):
+        return reader
+    if not isinstance(inner.value, (IntegerReader, BinaryReader)):
+        return reader
+    passing = _PassedMap(isinstance(inner.value, IntegerReader))
+    return OptionReader(passing) if isinstance(reader, OptionReader) else passing
+
+
+class _PassedMap(Reader):
+    """Passes over a map of numbers to numbers, or to bytes, without an object of it."""
+
+    def __init__(self, of_numbers: bool) -> None:
+        self._of_numbers = of_numbers
+
+    def read(self, decoder: BinaryDecoder) -> None:
+        """Pass over the map's blocks; one may begin with its length in bytes."""
+        while (count := decoder.read_int()) != 0:
+            if count < 0:
+                decoder.skip(decoder.read_int())
+            elif self._of_numbers:
+                decoder.read_ints(2 * count)
+            else:
+                decoder.read_int_bytes_dict(count, {})
+
+    skip = read
+
+
 def _piece(
     entries: Sequence[Entry],
-    columns: Sequence[SnapshotColumn],
     deletes: DeleteFiles,
     types: dict[int, pa.DataType],
     place: str,
@@ -225,8 +285,7 @@ def _piece(
         for field_id in entries[0].file["partition"]:
             values = [entry.file["partition"][field_id] for entry in entries]
             found[f"{PARTITION}{field_id}"] = _partition_values(values, types[field_id])
-        found.update(bound_columns(columns, each("lower"), each("upper"), each("nulls"), each("nans")))
-    except (ValueError, TypeError, ArithmeticError, pa.ArrowException) as error:
+    except _UNREADABLE as error:
         raise damaged(place, error, "manifest") from None
     return pa.table(found)
 

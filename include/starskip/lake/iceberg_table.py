@@ -5,6 +5,8 @@ No data file is opened.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -12,17 +14,16 @@ import pyarrow.compute as pc
 
 from starskip.errors import SourceError
 from starskip.lake.iceberg_files import plain_path
-from starskip.lake.iceberg_manifests import PARTITION, SPEC, snapshot_files
+from starskip.lake.iceberg_manifests import PARTITION, SPEC, SnapshotFiles, file_bounds, snapshot_files
 from starskip.lake.iceberg_metadata import IcebergMetadata, damaged, iceberg_metadata
 from starskip.lake.iceberg_schema import arrow_schema, snapshot_columns
-from starskip.lake.snapshot_columns import PartitionField
+from starskip.lake.snapshot_columns import PartitionField, SnapshotColumn
 from starskip.lake.table_snapshot import FILES, TableSnapshot
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
     from pyiceberg.table.name_mapping import NameMapping
 
-_BOUNDS = ("min.", "max.", "null_count.")
 _IDENTITY = "identity"
 NO_SNAPSHOT = -1
 
@@ -48,11 +49,12 @@ def iceberg_table(path: str, version: int | None = None) -> TableSnapshot:
     columns = tuple(snapshot_columns(schema.fields, _name_mapping(metadata)))
     found = None
     if snapshot is not None:
-        found = snapshot_files(snapshot.manifest_list, metadata.files, columns)
+        found = snapshot_files(snapshot.manifest_list, metadata.files)
     if found is None or not found.data.num_rows:
         return _empty(path, metadata, schema, NO_SNAPSHOT if snapshot is None else snapshot.snapshot_id)
     assert snapshot is not None
-    data = found.data.sort_by("path")
+    order = pc.sort_indices(found.data["path"])
+    data = found.data.take(order)
     fields = _partition_fields(table, schema, data)
     split_by = _split_by(fields, data)
     count = data.num_rows
@@ -76,13 +78,13 @@ def iceberg_table(path: str, version: int | None = None) -> TableSnapshot:
         version=snapshot.snapshot_id,
         schema=arrow_schema(schema),
         partition_columns=tuple(column for column, _ in split_by),
-        bounds=_bounds(data),
         columns=columns,
         partition_fields=tuple(fields.values()),
-        partitions=_partitions(fields, data),
         delete_files=found.deletes.table(),
         location=plain_path(table.location).rstrip("/"),
         schema_id=schema.schema_id,
+        decode_bounds=partial(_bounds, found, columns, order),
+        decode_partitions=partial(_partitions, fields, data),
     )
 
 
@@ -113,9 +115,11 @@ def _name_mapping(metadata: IcebergMetadata) -> NameMapping | None:
         raise damaged(metadata.place, error, "name mapping") from None
 
 
-def _bounds(data: pa.Table) -> pa.Table | None:
-    names = [name for name in data.column_names if name.startswith(_BOUNDS)]
-    return data.select(names).combine_chunks() if names else None
+def _bounds(
+    found: SnapshotFiles, columns: Sequence[SnapshotColumn], order: pa.UInt64Array
+) -> pa.Table | None:
+    bounds = file_bounds(found, columns)
+    return bounds.take(order).combine_chunks() if bounds.num_columns else None
 
 
 def _partition_fields(table: Any, schema: Schema, data: pa.Table) -> dict[int, PartitionField]:

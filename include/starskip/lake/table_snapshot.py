@@ -6,8 +6,8 @@ for there may be a million.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -55,6 +55,10 @@ rows of the data file. ``equality_ids``: field ids of the columns that rows are 
 """
 
 
+def _nothing() -> None:
+    return None
+
+
 @dataclass(frozen=True)
 class TableSnapshot:
     """The files of one version of the table at ``path``, sorted by path.
@@ -63,10 +67,8 @@ class TableSnapshot:
     are of several. ``version``: the table format's own number, -1 of an Iceberg table without a snapshot.
     ``location``: the table's folder. ``schema``: None where only the files tell it; ``schema_id``: Iceberg's
     number of it. ``columns``: the same columns and fields of structs with the ids, or names, that they have
-    in files. ``bounds``: one row a file, columns ``min.NAME``, ``max.NAME`` and ``null_count.NAME`` as the
-    manifests have them, None without: least and greatest in Spark's order, never values
-    (docs/lake-tables.md). ``partition_fields`` and ``partitions``: what files are split by, and a row of its
-    values for each file.
+    in files. ``partition_fields``: what files are split by. ``decode_bounds``, ``decode_partitions``: return
+    what ``bounds`` and ``partitions`` do, which call them once, when they are asked for.
     """
 
     path: str
@@ -76,13 +78,27 @@ class TableSnapshot:
     version: int | None = None
     schema: pa.Schema | None = None
     partition_columns: tuple[str, ...] = ()
-    bounds: pa.Table | None = field(default=None, repr=False)
     columns: tuple[SnapshotColumn, ...] = field(default=(), repr=False)
     partition_fields: tuple[PartitionField, ...] = ()
-    partitions: pa.Table | None = field(default=None, repr=False)
     delete_files: pa.Table = field(default_factory=DELETES.empty_table, repr=False)
     location: str = ""
     schema_id: int | None = None
+    decode_bounds: Callable[[], pa.Table | None] = field(default=_nothing, repr=False, compare=False)
+    decode_partitions: Callable[[], pa.Table | None] = field(default=_nothing, repr=False, compare=False)
+
+    @cached_property
+    def bounds(self) -> pa.Table | None:
+        """Columns ``min.NAME``, ``max.NAME``, ``null_count.NAME``, a row a file; None where no log has any.
+
+        Least and greatest in Spark's order, never values (docs/lake-tables.md). Manifests of Iceberg are read
+        for them; raises SourceError for one that is gone or damaged since the table was listed.
+        """
+        return self.decode_bounds()
+
+    @cached_property
+    def partitions(self) -> pa.Table | None:
+        """Values of ``partition_fields`` by their names, a row a file; None where files are not split."""
+        return self.decode_partitions()
 
     @cached_property
     def snapshot_id(self) -> str:
@@ -103,6 +119,15 @@ class TableSnapshot:
     def has_deletes(self) -> bool:
         """Return whether some rows of the files count no longer."""
         return bool(self.files.column("deletes").null_count < self.files.num_rows)
+
+    def with_files(self, places: pa.Int64Array) -> TableSnapshot:
+        """Return the version with some of its files alone, those at ``places``."""
+        return replace(
+            self,
+            files=self.files.take(places),
+            decode_bounds=lambda: None if self.bounds is None else self.bounds.take(places),
+            decode_partitions=lambda: None if self.partitions is None else self.partitions.take(places),
+        )
 
     def identities(self) -> Iterator[FileIdentity]:
         """Yield the identity of each file and its rows: with deletes it is another one than without."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -104,5 +104,4 @@ def _sampled(snapshot: TableSnapshot, most_files: int, most_bytes: int) -> Table
     if files.num_rows <= count:
         return snapshot
     spread = np.unique(np.linspace(0, files.num_rows - 1, count).astype(np.int64))
-    # Bounds and partitions are of all files, and nobody asks for them here.
-    return replace(snapshot, files=files.take(pa.array(spread)), bounds=None, partitions=None)
+    return snapshot.with_files(pa.array(spread))
