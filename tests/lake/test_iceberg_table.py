@@ -18,7 +18,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import Table
 from starskip.errors import MissingSource, NotPlainFiles, SourceError
 from starskip.lake.open_table import open_table
-from starskip.lake.table_name import table_folder
+from starskip.lake.table_folder import table_folder
 
 ROWS = pa.table(
     {
@@ -308,20 +308,18 @@ def test_metadata_that_contradicts_itself_is_one_line(
     assert told.format(place=place) in text and "\n" not in text and "pydantic" not in text
 
 
-@pytest.mark.parametrize(
-    ("path", "folder"),
-    [
-        ("/lake/t/metadata/v1.metadata.json", "/lake/t"),
-        ("/lake/t/v1.metadata.json", "/lake/t"),
-        ("metadata/v1.metadata.json", "."),
-        ("v1.metadata.json", "."),
-        ("t/v1.metadata.json", "t"),
-        ("/metadata/v1.metadata.json", "/"),
-        ("s3://b/t/metadata/v1.gz.metadata.json", "s3://b/t"),
-    ],
-)
-def test_the_folder_of_a_metadata_file(path: str, folder: str) -> None:
-    assert table_folder(path) == folder
+def test_the_folder_of_a_copied_table_is_the_one_that_its_metadata_names(
+    table: Table, tmp_path: Path
+) -> None:
+    copied = tmp_path / "copy of t"
+    shutil.copytree(folder_of(table), copied)
+    newest = sorted((copied / "metadata").glob("*.metadata.json"))[-1]
+    for name in (str(copied), str(newest), f"file://{newest}"):
+        assert table_folder(name) == open_table(name).location == folder_of(table)
+    # Of what is no Iceberg table, or none at all, the path is the folder.
+    assert table_folder(str(tmp_path)) == str(tmp_path)
+    assert table_folder("/no/such/table") == "/no/such/table"
+    assert "there is no such metadata file" in refusal(lambda: table_folder("/lake/v1.metadata.json"))
 
 
 def test_files_of_an_older_type_and_without_ids(catalog: SqlCatalog, tmp_path: Path) -> None:

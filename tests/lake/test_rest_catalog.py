@@ -13,7 +13,7 @@ from starskip.errors import SourceError
 from starskip.indexes.secondary import open_table as indexed_table
 from starskip.indexes.secondary.lifecycle import create_indexes
 from starskip.lake.open_table import open_table
-from starskip.lake.table_name import table_folder
+from starskip.lake.table_folder import table_folder
 
 pytestmark = pytest.mark.slow
 ROWS = pa.table({"a": [3, 1, None], "s": ["x", "y" * 40, None]})

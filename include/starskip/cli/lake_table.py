@@ -15,7 +15,7 @@ from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
 from starskip.indexes.skipping.metadata.open_metadata import existing_metadata, read_metadata
 from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
-from starskip.lake.table_name import table_folder
+from starskip.lake.table_folder import table_folder
 from starskip.settings import Settings
 from starskip.storage.encryption.keyring import Keyring
 from starskip.storage.storage import Storage

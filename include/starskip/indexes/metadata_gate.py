@@ -14,6 +14,7 @@ from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.lake.lake_table import LakeTable
 from starskip.lake.open_table import open_table
 from starskip.lake.parquet_footers import counted_rows
+from starskip.lake.plain_paths import plain_paths
 from starskip.run.expectations import Expectation, View, distinct, equal, in_set, none, present
 from starskip.run.night import Night
 from starskip.run.stream_rows import published
@@ -21,7 +22,6 @@ from starskip.run.stream_rows import published
 _COUNTED_FILES = 64
 """Files of which the footers are read, to compare their rows."""
 _COUNTS = ("metadata_rows", "distinct_files", "without_metadata", "gone", "rows_told", "rows_counted")
-_LOCAL, _S3 = r"^file:/+", r"^s3[an]://"
 
 
 def build_views(
@@ -95,7 +95,7 @@ def _files(night: Night, table: str, metadata: TableMetadata) -> Mapping[str, in
         raise
     except SourceError:
         live = _no_paths()
-    known, live = _plain(metadata.paths), _plain(live)
+    known, live = plain_paths(metadata.paths), plain_paths(live)
     stated, counted = _counted_rows(metadata) if metadata.source.file_format == "parquet" else (0, 0)
     without = int(pc.sum(pc.invert(pc.is_in(live, value_set=known)), min_count=0).as_py())
     gone = int(pc.sum(pc.invert(pc.is_in(known, value_set=live)), min_count=0).as_py())
@@ -111,17 +111,11 @@ def _no_paths() -> pa.Array:
     return pa.array([], pa.string())
 
 
-def _plain(paths: pa.Array) -> pa.Array:
-    """Return paths in one spelling, as whole columns: there may be a million."""
-    local = pc.replace_substring_regex(paths, _LOCAL, "/")
-    return pc.replace_substring_regex(local, _S3, "s3://")
-
-
 def _counted_rows(metadata: TableMetadata) -> tuple[int, int]:
     """Return the rows of some files, spread over the table, by the metadata and by their footers."""
     spread = np.unique(np.linspace(0, metadata.files - 1, _COUNTED_FILES).astype(np.int64))
     at = pa.array(spread if metadata.files else [], pa.int64())
-    paths, stated = _plain(metadata.paths.take(at)).to_pylist(), metadata.rows.take(at).to_pylist()
+    paths, stated = plain_paths(metadata.paths.take(at)).to_pylist(), metadata.rows.take(at).to_pylist()
     found = counted = 0
     for path, rows in zip(paths, stated, strict=True):
         in_file = None if rows is None else counted_rows(path)

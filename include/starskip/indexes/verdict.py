@@ -35,6 +35,7 @@ class Reason(Enum):
     BELOW_MIN_GAIN = "below_min_gain"
     ANSWERED_BY_ANOTHER = "answered_by_another"
     COVERED_BY_CHOSEN = "covered_by_chosen"
+    COVERED_BY_FORMAT = "covered_by_format"
     NEEDS_ANOTHER = "needs_another"
     LAYOUT = "layout"
     OVER_MAX_INDEXES = "over_max_indexes"

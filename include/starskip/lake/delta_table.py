@@ -84,6 +84,7 @@ def delta_table(path: str, version: int | None = None) -> TableSnapshot:
         partition_fields=tuple(PartitionField(name, (name,)) for name in partition_columns),
         delete_files=delete_files,
         location=path.rstrip("/"),
+        place=path,
         decode_bounds=lambda: delta_bounds(columns, measured.take(order)),
         decode_partitions=lambda: _partition_values(actions, types),
     )

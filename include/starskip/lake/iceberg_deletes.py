@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from starskip.lake.iceberg_files import plain_path
+from starskip.lake.plain_paths import plain_path
 from starskip.lake.table_snapshot import DELETES
 
 if TYPE_CHECKING:

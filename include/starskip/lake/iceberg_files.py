@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from pyiceberg.io import FileIO, InputFile, OutputFile
 
-from starskip.storage.files.object_url import local_path, object_url
+from starskip.lake.plain_paths import plain_path
 from starskip.storage.files.open_file import open_file
-
-_LOCAL, _S3 = r"^file:/+", r"^s3[an]://"
 
 
 class StoredFile(InputFile):
@@ -51,16 +46,3 @@ class StoredFileIO(FileIO):
     def delete(self, location: str | InputFile | OutputFile) -> None:
         """Refuse: nothing is deleted here."""
         raise NotImplementedError(location)
-
-
-def plain_path(location: str) -> str:
-    """Return a location as all other paths are written: local ones without a scheme, s3a:// as s3://."""
-    if object_url(location) is None:
-        return str(local_path(location))
-    return re.sub(_S3, "s3://", location)
-
-
-def plain_paths(locations: pa.Array) -> pa.Array:
-    """Return whole columns of locations as ``plain_path`` writes each."""
-    local = pc.replace_substring_regex(locations, _LOCAL, "/")
-    return pc.replace_substring_regex(local, _S3, "s3://")

@@ -31,9 +31,10 @@ from pyiceberg.types import StructType
 from starskip.errors import SourceError, StarskipError
 from starskip.lake.iceberg_bounds import bound_columns
 from starskip.lake.iceberg_deletes import DeleteFiles
-from starskip.lake.iceberg_files import StoredFileIO, plain_path, plain_paths
+from starskip.lake.iceberg_files import StoredFileIO
 from starskip.lake.iceberg_metadata import damaged
 from starskip.lake.iceberg_schema import arrow_type
+from starskip.lake.plain_paths import plain_path, plain_paths
 from starskip.lake.snapshot_columns import SnapshotColumn
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from starskip.errors import MissingSource, SourceError, StarskipError, first_line, printable
-from starskip.lake.iceberg_files import StoredFileIO, plain_path
+from starskip.lake.iceberg_files import StoredFileIO
+from starskip.lake.plain_paths import plain_path
 from starskip.lake.table_name import CATALOG, METADATA_FILE, METADATA_FOLDER, is_metadata_file
 from starskip.storage.files.list_folder import list_folder
 from starskip.storage.files.open_file import open_file
@@ -47,8 +48,8 @@ def iceberg_metadata(path: str) -> IcebergMetadata:
     return IcebergMetadata(place, _parsed(place), StoredFileIO())
 
 
-def catalog_location(path: str) -> str:
-    """Return the folder of a table of a catalog. Raises SourceError as ``iceberg_metadata`` does."""
+def iceberg_location(path: str) -> str:
+    """Return the folder that a table's metadata names. Raises SourceError as ``iceberg_metadata`` does."""
     return plain_path(iceberg_metadata(path).table.location).rstrip("/")
 
 

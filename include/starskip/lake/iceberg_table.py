@@ -13,19 +13,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.errors import SourceError
-from starskip.lake.iceberg_files import plain_path
 from starskip.lake.iceberg_manifests import PARTITION, SPEC, SnapshotFiles, file_bounds, snapshot_files
 from starskip.lake.iceberg_metadata import IcebergMetadata, damaged, iceberg_metadata
 from starskip.lake.iceberg_schema import arrow_schema, snapshot_columns
+from starskip.lake.plain_paths import plain_path
 from starskip.lake.snapshot_columns import PartitionField, SnapshotColumn
-from starskip.lake.table_snapshot import FILES, TableSnapshot
+from starskip.lake.table_snapshot import FILES, NO_SNAPSHOT, TableSnapshot
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
     from pyiceberg.table.name_mapping import NameMapping
 
 _IDENTITY = "identity"
-NO_SNAPSHOT = -1
 
 
 def iceberg_table(path: str, version: int | None = None) -> TableSnapshot:
@@ -82,6 +81,7 @@ def iceberg_table(path: str, version: int | None = None) -> TableSnapshot:
         partition_fields=tuple(fields.values()),
         delete_files=found.deletes.table(),
         location=plain_path(table.location).rstrip("/"),
+        place=metadata.place,
         schema_id=schema.schema_id,
         decode_bounds=partial(_bounds, found, columns, order),
         decode_partitions=partial(_partitions, fields, data),
@@ -98,6 +98,7 @@ def _empty(path: str, metadata: IcebergMetadata, schema: Schema, version: int) -
         schema=arrow_schema(schema),
         columns=tuple(snapshot_columns(schema.fields)),
         location=plain_path(metadata.table.location).rstrip("/"),
+        place=metadata.place,
         schema_id=schema.schema_id,
     )
 

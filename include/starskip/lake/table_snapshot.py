@@ -54,6 +54,9 @@ DELETES = pa.schema(
 rows of the data file. ``equality_ids``: field ids of the columns that rows are compared by.
 """
 
+NO_SNAPSHOT = -1
+"""The version of an Iceberg table without a snapshot."""
+
 
 def _nothing() -> None:
     return None
@@ -64,11 +67,12 @@ class TableSnapshot:
     """The files of one version of the table at ``path``, sorted by path.
 
     ``table_format``: "files", "delta" or "iceberg"; ``file_format``: that of each file, "mixed" where they
-    are of several. ``version``: the table format's own number, -1 of an Iceberg table without a snapshot.
-    ``location``: the table's folder. ``schema``: None where only the files tell it; ``schema_id``: Iceberg's
-    number of it. ``columns``: the same columns and fields of structs with the ids, or names, that they have
-    in files. ``partition_fields``: what files are split by. ``decode_bounds``, ``decode_partitions``: return
-    what ``bounds`` and ``partitions`` do, which call them once, when they are asked for.
+    are of several. ``version``: the table format's own number, ``NO_SNAPSHOT`` of an Iceberg table that has
+    none. ``location``: the table's folder; ``place``: what Spark's connector opens it by. ``schema``: None
+    where only the files tell it; ``schema_id``: Iceberg's number of it. ``columns``: the same columns and
+    fields of structs with the ids, or names, that they have in files. ``partition_fields``: what files are
+    split by. ``decode_bounds``, ``decode_partitions``: return what ``bounds`` and ``partitions`` do, which
+    call them once, when they are asked for.
     """
 
     path: str
@@ -82,6 +86,7 @@ class TableSnapshot:
     partition_fields: tuple[PartitionField, ...] = ()
     delete_files: pa.Table = field(default_factory=DELETES.empty_table, repr=False)
     location: str = ""
+    place: str = ""
     schema_id: int | None = None
     decode_bounds: Callable[[], pa.Table | None] = field(default=_nothing, repr=False, compare=False)
     decode_partitions: Callable[[], pa.Table | None] = field(default=_nothing, repr=False, compare=False)

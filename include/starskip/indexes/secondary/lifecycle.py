@@ -32,7 +32,7 @@ from starskip.indexes.skipping.metadata.optimize import optimize_metadata
 from starskip.indexes.skipping.metadata.refresh_metadata import Clock, Refreshed, refresh_metadata
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.metadata.vacuum_metadata import vacuum_metadata
-from starskip.lake.table_name import table_folder
+from starskip.lake.table_folder import table_folder
 from starskip.storage.manifest import Manifest
 from starskip.storage.storage import Storage
 from starskip.storage.storage_for import storage_for

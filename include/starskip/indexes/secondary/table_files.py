@@ -29,8 +29,9 @@ def listed_table(
     snapshot = open_table(full_path(path), file_format, version, look_above=look_above)
     snapshot.require_no_deletes()
     if snapshot.table_format == "iceberg" and snapshot.file_format != "parquet":
+        others = sorted({*snapshot.files["file_format"].to_pylist()} - {"parquet"})
         raise SourceError(
-            f"{path}: this Iceberg table has {snapshot.file_format} files, which are read by Spark alone: "
+            f"{path}: this Iceberg table has {' and '.join(others)} files, which are read by Spark alone: "
             "secondary indexes are of Parquet files",
             source=path,
         )

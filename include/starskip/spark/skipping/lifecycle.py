@@ -20,7 +20,7 @@ from starskip.indexes.skipping.metadata.optimize import optimize_metadata
 from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
 from starskip.indexes.skipping.metadata.rotate_keys import named_key, rotate_keys
 from starskip.indexes.skipping.metadata.vacuum_metadata import vacuum_metadata
-from starskip.lake.table_name import table_folder
+from starskip.lake.table_folder import table_folder
 from starskip.spark.skipping.checked_indexes import resolved_indexes, resolved_names
 from starskip.spark.skipping.lake_relation import LakeRelation, named_in_metadata
 from starskip.spark.skipping.lake_scan import TITLES

@@ -18,6 +18,7 @@ from starskip.indexes.skipping.file_metadata import Mask
 from starskip.indexes.skipping.metadata.match_paths import match_paths, same_files
 from starskip.indexes.skipping.metadata.table_files import TableFiles
 from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
+from starskip.spark.skipping.lake_relation import LakeRelation
 from starskip.spark.skipping.listed_files import ListedFiles, listed_files
 from starskip.spark.skipping.table_relation import TableRelation
 
@@ -50,13 +51,16 @@ class ListedTable:
 def list_files(relation: TableRelation, *, anew: bool, clock_behind_ms: int = 0) -> ListedTable:
     """List the files; unless ``anew``, what Spark has listed when it made the relation may serve.
 
-    ``clock_behind_ms``: how far the clock that stamps the files is behind this machine's, as far as is known.
-    Raises SourceError for a file that Spark reads twice.
+    Those of a Delta or Iceberg table are the snapshot's. ``clock_behind_ms``: how far the clock that stamps
+    the files is behind this machine's, as far as is known. Raises SourceError for a file that Spark reads
+    twice.
     """
     toolbox = JvmToolbox(relation.session)
     now_ms = int(time.time() * 1000)
     index = relation.relation.location()
-    if anew or relation.listed_ms is None or index.getClass().getSimpleName() != "InMemoryFileIndex":
+    if isinstance(relation, LakeRelation):
+        pass  # the files of its snapshot
+    elif anew or relation.listed_ms is None or index.getClass().getSimpleName() != "InMemoryFileIndex":
         index = _fresh_index(relation, toolbox)
     else:
         now_ms = relation.listed_ms

@@ -13,6 +13,7 @@ from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
 from starskip.indexes.skipping.metadata.open_metadata import read_metadata
 from starskip.lake.open_table import open_table
 from starskip.lake.table_name import is_iceberg_name
+from starskip.lake.table_snapshot import TableSnapshot
 from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
 from starskip.spark.skipping.lake_relation import lake_relation
 from starskip.spark.skipping.lake_scan import TITLES
@@ -40,18 +41,30 @@ def opened_table(
     ``table_format``: in place of what is found at the path. Raises SourceError for what is no table, and
     NotPlainFiles for one of a table format that is asked for as plain files.
     """
+    snapshot = lake_snapshot(spark, table, table_format, options)
+    if snapshot is None:
+        return table_relation(spark, table, table_format or "parquet", options)
+    folder = qualified(spark, snapshot.location)
+    existing = read_metadata(metadata_storage(location_of(spark, folder, metadata_root)), keyring=keyring)
+    return lake_relation(spark, snapshot, folder, existing)
+
+
+def lake_snapshot(
+    spark: SparkSession,
+    table: str | DataFrame,
+    table_format: str | None,
+    options: Mapping[str, str] | None = None,
+) -> TableSnapshot | None:
+    """Return the newest snapshot of a Delta or Iceberg table, None for plain files. Raises SourceError."""
     found = _lake_table(spark, table, table_format)
     if found is None:
-        return table_relation(spark, table, table_format or "parquet", options)
+        return None
     path, of_format = found
     if options:
         raise ConfigError(
             f"{path}: a {TITLES[of_format]} table takes no options of a reader", setting="option"
         )
-    snapshot = open_table(_LOCAL.sub("/", path), of_format)
-    folder = qualified(spark, snapshot.location)
-    existing = read_metadata(metadata_storage(location_of(spark, folder, metadata_root)), keyring=keyring)
-    return lake_relation(spark, snapshot, folder, existing)
+    return open_table(_LOCAL.sub("/", path), of_format)
 
 
 def _lake_table(

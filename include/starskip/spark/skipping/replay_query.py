@@ -13,11 +13,13 @@ from starskip.errors import SourceError, StarskipError, TransientError, Unsuppor
 from starskip.indexes.skipping.skipping_engine import Reading, Replay
 from starskip.indexes.skipping.workload.expression_sql import REASON, expression_sql
 from starskip.lake.lake_table import LakeTable
+from starskip.lake.table_snapshot import NO_SNAPSHOT, TableSnapshot
 from starskip.predicates.expression import Expression
 from starskip.settings import Settings
 from starskip.spark.skipping.failures import FAILURES, failure_of, is_of_files, reason_of
 from starskip.spark.skipping.isolated_session import isolated_session
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
+from starskip.spark.skipping.opened_table import lake_snapshot
 from starskip.spark.skipping.query_reports import scans_read
 from starskip.spark.skipping.relation_facts import ENABLED
 from starskip.spark.skipping.secondary_settings import as_session_settings
@@ -26,6 +28,7 @@ from starskip.spark.skipping.session import enabled_within, last_query_stats
 _RUNS = 2
 """Runs of each kind, alternating; one suffices if both give the same answer."""
 _HALF = 0xFFFFFFFF
+_NO_CONNECTOR = "DATA_SOURCE_NOT_FOUND"
 
 
 def replay_query(
@@ -41,8 +44,13 @@ def replay_query(
     """
     text = expression_sql(predicate)
     session = isolated_session(spark)
-    rows = session.read.format(table.file_format).options(**table.options).load(table.path)
-    files_total = _files_listed(rows)
+    snapshot = lake_snapshot(session, table.path, table.listed_format, table.options)
+    if snapshot is None:
+        rows = session.read.format(table.file_format).options(**table.options).load(table.path)
+        files_total = _files_listed(rows)
+    else:
+        rows = _of_version(session, snapshot)
+        files_total = snapshot.files.num_rows
     toolbox = JvmToolbox(session)
     plain: list[Reading] = []
     skipping: list[Reading] = []
@@ -75,6 +83,22 @@ def replay_query(
         raise TransientError(f"{table.path}: two plain queries had other answers: the table is being written")
     other = [each for each in skipping if _answer(each) != _answer(plain[0])]
     return Replay(files_total, _fastest(plain), _fastest(other or skipping), reasons)
+
+
+def _of_version(session: SparkSession, snapshot: TableSnapshot) -> DataFrame:
+    """Return the rows of a version of a Delta or Iceberg table, as Spark's connector reads them."""
+    reader = session.read.format(snapshot.table_format)
+    if snapshot.version != NO_SNAPSHOT:
+        reader = reader.option("versionAsOf", str(snapshot.version))
+    try:
+        return reader.load(snapshot.place)
+    except FAILURES as error:
+        if _NO_CONNECTOR not in str(error):
+            raise
+        raise StarskipError(
+            f"{snapshot.path}: this Spark has no connector of {snapshot.table_format.title()}, by which it "
+            "reads such a table: name it in spark.conf of the configuration (docs/lake-tables.md)"
+        ) from error
 
 
 def _reading(toolbox: JvmToolbox, rows: DataFrame, text: str) -> Reading:

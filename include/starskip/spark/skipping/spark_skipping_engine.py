@@ -19,13 +19,22 @@ from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
 from starskip.indexes.skipping.skipping_engine import MatchingRows, Replay
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.lake.lake_table import LakeTable
+from starskip.lake.table_folder import table_folder
 from starskip.predicates.expression import Expression
 from starskip.settings import Settings
 from starskip.spark.skipping.checked_indexes import checked_indexes, resolved_index
 from starskip.spark.skipping.count_matching import count_matching
 from starskip.spark.skipping.failures import spark_failures
+from starskip.spark.skipping.lake_relation import LakeRelation, lake_relation
 from starskip.spark.skipping.list_files import list_files
-from starskip.spark.skipping.refresh_relation import location_of, new_commit, refresh_relation, require_one
+from starskip.spark.skipping.opened_table import lake_snapshot, opened_table
+from starskip.spark.skipping.refresh_relation import (
+    location_of,
+    new_commit,
+    qualified,
+    refresh_relation,
+    require_one,
+)
 from starskip.spark.skipping.replay_query import replay_query
 from starskip.spark.skipping.sample_columns import column_facts, sample_values
 from starskip.spark.skipping.table_finder import metadata_changed
@@ -44,7 +53,7 @@ class SparkSkipping:
     def location(self, table: LakeTable, root: str | None) -> str:
         """See SkippingEngine.location."""
         with spark_failures(table.path):
-            return location_of(self.session, table.path, root)
+            return location_of(self.session, table_folder(table.path), root)
 
     def file_bytes(self, table: LakeTable) -> float:
         """See SkippingEngine.file_bytes."""
@@ -65,7 +74,7 @@ class SparkSkipping:
         If no index is wanted, no file is read, and nothing is created.
         """
         with spark_failures(table.path):
-            relation = self._relation(table)
+            relation = opened_table(self.session, table.path, table.listed_format, table.options, root)
             indexes, failed = checked_indexes(wanted, relation)
             require_one((index.specification for index in indexes), failed)
             if indexes and _is_one_file(relation):
@@ -97,6 +106,8 @@ class SparkSkipping:
         with spark_failures(table.path):
             relation = self._relation(table)
             try:
+                if isinstance(relation, LakeRelation):
+                    relation.named(index.specification)
                 resolved_index(index, relation)
             except ConfigError as error:
                 return str(error)
@@ -126,12 +137,18 @@ class SparkSkipping:
             return replay_query(self.session, table, predicate, root, settings)
 
     def _relation(self, table: LakeTable) -> TableRelation:
-        return table_relation(self.session, table.path, table.file_format, table.options)
+        """Return the table's files, with the names that its columns have today."""
+        snapshot = lake_snapshot(self.session, table.path, table.listed_format, table.options)
+        if snapshot is None:
+            return table_relation(self.session, table.path, table.file_format, table.options)
+        return lake_relation(self.session, snapshot, qualified(self.session, snapshot.location), None)
 
 
 _ONE_FILE = "{path} is one file, of which nothing can be left out: indexes are of a folder of files"
 
 
 def _is_one_file(relation: TableRelation) -> bool:
+    if isinstance(relation, LakeRelation):
+        return False
     statuses = relation.relation.location().allFiles()
     return statuses.size() == 1 and str(statuses.apply(0).getPath().toString()) == relation.path

@@ -27,6 +27,7 @@ from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.indexes.secondary.surviving_files import surviving_files
 from starskip.indexes.secondary.table_files import full_path, hadoop_path
 from starskip.indexes.skipping.advice.lake_workload import LakeWorkload, lake_workload
+from starskip.indexes.skipping.advice.own_statistics import format_with_statistics
 from starskip.indexes.skipping.advice.publish_advice import last_choice
 from starskip.indexes.skipping.choice.alternatives import Alternative, QuerySkips
 from starskip.indexes.skipping.choice.index_choice import ChoiceLimits, IndexChoice
@@ -106,6 +107,10 @@ def measured_secondary(
     if lake.file_format not in ("parquet", "orc", "delta", "iceberg"):
         return _nothing(f"Spark uses no secondary indexes of {lake.file_format} files")
     workload = lake_workload(night, table, snapshot_of)
+    title = format_with_statistics(lake)
+    if title is not None:
+        # They answer `starskip secondary query`, which no event log tells of.
+        return _nothing(f"Spark's queries use no secondary indexes of {title} tables yet")
     if not workload.queries:
         return _nothing("the event logs hold no query of this table")
     try:

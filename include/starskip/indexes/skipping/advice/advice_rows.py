@@ -11,10 +11,8 @@ import pyarrow as pa
 
 from starskip.indexes.index import Index
 from starskip.indexes.skipping.advice.lake_workload import LakeWorkload
-from starskip.indexes.skipping.advice.measured_benefit import (
-    CountedRows,
-    read_files,
-)
+from starskip.indexes.skipping.advice.measured_benefit import CountedRows, read_files
+from starskip.indexes.skipping.advice.own_statistics import OwnStatistics
 from starskip.indexes.skipping.choice.index_choice import IndexChoice
 from starskip.indexes.skipping.choice.layout_notice import (
     LayoutNotice,
@@ -23,11 +21,12 @@ from starskip.indexes.skipping.choice.layout_notice import (
     layout_notice,
 )
 from starskip.indexes.skipping.family import SKIPPING
-from starskip.indexes.skipping.file_metadata import Mask
 from starskip.indexes.skipping.indicators import Indicators, Verdict, WorkloadIndicators
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.indexes.skipping.workload.lake_queries import LakeQuery
 from starskip.indexes.verdict import Reason, refused
+from starskip.predicates.expression import Expression
 from starskip.sql.masking import mask_failure
 
 NOT_EVALUATED = "not_evaluated"
@@ -52,18 +51,19 @@ def advise_skipping(
     budget_bytes: int | None,
     *,
     faults: Mapping[str, str] | None = None,
+    covered: Mapping[str, str] | None = None,
+    own: OwnStatistics | None = None,
 ) -> SkippingAdvice:
     """Return the advice for ``table``, where ``choice`` holds what was chosen within ``budget_bytes``.
 
     ``metadata``: of all candidates. ``sample``: values of some rows by column. ``faults``: candidates that
-    the table cannot have.
+    the table cannot have; ``covered``: those that its format has itself. ``own``: what that leaves out,
+    beside which savings are counted.
     """
     names = {each.index.column for each in choice.chosen}
     chosen = [index for index in metadata.indexes if index.specification in names]
-    measured = counted.indicators(workload.queries, metadata, chosen)
-    saved = [
-        _saving_ratio(read_files(query.predicate, metadata, chosen), metadata) for query in workload.queries
-    ]
+    measured = counted.indicators(workload.queries, metadata, chosen, own)
+    saved = [_saving_ratio(query.predicate, metadata, chosen, own) for query in workload.queries]
     weights = np.array([workload.queries[each].weight for each in counted.positions])
     means = measured.geometric_means(weights) if len(weights) else None
     notice = _layout(workload.queries, counted, measured, sample, metadata)
@@ -89,26 +89,37 @@ def advise_skipping(
         "relayout": list(notice.relayout.columns) if notice and notice.relayout else [],
     }
     return SkippingAdvice(
-        _advice_rows(table, choice, faults or {}),
+        _advice_rows(table, choice, faults or {}, covered or {}),
         _shape_rows(table, workload, counted, measured, saved),
         properties,
     )
 
 
-def _saving_ratio(read: Mask, metadata: TableMetadata) -> float:
-    return 1.0 - float(metadata.sizes[read].sum()) / max(float(metadata.sizes.sum()), 1.0)
+def _saving_ratio(
+    predicate: Expression,
+    metadata: TableMetadata,
+    chosen: Sequence[SkippingIndex],
+    own: OwnStatistics | None,
+) -> float:
+    """Return the share of the bytes that are read without the chosen indexes."""
+    before, read = (read_files(predicate, metadata, each, own) for each in ((), chosen))
+    return 1.0 - float(metadata.sizes[read].sum()) / max(float(metadata.sizes[before].sum()), 1.0)
 
 
 def _factors(of: Indicators | None) -> dict[str, float] | None:
     return asdict(of) if of is not None else None
 
 
-def _advice_rows(table: str, choice: IndexChoice, faults: Mapping[str, str]) -> list[dict[str, Any]]:
+def _advice_rows(
+    table: str, choice: IndexChoice, faults: Mapping[str, str], covered: Mapping[str, str]
+) -> list[dict[str, Any]]:
     ranked = [(each, rank) for rank, each in enumerate(choice.chosen, start=1)]
-    cannot_be = (
-        refused(Index(SKIPPING.name, name), Reason.CANNOT_BE, detail, None) for name, detail in faults.items()
-    )
-    others = [(each, None) for each in (*choice.refused, *cannot_be)]
+    not_measured = [
+        refused(Index(SKIPPING.name, name), reason, detail, None)
+        for reason, details in ((Reason.COVERED_BY_FORMAT, covered), (Reason.CANNOT_BE, faults))
+        for name, detail in details.items()
+    ]
+    others = [(each, None) for each in (*choice.refused, *not_measured)]
     return [
         {**each.to_row(rank), "table": table, "index": each.index.column} for each, rank in (*ranked, *others)
     ]

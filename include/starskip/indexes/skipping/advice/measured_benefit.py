@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from starskip.indexes.skipping.advice.lake_workload import LakeWorkload
+from starskip.indexes.skipping.advice.own_statistics import OwnStatistics
 from starskip.indexes.skipping.build_clause import build_clause
-from starskip.indexes.skipping.choice.alternatives import QuerySkips, alternatives
+from starskip.indexes.skipping.choice.alternatives import Alternative, QuerySkips, alternatives
 from starskip.indexes.skipping.file_metadata import Mask
 from starskip.indexes.skipping.indicators import WorkloadIndicators, indicators
 from starskip.indexes.skipping.metadata.match_paths import match_paths
@@ -24,15 +25,21 @@ from starskip.predicates.expression import Expression
 
 
 def query_skips(
-    workload: LakeWorkload, metadata: TableMetadata, relevant: Mapping[int, Mask]
+    workload: LakeWorkload,
+    metadata: TableMetadata,
+    relevant: Mapping[int, Mask],
+    own: OwnStatistics | None = None,
 ) -> Iterator[QuerySkips]:
     """Yield the alternatives of each predicate, and last the weight of all other queries.
 
-    ``relevant``: by position of a predicate, the files that hold a matching row.
+    ``relevant``: by position of a predicate, the files that hold a matching row. ``own``: what the table's
+    format leaves out by itself, which no index is needed for.
     """
     for position, query in enumerate(workload.queries):
         clause = build_clause(metadata.indexes, [query.predicate])
         found = alternatives(clause, metadata) if clause is not None else ()
+        if own is not None:
+            found = (Alternative(frozenset(), own.read(query.predicate)), *found)
         yield QuerySkips(query.shape_id, query.weight, found, relevant.get(position))
     if workload.unweighed > 0:
         yield QuerySkips("others", workload.unweighed, ())
@@ -43,10 +50,16 @@ def index_sizes(metadata: TableMetadata) -> dict[str, int]:
     return {index.specification: metadata.size_bytes(index.specification) for index in metadata.indexes}
 
 
-def read_files(predicate: Expression, metadata: TableMetadata, indexes: Sequence[SkippingIndex]) -> Mask:
-    """Return the files that these indexes leave to read."""
+def read_files(
+    predicate: Expression,
+    metadata: TableMetadata,
+    indexes: Sequence[SkippingIndex],
+    own: OwnStatistics | None = None,
+) -> Mask:
+    """Return the files that these indexes, beside the table's ``own`` statistics, leave to read."""
     clause = build_clause(indexes, [predicate])
-    return np.ones(metadata.files, np.bool_) if clause is None else metadata.may_match(clause)
+    read = np.ones(metadata.files, np.bool_) if clause is None else metadata.may_match(clause)
+    return read if own is None else read & own.read(predicate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +84,15 @@ class CountedRows:
         return found
 
     def indicators(
-        self, queries: Sequence[LakeQuery], metadata: TableMetadata, indexes: Sequence[SkippingIndex]
+        self,
+        queries: Sequence[LakeQuery],
+        metadata: TableMetadata,
+        indexes: Sequence[SkippingIndex],
+        own: OwnStatistics | None = None,
     ) -> WorkloadIndicators:
         """Return the indicators of the counted queries, in the order of ``positions``."""
-        read = [read_files(queries[each].predicate, metadata, indexes)[self.files] for each in self.positions]
+        asked = [queries[each].predicate for each in self.positions]
+        read = [read_files(each, metadata, indexes, own)[self.files] for each in asked]
         mask = np.array(read, np.bool_).reshape(len(self.positions), len(self.files))
         return indicators(self.matching.rows, self.matching.matching, mask)
 

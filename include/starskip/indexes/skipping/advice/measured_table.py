@@ -19,6 +19,12 @@ from starskip.indexes.skipping.advice.measured_benefit import (
     query_skips,
 )
 from starskip.indexes.skipping.advice.measured_candidates import skipping_candidates
+from starskip.indexes.skipping.advice.own_statistics import (
+    OwnStatistics,
+    format_with_statistics,
+    is_of_own_statistics,
+    own_statistics,
+)
 from starskip.indexes.skipping.advice.tidy_metadata import tidy_metadata
 from starskip.indexes.skipping.choice.column_uses import column_uses
 from starskip.indexes.skipping.choice.index_choice import ChoiceLimits
@@ -54,6 +60,8 @@ class MeasuredTable:
     sample: Mapping[str, pa.Array]
     task: SkippingTask
     faults: Mapping[str, str]
+    covered: Mapping[str, str]
+    own: OwnStatistics | None
 
     def advice(self, chosen: Collection[Index], gap_ratio: float) -> SkippingAdvice:
         """Return the advice; ``chosen`` and ``gap_ratio`` are those of the one choice."""
@@ -66,6 +74,8 @@ class MeasuredTable:
             self.task.judged(chosen, gap_ratio),
             self.task.limits.budget_bytes,
             faults=self.faults,
+            covered=self.covered,
+            own=self.own,
         )
 
 
@@ -90,29 +100,39 @@ def measured_table(
     )
     if not candidates.indexes:
         return "no query asks anything that a skipping index knows of"
+    title = format_with_statistics(lake)
+    covered = {
+        index.specification: f"not used, because {title}'s own statistics skip these files already"
+        for index in candidates.indexes
+        if title is not None and is_of_own_statistics(index)
+    }
+    indexes = [each for each in candidates.indexes if each.specification not in covered]
+    if not indexes:
+        return f"{title}'s own statistics serve all that a skipping index knows of its queries"
     if isinstance(night.store.storage, LocalStorage):
         night.store.storage.shield(CANDIDATES)
-    engine.refresh(lake, candidates.indexes, root)
+    engine.refresh(lake, indexes, root)
     metadata = open_metadata(location)
     if metadata is None or not metadata.files:
         return "the table has no files"
     tidy_metadata(location, night)
-    if any(isinstance(index, WorkloadGapList) for index in candidates.indexes):
+    if any(isinstance(index, WorkloadGapList) for index in indexes):
         workload = judged
     counted = _counted(
         engine, lake, workload.queries, metadata, night.settings.of(SkippingSettings).sampled_files
     )
     columns = _ordered_columns(workload)
     relevant = counted.relevant(metadata.files)
+    own = own_statistics(lake, metadata.paths)
     task = SkippingTask(
-        skip_patterns(query_skips(workload, metadata, relevant), metadata.sizes),
+        skip_patterns(query_skips(workload, metadata, relevant, own), metadata.sizes),
         dict(index_sizes(metadata)),
         _limits(night, metadata),
         kept,
         (metadata.total_rows or 0) / max(float(metadata.sizes.sum()), 1.0),
     )
     sample = engine.sample_values(lake, columns, _SAMPLED_ROWS) if columns else {}
-    return MeasuredTable(table, workload, metadata, counted, sample, task, candidates.faults)
+    return MeasuredTable(table, workload, metadata, counted, sample, task, candidates.faults, covered, own)
 
 
 def _counted(

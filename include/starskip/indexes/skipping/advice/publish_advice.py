@@ -109,7 +109,7 @@ def measured_skipping(
     def spared(predicate: Expression, paths: pa.Array) -> Mask:
         metadata = measured.metadata
         at = match_paths(paths, metadata.paths)
-        read = read_files(predicate, metadata, metadata.indexes)
+        read = read_files(predicate, metadata, metadata.indexes, measured.own)
         return (at >= 0) & ~read[at] if metadata.files else at >= 0
 
     return MeasuredSkipping(measured.task.offer(), advise, spared)

@@ -59,7 +59,12 @@ def skip_patterns(queries: Iterable[QuerySkips], file_weights: npt.ArrayLike) ->
                 total -= query.weight * amount
             elif amount * query.weight > 0:
                 weights[pattern] = weights.get(pattern, 0.0) + query.weight * amount
-        ideal = None if query.relevant is None else query.weight * float(files[~query.relevant].sum())
+        # What is skipped without any index is no gain of one.
+        read = np.ones(len(files), np.bool_)
+        for item in query.alternatives:
+            if not item.indexes:
+                read &= item.read
+        ideal = None if query.relevant is None else query.weight * float(files[read & ~query.relevant].sum())
         for index in sorted(frozenset().union(*(item.indexes for item in query.alternatives))):
             known = reachable.get(index, 0.0)
             reachable[index] = None if known is None or ideal is None else known + ideal

@@ -1,0 +1,29 @@
+"""The folder of a table, beside whose files metadata of Starskip lies."""
+
+from __future__ import annotations
+
+from starskip.errors import SourceError, SourceOutage
+from starskip.lake.open_table import format_at
+from starskip.lake.table_name import is_iceberg_name
+
+
+def table_folder(path: str) -> str:
+    """Return the folder that a table says it lies in: an Iceberg table by its metadata, others by the path.
+
+    A copy of an Iceberg table's metadata so means the table that it was copied of, as for Spark. Raises
+    SourceError for a catalog or metadata that cannot be read.
+    """
+    if not is_iceberg_name(path) and not _is_iceberg(path):
+        return path
+    from starskip.lake.iceberg_metadata import iceberg_location  # noqa: PLC0415 - slow to import
+
+    return iceberg_location(path)
+
+
+def _is_iceberg(path: str) -> bool:
+    try:
+        return format_at(path) == "iceberg"
+    except SourceOutage:
+        raise
+    except SourceError:
+        return False  # whoever reads the table tells why

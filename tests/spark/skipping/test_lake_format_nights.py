@@ -1,0 +1,192 @@
+"""Nights over a Delta and over an Iceberg table: what is advised, built, proved and reported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from gate_checks import import_great_expectations
+from lake_formats import ICEBERG_CATALOG
+from pyspark.sql import SparkSession
+from settings_with import settings_with
+from skipping_nights import (
+    SkippingNights,
+    call,
+    column,
+    customer_is,
+    id_between,
+    literal,
+    next_day,
+)
+from starskip.lake.lake_table import LakeTable
+from starskip.quality.check_stage import check_stage
+from starskip.run.night import Night
+from starskip.run.stages import STAGE_NAMES
+from starskip.spark import skipping
+
+pytestmark = [pytest.mark.spark, pytest.mark.quality, pytest.mark.table_formats]
+TITLES = {"delta": "Delta", "iceberg": "Iceberg"}
+FILES = 8
+
+
+class FormatNights(SkippingNights):
+    """Nights over the table ``name`` in SQL, which lies at ``place``."""
+
+    name: str
+    place: str
+
+    @property
+    def lake(self) -> Path:
+        return Path(self.place)
+
+    def append(self, file: int) -> None:
+        """Write a file: ids rise from file to file, customers are spread over all."""
+        self.spark.sql(
+            f"INSERT INTO {self.name} SELECT id, (id * 7919) % 20011 AS customer, concat('n', id % 9) "
+            f"AS note FROM range({file * 400}, {file * 400 + 400}, 1, 1)"
+        )
+
+    def at(self, **changes: Any) -> Night:
+        return self.night(lake_tables={"sales": LakeTable(self.place)}, **changes)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _great_expectations() -> None:
+    import_great_expectations()
+
+
+@pytest.fixture(params=list(TITLES))
+def nights(
+    request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path, warehouse: Path
+) -> FormatNights:
+    # The files are small, so that a filter takes a large part of their bytes.
+    made = FormatNights(tmp_path, spark, settings_with(max_skipping_size_ratio=0.9))
+    name = f"t{uuid4().hex[:8]}"
+    if request.param == "delta":
+        made.place = str(tmp_path / "lake" / f"é {name}")
+        made.name = f"delta.`{made.place}`"
+    else:
+        made.place, made.name = str(warehouse / "db" / name), f"{ICEBERG_CATALOG}.db.{name}"
+    spark.sql(f"CREATE TABLE {made.name} (id bigint, customer bigint, note string) USING {request.param}")
+    for file in range(FILES):
+        made.append(file)
+    return made
+
+
+def proved(nights: FormatNights, night: Night) -> list[dict[str, Any]]:
+    """Return the verdicts, all of which must be that rows are equal."""
+    nights.verify(night)
+    verdicts = nights.rows("skipping_verdicts", night)
+    assert verdicts and [row["detail"] for row in verdicts if row["verdict"] != "equal"] == []
+    return verdicts
+
+
+def asked_customers(count: int = 12) -> list[dict[str, Any]]:
+    return [customer_is(number * 7919 % 20011) for number in range(5, 5 + 97 * count, 97)]
+
+
+def ranges() -> list[dict[str, Any]]:
+    return [id_between(low, low + 300) for low in range(0, 3000, 500)]
+
+
+def test_what_the_format_lacks_is_built_and_proved(nights: FormatNights) -> None:
+    nights.log([*asked_customers(), *ranges()])
+    night = nights.at()
+    nights.advise(night)
+    told = nights.properties("skipping_advice", night)
+    assert nights.chosen(night) == ["bloom:customer"], (told, nights.rows("skipping_advice", night))
+    title = TITLES[format_of(nights)]
+    refused = {row["index"]: row for row in nights.rows("skipping_advice", night)}["minmax:id"]
+    assert refused["reason"] == "covered_by_format"
+    assert refused["detail"] == f"not used, because {title}'s own statistics skip these files already"
+    # What the ranges read is what the format leaves, of which a filter of customers saves nothing.
+    shapes = {row["skeleton"]: row for row in nights.rows("skipping_shapes", night)}
+    by_customer, by_range = sorted(shapes.values(), key=lambda row: "customer" not in row["skeleton"])
+    assert by_customer["saving_ratio"] == pytest.approx(7 / 8, abs=0.05) and by_range["saving_ratio"] == 0
+
+    nights.build(night)
+    assert nights.outcomes(night) == {"bloom:customer": "created"}
+    assert skipping.list_indexes(nights.spark, nights.place) == ["bloom:customer"]
+    verdicts = proved(nights, night)
+    of_customers = [row for row in verdicts if row["shape_id"] == by_customer["shape_id"]]
+    assert {row["files_total"] for row in verdicts} == {FILES}
+    assert all(row["plain_files_read"] == FILES and row["skipping_files_read"] <= 2 for row in of_customers)
+    of_ranges = [row for row in verdicts if row["shape_id"] == by_range["shape_id"]]
+    assert all(row["plain_files_read"] == row["skipping_files_read"] <= 2 for row in of_ranges)
+    # The prediction is beside the format's own skipping: the proof reads as much less.
+    plain, less = (sum(row[f"{kind}_bytes_read"] for row in verdicts) for kind in ("plain", "skipping"))
+    assert told["total_bytes"] < told["bytes"] * told["queries"]
+    assert 0.3 < told["saving_ratio"] < 1 and less < plain
+
+
+def test_the_night_after_knows_new_files_and_what_was_rewritten(nights: FormatNights) -> None:
+    nights.log(asked_customers())
+    nights.run(nights.at())
+    nights.append(FILES)
+    nights.spark.sql(f"DELETE FROM {nights.name} WHERE id >= 400 AND id < 800")
+    nights.log(asked_customers(), next_day())
+    after = nights.at(day=next_day())
+    nights.advise(after)
+    assert nights.chosen(after) == ["bloom:customer"]
+    nights.build(after)
+    assert nights.outcomes(after) == {"bloom:customer": "refreshed"}
+    assert [verdict.passed for verdict in check_stage(after, "refresh_skipping_indexes")] == [True]
+    verdicts = proved(nights, after)
+    assert {row["files_total"] for row in verdicts} == {FILES}
+    assert all(row["skipping_files_read"] <= 2 for row in verdicts)
+
+
+def test_it_goes_through_the_whole_night_to_its_report(nights: FormatNights) -> None:
+    nights.log([*asked_customers(), *ranges()])
+    night = nights.at()
+    for stage in STAGE_NAMES:
+        nights.stage(stage, night)
+        assert all(check.passed for check in check_stage(night, stage)), stage
+    told = nights.report(night)
+    skipping_told = told["skipping"]
+    assert [each["outcome"] for each in skipping_told["chosen"]] == ["created"]
+    assert {each["verdict"] for each in skipping_told["replayed"]} == {"equal"}
+    reasons = {each["specification"]: each["reason"] for each in skipping_told["refused"]}
+    assert reasons["minmax:id"] == reasons["minmax:customer"] == "covered_by_format"
+    # Spark's planning of such tables does not ask them, so that none is advised.
+    title = TITLES[format_of(nights)]
+    note = nights.properties("secondary_advice", night)["note"]
+    assert note == f"Spark's queries use no secondary indexes of {title} tables yet"
+
+
+def test_partitions_are_the_formats_own(nights: FormatNights) -> None:
+    name, nights.name = nights.name, f"{nights.name[:-1]}_p`" if "`" in nights.name else f"{nights.name}_p"
+    nights.place = f"{nights.place}_p"
+    nights.spark.sql(
+        f"CREATE TABLE {nights.name} USING {format_of(nights)} PARTITIONED BY (part) "
+        f"AS SELECT *, id % 3 AS part FROM {name}"
+    )
+    by_part = [call("EqualTo", column("part"), literal(value)) for value in (0, 1, 2)]
+    nights.log([*asked_customers(), *by_part])
+    night = nights.at()
+    nights.advise(night)
+    rows = {row["index"]: row for row in nights.rows("skipping_advice", night)}
+    of_part = {index: row for index, row in rows.items() if index.endswith(":part")}
+    assert of_part and not {row["verdict"] for row in of_part.values()} - {"refused"}
+    assert any("partitioned by part" in (row["detail"] or "") for row in of_part.values()), of_part
+    assert "customer" in " ".join(nights.chosen(night))
+    nights.build(night)
+    files = {row["plain_files_read"] for row in proved(nights, night) if row["answer_rows"] > 100}
+    assert files and max(files) < nights.properties("skipping_advice", night)["files"]
+
+
+def test_a_table_whose_queries_the_format_serves_has_no_indexes(nights: FormatNights) -> None:
+    nights.log(ranges())
+    night = nights.at()
+    nights.advise(night)
+    rows = nights.rows("skipping_advice", night)
+    assert [row for row in rows if row["verdict"] == "chosen"] == [], rows
+    nights.build(night)
+    assert nights.outcomes(night) == {}
+    assert not (nights.lake / "_starskip").exists()
+
+
+def format_of(nights: FormatNights) -> str:
+    return "delta" if nights.name.startswith("delta.") else "iceberg"
