@@ -1,6 +1,7 @@
 """Writes the sample's lake table: the rows of ``lineitem`` in many files, as a daily ingest leaves them.
 
-``python lake_table.py FILE.parquet FOLDER``. A row arrives some days after it was shipped, few of them late,
+``python lake_table.py FILE.parquet FOLDER [delta]``: with ``delta`` they are a Delta table, whose log has the
+statistics of each file. A row arrives some days after it was shipped, few of them late,
 and each file holds the rows that arrived next: its dates are close together, its keys are from everywhere.
 """
 
@@ -13,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from deltalake import convert_to_deltalake
 
 FILES = 96
 SEED = 20261120
@@ -21,8 +23,13 @@ _LATE_RATIO = 0.02
 _MOST_LATE_DAYS = 90
 
 
-def write_lake_table(source: Path, folder: Path, *, files: int = FILES, seed: int = SEED) -> None:
-    """Write the rows of ``source`` as ``files`` Parquet files into ``folder``, the same for the same seed."""
+def write_lake_table(
+    source: Path, folder: Path, *, files: int = FILES, seed: int = SEED, as_delta: bool = False
+) -> None:
+    """Write the rows of ``source`` as ``files`` Parquet files into ``folder``, the same for the same seed.
+
+    ``as_delta``: with Delta's log beside them.
+    """
     rows = pq.read_table(source)
     # Views of text, as TPC-H's generator asks for, have few functions in Arrow.
     rows = rows.cast(pa.schema([(field.name, _plain(field.type)) for field in rows.schema]))
@@ -32,6 +39,8 @@ def write_lake_table(source: Path, folder: Path, *, files: int = FILES, seed: in
     for number, (start, end) in enumerate(pairwise(bounds.tolist())):
         part = rows.slice(start, end - start)
         pq.write_table(part, folder / f"part-{number:05d}.parquet", compression="zstd")
+    if as_delta:
+        convert_to_deltalake(str(folder.absolute()))
 
 
 def _arrived(rows: pa.Table, seed: int) -> pa.Table:
@@ -49,4 +58,4 @@ def _plain(of: pa.DataType) -> pa.DataType:
 
 
 if __name__ == "__main__":
-    write_lake_table(Path(sys.argv[1]), Path(sys.argv[2]))
+    write_lake_table(Path(sys.argv[1]), Path(sys.argv[2]), as_delta=sys.argv[3:] == ["delta"])

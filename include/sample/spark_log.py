@@ -1,8 +1,9 @@
 """Makes the sample's Spark event log: runs the sample's queries on Spark and keeps what it logs.
 
-``python spark_log.py TABLE_FOLDER EVENTS_FOLDER [QUERIES|pairs]``. The log is Spark's own but for what
-belongs to the machine that ran it: the table's path becomes ``file:/lake/lineitem``, the queries run on
-2026-11-20, and properties, call stacks and names of hosts are left out.
+``python spark_log.py TABLE_FOLDER EVENTS_FOLDER [QUERIES|pairs]``. The table is of Parquet files, or a Delta
+table, whose connector ``PYSPARK_SUBMIT_ARGS`` names. The log is Spark's own but for what belongs to the
+machine that ran it: the table's path becomes ``file:/lake/lineitem``, the queries run on 2026-11-20, and
+properties, call stacks and names of hosts are left out.
 """
 
 from __future__ import annotations
@@ -69,7 +70,8 @@ def _run(table: Path, events: str, queries: Iterable[str]) -> None:
         .config("spark.eventLog.dir", Path(events).as_uri())
         .getOrCreate()
     )
-    spark.read.parquet(str(table.resolve())).createOrReplaceTempView("lineitem")
+    table_format = "delta" if (table / "_delta_log").is_dir() else "parquet"
+    spark.read.format(table_format).load(str(table.resolve())).createOrReplaceTempView("lineitem")
     spark.udf.register("carrier", carrier)
     for sql in queries:
         # As spark-sql and JDBC servers do: the query is the description of what it runs.

@@ -104,7 +104,12 @@ def _files(night: Night, table: str, metadata: TableMetadata) -> Mapping[str, in
 
 
 def _live_paths(lake: LakeTable) -> pa.Array:
-    return open_table(lake.path, lake.listed_format, look_above=False).files.column("path").combine_chunks()
+    snapshot = open_table(lake.path, lake.listed_format, look_above=False)
+    paths: pa.Array = snapshot.files.column("path").combine_chunks()
+    if not snapshot.is_versioned:
+        return paths
+    # Other files of an Iceberg table are read by Spark alone, and no index is of them.
+    return paths.filter(pc.equal(snapshot.files.column("file_format").combine_chunks(), "parquet"))
 
 
 def _no_paths() -> pa.Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -20,6 +21,8 @@ from skipping_nights import (
     literal,
     next_day,
 )
+from starskip.errors import SourceError
+from starskip.indexes.secondary.lifecycle import create_indexes
 from starskip.lake.lake_table import LakeTable
 from starskip.quality.check_stage import check_stage
 from starskip.run.night import Night
@@ -175,6 +178,28 @@ def test_partitions_are_the_formats_own(nights: FormatNights) -> None:
     nights.build(night)
     files = {row["plain_files_read"] for row in proved(nights, night) if row["answer_rows"] > 100}
     assert files and max(files) < nights.properties("skipping_advice", night)["files"]
+
+
+@pytest.mark.parametrize("nights", ["iceberg"], indirect=True)
+def test_files_of_other_formats_are_read_and_not_indexed(nights: FormatNights) -> None:
+    nights.spark.sql(f"ALTER TABLE {nights.name} SET TBLPROPERTIES ('write.format.default'='orc')")
+    nights.append(FILES)
+    nights.log(asked_customers())
+    night = nights.run(nights.at())
+    assert nights.chosen(night) == ["bloom:customer"]
+    assert [verdict.passed for verdict in check_stage(night, "refresh_skipping_indexes")] == [True]
+    read = [row["skipping_files_read"] for row in proved(nights, night)]
+    assert min(read) >= 1 and max(read) <= 3  # that of ORC among them
+    nights.spark.sql(f"INSERT OVERWRITE {nights.name} SELECT * FROM {nights.name}")
+    told = f"{nights.place}: this Iceberg table has orc files alone: skipping indexes are of Parquet files"
+    with pytest.raises(SourceError, match=re.escape(told)):
+        skipping.create(nights.spark, nights.place, ["bloom:id"])
+    with pytest.raises(SourceError, match="this Iceberg table has orc files, which are read by Spark alone"):
+        create_indexes(nights.place, ["btree:id"])
+    after = nights.at(day=next_day())
+    nights.log(asked_customers(), next_day())
+    nights.advise(after)
+    assert nights.properties("skipping_advice", after)["note"] == told
 
 
 def test_a_table_whose_queries_the_format_serves_has_no_indexes(nights: FormatNights) -> None:

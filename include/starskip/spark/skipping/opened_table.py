@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from starskip.errors import ConfigError
+from starskip.errors import ConfigError, SourceError
 from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
 from starskip.indexes.skipping.metadata.open_metadata import read_metadata
 from starskip.lake.open_table import open_table
@@ -55,7 +55,10 @@ def lake_snapshot(
     table_format: str | None,
     options: Mapping[str, str] | None = None,
 ) -> TableSnapshot | None:
-    """Return the newest snapshot of a Delta or Iceberg table, None for plain files. Raises SourceError."""
+    """Return the newest snapshot of a Delta or Iceberg table, None for plain files.
+
+    Raises SourceError, also for an Iceberg table without a Parquet file.
+    """
     found = _lake_table(spark, table, table_format)
     if found is None:
         return None
@@ -64,7 +67,15 @@ def lake_snapshot(
         raise ConfigError(
             f"{path}: a {TITLES[of_format]} table takes no options of a reader", setting="option"
         )
-    return open_table(_LOCAL.sub("/", path), of_format)
+    snapshot = open_table(_LOCAL.sub("/", path), of_format)
+    formats = set(snapshot.files["file_format"].unique().to_pylist())
+    if formats and "parquet" not in formats:
+        raise SourceError(
+            f"{path}: this {TITLES[of_format]} table has {' and '.join(sorted(formats))} files alone: "
+            "skipping indexes are of Parquet files",
+            source=path,
+        )
+    return snapshot
 
 
 def _lake_table(

@@ -1,0 +1,130 @@
+"""The sample's lineitem as a Delta table: what a night advises of its log, beside Delta's statistics."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lake_formats import session_settings
+from pyspark.sql import SparkSession
+from settings_with import settings_with
+from skipping_nights import SkippingNights
+from starskip.indexes.skipping.workload.expression_json import expression_json
+from starskip.indexes.skipping.workload.filter_text import filter_expression
+from starskip.lake.lake_table import LakeTable
+from starskip.lake.open_table import open_table
+from starskip.lake.spark_events.event_logs import event_logs
+from starskip.lake.spark_events.sql_execution import LogSummary, SqlExecution, TableScan
+from starskip.lake.spark_events.sql_executions import read_event_log
+from starskip.predicates.data_types import column_types
+from starskip.run.night import Night
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.table_formats]
+SAMPLE = Path(__file__).parents[3] / "include" / "sample"
+FILES = 96
+
+
+@pytest.fixture(scope="module")
+def delta(sample_rows: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("delta") / "lineitem"
+    program = [sys.executable, str(SAMPLE / "lake_table.py"), str(sample_rows), str(folder), "delta"]
+    subprocess.run(program, check=True)
+    return str(folder)
+
+
+class SampleNights(SkippingNights):
+    """Nights of the sample's event log over its table."""
+
+    def of(self, place: str) -> Night:
+        lake = LakeTable(place, logged_as=("file:/lake/lineitem",))
+        night = self.night(lake_tables={"lineitem": lake}, event_log_paths=[str(SAMPLE / "spark_events")])
+        self.advise(night, ["lineitem"])
+        return night
+
+    def told(self, night: Night) -> dict[str, Any]:
+        return self.properties("skipping_advice", night, "lineitem")
+
+    def rows_of(self, artefact: str, night: Night) -> list[dict[str, Any]]:
+        return self.rows(artefact, night, "lineitem")
+
+
+@pytest.fixture
+def nights(spark: SparkSession, tmp_path: Path) -> SampleNights:
+    return SampleNights(tmp_path, spark, settings_with(verified_instances=1))
+
+
+def test_the_table_is_delta_with_the_same_files_and_statistics(delta: str, sample_lake: Path) -> None:
+    found = open_table(delta)
+    assert (found.table_format, found.files.num_rows, found.version) == ("delta", FILES, 0)
+    assert found.bounds is not None and found.files["rows"].null_count == 0
+    assert {"min.l_shipdate", "max.l_shipdate", "null_count.l_comment"} <= set(found.bounds.column_names)
+    for file in sorted(sample_lake.iterdir()):
+        assert (Path(delta) / file.name).read_bytes() == file.read_bytes()
+
+
+def test_what_delta_skips_by_itself_is_no_gain_of_an_index(
+    nights: SampleNights, delta: str, sample_lake: Path, tmp_path: Path
+) -> None:
+    plain = nights.of(str(sample_lake))
+    of_plain, without = set(_chosen(nights, plain)), nights.told(plain)
+    night = nights.of(delta)
+    chosen, told = _chosen(nights, night), nights.told(night)
+    refused = {row["index"]: row["reason"] for row in nights.rows_of("skipping_advice", night)}
+    assert refused["minmax:l_shipdate"] == refused["minmax:l_orderkey"] == "covered_by_format"
+    assert "minmax:l_shipdate" in {row["index"] for row in nights.rows_of("skipping_advice", plain)}
+    assert chosen and not any(each.startswith(("minmax:", "nulls:", "partition:")) for each in chosen)
+    # The same queries and files: Delta alone reads less than plain files, and an index less of that.
+    assert (told["queries"], told["bytes"]) == (without["queries"], without["bytes"])
+    assert told["total_bytes"] < 0.9 * without["total_bytes"]
+    print("plain", sorted(of_plain), without["saving_ratio"], without["total_bytes"])
+    print("delta", chosen, told["saving_ratio"], told["total_bytes"])
+
+    nights.build(night)
+    assert {
+        row["index"]: row["outcome"] for row in nights.rows_of("skipping_builds", night)
+    } == dict.fromkeys(chosen, "created")
+    nights.verify(night)
+    verdicts = [
+        row for row in nights.rows_of("skipping_verdicts", night) if row["verdict"] != "not_comparable"
+    ]
+    assert len(verdicts) > 5 and {row["verdict"] for row in verdicts} == {"equal"}
+    assert {row["files_total"] for row in verdicts} == {FILES}
+    read = [(row["plain_files_read"], row["skipping_files_read"]) for row in verdicts]
+    print(read)
+    assert all(with_indexes <= alone <= FILES for alone, with_indexes in read)
+    assert any(alone < FILES for alone, _ in read) and any(less < alone for alone, less in read)
+
+
+def test_a_log_of_queries_on_delta_asks_the_same(delta: str, tmp_path: Path) -> None:
+    settings = {**session_settings(tmp_path), "spark.sql.catalog.ice": ""}
+    told = " ".join(f"--conf {name}={value}" for name, value in settings.items() if value)
+    program = [sys.executable, str(SAMPLE / "spark_log.py"), delta, str(tmp_path / "events"), "5"]
+    environment = {**os.environ, "PYSPARK_SUBMIT_ARGS": f"{told} pyspark-shell"}
+    subprocess.run(program, check=True, capture_output=True, env=environment)
+    ours, shipped = (_queries(folder) for folder in (tmp_path / "events", SAMPLE / "spark_events"))
+    assert len(ours) == 5
+    for made, of_files in zip(ours, shipped[:5], strict=True):
+        assert (made.description, made.error) == (of_files.description, "")
+        assert [_asked(each) for each in made.scans] == [_asked(each) for each in of_files.scans]
+        for each, on_files in zip(made.scans, of_files.scans, strict=True):
+            assert each.files_read is not None and on_files.files_read is not None
+            assert 0 < each.files_read <= on_files.files_read == FILES
+    assert any(each.files_read < FILES for made in ours for each in made.scans if each.files_read)
+
+
+def _queries(folder: Path) -> list[SqlExecution]:
+    log, *_ = event_logs([str(folder)])
+    return [each for each in read_event_log(log, LogSummary()) if each.scans]
+
+
+def _asked(scan: TableScan) -> tuple[str, str]:
+    return scan.location, expression_json(filter_expression(scan.filters, column_types(scan.read_schema)))
+
+
+def _chosen(nights: SampleNights, night: Night) -> list[str]:
+    found = [row for row in nights.rows_of("skipping_advice", night) if row["verdict"] == "chosen"]
+    return [row["index"] for row in sorted(found, key=lambda row: row["rank"])]
