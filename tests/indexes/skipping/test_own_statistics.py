@@ -178,6 +178,7 @@ def test_a_fault_in_bounds_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_plain_files_have_none_of_their_own(tmp_path: Path) -> None:
     pq.write_table(pa.table({"v": [1]}), tmp_path / "part.parquet")
     lake = LakeTable(str(tmp_path))
+    assert format_with_statistics(LakeTable(f"{tmp_path}/*.parquet")) is None
     assert format_with_statistics(lake) is None and own_statistics(lake, pa.array(["x"])) is None
     kept = {name: is_of_own_statistics(index_from_specification(name)) for name in ("minmax:v", "nulls:v")}
     kept |= {

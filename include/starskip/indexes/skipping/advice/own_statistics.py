@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from starskip.errors import SourceError, SourceOutage
 from starskip.indexes.skipping.build_clause import build_clause
 from starskip.indexes.skipping.failing_indexes import Failures
 from starskip.indexes.skipping.file_metadata import Mask
@@ -26,7 +27,7 @@ from starskip.lake.open_table import format_at, open_table
 from starskip.lake.plain_paths import plain_paths
 from starskip.lake.table_snapshot import TableSnapshot
 from starskip.predicates.column_name import column_name
-from starskip.predicates.expression import Expression
+from starskip.predicates.expression import Column, Expression, nodes
 
 _TITLES = {"delta": "Delta", "iceberg": "Iceberg"}
 _IDENTITY = "identity"
@@ -46,14 +47,25 @@ class OwnStatistics:
 
     def read(self, predicate: Expression) -> Mask:
         """Return the files that the format's own planning leaves to read."""
+        asked = {column_name(each.path) for each in nodes(predicate) if isinstance(each, Column)}
+        indexes = [each for each in self.indexes if each.columns[0] in asked]
         failures: Failures = {}
-        clause = build_clause(self.indexes, [predicate], failures)
+        clause = build_clause(indexes, [predicate], failures)
         return np.ones(self.files, np.bool_) if clause is None else clause.may_match(self)
 
 
 def format_with_statistics(lake: LakeTable) -> str | None:
-    """Return the name of a table's format if that plans scans by its own statistics, else None."""
-    return _TITLES.get(format_at(lake.path, lake.listed_format))
+    """Return the name of a table's format if that plans scans by its own statistics, else None.
+
+    Raises SourceOutage for a store that does not answer.
+    """
+    try:
+        return _TITLES.get(format_at(lake.path, lake.listed_format))
+    except SourceOutage:
+        raise
+    except SourceError:
+        # What Spark alone can list, such as a pattern of paths, is no table of such a format.
+        return None
 
 
 def is_of_own_statistics(index: SkippingIndex) -> bool:
@@ -74,7 +86,7 @@ def own_statistics(lake: LakeTable, paths: pa.Array) -> OwnStatistics | None:
     indexes: dict[str, SkippingIndex] = {}
     columns: dict[str, Mapping[str, pa.Array]] = {}
     for index, values in _known(snapshot):
-        # Bounds of a column that splits the files come after its values, and are of all specs.
+        # Bounds of a column that files are split by replace its partition values, being of all specs.
         indexes[index.specification] = index
         columns[index.specification] = {name: _array(each).take(places) for name, each in values.items()}
     return OwnStatistics(tuple(indexes.values()), columns, len(paths))
