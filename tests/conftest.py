@@ -27,7 +27,7 @@ import yaml
 from free_ports import free_ports
 from hypothesis import HealthCheck, settings
 from obstore.store import S3Store
-from running_opensearch import RunningOpenSearch
+from running_opensearch import ELASTICSEARCH, OPENSEARCH, RunningOpenSearch, SearchProduct
 from starskip.lake.lake_table import LakeTable
 from starskip.run.night import Night
 from starskip.settings import Settings
@@ -317,7 +317,24 @@ def s3_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
 @pytest.fixture(scope="session")
 def opensearch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningOpenSearch]:
     """A real OpenSearch; a test that asks for it comes with a file's others, which share it."""
-    running = RunningOpenSearch(tmp_path_factory.mktemp("opensearch"))
+    yield from _running(OPENSEARCH, tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def elasticsearch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningOpenSearch]:
+    """A real Elasticsearch, which has no licensed parts."""
+    yield from _running(ELASTICSEARCH, tmp_path_factory)
+
+
+@pytest.fixture(params=["opensearch", "elasticsearch"])
+def search_server(request: pytest.FixtureRequest) -> RunningOpenSearch:
+    """Each of the two in turn."""
+    running: RunningOpenSearch = request.getfixturevalue(request.param)
+    return running
+
+
+def _running(product: SearchProduct, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningOpenSearch]:
+    running = RunningOpenSearch(tmp_path_factory.mktemp(product.name), product)
     try:
         running.start()
         yield running

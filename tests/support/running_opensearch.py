@@ -1,7 +1,8 @@
-"""A real OpenSearch 2.19 of one node, on loopback, without a container: jars from Maven and a small class.
+"""A real OpenSearch 2.19 or Elasticsearch 7.17 of one node, on loopback: jars from Maven and a small class.
 
-The jars (43 MB) are fetched once, into a folder that stays. OpenSearch's own archive is in no registry of
-packages; its security plugin is not either, so that tests of TLS and passwords put nginx in front.
+The jars (43 MB, 34 MB) are fetched once, into a folder that stays. The servers' own archives are in no
+registry of packages; OpenSearch's security plugin is not either, so that tests of TLS and passwords put nginx
+in front. Of Elasticsearch 8 and later the module of its network is published as no jar.
 """
 
 from __future__ import annotations
@@ -22,27 +23,48 @@ from free_ports import free_ports
 from short_lived_java import SHORT_LIVED_JAVA
 
 HERE = Path(__file__).parent / "opensearch"
-CACHE = Path("~/.cache/starskip/opensearch-2.19.0").expanduser()
+CACHE = Path("~/.cache/starskip").expanduser()
 START_S = 120
 HEAP = ("-Xms256m", "-Xmx512m")
 
 
-def opensearch_jars() -> Path:
-    """Return the folder with the jars and the class, which Maven and javac make if they are not there yet."""
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with (CACHE / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        jars, classes = CACHE / "jars", CACHE / "classes"
-        if not jars.exists():
-            unfinished = CACHE / f"jars.{os.getpid()}"
-            _run(_program("mvn"), "-B", "-q", "-f", HERE / "pom.xml", "package", f"-Dfolder={unfinished}")
-            unfinished.rename(jars)
-        source = HERE / "SingleNode.java"
-        made = classes / "SingleNode.class"
-        if not made.exists() or made.stat().st_mtime < source.stat().st_mtime:
-            # Which java runs it may be an older one.
-            _run(_program("javac"), "--release", "17", "-d", classes, "-cp", f"{jars}/*", source)
-    return CACHE
+@dataclass(frozen=True)
+class SearchProduct:
+    """``group`` is that of its jars and classes; ``settings`` begin the names of system properties."""
+
+    name: str
+    version: str
+    group: str
+    settings: str
+    log4j: str
+
+    def jars(self) -> Path:
+        """Return the folder with jars and class, which Maven and javac make if they are not there yet."""
+        cache = CACHE / f"{self.name}-{self.version}"
+        cache.mkdir(parents=True, exist_ok=True)
+        with (cache / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            jars, classes = cache / "jars", cache / "classes"
+            if not jars.exists():
+                unfinished = cache / f"jars.{os.getpid()}"
+                _run(
+                    *(_program("mvn"), "-B", "-q", "-f", HERE / "pom.xml", "package"),
+                    *(f"-Dproduct={self.name}", f"-DproductVersion={self.version}"),
+                    *(f"-Dgroup={self.group}", f"-Dlog4j={self.log4j}", f"-Dfolder={unfinished}"),
+                )
+                unfinished.rename(jars)
+            source, made = HERE / "SingleNode.java", classes / "SingleNode.class"
+            if not made.exists() or made.stat().st_mtime < source.stat().st_mtime:
+                # Elasticsearch's classes have the same names in another package.
+                own = cache / source.name
+                own.write_text(source.read_text().replace("org.opensearch", self.group))
+                # Which java runs it may be an older one.
+                _run(_program("javac"), "--release", "17", "-d", classes, "-cp", f"{jars}/*", own)
+        return cache
+
+
+OPENSEARCH = SearchProduct("opensearch", "2.19.0", "org.opensearch", "opensearch", "2.21.0")
+ELASTICSEARCH = SearchProduct("elasticsearch", "7.17.28", "org.elasticsearch", "es", "2.17.1")
 
 
 @dataclass
@@ -50,6 +72,7 @@ class RunningOpenSearch:
     """A node whose data lies in ``folder``; it can be killed and started again with the same data."""
 
     folder: Path
+    product: SearchProduct = OPENSEARCH
     ports: list[int] = field(default_factory=lambda: free_ports(2))
     _process: subprocess.Popen[bytes] | None = None
     _output: IO[bytes] | None = None
@@ -63,12 +86,13 @@ class RunningOpenSearch:
 
     def start(self, *, wait: bool = True) -> None:
         """Start it; ``wait`` until it answers."""
-        jars, home = opensearch_jars(), self.folder / "home"
+        jars, home = self.product.jars(), self.folder / "home"
         home.mkdir(parents=True, exist_ok=True)
         self._output = (self.folder / "output.txt").open("ab")
         command = [
-            *(_program("java"), *HEAP, *SHORT_LIVED_JAVA.split(), f"-Dopensearch.path.conf={home}"),
-            "-Dopensearch.set.netty.runtime.available.processors=false",
+            *(_program("java"), *HEAP, *SHORT_LIVED_JAVA.split()),
+            f"-D{self.product.settings}.path.conf={home}",
+            f"-D{self.product.settings}.set.netty.runtime.available.processors=false",
             *("--add-opens", "java.base/java.io=ALL-UNNAMED"),
             *("-cp", f"{jars}/jars/*:{jars}/classes", "SingleNode", str(home), *map(str, self.ports)),
         ]

@@ -99,8 +99,8 @@ def check_type(server: RunningOpenSearch, data_type: str, cases: int) -> tuple[i
 
 
 @pytest.mark.parametrize("data_type", TYPES)
-def test_queries_judge_as_columns_do(opensearch: RunningOpenSearch, data_type: str) -> None:
-    judged, skipped = check_type(opensearch, data_type, CASES // len(TYPES))
+def test_queries_judge_as_columns_do(search_server: RunningOpenSearch, data_type: str) -> None:
+    judged, skipped = check_type(search_server, data_type, CASES // len(TYPES))
     print(f"{data_type}: {judged} judgements, {skipped} files skipped")
     assert skipped > judged // 20
 
@@ -170,12 +170,12 @@ def questions(data_type: str, values: Sequence[Any]) -> Iterator[Expression]:
 
 
 @pytest.mark.parametrize("edge", EDGES)
-def test_edges_of_values(opensearch: RunningOpenSearch, edge: str) -> None:
+def test_edges_of_values(search_server: RunningOpenSearch, edge: str) -> None:
     data_type, files = EDGES[edge]
     indexes = indexes_of(data_type)[:-1] if data_type == "binary" else indexes_of(data_type)
     indexes = [each for each in indexes if each.columns == ("c",)]
     metadata = collected(indexes, Files.of(TYPES[data_type][0], *files))
-    table = written(fresh_storage(opensearch), indexes, metadata)
+    table = written(fresh_storage(search_server), indexes, metadata)
     judged = Judged(table, metadata, range(len(files)))
     values = [value for of in files for value in of if value is not None]
     for predicate in questions(data_type, values):
@@ -184,11 +184,13 @@ def test_edges_of_values(opensearch: RunningOpenSearch, edge: str) -> None:
     assert judged.skipped
 
 
-def test_predicates_that_are_too_much_for_one_query(opensearch: RunningOpenSearch) -> None:
+def test_predicates_that_are_too_much_for_one_query(search_server: RunningOpenSearch) -> None:
     indexes = [index_from_specification(each) for each in ("minmax:c", "valuelist:c", "nulls:c")]
     files = Files.of(pa.int64(), *([number * 10, number * 10 + 3] for number in range(6)))
     judged = Judged(
-        written(fresh_storage(opensearch), indexes, metadata := collected(indexes, files)), metadata, range(6)
+        written(fresh_storage(search_server), indexes, metadata := collected(indexes, files)),
+        metadata,
+        range(6),
     )
     deep = compared("=", 3, "bigint")
     for level in range(40):
@@ -206,13 +208,13 @@ def test_predicates_that_are_too_much_for_one_query(opensearch: RunningOpenSearc
     assert judged.judged == 18 and judged.skipped
 
 
-def test_answers_of_many_pages(opensearch: RunningOpenSearch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_of_many_pages(search_server: RunningOpenSearch, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = 25_000
     numbers = pa.array(np.arange(rows))
     (index,) = (index_from_specification("minmax:c"),)
     bounds = {"min": numbers, "max": numbers, "values": pa.array(np.ones(rows, np.int64))}
     table = written(
-        fresh_storage(opensearch),
+        fresh_storage(search_server),
         [index],
         Collected(rows, {"minmax:c": bounds}),
         cut=100,
@@ -227,8 +229,10 @@ def test_answers_of_many_pages(opensearch: RunningOpenSearch, monkeypatch: pytes
             assert table.may_match(clause).tolist() == (live < bound).tolist()
 
 
-def test_a_row_that_is_gone_is_an_error_and_not_a_file_that_is_skipped(opensearch: RunningOpenSearch) -> None:
-    storage = fresh_storage(opensearch)
+def test_a_row_that_is_gone_is_an_error_and_not_a_file_that_is_skipped(
+    search_server: RunningOpenSearch,
+) -> None:
+    storage = fresh_storage(search_server)
     index = index_from_specification("minmax:c")
     table = written(storage, [index], collected([index], Files.of(pa.int64(), [1], [2], [3])))
     clause = build_clause([index], [compared("=", 2, "bigint")], {})

@@ -56,8 +56,8 @@ def all_documents(storage: OpenSearchStorage) -> int:
     return found + sum(not each.name.startswith(PROBES) for each in storage.objects_below(""))
 
 
-def test_objects_are_put_once_and_listed(opensearch: RunningOpenSearch) -> None:
-    storage = fresh_storage(opensearch)
+def test_objects_are_put_once_and_listed(search_server: RunningOpenSearch) -> None:
+    storage = fresh_storage(search_server)
     large = random.Random(1).randbytes(5_000_000)
     assert list(storage.objects_below("")) == [] and storage.read("a/b") is None
     assert storage.put_if_absent("a/b", b"one") is PutVerdict.STORED
@@ -93,8 +93,8 @@ def test_objects_are_put_once_and_listed(opensearch: RunningOpenSearch) -> None:
     assert len(list(storage.objects_below("many"))) == 1_001
 
 
-def test_the_whole_lifecycle(lake: Any, opensearch: RunningOpenSearch, table: Any) -> None:
-    storage = fresh_storage(opensearch)
+def test_the_whole_lifecycle(lake: Any, search_server: RunningOpenSearch, table: Any) -> None:
+    storage = fresh_storage(search_server)
     assert read_metadata(storage) is None
     table.refresh(storage, "x", "y")
     assert lake.known(storage) == lake.expected(table.files, "x", "y")
@@ -141,9 +141,9 @@ def killed_at(request: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_what_a_killed_writer_left_is_vacuumed(
-    lake: Any, opensearch: RunningOpenSearch, table: Any, monkeypatch: pytest.MonkeyPatch
+    lake: Any, search_server: RunningOpenSearch, table: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    storage = fresh_storage(opensearch)
+    storage = fresh_storage(search_server)
     table.refresh(storage, "x")
     before = all_documents(storage)
     known = lake.known(storage)
@@ -201,10 +201,10 @@ def lossy(monkeypatch: pytest.MonkeyPatch, chance: random.Random, ratio: float) 
 
 
 def test_writers_at_once_lose_and_double_nothing(
-    lake: Any, opensearch: RunningOpenSearch, monkeypatch: pytest.MonkeyPatch
+    lake: Any, search_server: RunningOpenSearch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All writers see all files, add some of their own, and lose one answer in ten."""
-    storage = fresh_storage(opensearch)
+    storage = fresh_storage(search_server)
     files: dict[str, Any] = {}
     lossy(monkeypatch, random.Random(SEED), 0.1)
 

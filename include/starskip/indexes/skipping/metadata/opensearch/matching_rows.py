@@ -7,7 +7,6 @@ those that do not where these are fewer.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -19,13 +18,13 @@ from starskip.errors import StorageError, StorageOutage
 from starskip.indexes.skipping.file_metadata import Mask
 from starskip.indexes.skipping.metadata.opensearch.clause_query import Query, negation
 from starskip.storage.opensearch.documents import Documents
+from starskip.storage.opensearch.point_in_time import point_in_time
 
 PAGE = 10_000
 """Rows of a page: OpenSearch's own window of results."""
 MOST_ROWS = 30_000
 """Rows that are fetched: of more, the columns that the query asks for are fetched sooner."""
 _BLOCKS_AT_ONCE = 10_000
-_KEEP_ALIVE = "1m"
 _PARTS = "hits.total,hits.hits.sort,aggregations,pit_id"
 _GONE = "rows of metadata are gone; refresh the metadata in full"
 
@@ -92,23 +91,14 @@ class _Search:
             self.mask[starts[name] + np.array([each[1] for each in of], np.int64)] = value
 
     def _pages(self, query: Query) -> Iterator[Sequence[Mapping[str, Any]]]:
-        client = self.documents.client
-        path = f"/{self.documents.url.rows}/_search/point_in_time"
-        point = client.request("POST", path, None, {"keep_alive": _KEEP_ALIVE}).document["pit_id"]
-        try:
-            body: dict[str, Any] = {
-                "pit": {"id": point, "keep_alive": _KEEP_ALIVE},
-                "track_total_hits": False,
-            }
+        with point_in_time(self.documents.client, self.documents.url.rows) as point:
+            body: dict[str, Any] = {"pit": point, "track_total_hits": False}
             while True:
                 hits = self._page("", query, body)["hits"].get("hits", [])
                 yield hits
                 if len(hits) < PAGE:
                     return
                 body["search_after"] = hits[-1]["sort"]
-        finally:
-            with suppress(StorageError):
-                client.request("DELETE", "/_search/point_in_time", {"pit_id": [point]}, allowed=(404,))
 
     def _page(
         self, index: str, query: Query, more: Mapping[str, Any], *, counted: bool = False
