@@ -202,6 +202,20 @@ def test_files_of_other_formats_are_read_and_not_indexed(nights: FormatNights) -
     assert nights.properties("skipping_advice", after)["note"] == told
 
 
+@pytest.mark.parametrize("nights", ["iceberg"], indirect=True)
+def test_a_column_renamed_since_the_last_write_is_asked_by_its_new_name(nights: FormatNights) -> None:
+    nights.spark.sql(f"ALTER TABLE {nights.name} RENAME COLUMN customer TO buyer")
+    asked = [
+        call("EqualTo", column("buyer"), literal(number * 7919 % 20011)) for number in range(5, 1200, 97)
+    ]
+    nights.log(asked)
+    night = nights.run(nights.at())
+    assert nights.chosen(night) == ["bloom:buyer"]
+    verdicts = proved(nights, night)
+    assert {row["answer_rows"] for row in verdicts} == {1}
+    assert max(row["skipping_files_read"] for row in verdicts) <= 2
+
+
 def test_a_table_whose_queries_the_format_serves_has_no_indexes(nights: FormatNights) -> None:
     nights.log(ranges())
     night = nights.at()

@@ -13,7 +13,7 @@ from starskip.errors import SourceError, StarskipError, TransientError, Unsuppor
 from starskip.indexes.skipping.skipping_engine import Reading, Replay
 from starskip.indexes.skipping.workload.expression_sql import REASON, expression_sql
 from starskip.lake.lake_table import LakeTable
-from starskip.lake.table_snapshot import NO_SNAPSHOT, TableSnapshot
+from starskip.lake.table_snapshot import TableSnapshot
 from starskip.predicates.expression import Expression
 from starskip.settings import Settings
 from starskip.spark.skipping.failures import FAILURES, failure_of, is_of_files, reason_of
@@ -88,7 +88,8 @@ def replay_query(
 def _of_version(session: SparkSession, snapshot: TableSnapshot) -> DataFrame:
     """Return the rows of a version of a Delta or Iceberg table, as Spark's connector reads them."""
     reader = session.read.format(snapshot.table_format)
-    if snapshot.version != NO_SNAPSHOT:
+    if snapshot.table_format == "delta":
+        # Iceberg's metadata file is of one version already, with the columns of now.
         reader = reader.option("versionAsOf", str(snapshot.version))
     try:
         return reader.load(snapshot.place)
