@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup java night test test-fast test-matrix lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-tree-matching bench-selection bench-skipping bench-skipping-scale bench-skipping-stores bench-collecting bench-lake-listing bench-intersection requirements settings-page ui clean
+.PHONY: help setup java night test test-fast test-matrix lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-tree-matching bench-selection bench-skipping bench-skipping-scale bench-skipping-stores bench-collecting bench-lake-formats bench-lake-listing bench-intersection requirements settings-page ui clean
 
 help: ## Show what there is to call (this list)
 	@echo "Usage: make TARGET [NAME=VALUE ...]"
@@ -35,7 +35,7 @@ test: java $(INSTALLED) $(CLASSES) ## Run all tests (ARGS="tests/sql -k name")
 test-fast: $(INSTALLED) ## Run quick tests: no Spark, Airflow, browser, Great Expectations, whole nights and long laws (ARGS=)
 	@$(PYTHON) -m pytest -n 2 -m "not spark and not dags and not quality and not ui and not slow" $(ARGS)
 
-test-matrix: java $(INSTALLED) ## Run the Spark tests on PySpark 4.1 and 4.2, in .matrix/VERSION (ARGS="--spark 4.2 tests/spark -k name")
+test-matrix: java $(INSTALLED) ## Run the Spark tests on PySpark 4.1 and 4.2, and some on 4.0, in .matrix/VERSION (ARGS="--spark 4.2 tests/spark -k name")
 	@$(PYTHON) tests/support/spark_matrix.py $(ARGS)
 
 lint: $(INSTALLED) ## Check style, format and types
@@ -91,6 +91,9 @@ bench-skipping-stores: java $(INSTALLED) ## Print what planning costs by metadat
 
 bench-collecting: java $(INSTALLED) ## Print the peak memory of collecting indexes of millions of distinct values (ARGS="--rows 100000000 --indexes bloom:id")
 	@$(PYTHON) benchmarks/collecting.py $(ARGS)
+
+bench-lake-formats: java $(INSTALLED) ## Print what skipping adds to Delta and to Iceberg; needs Maven (ARGS="--files 200 --rows 2000 --planned 20000")
+	@$(PYTHON) benchmarks/lake_formats.py $(ARGS)
 
 bench-lake-listing: $(INSTALLED) ## Print how long a Delta and an Iceberg table of 100,000 files take to be listed, and the memory (ARGS="--files 1000000")
 	@$(PYTHON) benchmarks/lake_listing.py $(ARGS)

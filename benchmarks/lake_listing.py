@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,7 @@ def main() -> None:
     told = ("table", "files", "seconds", "of processor", "MiB before", "at most", "bounds", "of processor")
     print("{:8} {:>9} {:>8} {:>13} {:>11} {:>8} {:>7} {:>13} {:>8}".format(*told, "at most"))
     with tempfile.TemporaryDirectory(prefix="lake-listing-") as folder:
-        for name, write in (("delta", _delta), ("iceberg", _iceberg)):
+        for name, write in (("delta", write_delta), ("iceberg", write_iceberg)):
             place = write(Path(folder) / name, given.files)
             command = [sys.executable, "-c", _LISTING, place]
             done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -63,10 +63,12 @@ def _commits(files: int) -> Iterator[range]:
         yield range(first, min(first + _FILES_A_COMMIT, files))
 
 
-def _delta(folder: Path, files: int) -> str:
+def write_delta(folder: Path, files: int, texts: Sequence[str] = ()) -> str:
+    """Write the log of a table and return its path; ``texts``: columns of texts, without bounds."""
     log = folder / "_delta_log"
     log.mkdir(parents=True)
-    fields = [{"name": f"c{n}", "type": "long", "nullable": True, "metadata": {}} for n in range(COLUMNS)]
+    kinds = {f"c{n}": "long" for n in range(COLUMNS)} | dict.fromkeys(texts, "string")
+    fields = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in kinds.items()]
     schema = json.dumps({"type": "struct", "fields": fields})
     first: list[dict[str, Any]] = [
         {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
@@ -104,17 +106,19 @@ def _delta(folder: Path, files: int) -> str:
     return str(folder)
 
 
-def _iceberg(folder: Path, files: int) -> str:
+def write_iceberg(folder: Path, files: int, texts: Sequence[str] = ()) -> str:
+    """Write the manifests of a table and return its metadata file; ``texts``: columns without bounds."""
     from pyiceberg.catalog.sql import SqlCatalog
     from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
     from pyiceberg.schema import Schema
     from pyiceberg.typedef import Record
-    from pyiceberg.types import LongType, NestedField
+    from pyiceberg.types import LongType, NestedField, StringType
 
-    folder.mkdir()
+    folder.mkdir(parents=True)
     catalog = SqlCatalog("bench", uri=f"sqlite:///{folder}/catalog.db", warehouse=f"file://{folder}")
     catalog.create_namespace("n")
-    schema = Schema(*(NestedField(n + 1, f"c{n}", LongType(), required=False) for n in range(COLUMNS)))
+    kinds = [(f"c{n}", LongType()) for n in range(COLUMNS)] + [(name, StringType()) for name in texts]
+    schema = Schema(*(NestedField(n + 1, name, of, required=False) for n, (name, of) in enumerate(kinds)))
     table = catalog.create_table("n.t", schema)
     for numbers in _commits(files):
         with table.transaction() as transaction, transaction.update_snapshot().fast_append() as append:

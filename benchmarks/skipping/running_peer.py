@@ -1,6 +1,6 @@
 """Starts a Spark process with Starskip or a peer, fetching the peers' jars into the user's cache, once.
 
-All run on the Spark that is installed; the jars of pom.xml are those for Spark 4.1.
+All run on the Spark that is installed; the jars of pom.xml are those for its version.
 """
 
 from __future__ import annotations
@@ -12,12 +12,32 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
 CACHE = Path("~/.cache/starskip/skipping-peers")
 SECONDS = 7200
+
+
+@dataclass(frozen=True, slots=True)
+class Connectors:
+    """Versions of Delta and Iceberg, and the Spark that their jars are for."""
+
+    delta: str
+    delta_spark: str
+    iceberg: str
+    iceberg_spark: str
+
+
+CONNECTORS = {
+    "4.0": Connectors("4.4.0", "4.0", "1.11.0", "4.0"),
+    "4.1": Connectors("4.4.0", "4.1", "1.12.0", "4.1"),
+    # Iceberg is not published for Spark 4.2 yet.
+    "4.2": Connectors("4.4.0", "4.2", "1.12.0", "4.1"),
+}
+"""By minor version of Spark, the newest that are published for it."""
 
 
 class PeerFailed(Exception):
@@ -39,10 +59,12 @@ def engines(names: Sequence[str]) -> list[Engine]:
     return [_ENGINES[name]() for name in names]
 
 
-def ask(engine: Engine, order: dict[str, Any], scratch: Path) -> dict[str, Any]:
-    """Run a process over an order and return its answer; raises PeerFailed."""
+def ask(
+    engine: Engine, order: dict[str, Any], scratch: Path, process: str = "spark_process.py"
+) -> dict[str, Any]:
+    """Run a process over an order and return its answer; ``process``: a file here. Raises PeerFailed."""
     folder = scratch / engine.name
-    folder.mkdir()
+    folder.mkdir(parents=True)
     answer = folder / "answer.json"
     whole = {
         **order,
@@ -54,7 +76,7 @@ def ask(engine: Engine, order: dict[str, Any], scratch: Path) -> dict[str, Any]:
     print(f"{engine.title}:", file=sys.stderr)
     environment = {name: value for name, value in os.environ.items() if name != "SPARK_HOME"}
     told = subprocess.run(
-        [engine.python, str(HERE / "spark_process.py")],
+        [engine.python, str(HERE / process)],
         input=json.dumps(whole),
         text=True,
         env=environment,
@@ -81,22 +103,32 @@ def _starskip() -> Engine:
 
 
 def _delta() -> Engine:
-    return Engine("delta", "Delta 4.4.0", sys.executable, jars("delta"))
+    return Engine("delta", f"Delta {CONNECTORS[spark_minor()].delta}", sys.executable, jars("delta"))
 
 
 def _iceberg() -> Engine:
-    return Engine("iceberg", "Iceberg 1.12.0", sys.executable, jars("iceberg"))
+    title = f"Iceberg {CONNECTORS[spark_minor()].iceberg}"
+    return Engine("iceberg", title, sys.executable, jars("iceberg"))
 
 
 _ENGINES = {"starskip": _starskip, "delta": _delta, "iceberg": _iceberg}
 
 
+def spark_minor() -> str:
+    """Return the minor version of the Spark that is installed, such as 4.1."""
+    return version("pyspark").rpartition(".")[0]
+
+
 def jars(peer: str) -> tuple[str, ...]:
-    """Return the jars of "delta" or "iceberg" for Spark 4.1, which Maven fetches the first time.
+    """Return the jars of "delta" or "iceberg" for the Spark that is installed; Maven fetches them once.
 
     Raises PeerFailed.
     """
-    folder = CACHE.expanduser() / "jars-spark-4.1"
+    minor = spark_minor()
+    if minor not in CONNECTORS:
+        raise PeerFailed(f"Delta and Iceberg are known for Spark {', '.join(CONNECTORS)}, not for {minor}")
+    of = CONNECTORS[minor]
+    folder = CACHE.expanduser() / f"jars-spark-{minor}"
     if not folder.exists():
         maven = shutil.which("mvn")
         if maven is None:
@@ -106,7 +138,15 @@ def jars(peer: str) -> tuple[str, ...]:
         print("Fetching Delta and Iceberg with Maven, once: 70 MB", file=sys.stderr)
         unfinished = folder.with_name(f"{folder.name}.{os.getpid()}")
         unfinished.parent.mkdir(parents=True, exist_ok=True)
-        _run([maven, "-B", "-q", "-f", str(HERE / "pom.xml"), "package", f"-Dfolder={unfinished}"])
+        wanted = {
+            "folder": unfinished,
+            "delta": of.delta,
+            "delta.spark": of.delta_spark,
+            "iceberg": of.iceberg,
+            "iceberg.spark": of.iceberg_spark,
+        }
+        given = [f"-D{name}={value}" for name, value in wanted.items()]
+        _run([maven, "-B", "-q", "-f", str(HERE / "pom.xml"), "package", *given])
         unfinished.rename(folder)
     return tuple(str(jar) for jar in sorted((folder / peer).glob("*.jar")))
 

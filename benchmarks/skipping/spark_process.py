@@ -62,7 +62,7 @@ def main() -> None:
     Path(order["answer"]).write_text(json.dumps(answer))
 
 
-def session(engine: str, jars: list[str], scratch: str) -> SparkSession:
+def session(engine: str, jars: list[str], scratch: str, driver_memory: str = "3g") -> SparkSession:
     """Return a session of two cores."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     # The workers unpickle functions of this folder.
@@ -71,7 +71,7 @@ def session(engine: str, jars: list[str], scratch: str) -> SparkSession:
     )
     builder = SparkSession.builder.master("local[2]")
     settings = {
-        "spark.driver.memory": "3g",
+        "spark.driver.memory": driver_memory,
         "spark.driver.maxResultSize": "16m",
         "spark.ui.enabled": "false",
         "spark.log.level": "ERROR",

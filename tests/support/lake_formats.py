@@ -9,19 +9,15 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-import pyspark
-from skipping.running_peer import jars
-
-_ARE_FOR_THIS_SPARK = pyspark.__version__.startswith("4.1.")
-"""On other versions make test-matrix leaves out the tests that are marked ``table_formats``."""
+from skipping.running_peer import CONNECTORS, jars, spark_minor
 
 ICEBERG_CATALOG = "ice"
 """A Hadoop catalog of Iceberg: its table ``ice.NAMESPACE.TABLE`` lies in NAMESPACE/TABLE of a warehouse."""
 
 
 def session_settings(warehouse: Path) -> Mapping[str, str]:
-    """Return the settings of a session that reads and writes Delta and Iceberg tables, none without jars."""
-    if not _ARE_FOR_THIS_SPARK:
+    """Return the settings of a session that reads and writes both, none on a Spark that they are not for."""
+    if spark_minor() not in CONNECTORS:
         return {}
     catalog = f"spark.sql.catalog.{ICEBERG_CATALOG}"
     return {

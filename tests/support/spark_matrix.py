@@ -21,8 +21,11 @@ UV = Path(sys.executable).with_name("uv")
 _PIN = re.compile(r"^(pyspark|pyspark-client)==(.*)$", re.MULTILINE)
 _OTHERS = ("4.2.0",)
 """Supported versions beside the pinned one."""
+_TRIED = ("4.0.4",)
+"""Versions on which one small suite runs, of skipping on files, Delta and Iceberg."""
+_SMALL_SUITE = "tests/spark/skipping/test_lake_versions.py"
 _OF_OTHERS = ("-m", "not table_formats")
-"""The tests get Delta and Iceberg for the pinned version alone."""
+"""The small suite runs on all versions, what needs all of Delta and Iceberg on the pinned one alone."""
 
 
 def main(arguments: list[str]) -> int:
@@ -37,16 +40,16 @@ def main(arguments: list[str]) -> int:
         "--spark",
         action="append",
         metavar="VERSION",
-        help="a version, such as 4.2 or 4.0.4; repeatable; the supported ones by default",
+        help="a version, such as 4.2 or 4.0.4; repeatable; the supported ones by default, and 4.0.4",
     )
     given, of_pytest = parser.parse_known_args(arguments)
     known = supported_versions((CHECKOUT / "requirements.txt").read_text(encoding="utf-8"))
-    versions = [known.get(each, each) for each in given.spark or known]
+    versions = [known.get(each, each) for each in given.spark or (*known, *_TRIED)]
     pinned = next(iter(known.values()))
-    outcomes = {
-        version: _run(version, [*(() if version == pinned else _OF_OTHERS), *(of_pytest or ["tests/spark"])])
-        for version in versions
-    }
+    outcomes = {}
+    for version in versions:
+        tests = of_pytest or [_SMALL_SUITE if version in _TRIED else "tests/spark"]
+        outcomes[version] = _run(version, [*(() if version == pinned else _OF_OTHERS), *tests])
     for version, code in outcomes.items():
         print(f"PySpark {version}: {'passed' if code == 0 else f'failed, pytest exited with {code}'}")
     return 0 if not any(outcomes.values()) else 1

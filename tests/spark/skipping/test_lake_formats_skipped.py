@@ -13,6 +13,7 @@ from lake_formats import ICEBERG_CATALOG
 from pyspark.sql import SparkSession
 from skipping_tables import settings_of
 from starskip.errors import ConfigError, NotPlainFiles
+from starskip.indexes.secondary.lifecycle import create_indexes
 from starskip.spark import skipping
 
 pytestmark = [pytest.mark.spark, pytest.mark.table_formats]
@@ -182,3 +183,64 @@ def test_reasons_and_refusals(
         else:
             (stats,) = skipping.explain(f"SELECT * FROM {name}.files WHERE file_path = 'x'", spark)
             assert stats["files_read"] is None or stats["skipped_by"] == {}
+
+
+@pytest.mark.parametrize("table_format", FORMATS)
+def test_bounds_of_the_format_serve_an_or_beside_an_index_of_ours(
+    skipping_on: SparkSession, lake: Lake, table_format: str
+) -> None:
+    spark = skipping_on
+    mapping = "'delta.columnMapping.mode' = 'name'" if table_format == "delta" else ""
+    name, path = lake.table(table_format, mapping, " PARTITIONED BY (p)")
+    made = skipping.create(spark, path, ["bloom:u:0.0001"])
+    assert made.indexes == ("bloom:u:0.0001",)
+    assert skipping.list_indexes(spark, path) == ["bloom:u:0.0001"]
+    for condition, (rows, by) in {
+        "id = 3 OR u = 'k17'": ([(3,), (14,)], "minmax:id"),
+        "id > 38 OR u = 'k17'": ([(14,), (39,)], "minmax:id"),
+        "NOT (id < 38 AND u <> 'k17')": ([(14,), (38,), (39,)], "minmax:id"),
+        "v IS NULL OR u = 'k17'": ([(14,)], "nulls:v"),
+        "p < 'a' OR u = 'k17'": ([(14,)], "minmax:p"),
+        "(id = 3 AND v < 0) OR u = 'k17'": ([(14,)], "minmax:v"),
+    }.items():
+        found, stats = asked(spark, f"SELECT id FROM {name} WHERE {condition}")
+        files = len({row[0] // 10 for row in rows})
+        assert (found, stats["files_read"]) == (rows, files), (condition, stats)
+        assert stats["skipped_by"] == {f"bloom:u:0.0001 ∪ {table_format}:{by}": 4 - files}, stats
+    spark.sql(f"ALTER TABLE {name} RENAME COLUMN id TO was")
+    spark.sql(f"ALTER TABLE {name} RENAME COLUMN v TO id")
+    found, stats = asked(spark, f"SELECT was FROM {name} WHERE was = 3 OR u = 'k17'")
+    assert (found, stats["files_read"]) == ([(3,), (14,)], 2)
+    assert f"bloom:u:0.0001 ∪ {table_format}:minmax:was" in stats["skipped_by"]
+    # Of a column that is known by an older name of another one.
+    assert asked(spark, f"SELECT was FROM {name} WHERE id = 302 OR u = 'k17'")[0] == [(14,), (23,)]
+
+
+@pytest.mark.parametrize("table_format", FORMATS)
+def test_secondary_indexes_leave_files_out_beside_the_others(
+    skipping_on: SparkSession, lake: Lake, table_format: str
+) -> None:
+    spark = skipping_on
+    mapping = "'delta.columnMapping.mode' = 'name'" if table_format == "delta" else ""
+    name, path = lake.table(table_format, mapping)
+    create_indexes(path, ["btree:v", "ngram:u"])
+    with settings_of(spark, {"spark.starskip.secondary.column_mib_ms": "1000"}):
+        found, stats = asked(spark, f"SELECT id FROM {name} WHERE v = 302 AND u LIKE '%k14%'")
+        assert (found, stats["files_read"]) == ([(23,)], 1)
+        assert stats["skipped_by"]["btree:v ∩ ngram:u"] == 3
+        assert stats["rows_skipped"] == 30
+        skipping.create(spark, path, ["bloom:u:0.0001"])
+        found, stats = asked(spark, f"SELECT id FROM {name} WHERE v = 302 AND u = 'k14'")
+        assert (found, stats["files_read"]) == ([(23,)], 1)
+        assert {"btree:v", "bloom:u:0.0001"} <= {*stats["skipped_by"]}
+        lake.append(name, 4)
+        found, stats = asked(spark, f"SELECT id FROM {name} WHERE v IN (302, 304)")
+        assert (found, stats["files_read"]) == ([(23,), (43,)], 2)
+        spark.sql(f"DELETE FROM {name} WHERE id = 23")
+        assert asked(spark, f"SELECT id FROM {name} WHERE v IN (302, 304)")[0] == [(43,)]
+        spark.sql(f"ALTER TABLE {name} RENAME COLUMN v TO w")
+        spark.sql(f"ALTER TABLE {name} RENAME COLUMN u TO v")
+        found, stats = asked(spark, f"SELECT id FROM {name} WHERE w = 301 AND v = 'k13'")
+        # Two are new: the append, and the file that the delete has rewritten.
+        assert (found, stats["files_read"]) == ([(13,)], 3)
+        assert stats["skipped_by"]["btree:v"] == 2

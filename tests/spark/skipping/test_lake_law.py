@@ -15,12 +15,19 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from lake_formats import ICEBERG_CATALOG
-from lake_law.changing_table import ChangingTable, DeltaTable, IcebergTable
+from lake_law.changing_table import LONG, ChangingTable, DeltaTable, IcebergTable
 from lake_law.law import QUICK, Checked, LawBroken, compare_asked, run_law
-from lake_law.planted import DELETES_FORGOTTEN, FILES_OF_FIRST_SNAPSHOT, column_by_name, java_with
+from lake_law.planted import (
+    DELETES_FORGOTTEN,
+    FILES_OF_FIRST_SNAPSHOT,
+    bounds_cut,
+    column_by_name,
+    java_with,
+)
 from pyspark.sql import SparkSession
 from skipping_tables import settings_of
 from starskip.spark import skipping
+from starskip.spark.skipping import lake_reader
 from starskip.spark.skipping.lake_columns import ColumnTranslation
 
 CASES = int(os.environ.get("STARSKIP_LAKE_CASES", "16"))
@@ -123,3 +130,31 @@ def test_planted_faults_are_noticed(
     compare_asked(table, table.name, asked, Checked())
     monkeypatch.setattr(ColumnTranslation, "_column", column_by_name)
     assert broken()
+
+
+@pytest.mark.parametrize("table_format", ["delta", "iceberg"])
+def test_a_cut_bound_that_is_taken_for_a_value_is_noticed(
+    law_on: SparkSession,
+    tmp_path: Path,
+    warehouse: Path,
+    table_format: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table = table_of(table_format, law_on, tmp_path, warehouse, 0)
+    table.sql(f"CREATE TABLE {table.name} (id bigint, u string, w string) USING {table_format}")
+    for start in (0, 6):
+        rows = f"id, concat('k', id), concat('{LONG}', id % 6) FROM range({start}, {start + 6}, 1, 1)"
+        table.sql(f"INSERT INTO {table.name} SELECT {rows}")
+    asked = [f"w = '{LONG}3' OR u = 'k12'", f"w > '{LONG}4' OR u = 'k12'", f"w > '{LONG}9' OR u = 'k12'"]
+    skipping.create(law_on, table.path, ["valuelist:u"])
+    sound = Checked()
+    compare_asked(table, table.name, asked, sound)
+    # Cut, the greatest text is greater than all that are asked for.
+    assert sound.skipped == 0
+    compare_asked(table, table.name, ["w > 'ê' OR u = 'k12'"], sound)
+    assert sound.skipped == 2
+    with monkeypatch.context() as planted:
+        planted.setattr(lake_reader, "bounds_of", bounds_cut)
+        skipping.refresh(law_on, table.path, full=True)
+    with pytest.raises(LawBroken):
+        compare_asked(table, table.name, asked, Checked())

@@ -11,6 +11,8 @@ from pyspark.sql import SparkSession
 
 ROWS = 12
 _KINDS = {"string": "string", "int": "int", "bigint": "bigint"}
+LONG = "é" * 33
+"""Begins texts of which the logs of both formats have bounds that are cut."""
 PARTITIONS = ("a b", "é/x", "c=1%")
 
 
@@ -51,7 +53,8 @@ class ChangingTable:
         if name == "p":
             return f"element_at(array({', '.join(map(repr, PARTITIONS))}), 1 + pmod(hash(id div 6), 3))"
         if kind == "string":
-            return f"nullif(concat('k', {drawn}), 'k1')"
+            begin = self.random.choice(("k", "k", "k", f"{LONG}k"))
+            return f"nullif(concat('{begin}', {drawn}), 'k1')"
         if kind.startswith("struct"):
             inner = kind.removeprefix("struct<").removesuffix(">").split(",")
             parts = (each.split(":") for each in inner)

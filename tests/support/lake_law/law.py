@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
-from lake_law.changing_table import PARTITIONS, ChangingTable
+from lake_law.changing_table import LONG, PARTITIONS, ChangingTable
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -112,7 +112,8 @@ def predicate(random: Random, names: Sequence[tuple[str, DataType]], depth: int 
         return random.choice((f"({left} AND {right})", f"({left} OR {right})", f"NOT ({left})"))
     name, kind = random.choice(names)
     if isinstance(kind, StringType):
-        values = PARTITIONS if name == "p" else tuple(f"k{each}" for each in range(32))
+        begin = random.choice(("k", "k", "k", f"{LONG}k"))
+        values = PARTITIONS if name == "p" else tuple(f"{begin}{each}" for each in range(32))
         one, other = random.choice(values), random.choice(values)
         return random.choice(
             (

@@ -6,13 +6,20 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
+from starskip.lake.table_snapshot import TableSnapshot
 from starskip.predicates.column_name import column_name
 from starskip.predicates.expression import Call, Column, Expression
-from starskip.spark.skipping import compile_java
+from starskip.spark.skipping import compile_java, lake_bounds
 from starskip.spark.skipping.lake_columns import ColumnTranslation
 
 _planted = count()
+_WHOLE_CHARACTERS = 15
+"""Characters that are whole in bounds of both formats, which cut behind 16 and 32."""
 _ADD_FILE = (
     "kept.add(file.copy(file.path(), file.partitionValues(), file.size(), file.modificationTime(), "
     "file.dataChange(), file.stats(), file.tags(), null, file.baseRowId(), file.defaultRowCommitVersion(), "
@@ -77,3 +84,13 @@ def column_by_name(self: ColumnTranslation, column: Column) -> Expression:
     """Match a column by its name in the table, whatever files know it by."""
     known = column_name(column.path) in self.known
     return column if known else Call("Unknown", (column,))
+
+
+def bounds_cut(snapshot: TableSnapshot, positions: npt.NDArray[np.int64]) -> pa.Table:
+    """Take greatest texts that a log has cut for values: what they begin with, and nothing counted up."""
+    found = lake_bounds.bounds_of(snapshot, positions)
+    for at, name in enumerate(found.column_names):
+        if name.startswith("max:string:"):
+            cut = pc.utf8_slice_codeunits(found[name], 0, _WHOLE_CHARACTERS)
+            found = found.set_column(at, name, cut)
+    return found

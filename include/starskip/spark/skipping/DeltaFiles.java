@@ -82,14 +82,17 @@ public final class DeltaFiles {
     public LogicalPlan relation(byte[] bits, String option, String value) {
         BitSet chosen = BitSet.valueOf(bits);
         Set left = new HashSet();
+        long size = 0;
         for (int at = 0; at < files.length; at++) {
             if (positions[at] >= 0 && !chosen.get(positions[at])) {
                 left.add(files[at].path());
+            } else {
+                size += files[at].size();
             }
         }
         HadoopFsRelation old = (HadoopFsRelation) of.relation();
         HadoopFsRelation made = new HadoopFsRelation(
-            new DataSkippingFileIndex(index, left, value),
+            new DataSkippingFileIndex(index, left, size, value),
             old.partitionSchema(),
             old.dataSchema(),
             old.bucketSpec(),
@@ -104,19 +107,26 @@ public final class DeltaFiles {
 final class DataSkippingFileIndex extends TahoeFileIndexWithSnapshotDescriptor {
     private final PreparedDeltaFileIndex whole;
     private final Set left;
+    private final long size;
     private final String mark;
+    private scala.collection.immutable.Seq lastOfWhole;
+    private scala.collection.immutable.Seq lastKept;
 
-    DataSkippingFileIndex(PreparedDeltaFileIndex whole, Set left, String mark) {
+    DataSkippingFileIndex(PreparedDeltaFileIndex whole, Set left, long size, String mark) {
         super(whole.spark(), whole.preparedScan().scannedSnapshot().deltaLog(), whole.path(),
             (SnapshotDescriptor) whole.preparedScan().scannedSnapshot());
         this.whole = whole;
         this.left = left;
+        this.size = size;
         this.mark = mark;
     }
 
-    public scala.collection.immutable.Seq matchingFiles(
+    public synchronized scala.collection.immutable.Seq matchingFiles(
             scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
         scala.collection.immutable.Seq all = whole.matchingFiles(partitionFilters, dataFilters);
+        if (all == lastOfWhole) {
+            return lastKept; // Delta answers with the files that it has prepared, each time that it is asked.
+        }
         List kept = new ArrayList(all.size());
         scala.collection.Iterator each = all.iterator();
         while (each.hasNext()) {
@@ -125,8 +135,10 @@ final class DataSkippingFileIndex extends TahoeFileIndexWithSnapshotDescriptor {
                 kept.add(file);
             }
         }
-        return (scala.collection.immutable.Seq) scala.collection.immutable.ArraySeq$.MODULE$.unsafeWrapArray(
+        lastKept = (scala.collection.immutable.Seq) scala.collection.immutable.ArraySeq$.MODULE$.unsafeWrapArray(
             kept.toArray(new AddFile[0]));
+        lastOfWhole = all;
+        return lastKept;
     }
 
     public String[] inputFiles() {
@@ -146,12 +158,6 @@ final class DataSkippingFileIndex extends TahoeFileIndexWithSnapshotDescriptor {
     }
 
     public long sizeInBytes() {
-        long size = 0;
-        scala.collection.Iterator each = whole.preparedScan().files().iterator();
-        while (each.hasNext()) {
-            AddFile file = (AddFile) each.next();
-            size += left.contains(file.path()) ? 0 : file.size();
-        }
         return size;
     }
 

@@ -29,7 +29,7 @@ def given_index(toolbox: JvmToolbox, session: SparkSession, path: str, snapshot:
         "GivenFiles",
         session._jsparkSession,
         path,
-        packed_texts(_hadoop_paths(files["path"].combine_chunks(), path)),
+        packed_texts(hadoop_paths(files, path)),
         bytearray(numbers.tobytes()),
     )
     return made.index()
@@ -43,8 +43,9 @@ def _modified_ms(files: pa.Table, table_format: str) -> Any:
     return times.cast(pa.int64()).to_numpy(zero_copy_only=False)
 
 
-def _hadoop_paths(paths: pa.Array, table: str) -> pa.Array:
-    """Return paths of a snapshot as Hadoop writes them; those of S3 by the scheme of the table's folder."""
+def hadoop_paths(files: pa.Table, table: str) -> pa.Array:
+    """Return paths of a snapshot's files as Hadoop writes them; of S3 by the scheme of the table's folder."""
+    paths = files["path"].combine_chunks()
     found = pc.if_else(pc.starts_with(paths, "/"), pc.binary_join_element_wise("file:", paths, ""), paths)
     scheme = _SCHEME.match(table)
     return found if scheme is None else pc.replace_substring_regex(found, "^s3://", scheme[0])

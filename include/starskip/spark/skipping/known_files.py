@@ -28,14 +28,18 @@ class KnownFiles:
         self._lock = threading.Lock()
         self._made: OrderedDict[int, tuple[TableMetadata, Any]] = OrderedDict()
 
-    def of(self, metadata: TableMetadata) -> Any:
-        """Return the starskip.KnownFiles of the JVM for a version of metadata."""
+    def of(self, metadata: TableMetadata, *, has_times: bool = True) -> Any:
+        """Return the starskip.KnownFiles of the JVM for a version of metadata.
+
+        ``has_times``: whether the table's log has the times of its files, which Iceberg's has not.
+        """
         with self._lock:
             found = self._made.get(id(metadata))
             if found is not None:
                 self._made.move_to_end(id(metadata))
                 return found[1]
-        numbers = np.concatenate([metadata.sizes, metadata.modified_ms]).astype("<i8")
+        times = metadata.modified_ms if has_times else np.zeros(metadata.files, np.int64)
+        numbers = np.concatenate([metadata.sizes, times]).astype("<i8")
         made = new_java(
             self._toolbox.gateway,
             "KnownFiles",

@@ -19,6 +19,7 @@ from starskip.predicates.expression import Call, Column, Expression
 COLUMNS = "starskip.columns"
 """Entry of the options of metadata: JSON, what each indexed column is known by, and its type in Spark."""
 Path = tuple[str, ...]
+_WITHOUT_INDEX = "\0"
 _PHYSICAL = "delta.columnMapping.physicalName"
 
 
@@ -71,17 +72,30 @@ def columns_of(options: Mapping[str, str]) -> dict[str, StoredColumn]:
     return {name: StoredColumn(*each) for name, each in found.items()}
 
 
+@dataclass(frozen=True, slots=True)
+class MetColumn:
+    """A column of a query: its ``name`` in the table, what files know it by, and its type in Spark."""
+
+    name: str
+    identity: str
+    data_type: str
+
+
 @dataclass(slots=True)
 class ColumnTranslation:
     """Translates expressions over a table's present columns to the names that its metadata has for them.
 
     ``present``: what files know the columns by, by path; ``known``: the columns of the metadata by name.
-    ``changed``: names of columns that were met with another type than was collected.
+    ``bounded``: whether columns without an index stay known, by a name that no column can have, for what the
+    table's format knows of them. ``changed``: names of columns that were met with another type than was
+    collected. ``met``: the columns that were met, by their names in the expressions.
     """
 
     present: Mapping[Path, str]
     known: Mapping[str, StoredColumn]
+    bounded: bool = False
     changed: set[str] = field(default_factory=set)
+    met: dict[str, MetColumn] = field(default_factory=dict)
     _done: dict[int, tuple[Expression, Expression]] = field(default_factory=dict)
     _by_identity: dict[str, tuple[Path, str]] = field(init=False)
 
@@ -109,9 +123,12 @@ class ColumnTranslation:
     def _column(self, column: Column) -> Expression:
         identity = self.present.get(column.path)
         path, kind = self._by_identity.get(identity or "", ((), ""))
-        if not path:
-            return Call("Unknown", (column,))
-        if kind != column.data_type:
+        if path and kind != column.data_type:
             self.changed.add(f"{column_name(column.path)} was {kind}, and is {column.data_type} now")
+            path = ()
+        if not path and self.bounded and identity:
+            path = (_WITHOUT_INDEX, identity)
+        if not path or identity is None:
             return Call("Unknown", (column,))
+        self.met[column_name(path)] = MetColumn(column_name(column.path), identity, column.data_type)
         return Column(path, column.data_type)

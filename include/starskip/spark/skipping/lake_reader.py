@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
 from starskip.indexes.skipping.file_metadata import Mask
+from starskip.indexes.skipping.index_types.format_bounds import FormatBounds, without_bounds
+from starskip.indexes.skipping.metadata.collect_order import BOUNDS, Collection, CollectOrder, collection_of
+from starskip.indexes.skipping.metadata.match_paths import match_paths
+from starskip.indexes.skipping.metadata.metadata_files import joined
 from starskip.indexes.skipping.metadata.table_files import TableFiles
 from starskip.indexes.skipping.metadata.table_source import TableSource
+from starskip.indexes.skipping.metadata.write_collected import write_collected
 from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.spark.skipping.given_files import hadoop_paths
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
+from starskip.spark.skipping.lake_bounds import bounds_of
 from starskip.spark.skipping.lake_columns import COLUMNS, columns_text
 from starskip.spark.skipping.lake_relation import LakeRelation
 from starskip.spark.skipping.list_files import ListedTable
 from starskip.spark.skipping.listed_files import listed_files
 from starskip.spark.skipping.spark_reader import SparkReader
+from starskip.storage.staged_write import StagedWrite
 
+_AT_ONCE = 50_000
+"""Files whose bounds are put together at once."""
 _ALWAYS_MS = 1 << 62
 """A file of these formats is never written again, so that its time says nothing of its age."""
 
@@ -46,6 +57,28 @@ class LakeReader(SparkReader):
             files = TableFiles(listed.paths(), *listed.numbers(), _ALWAYS_MS)
             self._listed = ListedTable(self._of_lake, toolbox, index, listed, files)
         return self._listed.files
+
+    def collect(self, order: CollectOrder, aside: StagedWrite) -> Collection:
+        """See TableReader; what the snapshot has of files itself is copied here, without a job of Spark's."""
+        others, with_bounds = without_bounds(order)
+        found: Collection = [{} for _ in order.row_counts]
+        if others.indexes or others.with_files:
+            found = self._collect_files(others, aside)
+        if not with_bounds:
+            return found
+        mine = replace(order, indexes=(FormatBounds(),), with_files=False)
+        bounds = collection_of(mine, list(write_collected(aside, order.row_counts, self._bounds(mine))))
+        return [{**one, **other} for one, other in zip(found, bounds, strict=True)]
+
+    def _collect_files(self, order: CollectOrder, aside: StagedWrite) -> Collection:
+        return super().collect(order, aside)
+
+    def _bounds(self, order: CollectOrder) -> Iterator[tuple[int, Mapping[str, pa.Table]]]:
+        snapshot = self._of_lake.snapshot
+        paths = hadoop_paths(snapshot.files, self._of_lake.path)
+        for start in range(0, len(order.files), _AT_ONCE):
+            asked = joined(order.files.slice(start, _AT_ONCE), "path")
+            yield start, {BOUNDS: bounds_of(snapshot, match_paths(asked, paths))}
 
     def changed_files(self, chosen: Mask) -> pa.Array:  # noqa: ARG002 - TableReader's
         """Return none: a path is written once."""

@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from starskip.errors import StarskipError
+from starskip.indexes.secondary.column_ids import COLUMN_IDS
+from starskip.indexes.skipping.file_metadata import Mask
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.spark.skipping.compile_java import new_java
 from starskip.spark.skipping.failures import error_summary
@@ -28,6 +30,7 @@ from starskip.spark.skipping.relation_report import RelationReport
 from starskip.spark.skipping.rule_warnings import RuleWarnings
 from starskip.spark.skipping.table_finder import TableFinder
 
+_MOVES_TIMES = "spark.sql.parquet.int96TimestampConversion"
 _BETWEEN = "\u0001"
 _UNPLANNED = "org.apache.iceberg.spark.source.SparkTable"
 """An Iceberg table in a plan of which Spark has not asked Iceberg for a scan yet."""
@@ -39,7 +42,7 @@ _FORMATS = {
 }
 """Table formats by the class that lists a scan's files, and the class here that is over these files."""
 SUPPORTED = {
-    "delta": "Delta Lake 4.4.0 with Spark 4.1",
+    "delta": "Delta Lake 4.4.0 with Spark 4.1 or 4.2",
     "iceberg": "Iceberg 1.12.0 with Spark 4.1",
 }
 """The versions that tests run with."""
@@ -80,7 +83,7 @@ class LakeScan:
     """A scan at a leaf ``logical`` of a plan; ``java``: a DeltaFiles or IcebergFiles of the JVM.
 
     ``path``: the table's folder. ``schema``: in JSON, that of the version that is read. ``table``: the
-    metadata with the indexes that are compatible, None without.
+    metadata with the indexes that are compatible, None without. ``secondary``: that of secondary indexes.
     """
 
     facts: FileRelation
@@ -92,15 +95,20 @@ class LakeScan:
     schema: str = ""
     scanned: tuple[int, int] = (0, 0)
     table: tuple[TableMetadata, CompatibleIndexes] | None = None
+    secondary: TableMetadata | None = None
 
     @property
     def present(self) -> Mapping[Path, str]:
         """Return what files know the scan's columns by, by their paths of names."""
         return identities(self.schema, self.table_format)
 
+    def listed(self, known: Any, metadata: TableMetadata) -> Mask:
+        """Return which files of the metadata, a KnownFiles of the JVM, are of the scan."""
+        return unpacked_mask(self.java.found(known), metadata.files)
+
     def found(self, known: Any, metadata: TableMetadata) -> LakeListing:
         """Compare the scan's files with a KnownFiles of the JVM."""
-        rows = np.flatnonzero(unpacked_mask(self.java.found(known), metadata.files))
+        rows = np.flatnonzero(self.listed(known, metadata))
         files, size = self.scanned
         sizes = np.zeros(files, np.int64)
         sizes[: len(rows)] = metadata.sizes[rows]
@@ -145,7 +153,13 @@ class LakeScans:
         report.take_scan(_total(files, size, scan.scanned), scan.scanned, table_format)
         return scan
 
-    def planned(self, plan: Any, relations: Relations, tables: TableFinder, metadata_root: str | None) -> Any:
+    def planned(
+        self,
+        plan: Any,
+        relations: Relations,
+        finders: tuple[TableFinder, TableFinder],
+        metadata_root: str | None,
+    ) -> Any:
         """Return a plan with Iceberg's scans in it, if one of its tables has metadata; else the plan itself.
 
         Spark asks for scans right after this rule, once filters have been pushed down; asked before, it has
@@ -158,13 +172,19 @@ class LakeScans:
             if any(
                 each.is_enabled and tables.find(each.roots, metadata_root or each.metadata_root)
                 for each in unplanned
+                for tables in finders
             ):
                 package = getattr(self._toolbox.jvm, f"{DATASOURCES}.v2.V2ScanRelationPushDown$")
                 return getattr(package, "MODULE$").apply(plan)
         return plan
 
-    def find_indexes(self, scan: LakeScan, tables: TableFinder, metadata_root: str | None) -> bool:
-        """Find the metadata of a scan's table; return whether it has indexes that are compatible."""
+    def find_indexes(
+        self, scan: LakeScan, finders: tuple[TableFinder, TableFinder], metadata_root: str | None
+    ) -> bool:
+        """Find the metadata of a scan's table; return whether it has indexes that are compatible.
+
+        ``finders``: of the tables with skipping indexes, and of those with secondary ones.
+        """
         reasons = scan.report.not_skipped_because
         if scan.java is None and reasons:
             return False
@@ -175,21 +195,30 @@ class LakeScans:
             if scan.java is not None and scan.table_format == "iceberg" and not scan.java.isOfFiles():
                 reasons.append("it is a table of an Iceberg table's own metadata")
                 return False
-            found = tables.find([scan.path], metadata_root or scan.facts.metadata_root)
-            reasons += missing_indexes(scan.report.path, found, self._warnings)
+            root = metadata_root or scan.facts.metadata_root
+            found, secondary = (each.find([scan.path], root) for each in finders)
+            secondary = [each for each in secondary if COLUMN_IDS in each.source.options and each.indexes]
+            if found or not secondary:
+                reasons += missing_indexes(scan.report.path, found, self._warnings)
             usable = [each for each in found if each.unlocked.locked_listing is None and each.indexes]
-            if not usable:
+            if not usable and not secondary:
                 return False
             if scan.java is None:
                 reasons.append(_NOT_PLANNED[scan.table_format])
                 return False
             relation = scan.logical.relation() if scan.table_format == "delta" else None
             now = lake_signature(scan.table_format, relation, scan.facts.settings)
+            if secondary and now.get(_MOVES_TIMES) == "true":
+                reasons.append(f"secondary indexes are not used: {_MOVES_TIMES} is true")
+            elif secondary:
+                scan.secondary = secondary[0]
+            if not usable:
+                return scan.secondary is not None
             compatible = compatible_indexes(usable[0], now)
             if compatible.why_not is not None:
                 reasons.append(compatible.why_not)
-            scan.table = usable[0], compatible
-            return bool(compatible.indexes)
+            scan.table = (usable[0], compatible) if compatible.indexes else None
+            return scan.table is not None or scan.secondary is not None
         except Exception as error:
             reasons.append(self._warnings.read_whole(error, scan.report.path))
             return False

@@ -4,27 +4,40 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from starskip.indexes.secondary.whole_files import AND, WholeFiles
 from starskip.indexes.skipping.build_clause import build_clause
 from starskip.indexes.skipping.failing_indexes import Failures
 from starskip.indexes.skipping.file_metadata import Mask
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.predicates.expression import Expression
+from starskip.spark.skipping.files_left import read_ratio
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
 from starskip.spark.skipping.known_files import KnownFiles, packed_mask
 from starskip.spark.skipping.lake_columns import ColumnTranslation, columns_of
+from starskip.spark.skipping.lake_or import with_bounds
 from starskip.spark.skipping.lake_scan import TITLES, LakeListing, LakeScan
+from starskip.spark.skipping.lake_secondary import lake_survivors, mask_over, positions_over
 from starskip.spark.skipping.leaf_predicates import Predicates, attribute_identity
 from starskip.spark.skipping.plan_tree import Node
 from starskip.spark.skipping.pruned_relation import MARK
 from starskip.spark.skipping.read_expression import ExpressionReader
 from starskip.spark.skipping.relation_report import TableReport
 from starskip.spark.skipping.rule_warnings import RuleWarnings
+from starskip.spark.skipping.secondary_match import SecondaryMatch
 from starskip.spark.skipping.spark_listing import may_hold
 from starskip.spark.skipping.why_not_skipped import why_not_skipped
+
+_OPEN_BYTES = 4 << 20
+"""What opening a file of Iceberg counts as, by its read.split.open-file-cost and by Spark's own default."""
 
 
 class LakePruner:
@@ -41,39 +54,27 @@ class LakePruner:
         ``leaf`` is its node in the tree of ``plan``. What was decided goes into the report.
         """
         started_s = time.perf_counter()
-        assert scan.table is not None
-        report, (table, compatible) = scan.report, scan.table
+        report = scan.report
         names = {attribute_identity(each): str(each.fields["name"]) for each in leaf.expressions("output")}
         reader = ExpressionReader(names, plan)
-        columns = ColumnTranslation(scan.present, columns_of(table.source.options))
-
-        def read(node: Node) -> Expression:
-            return columns.of(reader.read(node))
-
-        expressions = [read(each) for each in predicates]
-        in_zones = compatible.in_zones(reader.zones)
-        if in_zones.why_not is not None and in_zones.why_not != compatible.why_not:
-            report.not_skipped_because.append(in_zones.why_not)
-        failures: Failures = {}
-        clause = build_clause(in_zones.indexes, expressions, failures)
-        mask = None if clause is None else table.may_match(clause)
-        report.not_skipped_because += [self._warnings.left_out(each, why) for each, why in failures.items()]
-        report.not_skipped_because += sorted(
-            f"column {each}, of which no index was made: refresh in full" for each in columns.changed
-        )
-        indexes = tuple(each for each in in_zones.indexes if each.specification not in failures)
-        if mask is None or mask.all():
-            report.not_skipped_because += (
-                why_not_skipped(leaf, predicates, read, indexes)
-                if table.files
-                else ["the metadata tells of no file yet: refresh"]
-            )
+        asked = [reader.read(each) for each in predicates]
+        own = self._own(scan, asked, reader.zones)
+        left = partial(self._whole_files, scan, leaf, own)
+        secondary = list(lake_survivors(scan, asked, self._warnings, left))
+        found: list[_Judged | SecondaryMatch] = [*([own] if own else []), *secondary]
+        judged = [(each.table, each.mask) for each in found if each.mask is not None]
+        if all(mask.all() for _, mask in judged):
+            report.not_skipped_because += _why_not(leaf, predicates, reader, own, secondary)
             report.metadata_ms = (time.perf_counter() - started_s) * 1000
             return None
-        known = self._known.of(table)
-        listing = scan.found(known, table)
+        table, mask = judged[0]
+        for other, of_other in judged[1:]:
+            mask = mask & mask_over(of_other, other, table)
+        listing = scan.found(self._known_to_java(scan, table), table)
         positions = listing.positions(table)
-        report.tables.append(TableReport(table, indexes, expressions, listing, positions))
+        for each in found:
+            if each.mask is not None:
+                report.tables.append(each.report(listing, _positions(listing, each.table, table)))
         chosen = may_hold(listing, positions, mask)
         report.metadata_ms = (time.perf_counter() - started_s) * 1000
         if not listing.files:
@@ -84,6 +85,88 @@ class LakePruner:
             return None
         report.mark = _mark(table, listing, mask, chosen)
         return scan.java.relation(packed_mask(mask), MARK, report.mark)
+
+    def _own(self, scan: LakeScan, asked: Sequence[Expression], zones: frozenset[str]) -> _Judged | None:
+        """Return what skipping indexes say of the files of their metadata, None without such metadata."""
+        if scan.table is None:
+            return None
+        reasons, (table, compatible) = scan.report.not_skipped_because, scan.table
+        columns = ColumnTranslation(scan.present, columns_of(table.source.options))
+        in_zones = compatible.in_zones(zones)
+        if in_zones.why_not is not None and in_zones.why_not != compatible.why_not:
+            reasons.append(in_zones.why_not)
+        failures: Failures = {}
+        expressions, of_format = with_bounds(asked, columns, in_zones.indexes, scan.table_format)
+        clause = build_clause((*in_zones.indexes, *of_format), expressions, failures)
+        mask = None if clause is None else table.may_match(clause)
+        reasons += [self._warnings.left_out(each, why) for each, why in failures.items()]
+        reasons += sorted(
+            f"column {each}, of which no index was made: refresh in full" for each in columns.changed
+        )
+        indexes = tuple(each for each in in_zones.indexes if each.specification not in failures)
+        return _Judged(table, indexes, of_format, expressions, columns, mask)
+
+    def _whole_files(
+        self, scan: LakeScan, leaf: Node, own: _Judged | None, table: TableMetadata
+    ) -> WholeFiles:
+        """Return how Spark reads the files of a table's metadata that nothing else has left out."""
+        to_read = scan.listed(self._known_to_java(scan, table), table)
+        if own is not None and own.mask is not None:
+            to_read &= mask_over(own.mask, own.table, table)
+        return WholeFiles(to_read, scan.facts.open_bytes or _OPEN_BYTES, read_ratio(leaf))
+
+    def _known_to_java(self, scan: LakeScan, table: TableMetadata) -> Any:
+        return self._known.of(table, has_times=scan.table_format == "delta")
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """The judgement of skipping indexes; ``of_format``: of what the table's format knows itself."""
+
+    table: TableMetadata
+    indexes: tuple[SkippingIndex, ...]
+    of_format: tuple[SkippingIndex, ...]
+    expressions: Sequence[Expression]
+    columns: ColumnTranslation
+    mask: Mask | None
+
+    def report(self, listing: LakeListing, positions: npt.NDArray[np.int64]) -> TableReport:
+        """Return the report on the files of a listing; ``positions`` as in SparkListing."""
+        indexes = (*self.indexes, *self.of_format)
+        return TableReport(self.table, indexes, self.expressions, listing, positions)
+
+
+def _why_not(
+    leaf: Node,
+    predicates: Predicates,
+    reader: ExpressionReader,
+    own: _Judged | None,
+    secondary: Sequence[SecondaryMatch],
+) -> list[str]:
+    tables = [own.table] if own else []
+    tables += [each.table for each in secondary]
+    if tables and not any(each.files for each in tables):
+        return ["the metadata tells of no file yet: refresh"]
+    if any(each.mask is not None for each in secondary):
+        return [
+            f"every file may hold a row that {AND.join(each.survivors.names)} leaves" for each in secondary
+        ]
+    if own is None:
+        if any(each.survivors.why_not for each in secondary):
+            return []  # These say it already: an index serves a predicate, and was not read.
+        return why_not_skipped(leaf, predicates, reader.read, ())
+    columns = own.columns
+    return why_not_skipped(leaf, predicates, lambda node: columns.of(reader.read(node)), own.indexes)
+
+
+def _positions(listing: LakeListing, of: TableMetadata, table: TableMetadata) -> npt.NDArray[np.int64]:
+    """Return each file's row in the metadata ``of``, by its row in that of ``table``."""
+    found = listing.positions(table)
+    if of is table:
+        return found
+    known = found >= 0
+    found[known] = positions_over(of, table)[found[known]]
+    return found
 
 
 def _mark(table: TableMetadata, listing: LakeListing, mask: Mask, chosen: Mask) -> str:

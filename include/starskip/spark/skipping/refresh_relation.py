@@ -14,6 +14,7 @@ from uuid import uuid4
 from pyspark.sql import SparkSession
 
 from starskip.errors import SourceError, StarskipError, TransientError, printable
+from starskip.indexes.skipping.index_types.format_bounds import FormatBounds
 from starskip.indexes.skipping.metadata.commit_refresh import Commit
 from starskip.indexes.skipping.metadata.encryption import Encryption
 from starskip.indexes.skipping.metadata.inherited_keys import shown_by_plain_indexes
@@ -21,6 +22,7 @@ from starskip.indexes.skipping.metadata.metadata_location import metadata_locati
 from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
 from starskip.indexes.skipping.metadata.open_metadata import read_metadata
 from starskip.indexes.skipping.metadata.refresh_metadata import Clock, Refreshed, refresh_metadata
+from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.checked_indexes import checked_indexes
 from starskip.spark.skipping.failing_types import failing_types
@@ -93,6 +95,7 @@ def refresh_relation(
             in_full=in_full or (isinstance(relation, LakeRelation) and relation.stale),
             failed=failed,
             encryption=encryption,
+            unnamed=_unnamed(relation, existing, encryption),
         )
 
     try:
@@ -114,6 +117,14 @@ def refresh_relation(
 
 def _reader(relation: TableRelation, indexes: Sequence[SkippingIndex]) -> SparkReader:
     return LakeReader(relation, indexes) if isinstance(relation, LakeRelation) else SparkReader(relation)
+
+
+def _unnamed(
+    relation: TableRelation, existing: TableMetadata | None, encryption: Encryption
+) -> tuple[SkippingIndex, ...]:
+    """Return what is kept of files beside indexes: bounds of a table format, unless keys hide values."""
+    is_plain = not (encryption.indexes or encryption.listing or (existing and existing.state.keys.names))
+    return (FormatBounds(),) if isinstance(relation, LakeRelation) and is_plain else ()
 
 
 def require_one(specifications: Iterable[str], failed: Mapping[str, str]) -> None:

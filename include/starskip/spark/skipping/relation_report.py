@@ -12,6 +12,7 @@ import numpy.typing as npt
 from starskip.errors import StorageError
 from starskip.indexes.skipping.build_clause import build_clause
 from starskip.indexes.skipping.file_metadata import Mask
+from starskip.indexes.skipping.index_types.format_bounds import is_of_format
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.predicates.expression import Expression
@@ -68,9 +69,13 @@ class TableReport:
         try:
             for index in self.indexes:
                 kept = self._kept((index,))
-                if kept is not None:
-                    found[index.specification] = int(np.count_nonzero(~kept))
-                    alone &= kept
+                if kept is None:
+                    continue
+                count = int(np.count_nonzero(~kept))
+                if count or not is_of_format(index):
+                    # The format has left out by itself what its bounds alone can.
+                    found[index.specification] = count
+                alone &= kept
             return found | self._by_several(alone)
         except StorageError:
             # The query has run; that its metadata cannot be asked again is no fault of it.

@@ -15,9 +15,10 @@ from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.predicates.expression import Expression
 from starskip.predicates.ordered_values import Mask
 from starskip.spark.skipping.indexed_relation import IndexedRelation
+from starskip.spark.skipping.relation_report import ListedFiles
 from starskip.spark.skipping.rule_warnings import RuleWarnings
 from starskip.spark.skipping.secondary_settings import secondary_settings
-from starskip.spark.skipping.spark_listing import SparkListing, may_hold
+from starskip.spark.skipping.spark_listing import may_hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class SecondaryMatch:
         """The metadata of the indexes."""
         return self.survivors.metadata
 
-    def report(self, listing: SparkListing, positions: npt.NDArray[np.int64]) -> SecondaryReport:
+    def report(self, listing: ListedFiles, positions: npt.NDArray[np.int64]) -> SecondaryReport:
         """Return the report on these files; ``positions`` as in SparkListing."""
         return SecondaryReport(self.table, self.survivors, listing, positions)
 
@@ -43,7 +44,7 @@ class SecondaryReport:
 
     metadata: TableMetadata
     survivors: Survivors
-    listing: SparkListing
+    listing: ListedFiles
     positions: npt.NDArray[np.int64]
 
     def skipped_by_each(self) -> dict[str, int]:

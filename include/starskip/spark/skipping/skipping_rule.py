@@ -115,7 +115,7 @@ class SkippingRule:
         relations = relations_of(plan)
         if relations.emptied is not None:
             self.overwritten.planned(relations.emptied, self.metadata_root or metadata_root(self._settings()))
-        planned = self._scans.planned(plan, relations, self._finders[0], self.metadata_root)
+        planned = self._scans.planned(plan, relations, self._finders, self.metadata_root)
         if planned is not plan:
             plan, relations = planned, relations_of(planned)
         leaves: Any = plan.collectLeaves() if relations.of_files else ()
@@ -135,7 +135,7 @@ class SkippingRule:
 
     def _has_indexes(self, relation: IndexedRelation | LakeScan) -> bool:
         if isinstance(relation, LakeScan):
-            return self._scans.find_indexes(relation, self._finders[0], self.metadata_root)
+            return self._scans.find_indexes(relation, self._finders, self.metadata_root)
         return find_indexes(relation, self._finders, self.metadata_root, self._warnings)
 
     def _settings(self) -> Any:

@@ -87,6 +87,7 @@ class MinMaxClause(Clause):
     comparison: Comparison
     least: str = "min"
     greatest: str = "max"
+    values: str = "values"
 
     def may_match(self, metadata: FileMetadata) -> Mask:
         """See Clause.may_match."""
@@ -99,5 +100,5 @@ class MinMaxClause(Clause):
         return possible & self._has_values(metadata) if least.null_count else possible
 
     def _has_values(self, metadata: FileMetadata) -> Mask:
-        values = metadata.column(self.index, "values")
+        values = metadata.column(self.index, self.values)
         return mask_of(pc.fill_null(pc.not_equal(values, 0), True))

@@ -46,9 +46,10 @@ class NullClause(Clause):
 
     index: str
     of_null: bool
+    nulls: str = "nulls"
 
     def may_match(self, metadata: FileMetadata) -> Mask:
         """See Clause.may_match."""
-        nulls = metadata.column(self.index, "nulls")
+        nulls = metadata.column(self.index, self.nulls)
         found = pc.greater(nulls, 0) if self.of_null else pc.less(nulls, metadata.column(self.index, "rows"))
         return mask_of(pc.fill_null(found, True))

@@ -14,6 +14,8 @@ from starskip.storage.manifest import DataFile
 
 FILES = ""
 """The group of the files themselves; other groups are named by the specifications of indexes."""
+BOUNDS = "bounds"
+"""The group of what a table format's log or manifests have of files; its columns differ between segments."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,13 +113,15 @@ def refresh_metadata(
     artefact: str = ARTEFACT,
     parse: ParseIndex = index_from_specification,
     encryption: Encryption | None = None,
+    unnamed: Sequence[SkippingIndex] = (),
 ) -> Refreshed:
     """Bring metadata up to date, and add the indexes ``created`` to the existing ones.
 
     ``failed``: by specification, why active indexes are to be left out; indexes of unavailable types are left
     out, too. If files were written within the last two seconds, the listing is repeated once after that time:
-    later versions of them could not be distinguished. ``encryption``: the keys; what is locked without them
-    is left as it is, with a warning. A damaged file is left out with a warning, unless all
+    later versions of them could not be distinguished. ``unnamed``: further groups of columns to be collected
+    of each file, which are no indexes of their own. ``encryption``: the keys; what is locked without them is
+    left as it is, with a warning. A damaged file is left out with a warning, unless all
     files are damaged. Raises StarskipError; the former metadata stays then.
     """
     for attempt in range(ATTEMPTS):
@@ -132,6 +134,7 @@ def refresh_metadata(
                 created_by,
                 in_full,
                 failed,
+                unnamed,
                 anew=attempt > 0,
             )
         except PlanOvertaken:
@@ -164,6 +167,7 @@ def _attempt(
     created_by: str,
     in_full: bool,
     failed: Mapping[str, str],
+    unnamed: Sequence[SkippingIndex],
     *,
     anew: bool,
 ) -> Refreshed:
@@ -189,7 +193,7 @@ def _attempt(
 
     def plan_of(readable: TableFiles) -> RefreshPlan:
         plan = plan_refresh(
-            readable, metadata, reader.source, indexes, creates=names, in_full=in_full, keys=keys
+            readable, metadata, reader.source, (*indexes, *unnamed), creates=names, in_full=in_full, keys=keys
         )
         return with_new_keys(plan, place.encryption.keyring)
 

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from starskip.errors import StorageError
 from starskip.indexes.skipping.clause import Clause
 from starskip.indexes.skipping.file_metadata import Mask
-from starskip.indexes.skipping.metadata.collect_order import FILES
+from starskip.indexes.skipping.metadata.collect_order import BOUNDS, FILES
 from starskip.indexes.skipping.metadata.column_cache import ColumnCache
 from starskip.indexes.skipping.metadata.metadata_files import FILES_SCHEMA, ROW_GROUPS, joined
 from starskip.indexes.skipping.metadata.metadata_store import MetadataStore
@@ -193,6 +193,8 @@ class TableMetadata:
 
     def _group(self, segment: Segment, index: str, name: str) -> pa.Array | None:
         files = segment.groups.get(index)
+        if files and index == BOUNDS and name not in self.store.schema(files[0]).names:
+            return None
         return joined(self.store.read(files, [name]), name) if files else None
 
     def _joined(self, read: Callable[[str], pa.Array | None], kind: pa.DataType | None = None) -> pa.Array:

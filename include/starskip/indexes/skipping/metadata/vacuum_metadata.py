@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from starskip.indexes.skipping.metadata.collect_order import FILES
+from starskip.indexes.skipping.metadata.collect_order import BOUNDS, FILES
 from starskip.indexes.skipping.metadata.commit_refresh import Commit
 from starskip.indexes.skipping.metadata.open_metadata import metadata_chain
 from starskip.indexes.skipping.metadata.segment import Segment
@@ -47,6 +47,7 @@ def _kept(parts: Mapping[str, Part]) -> Mapping[str, Part]:
 
 
 def _active(segment: Segment, state: TableState) -> Segment:
-    groups = {index: files for index, files in segment.groups.items() if index in state.active}
+    kept = (*state.active, BOUNDS)
+    groups = {index: files for index, files in segment.groups.items() if index in kept}
     keys = {group: key for group, key in segment.keys.items() if group == FILES or group in groups}
     return replace(segment, groups=groups, keys=keys)

@@ -105,7 +105,7 @@ def _(clause: NoFile, fields: SegmentFields) -> Translation | None:
 def _(clause: MinMaxClause, fields: SegmentFields) -> Translation | None:
     if not fields.has(clause.index):
         return Translation(EVERY)
-    counts = fields.field(clause.index, "values")
+    counts = fields.field(clause.index, clause.values)
     if counts is None:
         return None
     has_values = negation(term(counts, 0))

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from starskip.indexes.skipping.metadata.collect_order import BOUNDS
 from starskip.predicates.ordered_values import is_text, order_keys
 
 LONGEST_BYTES = 400
@@ -48,6 +49,9 @@ def search_field(group: str, column: str, kind: pa.DataType) -> str:
 
 def search_columns(group: str, rows: pa.Table) -> Mapping[str, SearchColumn]:
     """Return the columns of a group that can be searched, by name."""
+    if group == BOUNDS:
+        # Four columns for each of the table: more fields than an index of documents should have.
+        return {}
     if rows.column_names == ["nulls", "rows"]:
         values = pc.subtract(rows["rows"], rows["nulls"])
         rows = rows.append_column(HAS_VALUES, values)

@@ -1,0 +1,77 @@
+"""The bounds that a table's format has itself, where it cannot leave files out by them.
+
+These are an OR whose other part an index of ours knows, and functions that the format does not know and that
+a module of ours maps to ranges. What the format has left out before would only cost time again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from starskip.indexes.skipping.index_types.format_bounds import indexes_of
+from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.indexes.skipping.user_functions import implications
+from starskip.predicates.column_name import column_name
+from starskip.predicates.expression import Call, Column, Expression
+from starskip.spark.skipping.lake_columns import ColumnTranslation
+
+
+def with_bounds(
+    predicates: Sequence[Expression],
+    columns: ColumnTranslation,
+    indexes: Sequence[SkippingIndex],
+    table_format: str,
+) -> tuple[list[Expression], tuple[SkippingIndex, ...]]:
+    """Return predicates over a metadata's columns, and indexes of what the format knows of these columns.
+
+    ``predicates``: over the table's present columns; ``indexes``: those of the metadata.
+    """
+    indexed = {name for index in indexes for name in index.columns}
+    bounded = replace(columns, bounded=True, met={}, _done={})
+    found: list[Expression] = []
+    wanted: dict[str, None] = {}
+    for each in predicates:
+        expression = columns.of(each)
+        among = bounded.of(each)
+        implied = list(_implied(among))
+        if implied or (_has_or(each) and indexed & set(_names(expression))):
+            expression = among
+            wanted |= dict.fromkeys(name for part in (among, *implied) for name in _names(part))
+        found.append(expression)
+    of_format = (
+        made
+        for name in wanted
+        if (column := bounded.met.get(name)) is not None
+        for made in indexes_of(table_format, name, column.name, column.identity, column.data_type)
+    )
+    return found, tuple(of_format)
+
+
+def _has_or(expression: Expression, *, negated: bool = False) -> bool:
+    """Return whether an expression is an OR, or has one among what is joined by AND and NOT."""
+    if not isinstance(expression, Call) or expression.name not in ("And", "Or", "Not"):
+        return False
+    if expression.name == ("And" if negated else "Or"):
+        return True
+    negated ^= expression.name == "Not"
+    return any(_has_or(each, negated=negated) for each in expression.arguments)
+
+
+def _implied(expression: Expression) -> Iterator[Expression]:
+    """Yield what calls of functions in an expression imply of ordinary columns."""
+    for each in implications():
+        found = each(expression)
+        if found is not None:
+            yield found
+    if isinstance(expression, Call) and expression.name in ("And", "Or", "Not"):
+        for inner in expression.arguments:
+            yield from _implied(inner)
+
+
+def _names(expression: Expression) -> Iterator[str]:
+    if isinstance(expression, Column):
+        yield column_name(expression.path)
+    elif isinstance(expression, Call):
+        for each in expression.arguments:
+            yield from _names(each)
