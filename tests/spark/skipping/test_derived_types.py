@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark import cloudpickle
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from skipping_on_spark import planted_faults
 from skipping_on_spark.law_of_skipping import SETTINGS, of_each_row, of_filtered_scans
+from skipping_on_spark.planted_faults import FAULTS
 from skipping_tables import aged, settings_of
+from starskip.indexes.skipping import registry
 from starskip.indexes.skipping.contrib.geospatial_functions import register_functions
 from starskip.indexes.skipping.contrib.ip_networks import register_functions as register_networks
 from starskip.indexes.skipping.value_sets import ValueSetClause
@@ -126,7 +132,7 @@ def rows_of(number: int, made: random.Random) -> list[dict[str, Any]]:
             "coded": made.choice(([(7, number), (8, 5)], [(9, 5)])),
             "body": made.choice((f"needle {number}", "banana", "", "an", f"needle {number} \U0001f600")),
             "url": made.choice(
-                (f"http://h{number}.org/{number}", "mailto:a@b.c", "relative", f"//h{number}.org:1/?q")
+                (f"http://h{number}.org/{number}", "mailto:a@b.c", "relative", f"//H{number}.org:1/?q")
             ),
             "mail": made.choice((f"a@d{number}.com", "none", "a@b@d2.com", "")),
             "doc": made.choice((f'{{"a": {{"b": {number}}}}}', "{}", "no json", f'{{"a": {number}}}')),
@@ -234,3 +240,34 @@ def test_a_fault_is_seen(
     monkeypatch.setattr(ValueSetClause, "may_match", lambda *given: np.zeros_like(right(*given)))
     found, _ = asked(*predicates)
     assert all(rows and rows != others for rows, others in zip(wanted, found, strict=True))
+
+
+BROKEN = (
+    *("contains(body, 'needle 3')", "array_contains(numbers, 0.0D)", "props['k'] = 'v3'"),
+    "ST_Intersects(wkb, 'POLYGON ((65 0, 70 0, 70 100, 65 100, 65 0))')",
+    *("ip_in_network(ip, '10.0.3.0/24')", "word IN ('z3', 'y5', 'b7')"),
+    *("try_parse_url(url, 'HOST') = 'H3.org'", "substring_index(mail, '@', -1) = 'd2.com'"),
+    "get_json_object(doc, '$.a.b') = '4'",
+)
+"""What each of the planted faults loses rows of."""
+
+
+def test_what_is_collected_wrong_is_seen(
+    spark: SparkSession, table: str, asked: Asked, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    wanted = of_each_row(spark.read.parquet(table), BROKEN)
+    assert asked(*BROKEN)[0] == wanted
+    copied = shutil.copytree(table, tmp_path / "t", ignore=shutil.ignore_patterns("_starskip"))
+    aged(copied)
+    for fault in FAULTS:
+        monkeypatch.setitem(registry._types, fault.kind, fault)
+    cloudpickle.register_pickle_by_value(planted_faults)
+    try:
+        # With as many gaps as a file has words no range would have two of them.
+        skipping.create(spark, str(copied), [each.replace("word:3", "word:1") for each in INDEXES])
+    finally:
+        cloudpickle.unregister_pickle_by_value(planted_faults)
+    skipping.enable(spark)
+    found, _ = of_filtered_scans(spark, spark.read.parquet(str(copied)), BROKEN)
+    unseen = [text for text, rows, others in zip(BROKEN, wanted, found, strict=True) if rows == others]
+    assert not unseen

@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import random
+import socket
 import time
 from pathlib import Path
 from uuid import uuid4
@@ -131,3 +132,26 @@ def test_a_server_that_does_not_answer(
             skipping.disable(spark)
     told = [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
     assert len(told) == 1 and "is read whole" in told[0] and "does not answer" in told[0], told
+
+
+@pytest.mark.parametrize("is_listening", [True, False])
+def test_enabled_while_the_server_is_silent_or_gone(
+    spark: SparkSession, table: str, caplog: pytest.LogCaptureFixture, is_listening: bool
+) -> None:
+    """The one warning names the table of the query, and enabling itself asks the server nothing."""
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        if is_listening:
+            silent.listen()
+        with settings_of(spark, {_ROOT: f"opensearch://127.0.0.1:{silent.getsockname()[1]}/t"}):
+            skipping.enable(spark)
+            assert not opensearch_client._unreachable
+            try:
+                for number in (5, 7):
+                    rows = spark.read.parquet(table).where(f"id = {number}").collect()
+                    assert [row.id for row in rows] == [number]
+            finally:
+                opensearch_client._unreachable.clear()
+                skipping.disable(spark)
+    told = [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
+    assert len(told) == 1 and f"{Path(table).name}, which is read whole" in told[0], told

@@ -56,9 +56,14 @@ class Example:
     predicates: tuple[str, ...]
 
     def __repr__(self) -> str:
-        # Hypothesis asks at each example, and refuses long ones.
         shown = f"{self.zone}, {self.indexes}, {list(self.predicates)}, {self.data}"
         return f"Example({shown[:_SHOWN]})"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        # Of a dataclass Hypothesis shows the fields otherwise, and refuses long ones: with a warning, which
+        # would be the failure that is told.
+        del cycle
+        printer.text(repr(self))
 
 
 @st.composite

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from starskip.errors import SourceError
-from starskip.indexes.skipping.contrib import metric_distances, user_agents
+from starskip.indexes.skipping.contrib import ip_networks, metric_distances, user_agents
 from starskip.indexes.skipping.metadata.table_source import TableSource
 from starskip.spark.skipping.failures import reason_of
 from starskip.spark.skipping.lake_scan import SUPPORTED, TITLES
@@ -46,7 +46,7 @@ def explain_condition(
     if not is_lake:
         require_plain_files(spark, path)
     enable(spark, metadata_root, modules, keys)
-    for module in (user_agents, metric_distances, *(sys.modules[name] for name in modules)):
+    for module in (user_agents, metric_distances, ip_networks, *(sys.modules[name] for name in modules)):
         # A module of index types need not have one.
         register = getattr(module, "register_functions", None)
         if register is not None:

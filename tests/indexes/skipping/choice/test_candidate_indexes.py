@@ -113,6 +113,21 @@ def test_two_sided_range_has_gaps_and_one_sided_has_none() -> None:
     assert specifications(Call("Or", (below, call("GreaterThan", TIME, 1)))) == {"minmax:ts"}
 
 
+def test_texts_have_gaps_for_ranges_and_prefixes() -> None:
+    gaps = {"gaplist:address.city:4", "gaplist:address.city:16"}
+    window = both(call("GreaterThanOrEqual", CITY, "b"), call("LessThan", CITY, "c"))
+    assert specifications(window) == {"minmax:address.city", *gaps}
+    for pattern in (call("StartsWith", CITY, "Pu"), call("Like", CITY, "Pu%")):
+        assert gaps <= specifications(pattern)
+    for other in (call("EqualTo", CITY, "Pur"), call("EndsWith", CITY, "Pu"), call("LessThan", CITY, "c")):
+        assert not gaps & specifications(other)
+    binary = Column(("raw",), "binary")
+    window = both(call("GreaterThan", binary, b"\x01"), call("LessThan", binary, b"\x02"))
+    assert {"gaplist:raw:4", "gaplist:raw:16"} <= specifications(window)
+    day = Column(("day",), "date")
+    assert {"gaplist:day:4", "gaplist:day:16"} <= specifications(call("EqualTo", day, 5))
+
+
 def test_lengths_of_prefixes_are_quarters_of_the_patterns() -> None:
     patterns = [call("StartsWith", CITY, "x" * length) for length in (3, 5, 9, 12)]
     assert {item for item in specifications(*patterns) if item.startswith("prefix")} == {

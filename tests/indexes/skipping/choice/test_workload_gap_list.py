@@ -103,6 +103,26 @@ def test_no_matching_row_is_skipped_and_the_workload_reads_no_more(
         assert by_made <= by_plain
 
 
+texts_of_files = st.lists(st.lists(st.text("abé\U0001f600", max_size=4), max_size=6), min_size=1, max_size=4)
+prefixes = st.text("abé\U0001f600", min_size=1, max_size=2)
+
+
+def starting(prefix: str, kind: pa.DataType) -> Expression:
+    """Return that a text begins with a prefix, as a range of the bytes where the column is of these."""
+    if pa.types.is_string(kind):
+        return Call("StartsWith", (Column(("c",), "string"), Literal(pa.scalar(prefix))))
+    column, first = Column(("c",), "binary"), prefix.encode()
+    # No byte of UTF-8 is 0xff, so that the first one may be raised.
+    after = first[:-1] + bytes([first[-1] + 1])
+    return Call(
+        "And",
+        (
+            Call("GreaterThanOrEqual", (column, Literal(pa.scalar(first)))),
+            Call("LessThan", (column, Literal(pa.scalar(after)))),
+        ),
+    )
+
+
 def test_gap_of_the_workload_is_kept_and_not_the_largest() -> None:
     files = [[0, 1, 2, 5, 100, 101]]
     narrow = between(3, 4)
@@ -112,6 +132,54 @@ def test_gap_of_the_workload_is_kept_and_not_the_largest() -> None:
     # One gap serves the workload: the other one is the largest, for what else comes.
     made = WorkloadGapList(["c"], ["2"], predicates=[narrow], weights=[1.0])
     assert read(files, made, between(50, 60)) == [False]
+
+
+@settings(max_examples=60, deadline=None)
+@given(texts_of_files, st.lists(prefixes, max_size=4), st.lists(prefixes, max_size=3), st.integers(1, 3))
+def test_prefixes_of_texts_and_binary_values(
+    files: list[list[str]], workload: list[str], others: list[str], k: int
+) -> None:
+    for kind in (pa.string(), pa.binary()):
+        sets = pa.array([sorted(set(file), key=str.encode) for file in files], pa.list_(kind))
+        joined = pa.array([[False] * len(each) for each in sets.to_pylist()], pa.list_(pa.bool_()))
+        predicates = [starting(prefix, kind) for prefix in workload]
+        made = WorkloadGapList(["c"], [str(k)], predicates=predicates, weights=[1.0] * len(predicates))
+        plain = GapList(["c"], [str(k)])
+        found = {
+            index: Metadata(
+                {
+                    (index.specification, name): column
+                    for name, column in index.finish(pa.table({"values": sets, "joined": joined})).items()
+                },
+                len(files),
+            )
+            for index in (made, plain)
+        }
+        for prefix in [*workload, *others]:
+            kept = read([], made, starting(prefix, kind), found[made])
+            assert all(
+                keeps or not any(text.startswith(prefix) for text in file)
+                for keeps, file in zip(kept, files, strict=True)
+            )
+        for number in range(len(files)):
+            by_made, by_plain = (
+                sum(read([], index, query, found[index])[number] for query in predicates)
+                for index in (made, plain)
+            )
+            assert by_made <= by_plain
+
+
+def test_gaps_of_texts_are_those_behind_what_all_texts_of_a_file_begin_with() -> None:
+    files = [[f"https://a.org/{each}" for each in "abz"], [f"user-{each}" for each in ("1", "5", "6")]]
+    sets = pa.array(files, pa.list_(pa.string()))
+    index = GapList(["c"], ["1"])
+    finished = index.finish(pa.table({"values": sets, "joined": pa.array([[False] * 3] * 2)}))
+    assert [
+        [(each["least"][-1], each["greatest"][-1]) for each in of] for of in finished["ranges"].to_pylist()
+    ] == [
+        [("a", "b"), ("z", "z")],
+        [("1", "1"), ("5", "6")],
+    ]
 
 
 def test_types_that_do_not_compare_leave_the_largest_gaps() -> None:

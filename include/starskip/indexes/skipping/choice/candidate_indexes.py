@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from starskip.indexes.skipping.choice.column_uses import ColumnUse, column_uses
 from starskip.indexes.skipping.index_types.hybrid import hybrid_threshold
 from starskip.indexes.skipping.user_functions import Implication
-from starskip.predicates.data_types import NUMBERS, ORDERED, TIMES, family_of
+from starskip.predicates.data_types import NUMBERS, ORDERED, TEXTS, TIMES, family_of
 from starskip.predicates.expression import Expression
 
 GAPS = (4, 16)
@@ -95,10 +95,12 @@ def _of_column(
     ordered = use.equality + use.inequality + use.range + prefixed
     if ordered:
         yield CandidateIndex(f"minmax:{column}", ordered, "compared in the order of its values")
-    points = use.equality + use.bounded_range
-    if points and family in NUMBERS | TIMES:
+    # Of texts a list of values, or a filter, says more of equality; of a range or a prefix no filter does.
+    spans = use.bounded_range + prefixed
+    points = use.equality + spans
+    if points if family in NUMBERS | TIMES else spans and family in TEXTS:
         for gaps in GAPS:
-            reason = "equality and two-sided ranges may lie between its values"
+            reason = "equality, prefixes and two-sided ranges may lie between its values"
             yield CandidateIndex(f"gaplist:{column}:{gaps}", points, reason)
     yield from _of_equality(column, use, facts, family, file_bytes)
     if family == "string":

@@ -71,8 +71,16 @@ class GapList(ColumnIndex):
         return {"ranges": _ranges(sets, starts)}
 
     def gap_worths(self, sets: pa.ListArray) -> npt.NDArray[np.float64]:
-        """Return for each of the flat values the worth of the gap before it: here, its width."""
-        return gap_widths(sets.values)
+        """Return for each of the flat values the worth of the gap before it: here, its width.
+
+        That of texts is told by what follows the beginning which all texts of one file have.
+        """
+        if not _is_of_bytes(sets.type.value_type):
+            return gap_widths(sets.values)
+        worths = np.zeros(len(sets.values))
+        for start, end in pairwise(sets.offsets.to_numpy().tolist()):
+            worths[start:end] = gap_widths(sets.values[start:end])
+        return worths
 
     def label(self, node: Expression) -> Clause | None:
         """Label comparisons and IN; those of one AND are judged together, since BETWEEN is two."""
@@ -89,8 +97,12 @@ def _ranges(sets: pa.ListArray, starts: npt.NDArray[np.bool_]) -> pa.ListArray:
     ends = np.append(first, len(starts))[1:] - 1
     count = np.concatenate([np.zeros(1, np.int64), np.cumsum(starts)])[sets.offsets.to_numpy()]
     least, greatest = (sets.values.take(pa.array(at)) for at in (first, ends))
-    if is_text(least.type) or pa.types.is_binary(least.type):
+    if _is_of_bytes(least.type):
         least, greatest = long_bounds_cut(least, greatest)
     ranges = pa.StructArray.from_arrays([least, greatest], ["least", "greatest"])
     lists = pa.ListArray.from_arrays(pa.array(count, pa.int32()), ranges)
     return pc.if_else(sets.is_valid(), lists, pa.scalar(None, lists.type))
+
+
+def _is_of_bytes(kind: pa.DataType) -> bool:
+    return is_text(kind) or pa.types.is_binary(kind)
