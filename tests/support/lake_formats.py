@@ -20,12 +20,14 @@ ICEBERG_CATALOG = "ice"
 
 
 def session_settings(warehouse: Path) -> Mapping[str, str]:
-    """Return the settings of a session that reads and writes Delta and Iceberg tables, none without jars."""
+    """Return the settings of a session that reads and writes Delta and Iceberg tables, none without jars.
+
+    Its Java needs ``jars_behind_sparks``, too.
+    """
     if not _ARE_FOR_THIS_SPARK:
         return {}
     catalog = f"spark.sql.catalog.{ICEBERG_CATALOG}"
     return {
-        "spark.driver.extraClassPath": os.pathsep.join((*jars("delta"), *jars("iceberg"))),
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,"
         "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -37,3 +39,14 @@ def session_settings(warehouse: Path) -> Mapping[str, str]:
         # Their logs are small: 50 tasks for each would take most of a test's time.
         "spark.databricks.delta.snapshotPartitions": "1",
     }
+
+
+def jars_behind_sparks() -> Mapping[str, str]:
+    """Return the environment of a Java that has the jars, in their place behind Spark's own.
+
+    In front, where ``spark.driver.extraClassPath`` puts them, Java could not use the archive of Spark's own
+    classes (``spark_classes``).
+    """
+    if not _ARE_FOR_THIS_SPARK:
+        return {}
+    return {"SPARK_DIST_CLASSPATH": os.pathsep.join((*jars("delta"), *jars("iceberg")))}
