@@ -34,7 +34,7 @@ class Connectors:
 CONNECTORS = {
     "4.0": Connectors("4.4.0", "4.0", "1.11.0", "4.0"),
     "4.1": Connectors("4.4.0", "4.1", "1.12.0", "4.1"),
-    # Iceberg is not published for Spark 4.2 yet.
+    # Iceberg is not published for Spark 4.2 yet: its jar for 4.1 cannot create a table there.
     "4.2": Connectors("4.4.0", "4.2", "1.12.0", "4.1"),
 }
 """By minor version of Spark, the newest that are published for it."""
@@ -117,6 +117,12 @@ _ENGINES = {"starskip": _starskip, "delta": _delta, "iceberg": _iceberg}
 def spark_minor() -> str:
     """Return the minor version of the Spark that is installed, such as 4.1."""
     return version("pyspark").rpartition(".")[0]
+
+
+def has_iceberg() -> bool:
+    """Return whether Iceberg is published for the Spark that is installed."""
+    minor = spark_minor()
+    return minor in CONNECTORS and CONNECTORS[minor].iceberg_spark == minor
 
 
 def jars(peer: str) -> tuple[str, ...]:

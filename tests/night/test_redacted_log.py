@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ pytestmark = pytest.mark.quality
 
 SAMPLE = Path(__file__).parents[2] / "include" / "sample"
 DAY = SAMPLE / "logs" / "broker-2026-11-20.log.gz"
+ASKED = {"max_indexes": 3, "min_gain_ratio": 0.0}
 FULL = "pinot.broker.query.log.sqlRedaction to none"
 
 
@@ -24,7 +26,9 @@ def _great_expectations() -> None:
     import_great_expectations()
 
 
+@cache
 def tuned(log: Path, **settings: Any) -> TuneAnswer:
+    """Tune for a log, which no test changes afterwards: once for all tests that ask for the same."""
     given = settings_with(**{"window_rows_per_table": 8_192, "max_simulations_per_table": 800, **settings})
     request = TuneRequest([str(log)], str(SAMPLE / "segments"), (), {}, families_named("inverted"), given)
     return tune_tables(request, lambda what, items: items)
@@ -39,8 +43,7 @@ def redacted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_advice_without_literals_is_that_with_them(redacted: Path) -> None:
     """The sample's day: the same columns for each K, and savings that the wider intervals hold."""
-    asked = {"max_indexes": 3, "min_gain_ratio": 0.0}
-    for whole, cut in zip(tuned(DAY, **asked).tables, tuned(redacted, **asked).tables, strict=True):
+    for whole, cut in zip(tuned(DAY, **ASKED).tables, tuned(redacted, **ASKED).tables, strict=True):
         assert (whole.queries, whole.entries, whole.failed) == (cut.queries, cut.entries, cut.failed)
         assert cut.unlogged_texts.literals_entries_ratio > 0.95
         assert not whole.unlogged_texts.literals_queries
@@ -66,7 +69,7 @@ def test_a_log_without_any_text_has_no_advice_and_says_so(tmp_path: Path) -> Non
     log = tmp_path / "broker.log"
     log.write_text(redacted_log(DAY, mode="full"))
     answer = tuned(log)
-    with_text = {table.table: table for table in tuned(DAY, max_indexes=1).tables}
+    with_text = {table.table: table for table in tuned(DAY, **ASKED).tables}
     for table in answer.tables:
         assert (table.recommendation.chosen, table.refused, table.drops) == ((), (), ())
         assert table.unlogged_texts.is_everything
@@ -108,7 +111,7 @@ def test_some_queries_without_text_take_nothing_from_the_others(tmp_path: Path, 
     log.write_text(
         "".join(lines + [line.partition(",query=")[0] + ",query=REDACTED\n" for line in lines[:99]])
     )
-    for table, alone in zip(tuned(log).tables, tuned(redacted).tables, strict=True):
+    for table, alone in zip(tuned(log, **ASKED).tables, tuned(redacted, **ASKED).tables, strict=True):
         added = table.unlogged_texts.texts_queries
         assert 0 < added < 99
         assert table.queries == alone.queries + added

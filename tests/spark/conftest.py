@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lake_formats import session_settings
+from lake_formats import jars_behind_sparks, session_settings
 from pyspark.sql import SparkSession
 from short_lived_java import SHORT_LIVED_JAVA
 
@@ -31,7 +31,7 @@ def spark(warehouse: Path) -> Iterator[SparkSession]:
     builder = SparkSession.builder.master("local[2]")
     for name, value in session_settings(warehouse).items():
         builder = builder.config(name, value)
-    session = (
+    builder = (
         builder.appName("starskip tests")
         # What nights run with: nothing that grows may pass through the driver.
         .config("spark.driver.memory", "1g")
@@ -44,8 +44,11 @@ def spark(warehouse: Path) -> Iterator[SparkSession]:
             "spark.driver.extraJavaOptions",
             f"{SHORT_LIVED_JAVA} -XX:ReservedCodeCacheSize=256m",
         )
-        .getOrCreate()
     )
+    with pytest.MonkeyPatch.context() as of_java:
+        for name, value in jars_behind_sparks().items():
+            of_java.setenv(name, value)
+        session = builder.getOrCreate()
     yield session
     session.stop()
     environment.undo()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -150,3 +151,27 @@ def test_a_damaged_file_is_named_as_it_is_without_spark(spark: SparkSession, tmp
     with pytest.raises(StorageError, match=f"{file.name}: is damaged") as caught:
         SparkEngine(spark).rows_of_snapshot(snapshot, ["a"]).gather("values", 100)
     assert caught.value.location == file.name
+
+
+def with_process(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Write the process that the map runs in behind the key."""
+    for batch in batches:
+        for row in batch.to_pylist():
+            key = f"{row['key']} {os.getpid()}"
+            yield pa.RecordBatch.from_pylist([{**row, "key": key}], schema=NUMBERS)
+
+
+def test_maps_that_follow_each_other_run_in_one_process_in_their_order(spark: SparkSession) -> None:
+    def doubled(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for row in batch.to_pylist():
+                yield pa.RecordBatch.from_pylist([{**row, "value": 2 * row["value"] + 1}], schema=NUMBERS)
+
+    mapped = SparkEngine(spark).rows_of_items(range(8), numbers, NUMBERS)
+    for function in (with_process, doubled, doubled, with_process):
+        mapped = mapped.map(function, NUMBERS)
+    rows = mapped.gather("numbers", 100).to_pylist()
+    assert sorted(row["value"] for row in rows) == [4 * item + 3 for item in range(8)]
+    for row in rows:
+        _, first, last = row["key"].split()
+        assert first == last

@@ -9,27 +9,45 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from skipping.running_peer import CONNECTORS, jars, spark_minor
+from skipping.running_peer import CONNECTORS, has_iceberg, jars, spark_minor
 
 ICEBERG_CATALOG = "ice"
 """A Hadoop catalog of Iceberg: its table ``ice.NAMESPACE.TABLE`` lies in NAMESPACE/TABLE of a warehouse."""
 
 
 def session_settings(warehouse: Path) -> Mapping[str, str]:
-    """Return the settings of a session that reads and writes both, none on a Spark that they are not for."""
+    """Return the settings of a session that reads and writes both formats, as far as they are for this Spark.
+
+    Its Java needs ``jars_behind_sparks``, too.
+    """
     if spark_minor() not in CONNECTORS:
         return {}
-    catalog = f"spark.sql.catalog.{ICEBERG_CATALOG}"
-    return {
-        "spark.driver.extraClassPath": os.pathsep.join((*jars("delta"), *jars("iceberg"))),
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,"
-        "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+    extensions = ["io.delta.sql.DeltaSparkSessionExtension"]
+    settings = {
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        catalog: "org.apache.iceberg.spark.SparkCatalog",
-        f"{catalog}.type": "hadoop",
-        f"{catalog}.warehouse": str(warehouse),
-        # Tables of tests come and go.
-        f"{catalog}.cache-enabled": "false",
         # Their logs are small: 50 tasks for each would take most of a test's time.
         "spark.databricks.delta.snapshotPartitions": "1",
     }
+    if has_iceberg():
+        extensions.append("org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions")
+        catalog = f"spark.sql.catalog.{ICEBERG_CATALOG}"
+        settings |= {
+            catalog: "org.apache.iceberg.spark.SparkCatalog",
+            f"{catalog}.type": "hadoop",
+            f"{catalog}.warehouse": str(warehouse),
+            # Tables of tests come and go.
+            f"{catalog}.cache-enabled": "false",
+        }
+    return {"spark.sql.extensions": ",".join(extensions), **settings}
+
+
+def jars_behind_sparks() -> Mapping[str, str]:
+    """Return the environment of a Java that has the jars, in their place behind Spark's own.
+
+    In front, where ``spark.driver.extraClassPath`` puts them, Java could not use the archive of Spark's own
+    classes (``spark_classes``).
+    """
+    if spark_minor() not in CONNECTORS:
+        return {}
+    wanted = (*jars("delta"), *(jars("iceberg") if has_iceberg() else ()))
+    return {"SPARK_DIST_CLASSPATH": os.pathsep.join(wanted)}

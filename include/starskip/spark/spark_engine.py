@@ -26,25 +26,38 @@ _TASKS_PER_CORE = 4
 
 @dataclass(frozen=True, slots=True)
 class SparkRows:
-    """A DataFrame behind the Rows protocol."""
+    """A DataFrame behind the Rows protocol, and the maps that run over it.
 
-    frame: DataFrame
+    Maps that follow each other are one call of Python a task: each would otherwise start a worker of its own,
+    which imports what the map needs, and would hand its rows to the next one through the JVM.
+    """
+
+    source: DataFrame
     schema: pa.Schema
+    maps: tuple[BatchMap, ...] = ()
+
+    @property
+    def frame(self) -> DataFrame:
+        """The rows that the maps make, as a DataFrame."""
+        if not self.maps:
+            return self.source
+        return self.source.mapInArrow(_in_order(self.maps), from_arrow_schema(self.schema))
 
     def map(self, function: BatchMap, schema: pa.Schema) -> SparkRows:
         """See Rows.map; one call of ``function`` a task."""
-        return SparkRows(self.frame.mapInArrow(_typed(function, schema), from_arrow_schema(schema)), schema)
+        return SparkRows(self.source, schema, (*self.maps, _typed(function, schema)))
 
     def merge(self, keys: Sequence[str], function: BatchMap, schema: pa.Schema) -> SparkRows:
         """See Rows.merge; a shuffle by the keys, then one call of ``function`` a partition."""
-        partitions = self.frame.sparkSession.sparkContext.defaultParallelism
+        partitions = self.source.sparkSession.sparkContext.defaultParallelism
         together = self.frame.repartition(partitions, *keys)
         return SparkRows(together, self.schema).map(function, schema)
 
     def gather(self, what: str, max_rows: int) -> pa.Table:
         """See Rows.gather."""
         try:
-            table = self.frame.limit(max_rows + 1).toArrow() if max_rows < 1_000_000 else self.frame.toArrow()
+            frame = self.frame
+            table = frame.limit(max_rows + 1).toArrow() if max_rows < 1_000_000 else frame.toArrow()
         except (PySparkException, Py4JError) as error:
             raise understood_failure(error) from error
         if len(table) > max_rows:
@@ -97,6 +110,17 @@ class SparkEngine:
                 yield from source.batches(columns=names)
 
         return self.rows_of_items(snapshot.by_file(tables), read, selected)
+
+
+def _in_order(functions: Sequence[BatchMap]) -> BatchMap:
+    """Return one function that calls ``functions`` one after the other."""
+
+    def call(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for function in functions:
+            batches = function(batches)
+        yield from batches
+
+    return call
 
 
 def _typed(function: BatchMap, schema: pa.Schema) -> BatchMap:

@@ -156,7 +156,7 @@ def test_it_goes_through_the_whole_night_to_its_report(nights: FormatNights) -> 
     # Spark's planning of such tables does not ask them, so that none is advised.
     title = TITLES[format_of(nights)]
     note = nights.properties("secondary_advice", night)["note"]
-    assert note == f"Spark's queries use no secondary indexes of {title} tables yet"
+    assert note == f"secondary indexes of {title} tables are not advised yet"
 
 
 def test_partitions_are_the_formats_own(nights: FormatNights) -> None:
