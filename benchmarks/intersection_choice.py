@@ -161,10 +161,7 @@ def rules(table: IndexedTable, where: str) -> dict[str, Names]:
     layout = state.layout(tuple(dict.fromkeys([*_WANTED, *columns_in(condition)])))
     cost = Cost(layout, table.settings, frozenset(_WANTED), mapping.conjuncts)
     share = {name: prod(reader.count(each) / layout.rows for each in lists) for name, lists in paths.items()}
-    gather = {
-        name: sum(cost.gather(reader.reads(each), reader.count(each)) for each in lists)
-        for name, lists in paths.items()
-    }
+    gather = {name: sum(cost.gather(reader.reads(each)) for each in lists) for name, lists in paths.items()}
 
     def expected(subset: Sequence[str]) -> float:
         rows = layout.rows * prod(share[name] for name in subset)

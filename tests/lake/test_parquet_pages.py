@@ -15,8 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starskip.lake import parquet_pages
+from starskip.lake import page_reading, parquet_pages, parquet_thrift
+from starskip.lake.page_reading import read_pages
 from starskip.lake.parquet_pages import PagedFile, paged_file
+from starskip.lake.parquet_thrift import page_locations
 
 pytestmark = pytest.mark.slow
 
@@ -82,7 +84,7 @@ def test_pages_are_the_rows_of_the_file(
 ) -> None:
     draw = random.Random(seed)
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parquet_pages, "_SHORT_BYTES", draw.choice([0, 1 << 14]))
+        patch.setattr(page_reading, "_SHORT_BYTES", draw.choice([0, 1 << 14]))
         path, paged = written(
             folder,
             some_rows(draw, count),
@@ -103,22 +105,24 @@ def test_pages_are_the_rows_of_the_file(
         parquet = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
         columns = [each.name for each in parquet.schema_arrow]
         for name in columns:
+            column = paged.column(name)
             if name in ("list", "p"):
-                assert paged.pages(0, name) is None
+                assert paged.pages(0, name) is None and column is None
                 continue
-            chosen, expected = [], []
-            for group in range(parquet.num_row_groups):
-                rows = parquet.read_row_group(group, columns=[name]).column(0)
-                positions = np.unique([draw.randrange(len(rows)) for _ in range(draw.choice([1, 3]))])
-                pages = paged.pages(group, name)
-                assert pages is not None
-                numbers = pages.holding(positions)
-                chosen.append((pages, numbers))
-                ends = [*pages.first_rows[1:].tolist(), pages.rows]
-                for number in numbers.tolist():
-                    first = int(pages.first_rows[number])
-                    expected.extend(rows.slice(first, ends[number] - first).to_pylist())
-            found, size = paged.read(name, chosen)
+            assert column is not None
+            rows = parquet.read(columns=[name]).column(0)
+            positions = np.unique([draw.randrange(count) for _ in range(draw.choice([1, 3, 20]))])
+            pages, places = column.holding(positions)
+            spans = [column.first_rows[at].tolist() for at in (pages, pages + 1)]
+            expected = [
+                each for first, end in zip(*spans, strict=True) for each in rows[first:end].to_pylist()
+            ]
+            assert [expected[each] for each in places] == rows.take(positions).to_pylist()
+            if draw.random() < 0.5:
+                found, size = read_pages([(column, pages)])
+            else:
+                # As if it were several files, whose row groups go on or begin anew.
+                found, size = read_pages([(column, pages[at : at + 2]) for at in range(0, len(pages), 2)])
             assert found.to_pylist() == expected
             assert found.type == parquet.schema_arrow.field(name).type
             # A long dictionary that pages turn out to need is a second request.
@@ -129,12 +133,12 @@ def test_a_page_costs_its_own_bytes(tmp_path: Path) -> None:
     rows = pa.table({"x": np.random.default_rng(1).random(1_000_000), "y": np.arange(1_000_000)})
     path, paged = written(str(tmp_path), rows, write_page_index=True, data_page_size=64 << 10)
     assert paged is not None
-    pages = paged.pages(0, "y")
-    assert pages is not None
-    numbers = pages.holding(np.array([777_777]))
-    assert len(numbers) == 1
-    found, size = paged.read("y", [(pages, numbers)])
-    assert 777_777 in found.to_pylist()
+    column = paged.column("y")
+    assert column is not None
+    pages, places = column.holding(np.array([777_777]))
+    assert len(pages) == 1
+    found, size = read_pages([(column, pages)])
+    assert found[places[0]].as_py() == 777_777
     assert size < Path(path).stat().st_size / 10
 
 
@@ -142,19 +146,54 @@ def test_without_a_page_index_there_are_no_pages(tmp_path: Path) -> None:
     assert written(str(tmp_path), pa.table({"x": [1]}))[1] is None
 
 
-@pytest.mark.parametrize("damage", ["offset", "first_row_index"])
-def test_an_index_that_is_not_of_the_file_is_left_alone(
-    damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sound = parquet_pages._decode
+@given(
+    places=st.lists(
+        st.tuples(*[st.integers(0, (1 << 63) - 1), st.integers(0, (1 << 31) - 1)] * 2), max_size=40
+    ),
+    has_more=st.booleans(),
+)
+def test_places_of_pages_are_those_of_the_format(places: list[tuple[int, ...]], has_more: bool) -> None:
+    kinds = parquet_thrift.format_kinds()
+    of_format = [
+        kinds.PageLocation(offset=each[0], compressed_page_size=each[1], first_row_index=each[2])
+        for each in places
+    ]
+    content = parquet_thrift.encoded(kinds.OffsetIndex(page_locations=of_format))
+    if has_more:
+        # A further field, a list of numbers, as newer writers have it.
+        content = content[:-1] + b"\x19\x26\x02\x04\x00"
+    found = page_locations(content)
+    assert (found is None) == (not places)
+    assert found is None or found.tolist() == [list(each[:3]) for each in places]
+    if places:
+        assert parquet_thrift._places_at_once(content) is not None
 
-    def damaged(kind: str, content: bytes) -> Any:
-        found = sound(kind, content)
-        if kind == "OffsetIndex":
-            setattr(found.page_locations[0], damage, 1 << 40)
+
+@given(st.binary(max_size=60), st.booleans())
+def test_no_bytes_are_taken_for_an_index_that_is_none(content: bytes, is_headed: bool) -> None:
+    content = b"\x19\x2c" + content if is_headed else content
+    at_once = parquet_thrift._places_at_once(content)
+    index = parquet_thrift.decoded("OffsetIndex", content)
+    if at_once is not None and index is not None and index.page_locations:
+        whole = [
+            (each.offset, each.compressed_page_size, each.first_row_index) for each in index.page_locations
+        ]
+        assert at_once.tolist() == [list(each) for each in whole]
+
+
+@pytest.mark.parametrize("damage", [0, 2])
+def test_an_index_that_is_not_of_the_file_is_left_alone(
+    damage: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sound = parquet_pages.page_locations
+
+    def damaged(content: bytes) -> Any:
+        found = sound(content)
+        assert found is not None
+        found[0, damage] = 1 << 40
         return found
 
-    monkeypatch.setattr(parquet_pages, "_decode", damaged)
+    monkeypatch.setattr(parquet_pages, "page_locations", damaged)
     _, paged = written(str(tmp_path), pa.table({"x": [1, 2, 3]}), write_page_index=True)
     assert paged is not None and paged.pages(0, "x") is None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -127,7 +126,9 @@ def _is_shown(name: str) -> bool:
 
 
 def _suffix(path: str) -> str:
-    return Path(path).suffix.lower()
+    # Each file of a listing is asked, and a Path takes longer to make than its place to be looked up.
+    stem, dot, suffix = path.rpartition("/")[2].rpartition(".")
+    return f".{suffix.lower()}" if stem and dot and suffix else ""
 
 
 def _identity(path: str) -> FileIdentity:

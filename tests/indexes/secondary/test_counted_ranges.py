@@ -1,9 +1,10 @@
-"""Entries of a range are counted to 5 %, and a count that is not exact has read no block."""
+"""Entries of a range are counted to 5 % and some at its ends; a count that is not exact has read no block."""
 
 from __future__ import annotations
 
 import random
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,6 +15,8 @@ from starskip.indexes.secondary.postings import PostingReader
 from starskip.storage.files.bytes_read import counted_bytes
 
 ROWS, MOST = 200_000, 1 << 30
+AT_ENDS = 300
+"""Entries that blocks at the ends of a range have more or less than their spans tell, in three runs."""
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +32,11 @@ def table(keys: np.ndarray, tmp_path_factory: pytest.TempPathFactory) -> Indexed
     for number, part in enumerate(np.array_split(keys, 3)):
         pq.write_table(pa.table({"k": part}), folder / f"{number}.parquet")
     create_indexes(str(folder), ["btree:k"])
-    return open_table(str(folder))
+    opened = open_table(str(folder))
+    for segment in opened.opened.now().segments:
+        # Footers tell of long lists.
+        assert all(run.row_groups for run in segment.runs["btree:k"])
+    return opened
 
 
 @pytest.mark.parametrize("width", [30, 10_000, 10_000_000, MOST // 3, MOST])
@@ -43,8 +50,22 @@ def test_a_count_is_exact_or_has_read_nothing(table: IndexedTable, keys: np.ndar
         with counted_bytes() as read:
             counted = PostingReader(state.segments).count(path)
         truth = int(np.count_nonzero((keys >= low) & (keys < low + width)))
-        assert abs(counted - truth) <= 0.05 * truth
+        assert abs(counted - truth) <= 0.05 * truth + AT_ENDS
         if counted != truth:
             inexact += 1
-            assert read.bytes == 0
-    assert (inexact > 0) == (width >= MOST // 3)
+            # A run may have a key with a long list at one end of a narrow range alone.
+            assert read.bytes == 0 or width == 30
+    # Keys with long lists are looked up, those between them are not.
+    assert inexact > 0 or width == 30
+
+
+@pytest.mark.parametrize("where", ["k = 7", "k IN (3, 48, 60000)", "k >= 3 AND k <= 11", "k <= 47"])
+def test_keys_with_long_lists_are_counted_as_they_are(
+    table: IndexedTable, keys: np.ndarray, where: str
+) -> None:
+    state = table.opened.now()
+    path = state.condition(where)[1].paths[0]
+    truth = duckdb.sql(
+        f"SELECT count(*) FROM (SELECT unnest($1) AS k) WHERE {where}", params=[keys]
+    ).fetchall()
+    assert PostingReader(state.segments).count(path) == truth[0][0]

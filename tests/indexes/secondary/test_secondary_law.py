@@ -25,14 +25,13 @@ from starskip.indexes.secondary import (
     collect_entries,
     intersection,
     open_table,
-    read_rows,
 )
 from starskip.indexes.secondary.access_paths import WithoutPath, path_indexes
 from starskip.indexes.secondary.indexed_table import IndexedTable
 from starskip.indexes.secondary.lifecycle import optimize_indexes
 from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.indexes.secondary.where_clause import where_expression
-from starskip.lake import avro_file, orc_file
+from starskip.lake import avro_file, orc_file, parquet_pages
 from starskip.lake.pieced_formats import PIECED_FORMATS
 
 pytestmark = pytest.mark.slow
@@ -167,12 +166,13 @@ def _positions_shifted(patch: pytest.MonkeyPatch) -> None:
 
 
 def _places_in_pages_shifted(patch: pytest.MonkeyPatch) -> None:
-    sound = read_rows._places
+    sound = parquet_pages.FilePages.holding
 
-    def shifted(*arguments: Any) -> np.ndarray:
-        return np.maximum(sound(*arguments) - 1, 0)
+    def shifted(self: Any, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        pages, places = sound(self, positions)
+        return pages, np.maximum(places - 1, 0)
 
-    patch.setattr(read_rows, "_places", shifted)
+    patch.setattr(parquet_pages.FilePages, "holding", shifted)
 
 
 @pytest.mark.parametrize(("module", "file_format"), [(orc_file, "orc"), (avro_file, "avro")])

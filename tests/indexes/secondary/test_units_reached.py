@@ -21,6 +21,6 @@ def test_units_are_those_of_the_rows(positions_of_files: dict[int, set[int]], ro
     addresses = [addresses_of(file, places) for file, places in found_at.items()]
     bitmap = bitmap_of(np.concatenate([np.array([], np.uint64), *addresses]))
     found = layout.units_holding({"segment": bitmap})
-    assert found.tolist() == [
+    assert list(found) == [
         sum(len(np.unique(places // each)) for places in found_at.values()) for each in rows
     ]

@@ -272,6 +272,7 @@ def opened_footers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     for module in (parquet_footers, data_file):
         monkeypatch.setattr(module, "open_footer", spied)
     data_file._footer.cache_clear()
+    data_file._row_group_ends.cache_clear()
     return found
 
 

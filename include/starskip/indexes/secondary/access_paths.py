@@ -16,7 +16,6 @@ import pyarrow as pa
 
 from starskip.indexes.secondary.grams import gram_key, grams_of, length_partition, shared_grams
 from starskip.indexes.secondary.key_ranges import KeyRanges, key_ranges
-from starskip.indexes.secondary.run_reader import KeyRange
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
 from starskip.indexes.secondary.spatial_functions import CONTAINS, DISTANCE
 from starskip.indexes.secondary.spatial_shapes import Shape, shape_of
@@ -70,14 +69,11 @@ class GramPath:
     exact: bool = False
 
     @cached_property
-    def ranges(self) -> tuple[KeyRange, ...]:
-        """The keys of each gram, in the partitions of these lengths."""
+    def keys(self) -> tuple[tuple[bytes, bytes], ...]:
+        """The first and the last key of each gram, in the partitions of these lengths."""
         edges = np.array([self.least, _LONGEST if self.most is None else self.most])
         low, high = (int(each) for each in length_partition(edges))
-        ends = [
-            [pa.array([gram_key(gram, each)], pa.binary()) for each in (low, high)] for gram in self.grams
-        ]
-        return tuple(KeyRange(first, last) for first, last in ends)
+        return tuple((gram_key(gram, low), gram_key(gram, high)) for gram in self.grams)
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from pyroaring import BitMap64
 from starskip.indexes.secondary.build_run import build_run
 from starskip.indexes.secondary.data_file import DataFileOfTable
 from starskip.indexes.secondary.entries import addresses_of, entries_of
+from starskip.indexes.secondary.key_range import KeyRange
 from starskip.indexes.secondary.row_batches import row_batches
-from starskip.indexes.secondary.run_reader import KeyRange
 from starskip.indexes.secondary.secondary_index import SecondaryIndex
 from starskip.indexes.secondary.table_schema import TableSchema, field_values
 from starskip.indexes.skipping.metadata.metadata_files import joined

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +20,7 @@ from starskip.predicates.expression import Call, Column, Expression, nodes
 _MIB = 1 << 20
 
 
-Units = npt.NDArray[np.float64]
+Units = tuple[float, ...]
 """Counts the units of each stride that a fetch reads."""
 Blocks = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 """The first and the last address of each block of an index."""
@@ -29,10 +30,16 @@ MOST_OF_A_CHUNK = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """The blocks of indexes that are read, and the keys, ranges and n-grams that are looked up in runs."""
+    """What a path reads of its indexes: blocks, and keys, ranges and n-grams that are looked up in runs.
+
+    ``entries``: those that are gathered; what the bounds of blocks tell is at hand. ``stretches``: of 65,536
+    rows, in which the entries of a block lie apart from one another, for all blocks.
+    """
 
     blocks: int
     lookups: int
+    entries: int
+    stretches: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +54,7 @@ class Stride:
     is_page: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TableLayout:
     """The indexed rows of a table as a fetch meets them.
 
@@ -57,35 +64,34 @@ class TableLayout:
     rows: int
     strides: tuple[Stride, ...]
 
-    @property
+    @cached_property
     def units(self) -> Units:
         """The units of each stride in all rows."""
-        return np.array([max(1.0, self.rows / max(each.rows, 1.0)) for each in self.strides])
+        return tuple(max(1.0, self.rows / max(each.rows, 1.0)) for each in self.strides)
 
     def units_of_random(self, rows: float) -> Units:
         """Return how many units hold so many rows at random places (Cardenas, 1975)."""
-        return _cardenas(self.units, rows)
+        return tuple(_cardenas(each, rows) for each in self.units)
 
     def units_of_blocks(self, blocks: Blocks, rows: float) -> Units:
         """Return how many units hold so many rows of index blocks with these first and last addresses."""
         lows, highs = blocks
-        units = self.units
-        reached = np.array(
-            [
-                np.minimum((highs - lows) / each.rows + 1, own).sum()
-                for each, own in zip(self.strides, units, strict=True)
-            ]
-        )
-        return _cardenas(np.minimum(reached, units), rows)
+        lengths = highs - lows
+        found = []
+        for stride, own in zip(self.strides, self.units, strict=True):
+            reached = float(np.minimum(lengths / stride.rows + 1, own).sum())
+            found.append(_cardenas(min(reached, own), rows))
+        return tuple(found)
 
     def units_holding(self, rows: Mapping[str, BitMap64]) -> Units:
         """Return how many units hold the rows of bitmaps, as if all of a stride had the average length."""
-        found = np.zeros(len(self.strides))
+        found = [0.0] * len(self.strides)
         for bitmap in rows.values():
             addresses = addresses_in(bitmap)
             if len(addresses):
-                found += [_units_reached(addresses, max(int(each.rows), 1)) for each in self.strides]
-        return found
+                for at, stride in enumerate(self.strides):
+                    found[at] += _units_reached(addresses, max(int(stride.rows), 1))
+        return tuple(found)
 
 
 def _units_reached(addresses: npt.NDArray[np.uint64], rows: int) -> int:
@@ -160,16 +166,17 @@ class Cost:
             filters = [self._filters[id(each)] for each in filtered]
             first = frozenset(name for names, _ in filters for name in names)
             found += self._read(units, first) + rows * sum(ns for _, ns in filters) / 1e6
-            later = np.minimum(units, self.layout.units_of_random(rows * share))
+            of_random = self.layout.units_of_random(rows * share)
+            later = tuple(map(min, units, of_random))
         return found + self._read(later, self.columns - first)
 
     def _read(self, units: Units, names: frozenset[str]) -> float:
         """Return the time to read columns: by pages, or in whole row groups where that is most of them."""
         layout, settings = self.layout, self.settings
-        groups = float(units[0])
+        groups = units[0]
         group_rows = min(groups * layout.strides[0].rows, layout.rows)
         found = 0.0
-        for number, stride in zip(units.tolist(), layout.strides, strict=True):
+        for number, stride in zip(units, layout.strides, strict=True):
             row_bytes = [size for name, size in stride.column_bytes.items() if name in names]
             rows = min(number * stride.rows, layout.rows)
             if stride.is_page and rows <= MOST_OF_A_CHUNK * group_rows:
@@ -188,14 +195,19 @@ class Cost:
         """Return the time to scan all rows, of which a share satisfies the predicates."""
         return self._read_rows(self.layout.units, self.layout.rows, self.predicates, share)
 
-    def gather(self, reads: Reads, entries: float) -> float:
+    def gather(self, reads: Reads) -> float:
         """Return the time to look keys up, to read blocks of indexes and to gather their entries."""
         settings = self.settings
-        found = reads.lookups * settings.lookup_ms + reads.blocks * settings.block_ms
-        return found + entries * settings.entry_ns / 1e6
+        of_entries = reads.entries * settings.entry_ns + reads.stretches * settings.stretch_ns
+        return self.look_up(reads) + of_entries / 1e6
+
+    def look_up(self, reads: Reads) -> float:
+        """Return the time to read blocks of indexes for a few rows, whose entries alone are gathered."""
+        settings = self.settings
+        return reads.lookups * settings.lookup_ms + reads.blocks * settings.block_ms
 
 
-def _cardenas(units: Units, rows: float) -> Units:
-    few = units <= 1
-    share = np.log1p(-1 / np.where(few, 2.0, units))
-    return np.where(few, np.minimum(1.0, rows), -units * np.expm1(rows * share))
+def _cardenas(units: float, rows: float) -> float:
+    if units <= 1:
+        return min(1.0, rows)
+    return -units * math.expm1(rows * math.log1p(-1 / units))

@@ -9,8 +9,9 @@ import pyarrow as pa
 
 from starskip.indexes.secondary.access_paths import Path, RangePath
 from starskip.indexes.secondary.entries import entries_of, file_of
+from starskip.indexes.secondary.key_range import KeyRange
 from starskip.indexes.secondary.postings import IndexedSegment, PostingReader
-from starskip.indexes.secondary.run_reader import KeyRange, RunReader
+from starskip.indexes.secondary.run_reader import RunReader
 from starskip.indexes.secondary.secondary_index import Kind
 from starskip.indexes.skipping.metadata.metadata_files import joined
 

@@ -21,7 +21,8 @@ from starskip.lake.pieced_formats import pieced_file
 from starskip.lake.snapshot_columns import SnapshotColumn
 
 PARQUET = "parquet"
-_DAMAGE = (OSError, ValueError, LookupError, pa.ArrowException)
+DAMAGE = (OSError, ValueError, LookupError, pa.ArrowException)
+"""What readers raise of a file that they cannot read."""
 _FOOTERS = 4_096
 
 
@@ -90,9 +91,13 @@ class DataFileOfTable:
 
     def row_group_rows(self) -> npt.NDArray[np.int64]:
         """Return the rows of each row group of a Parquet file; a file of no bytes has none."""
-        footer = self.footer()
-        groups = range(footer.num_row_groups) if footer is not None else ()
-        return np.array([footer.row_group(group).num_rows for group in groups], np.int64)
+        return np.diff(self.row_group_ends(), prepend=0)
+
+    def row_group_ends(self) -> npt.NDArray[np.int64]:
+        """Return where each row group of a Parquet file ends, in rows. Raises SourceError."""
+        if self.size_bytes == 0:
+            return np.empty(0, np.int64)
+        return _row_group_ends(self.path, self.size_bytes, self.modified_ms)
 
     def units(self) -> int:
         """Return the number of row groups, stripes or blocks; 1 of a file that is read as a whole."""
@@ -111,7 +116,7 @@ def reading(path: str) -> Iterator[None]:
         yield
     except UnlikeSpark as error:
         raise SourceError(f"{path}: is not read as Spark reads it: {error}", source=path) from error
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise SourceError(f"{path}: cannot be read ({first_line(error)})", source=path) from error
 
 
@@ -120,6 +125,13 @@ def _footer(path: str, size_bytes: int, modified_ms: int) -> Any:
     del size_bytes, modified_ms
     with reading(path):
         return open_footer(path, read_ahead=False)
+
+
+@lru_cache(maxsize=_FOOTERS)
+def _row_group_ends(path: str, size_bytes: int, modified_ms: int) -> npt.NDArray[np.int64]:
+    footer = _footer(path, size_bytes, modified_ms)
+    rows = (footer.row_group(group).num_rows for group in range(footer.num_row_groups))
+    return np.cumsum(np.fromiter(rows, np.int64, footer.num_row_groups))
 
 
 @lru_cache(maxsize=_FOOTERS)

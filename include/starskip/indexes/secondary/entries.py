@@ -20,6 +20,8 @@ from starskip.predicates.ordered_values import equal, order_keys
 Addresses = npt.NDArray[np.uint64]
 LONG_LIST_ENTRIES = 24
 """A roaring bitmap of so few addresses is not smaller than these."""
+_MOST_TOLD = 64
+"""Addresses to look among, for each one that is looked up, from which a bitmap is quicker."""
 _SHIFT = np.uint64(32)
 _ROW_MASK = np.uint64(0xFFFFFFFF)
 
@@ -41,7 +43,26 @@ def row_of(addresses: Addresses) -> npt.NDArray[np.int64]:
 
 def bitmap_of(addresses: Addresses) -> BitMap64:
     """Return the bitmap of addresses in any order."""
-    return BitMap64(np.sort(addresses))
+    ordered = np.sort(addresses)
+    if (
+        len(ordered) > 1
+        and ordered[-1] - ordered[0] == len(ordered) - 1
+        and bool((np.diff(ordered) == 1).all())
+    ):
+        # Rows in the order of the key: a range costs next to nothing.
+        found = BitMap64()
+        found.add_range(int(ordered[0]), int(ordered[-1]) + 1)
+        return found
+    return BitMap64(ordered)
+
+
+def those_among(addresses: Addresses, among: BitMap64 | None) -> Addresses:
+    """Return addresses without such as are not ``among`` others, where telling them costs little."""
+    if among is None or not len(addresses) or len(among) > _MOST_TOLD * len(addresses):
+        return addresses
+    asked = addresses_in(among)
+    at = np.searchsorted(asked, addresses)
+    return addresses[asked.take(at, mode="clip") == addresses] if len(asked) else addresses[:0]
 
 
 def addresses_in(bitmap: BitMap64) -> Addresses:
@@ -130,9 +151,12 @@ def entries_of(rows: pa.Table) -> tuple[pa.Array, Addresses]:
     return pa.array(np.concatenate(at)), np.concatenate(addresses)
 
 
-def bitmaps_of(rows: pa.Table) -> list[BitMap64]:
-    """Return bitmaps whose union holds all entries of a run's rows without stopped keys."""
-    single = np.asarray(rows["address"].drop_null().to_numpy()).view(np.uint64)
+def bitmaps_of(rows: pa.Table, among: BitMap64 | None = None) -> list[BitMap64]:
+    """Return bitmaps whose union holds all entries of a run's rows without stopped keys.
+
+    ``among``: addresses, of which at least those are told that are entries.
+    """
+    single = those_among(np.asarray(rows["address"].drop_null().to_numpy()).view(np.uint64), among)
     lists = rows["postings"].drop_null().to_pylist()
     found = [BitMap64.deserialize(content) for content in lists]
     return [bitmap_of(single), *found] if len(single) else found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -12,14 +12,18 @@ import pyarrow as pa
 
 from starskip.indexes.secondary.data_file import DataFileOfTable
 from starskip.indexes.secondary.read_pieces import read_pieces
-from starskip.indexes.secondary.read_rows import FetchCounts, read_positions, read_row_groups, together
+from starskip.indexes.secondary.read_rows import (
+    ROWS_AT_ONCE,
+    FetchCounts,
+    FileRows,
+    read_positions,
+    read_row_groups,
+    together,
+)
 from starskip.indexes.secondary.row_filter import columns_in, row_filter
 from starskip.indexes.secondary.table_schema import TableSchema
 from starskip.lake.parquet_pages import Numbers
 from starskip.predicates.expression import Call, Expression
-
-_ROWS_AT_ONCE = 1 << 20
-"""Rows of neighbouring row groups that are read in one request."""
 
 
 @dataclass
@@ -36,7 +40,7 @@ class Pace:
             some = groups[at : at + self.row_groups]
             at += len(some)
             self.row_groups *= 2
-            for piece in together(some, row_counts, _ROWS_AT_ONCE):
+            for piece in together(some, row_counts, ROWS_AT_ONCE):
                 if self.rows > 0:
                     yield piece
 
@@ -75,28 +79,48 @@ def fetch_rows(
         yield from _of_pieces(file, positions, wanted, counts, pace)
         return
     row_counts = file.row_group_rows()
-    starts = np.cumsum(row_counts) - row_counts
     if positions is None:
-        groups = np.arange(len(row_counts))
+        groups = list(range(len(row_counts)))
     else:
         if pace is not None and not wanted.predicates:
             positions = positions[: pace.rows]
-        begin = np.searchsorted(positions, starts)
-        groups = np.flatnonzero(np.diff(begin, append=len(positions)))
-    listed = groups.tolist()
+        groups = FileRows(file, positions).row_groups().tolist()
+    ends = np.cumsum(row_counts)
     for piece in (
-        together(listed, row_counts, _ROWS_AT_ONCE) if pace is None else pace.pieces(listed, row_counts)
+        together(groups, row_counts, ROWS_AT_ONCE) if pace is None else pace.pieces(groups, row_counts)
     ):
         counts.row_groups += len(piece)
         if positions is None:
-            kept = _scanned(file, {group: int(row_counts[group]) for group in piece}, wanted, counts)
+            kept = _scanned(file, piece, row_counts, wanted, counts)
         else:
-            kept = _looked_up(file, _by_group(positions, piece, starts, row_counts), wanted, counts)
+            first, last = np.searchsorted(positions, [ends[piece[0]] - row_counts[piece[0]], ends[piece[-1]]])
+            kept = _looked_up([FileRows(file, positions[first:last])], wanted, counts)
         counts.rows += kept.num_rows
         if pace is not None:
             pace.rows -= kept.num_rows
         if kept.num_rows:
             yield kept
+
+
+def fetch_of_files(parts: Iterable[FileRows], wanted: Wanted, counts: FetchCounts) -> Iterator[pa.Table]:
+    """Yield the rows of files that satisfy the predicates; those of several files are read at once.
+
+    Raises SourceError naming a file that cannot be read.
+    """
+    held: list[FileRows] = []
+    rows = 0
+    for part in parts:
+        if part.file.is_pieced:
+            yield from _of_pieces(part.file, part.positions, wanted, counts, None)
+            continue
+        if held and rows + len(part.positions) > ROWS_AT_ONCE:
+            yield _looked_up(held, wanted, counts)
+            held, rows = [], 0
+        held.append(part)
+        rows += len(part.positions)
+        counts.row_groups += len(part.row_groups())
+    if held:
+        yield _looked_up(held, wanted, counts)
 
 
 def _of_pieces(
@@ -132,36 +156,29 @@ def _of_pieces(
 
 
 def _scanned(
-    file: DataFileOfTable, groups: Mapping[int, int], wanted: Wanted, counts: FetchCounts
+    file: DataFileOfTable, groups: Sequence[int], row_counts: Numbers, wanted: Wanted, counts: FetchCounts
 ) -> pa.Table:
-    """Read whole row groups; ``groups`` tells their rows."""
+    """Read whole row groups."""
     first = wanted.predicate_columns or wanted.columns
-    asked, size = read_row_groups(file, list(groups), wanted.schema, first)
+    asked, size = read_row_groups(file, groups, wanted.schema, first)
     counts.bytes += size
     if not wanted.predicates:
         return asked.select(list(wanted.columns))
-    every = {group: np.arange(rows) for group, rows in groups.items()}
-    return _completed(file, every, asked, wanted, counts)
+    starts = np.cumsum(row_counts) - row_counts
+    every = np.concatenate([np.arange(row_counts[group]) + starts[group] for group in groups])
+    return _completed([FileRows(file, every)], asked, wanted, counts)
 
 
-def _looked_up(
-    file: DataFileOfTable, groups: Mapping[int, Numbers], wanted: Wanted, counts: FetchCounts
-) -> pa.Table:
-    """Read rows at positions of row groups."""
+def _looked_up(parts: Sequence[FileRows], wanted: Wanted, counts: FetchCounts) -> pa.Table:
+    """Read rows of files at their positions."""
     if not wanted.predicates:
-        return read_positions(file, groups, wanted.schema, wanted.columns, counts)
+        return read_positions(parts, wanted.schema, wanted.columns, counts)
     first = wanted.predicate_columns or wanted.columns[:1]
-    asked = read_positions(file, groups, wanted.schema, first, counts)
-    return _completed(file, groups, asked, wanted, counts)
+    asked = read_positions(parts, wanted.schema, first, counts)
+    return _completed(parts, asked, wanted, counts)
 
 
-def _completed(
-    file: DataFileOfTable,
-    groups: Mapping[int, Numbers],
-    asked: pa.Table,
-    wanted: Wanted,
-    counts: FetchCounts,
-) -> pa.Table:
+def _completed(parts: Sequence[FileRows], asked: pa.Table, wanted: Wanted, counts: FetchCounts) -> pa.Table:
     """Filter rows by the columns of the predicates, and read all other columns only of what these leave."""
     holds = wanted.holds(asked)
     mask = np.asarray(holds.fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
@@ -169,7 +186,7 @@ def _completed(
     asked = asked.filter(holds)
     rest = [name for name in wanted.columns if name not in first]
     if rest and asked.num_rows:
-        others = read_positions(file, _kept(groups, mask), wanted.schema, rest, counts)
+        others = read_positions(_kept(parts, mask), wanted.schema, rest, counts)
         asked = asked.select([name for name in wanted.columns if name in first])
         for name in rest:
             asked = asked.append_column(others.schema.field(name), others[name])
@@ -178,24 +195,12 @@ def _completed(
     return asked.select(list(wanted.columns))
 
 
-def _kept(groups: Mapping[int, Numbers], mask: npt.NDArray[np.bool_]) -> dict[int, Numbers]:
-    found = {}
+def _kept(parts: Sequence[FileRows], mask: npt.NDArray[np.bool_]) -> list[FileRows]:
+    found = []
     before = 0
-    for group, positions in groups.items():
-        kept = positions[mask[before : before + len(positions)]]
-        before += len(positions)
+    for part in parts:
+        kept = part.positions[mask[before : before + len(part.positions)]]
+        before += len(part.positions)
         if len(kept):
-            found[group] = kept
-    return found
-
-
-def _by_group(
-    positions: npt.NDArray[np.int64], groups: Sequence[int], starts: Numbers, row_counts: Numbers
-) -> dict[int, Numbers]:
-    """Return positions in a file as positions in its row groups."""
-    found = {}
-    for group in groups:
-        start, count = int(starts[group]), int(row_counts[group])
-        first, last = np.searchsorted(positions, [start, start + count])
-        found[group] = positions[first:last] - start
+            found.append(FileRows(part.file, kept))
     return found

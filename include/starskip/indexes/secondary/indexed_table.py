@@ -29,11 +29,12 @@ from starskip.indexes.secondary.cost import Cost
 from starskip.indexes.secondary.covered_rows import covered_rows, is_covering
 from starskip.indexes.secondary.data_file import DataFileOfTable
 from starskip.indexes.secondary.entries import addresses_in, file_of, row_of
-from starskip.indexes.secondary.fetch import Pace, Wanted, fetch_rows
+from starskip.indexes.secondary.fetch import Pace, Wanted, fetch_of_files, fetch_rows
 from starskip.indexes.secondary.lifecycle import existing_indexes
-from starskip.indexes.secondary.plan import SCAN, Plan, choose_plan, forced_plan
+from starskip.indexes.secondary.plan import Plan, choose_plan, forced_plan
+from starskip.indexes.secondary.plan_search import SCAN
 from starskip.indexes.secondary.postings import PostingReader
-from starskip.indexes.secondary.read_rows import FetchCounts
+from starskip.indexes.secondary.read_rows import FetchCounts, FileRows
 from starskip.indexes.secondary.row_filter import columns_in
 from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.indexes.secondary.table_schema import field_values
@@ -276,16 +277,28 @@ class _Fetch:
                 yield len(keys), pa.table([keys] * len(schema), schema=schema)
         else:
             for window in self._windows(plan, self._weighed(plan)):
-                addresses = addresses_in(window.rows)
-                files = file_of(addresses)
-                left = residual(window.paths)
-                begin = np.flatnonzero(np.diff(files, prepend=-1))
-                for start, end in pairwise([*begin.tolist(), len(files)]):
-                    known = state.file(window.segment, int(files[start]))
-                    if known is not None:
-                        yield from self._rows(known, row_of(addresses[start:end]), left)
+                yield from self._rows_at(window)
         for file in state.beside:
             yield from self._rows(file, None, (self.question.condition,))
+
+    def _rows_at(self, window: Window) -> Iterator[tuple[int, pa.Table]]:
+        """Yield the rows of a window that satisfy what its paths are not sure of."""
+        addresses = addresses_in(window.rows)
+        files = file_of(addresses)
+        begin = np.flatnonzero(np.diff(files, prepend=-1))
+        at = ((int(files[start]), start, end) for start, end in pairwise([*begin.tolist(), len(files)]))
+        known = ((self.question.state.file(window.segment, file), start, end) for file, start, end in at)
+        parts = (
+            FileRows(file, row_of(addresses[start:end])) for file, start, end in known if file is not None
+        )
+        left = self.question.mapping.residual(window.paths)
+        if self.pace is not None:
+            for part in parts:
+                yield from self._rows(part.file, part.positions, left)
+            return
+        wanted = _wanted(self.question, left, is_count=self.is_count)
+        for rows in fetch_of_files(parts, wanted, self.counts):
+            yield rows.num_rows, rows
 
     def _windows(self, plan: Plan, weighed: WeighedLists | None) -> Iterable[Window]:
         if plan.rows is not None:
@@ -299,7 +312,7 @@ class _Fetch:
         cost, mapping = self.question.cost(self.settings), self.question.mapping
 
         def piece_ms(path: Path) -> float:
-            whole_ms = cost.gather(self.reader.reads(path), self.reader.count(path))
+            whole_ms = cost.gather(self.reader.reads(path))
             return whole_ms / max(self.reader.pieces(path), 1)
 
         def fetch_ms(window: Window) -> float:

@@ -8,7 +8,7 @@ that end before; within a window of addresses bitmaps are intersected, the short
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -17,17 +17,50 @@ import numpy.typing as npt
 from pyroaring import BitMap64
 
 Addresses = npt.NDArray[np.uint64]
+Numbers = npt.NDArray[np.int64]
 LAST_ADDRESS = 2**64 - 1
 _FILE_BITS = 32
+_MOST_ASKED = 256
+"""Addresses, by the pieces of an input, from which pieces are looked for one by one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Entries that are read at once: ``read`` gives their bitmaps; none lies outside ``low`` to ``high``."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Pieces:
+    """Entries that are read piece by piece; none of a piece lies outside its ``lows`` to its ``highs``.
 
-    low: int
-    high: int
-    read: Callable[[], Sequence[BitMap64]]
+    ``read`` gives the entries of some pieces, by their numbers, in bitmaps that nobody may change: all of
+    them for None, at least those that are among some addresses otherwise.
+    """
+
+    lows: Addresses
+    highs: Addresses
+    read: Callable[[Numbers, BitMap64 | None], Iterable[BitMap64]]
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.lows)
+
+
+def pieces_together(parts: Sequence[Pieces]) -> Pieces:
+    """Return the pieces of several parts as one."""
+    if len(parts) == 1:
+        return parts[0]
+    starts = np.cumsum([0, *map(len, parts)])
+
+    def read(numbers: Numbers, among: BitMap64 | None) -> Iterable[BitMap64]:
+        of_part = np.searchsorted(starts, numbers, side="right") - 1
+        for part in np.unique(of_part).tolist():
+            yield from parts[part].read(numbers[of_part == part] - starts[part], among)
+
+    none = np.empty(0, np.uint64)
+    return Pieces(
+        np.concatenate([none, *(each.lows for each in parts)]),
+        np.concatenate([none, *(each.highs for each in parts)]),
+        read,
+    )
+
+
+NO_PIECES = pieces_together(())
 
 
 @dataclass
@@ -37,18 +70,19 @@ class PostingInput:
     ``held``: entries that are at hand from the start. ``pieces_read`` counts the pieces that were read.
     """
 
-    pieces: Sequence[Piece] = ()
+    pieces: Pieces = NO_PIECES
     held: BitMap64 = field(default_factory=BitMap64)
     pieces_read: int = 0
+    _order: Numbers = field(init=False, repr=False)
     _lows: Addresses = field(init=False, repr=False)
     _highs: Addresses = field(init=False, repr=False)
     _unread: npt.NDArray[np.bool_] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Sort the pieces by their first addresses; none is read yet."""
-        self.pieces = sorted(self.pieces, key=lambda piece: piece.low)
-        self._lows = np.array([piece.low for piece in self.pieces], np.uint64)
-        self._highs = np.array([piece.high for piece in self.pieces], np.uint64)
+        self._order = rising(self.pieces.lows)
+        self._lows = self.pieces.lows[self._order]
+        self._highs = self.pieces.highs[self._order]
         self._unread = np.ones(len(self.pieces), np.bool_)
 
     @property
@@ -77,7 +111,7 @@ class PostingInput:
 
     def window(self, start: int, end: int) -> BitMap64:
         """Return the entries from ``start`` to before ``end``, which reads the pieces that lie there."""
-        self._read(self._unread & (self._lows < np.uint64(end)) & (self._highs >= np.uint64(start)))
+        self._hold(self._unread & (self._lows < np.uint64(end)) & (self._highs >= np.uint64(start)))
         if not self.held or (start <= self.held.min() and self.held.max() < end):
             return self.held
         # A bitmap of the window itself would be long: files lie 2**32 apart.
@@ -102,39 +136,68 @@ class PostingInput:
             if not is_last and self._unread[at]:
                 self._unread[at] = False
                 self.pieces_read += 1
-                new = BitMap64.union(new, *self.pieces[at].read()) - told
+                new = union([new, *self.pieces.read(self._order[[at]], None)]) - told
 
-    def among(self, addresses: BitMap64) -> BitMap64:
-        """Return those of some addresses that the input has; pieces that reach none stay unread."""
-        self._read(self._near(addresses))
-        return self.held & addresses
+    def among(self, addresses: BitMap64, until: int = 0) -> BitMap64:
+        """Return those of some addresses that the input has; pieces that reach none stay unread.
+
+        ``until``: the address before which nothing is asked for again, ``LAST_ADDRESS`` for all. Of a piece
+        that ends before no more is gathered than what is asked for; others are held.
+        """
+        near = self._near(addresses)
+        if until < LAST_ADDRESS:
+            later = near & (self._highs >= np.uint64(until))
+            self._hold(later)
+            near &= ~later
+        once = np.flatnonzero(near)
+        common = self.held & addresses if self.held else BitMap64()
+        if not len(once):
+            return common
+        self._unread[once] = False
+        self.pieces_read += len(once)
+        found = [each & addresses for each in self.pieces.read(self._order[once], addresses)]
+        return union([common, *found])
 
     def unread_near(self, addresses: BitMap64) -> int:
         """Return how many pieces ``among`` would read."""
         return int(self._near(addresses).sum())
 
     def _near(self, addresses: BitMap64) -> npt.NDArray[np.bool_]:
-        near = np.flatnonzero(
-            self._unread
-            & (self._lows <= np.uint64(addresses.max()))
-            & (self._highs >= np.uint64(addresses.min()))
-        )
-        wanted = np.zeros(len(self.pieces), np.bool_)
-        for at in near.tolist():
-            piece = self.pieces[at]
-            wanted[at] = addresses.range_cardinality(piece.low, min(piece.high + 1, LAST_ADDRESS)) > 0
-        return wanted
+        if len(addresses) > _MOST_ASKED * len(self._lows):
+            # A list of all of them would be long, where there are few pieces to look for.
+            near = np.flatnonzero(self._unread).tolist()
+            low, high = self._lows.tolist(), self._highs.tolist()
+            is_near = np.zeros(len(low), np.bool_)
+            for at in near:
+                is_near[at] = addresses.range_cardinality(low[at], min(high[at] + 1, LAST_ADDRESS)) > 0
+            return is_near
+        asked = np.frombuffer(addresses.to_array(), np.uint64)
+        before = np.searchsorted(asked, self._lows)
+        return self._unread & (np.searchsorted(asked, self._highs, side="right") > before)
 
     def unread_within(self, start: int, end: int) -> int:
         """Return how many pieces a window would read."""
         return int((self._unread & (self._lows < np.uint64(end)) & (self._highs >= np.uint64(start))).sum())
 
-    def _read(self, wanted: npt.NDArray[np.bool_]) -> None:
-        found = [bitmap for at in np.flatnonzero(wanted).tolist() for bitmap in self.pieces[at].read()]
-        self._unread &= ~wanted
-        self.pieces_read += int(wanted.sum())
-        if found:
-            self.held = BitMap64.union(self.held, *found)
+    def _hold(self, wanted: npt.NDArray[np.bool_]) -> None:
+        at = np.flatnonzero(wanted)
+        if len(at):
+            self._unread[at] = False
+            self.pieces_read += len(at)
+            self.held = union([self.held, *self.pieces.read(self._order[at], None)])
+
+
+def rising(lows: Addresses) -> Numbers:
+    """Return the order of pieces by their first addresses."""
+    return np.argsort(lows, kind="stable")
+
+
+def union(bitmaps: Sequence[BitMap64]) -> BitMap64:
+    """Return a bitmap of what some bitmaps have, which may be one of them."""
+    held = [each for each in bitmaps if each]
+    if not held:
+        return BitMap64()
+    return held[0] if len(held) == 1 else BitMap64.union(*held)
 
 
 def intersect(inputs: Sequence[PostingInput]) -> Iterator[BitMap64]:
@@ -154,7 +217,7 @@ def intersect(inputs: Sequence[PostingInput]) -> Iterator[BitMap64]:
         for each in others:
             if not common:
                 break
-            common = each.among(common)
+            common = each.among(common, end)
         if common:
             yield common
         at = None if end >= LAST_ADDRESS else _caught_up(inputs, end)

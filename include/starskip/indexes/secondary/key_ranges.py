@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from starskip.indexes.secondary.run_reader import KeyRange
+from starskip.indexes.secondary.key_range import KeyRange
 from starskip.predicates.comparison import Operator, comparison_of
 from starskip.predicates.expression import Expression
 from starskip.predicates.like_pattern import like_parts

@@ -20,9 +20,10 @@ from starskip.errors import StorageError
 from starskip.indexes.secondary.build_run import merge_runs
 from starskip.indexes.secondary.collect_entries import RUN_BYTES
 from starskip.indexes.secondary.entries import addresses_in, bitmap_of, file_of, serialised
+from starskip.indexes.secondary.key_range import KeyRange
 from starskip.indexes.secondary.merge_cuts import RunFiles, in_range
 from starskip.indexes.secondary.run_files import write_run
-from starskip.indexes.secondary.run_reader import KeyRange, RunReader
+from starskip.indexes.secondary.run_reader import RunReader
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
 from starskip.indexes.skipping.metadata.metadata_files import joined
 from starskip.predicates.ordered_values import Keys, order_keys, positions, sorted_keys, valid_mask

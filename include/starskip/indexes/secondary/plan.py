@@ -1,21 +1,18 @@
 """Choose the paths by which a query is answered, in order, by counts of their entries.
 
-The greedy order of "Greedy List Intersection" (Krauthgamer and others, 2008): begin with the list that is
-cheapest alone, and go on with the one that promises the cheapest fetch, as long as that saves more than
-reading it takes. As in the paper intersections are sampled: of a long list of a range or a box a few blocks
-are intersected with the rows at hand before all of it is read, of n-grams the list of the rarest one. A list
-that cannot pay even if it left no row is not looked at.
+The greedy order of "Greedy List Intersection" (Krauthgamer and others, 2008): begin with the list whose order
+promises to be the cheapest one, and go on with the one that promises the cheapest fetch, as long as that
+saves more than reading it takes. As in the paper intersections are sampled: of a long list of a range or a
+box a few blocks are intersected with the rows at hand before all of it is read, of n-grams the list of the
+rarest one. A list that cannot pay even if it left no row is not looked at.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from pyroaring import BitMap64
 
 from starskip.indexes.secondary.access_paths import (
@@ -25,35 +22,29 @@ from starskip.indexes.secondary.access_paths import (
     WithoutPath,
     path_indexes,
 )
-from starskip.indexes.secondary.cost import Cost, Units
+from starskip.indexes.secondary.cost import Cost
+from starskip.indexes.secondary.plan_search import (
+    SCAN,
+    Candidate,
+    EntryList,
+    Search,
+    alone_ms,
+    first_of,
+    list_of,
+    rank,
+    row_count,
+    staying,
+)
 from starskip.indexes.secondary.postings import PostingReader
 from starskip.indexes.secondary.secondary_index import Kind
 from starskip.number_text import count as counted
 
-SCAN = ("scan",)
 SHORT = 0.05
 """A list is read without a sample of it if that takes no more than this share of what is at stake."""
 _SLOW = 0.5
 """A list is not read at all if that alone takes this share of a scan."""
 _FEW = 10
 """A limit is counted on to end a query where so many times as many rows are expected."""
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A way to answer, by names of indexes in order, with estimates of its rows and time."""
-
-    path: tuple[str, ...]
-    estimated_rows: int
-    estimated_ms: float
-
-    def to_document(self) -> dict[str, Any]:
-        """Return it as JSON."""
-        return {
-            "path": list(self.path),
-            "estimated_rows": self.estimated_rows,
-            "estimated_ms": round(self.estimated_ms, 3),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,75 +69,6 @@ class Plan:
         }
 
 
-@dataclass
-class _Search:
-    """The candidates so far, and what all estimates are made from."""
-
-    mapping: PathMapping
-    reader: PostingReader
-    cost: Cost
-    candidates: list[Candidate] = field(default_factory=list)
-
-    def told(self, path: tuple[str, ...], rows: float, ms: float) -> Candidate:
-        """Keep a candidate and return it."""
-        found = Candidate(path, round(rows), ms)
-        self.candidates.append(found)
-        return found
-
-    def told_anew(self, before: Candidate, rows: float, ms: float) -> Candidate:
-        """Keep another estimate in the place of one before; several candidates may have the same names."""
-        found = Candidate(before.path, round(rows), ms)
-        self.candidates = [found if each is before else each for each in self.candidates]
-        return found
-
-    def scan_ms(self, left_rows: float) -> float:
-        """Return the time of a scan that leaves so many rows."""
-        return self.cost.scan(min(1.0, left_rows / max(self.cost.layout.rows, 1)))
-
-    @property
-    def left_rows(self) -> float:
-        """The rows that may satisfy all predicates."""
-        return self.cost.layout.rows * self.left_share(())
-
-    @cached_property
-    def _shares(self) -> dict[int, float]:
-        """The shares of all paths, the least first."""
-        rows = max(self.cost.layout.rows, 1)
-        found = {id(path): min(1.0, self.reader.count(path) / rows) for path in self.mapping.paths}
-        return dict(sorted(found.items(), key=lambda each: each[1]))
-
-    def has_counted(self, path: Path, rows: int) -> None:
-        """Take the rows that a path turned out to have in place of an estimate: boxes are estimated."""
-        self._shares[id(path)] = min(1.0, rows / max(self.cost.layout.rows, 1))
-        self._shares = dict(sorted(self._shares.items(), key=lambda each: each[1]))
-
-    def share(self, path: Path) -> float:
-        """Return the share of the rows that a path has, counted."""
-        return self._shares[id(path)]
-
-    def left_share(self, chosen: Sequence[Path], known: Mapping[int, float] = {}) -> float:
-        """Return what share of the chosen paths' rows may satisfy all other predicates.
-
-        The most selective counts in full, the next by its square root, and so on: they may be correlated.
-        Shares that are ``known`` of these rows, by path, count in full.
-        """
-        apart = {id(path) for path in chosen} | known.keys()
-        shares = (share for path, share in self._shares.items() if path not in apart)
-        assumed = math.prod(share ** (0.5**at) for at, share in enumerate(shares))
-        return float(assumed * math.prod(known.values()))
-
-    def fetch(
-        self, chosen: Sequence[Path], units: Units, rows: float, known: Mapping[int, float] = {}
-    ) -> float:
-        """Return the time to fetch rows that chosen paths leave; ``known``: shares of them in other paths."""
-        residual = self.mapping.residual(chosen)
-        return self.cost.fetch(units, rows, residual, self.left_share(chosen, known))
-
-    def fetch_rows(self, chosen: Sequence[Path], rows: Mapping[str, BitMap64]) -> float:
-        """Return the time to fetch the rows of bitmaps."""
-        return self.fetch(chosen, self.cost.layout.units_holding(rows), _count(rows))
-
-
 def choose_plan(
     mapping: PathMapping,
     reader: PostingReader,
@@ -162,10 +84,10 @@ def choose_plan(
     ``limit`` that is far below what is expected a list is read only as far as needed.
     """
     paths = mapping.paths
-    search = _Search(mapping, reader, cost)
+    search = Search(mapping, reader, cost)
     scan = search.told(SCAN, cost.layout.rows, search.scan_ms(search.left_rows))
     if covered:
-        ms = sum(cost.gather(reader.reads(path), reader.count(path)) for path in covered)
+        ms = sum(cost.gather(reader.reads(path)) for path in covered)
         search.told(_names(covered), min(map(reader.count, covered)), ms)
         if ms < scan.estimated_ms:
             found = forced_plan(covered, reader, in_steps=with_rows or limit is not None)
@@ -206,7 +128,7 @@ def forced_plan(paths: Sequence[Path], reader: PostingReader, *, in_steps: bool 
     return Plan((), _names(paths), "asked for", tuple(paths), rows)
 
 
-def _soon_enough(lists: Sequence[Path], search: _Search, scan: Candidate, limit: int) -> Plan | None:
+def _soon_enough(lists: Sequence[Path], search: Search, scan: Candidate, limit: int) -> Plan | None:
     """Return the way that finds a limit's rows soonest; None where they may be too few to stop early."""
     expected = search.left_rows
     if limit * _FEW > expected:
@@ -215,16 +137,17 @@ def _soon_enough(lists: Sequence[Path], search: _Search, scan: Candidate, limit:
         (scan.estimated_ms * limit / expected, (), SCAN)
     ]
     for path in lists:
-        each = _list_of(path, search)
-        search.told(path_indexes(path), each.count, each.alone_ms)
+        each = list_of(path, search)
+        of_all_ms = alone_ms(each, search)
+        search.told(path_indexes(path), each.count, of_all_ms)
         share = limit / max(each.count * search.left_share([path]), limit, 1)
-        found.append((each.alone_ms * share, (path,), path_indexes(path)))
+        found.append((of_all_ms * share, (path,), path_indexes(path)))
     ms, paths, chosen = min(found, key=lambda each: each[0])
     reason = f"{counted(limit)} of about {counted(round(expected))} rows are found in about {ms:.2f} ms"
     return Plan(tuple(search.candidates), chosen, reason, paths)
 
 
-def _primary_plan(paths: Sequence[Path], search: _Search) -> tuple[Plan, str] | None:
+def _primary_plan(paths: Sequence[Path], search: Search) -> tuple[Plan, str] | None:
     """Return the plan of the clustering key, with a reason where it is taken without others being weighed."""
     path = next((each for each in paths if _is_primary(each)), None)
     if path is None:
@@ -245,77 +168,54 @@ def _primary_plan(paths: Sequence[Path], search: _Search) -> tuple[Plan, str] | 
     return plan, ""
 
 
-@dataclass(frozen=True, slots=True)
-class _List:
-    """Tells of a path, before any of it is read, its entries and the time to gather them."""
-
-    path: Path
-    count: int
-    gather_ms: float
-    alone_ms: float
-
-    @property
-    def names(self) -> str:
-        """The indexes that it uses."""
-        return " and ".join(path_indexes(self.path))
-
-
-def _list_of(path: Path, search: _Search) -> _List:
-    """Estimate what a path costs alone by its count, and by the addresses where its blocks begin and end."""
-    reader, cost = search.reader, search.cost
-    count = reader.count(path)
-    gather_ms = cost.gather(reader.reads(path), count)
-    units = cost.layout.units_of_blocks(reader.blocks(path), count)
-    return _List(path, count, gather_ms, gather_ms + search.fetch([path], units, count))
-
-
 def _greedy(
-    paths: Sequence[Path], differences: Sequence[WithoutPath], search: _Search, scan_ms: float
+    paths: Sequence[Path], differences: Sequence[WithoutPath], search: Search, scan_ms: float
 ) -> tuple[Plan, float, float]:
     """Return the last of the prefixes of the greedy order that saves time, its time, and the rows left."""
     reader, cost = search.reader, search.cost
-    first, *left = sorted((_list_of(path, search) for path in paths), key=lambda each: each.alone_ms)
+    lists = [list_of(path, search) for path in paths]
     told = {
-        id(each.path): search.told(path_indexes(each.path), each.count, each.alone_ms)
-        for each in (first, *left)
+        id(each.path): search.told(path_indexes(each.path), each.count, alone_ms(each, search))
+        for each in lists
     }
+    first = first_of(lists, search)
+    left = [each for each in lists if each is not first]
     if first.gather_ms > _SLOW * scan_ms:
         return Plan((), SCAN, ""), scan_ms, search.left_rows
     chosen: list[Path] = [first.path]
     spent_ms = first.gather_ms
     rows: Mapping[str, BitMap64] = reader.rows(first.path)
-    at_hand, units = _count(rows), cost.layout.units_holding(rows)
+    at_hand, units = row_count(rows), cost.layout.units_holding(rows)
     if at_hand != first.count:
         search.has_counted(first.path, at_hand)
-        left = [_list_of(each.path, search) for each in left]
         for each in left:
-            search.told_anew(told[id(each.path)], each.count, each.alone_ms)
-    left.extend(_list_of(path, search) for path in differences)
+            search.told_anew(told[id(each.path)], each.count, alone_ms(each, search))
+    left.extend(list_of(path, search) for path in differences)
     fetch_ms = search.fetch(chosen, units, at_hand)
     search.told_anew(told[id(first.path)], at_hand, spent_ms + fetch_ms)
     reason = f"{first.names} leaves {counted(at_hand)} rows"
     known: dict[int, float] = {}
     rejected = []
     while left and at_hand:
-        each = min(left, key=lambda each: each.gather_ms + fetch_ms * search.share(each.path))
+        each = min(left, key=lambda each: rank(each, search))
         left.remove(each)
         share = search.share(each.path)
-        if SHORT * fetch_ms < each.gather_ms < fetch_ms:
+        if SHORT * fetch_ms < each.near_ms < fetch_ms:
             share = _sampled_share(each, rows, search, share)
         together = [*chosen, each.path]
-        # A unit stays while one of its rows does. Both times are of the same share of the rows at hand.
-        stays = units * (1 - (1 - share) ** (at_hand / np.maximum(units, 1)))
+        # Both times are of the same share of the rows at hand.
+        stays = staying(units, at_hand, share)
         without_ms = search.fetch(chosen, units, at_hand, {**known, id(each.path): share})
-        with_ms = each.gather_ms + search.fetch(together, stays, at_hand * share, known)
+        with_ms = each.near_ms + search.fetch(together, stays, at_hand * share, known)
         if with_ms >= without_ms:
             search.told(_names(together), at_hand * share, spent_ms + with_ms)
             rejected.append(each.names)
             known[id(each.path)] = share
             fetch_ms = without_ms
             continue
-        chosen, spent_ms = together, spent_ms + each.gather_ms
+        chosen, spent_ms = together, spent_ms + each.near_ms
         rows = reader.within(each.path, rows)
-        at_hand, units = _count(rows), cost.layout.units_holding(rows)
+        at_hand, units = row_count(rows), cost.layout.units_holding(rows)
         fetch_ms = search.fetch(chosen, units, at_hand, known)
         search.told(_names(chosen), at_hand, spent_ms + fetch_ms)
         reason += f", with {each.names} {counted(at_hand)}"
@@ -325,13 +225,13 @@ def _greedy(
     return Plan((), _names(chosen), reason, tuple(chosen), rows), spent_ms + fetch_ms, left_rows
 
 
-def _sampled_share(each: _List, rows: Mapping[str, BitMap64], search: _Search, otherwise: float) -> float:
+def _sampled_share(each: EntryList, rows: Mapping[str, BitMap64], search: Search, otherwise: float) -> float:
     """Return what share of rows a path has, by a sample of its blocks; ``otherwise`` if there is none."""
     sample = search.reader.sample(each.path, search.cost.settings.sampled_blocks)
     if sample is None:
         return otherwise
     common = sum(found.intersection_cardinality(rows.get(name, _NONE)) for name, found in sample.items())
-    return min(1.0, common * each.count / max(_count(sample), 1) / max(_count(rows), 1))
+    return min(1.0, common * each.count / max(row_count(sample), 1) / max(row_count(rows), 1))
 
 
 _NONE = BitMap64()
@@ -350,7 +250,3 @@ def _is_primary(path: Path) -> bool:
 
 def _names(paths: Sequence[Path]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for path in paths for name in path_indexes(path)))
-
-
-def _count(rows: Mapping[str, BitMap64]) -> int:
-    return sum(map(len, rows.values()))

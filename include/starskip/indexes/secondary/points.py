@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
+from pyroaring import BitMap64
 
 from starskip.indexes.secondary.access_paths import PointPath
+from starskip.indexes.secondary.entries import Addresses, those_among
 from starskip.indexes.secondary.run_reader import RunReader
 
 _LOOKED_AT = 4
@@ -45,21 +45,25 @@ def count_points(path: PointPath, runs: Sequence[RunReader]) -> int:
     Of each of these the box covers a share. Points are not spread evenly: some blocks are read, and the
     others are taken to hold as many times what their shares tell as those do.
     """
-    sure, looked_at, held, shares = 0, [], [], []
+    sure = 0
+    at_border: list[tuple[RunReader, npt.NDArray[np.int64]]] = []
     for run in runs:
-        overlapping, inside = run.point_blocks(box_of(path))
-        blocks, is_whole = np.array(overlapping, np.int64), inside & (path.shape is None)
-        entries_of = run.entries_of_each_block
-        sure += int(entries_of[blocks[is_whole]].sum())
-        looked_at += [(run, block) for block in blocks[~is_whole].tolist()]
-        held.append(entries_of[blocks[~is_whole]])
-        shares.append(_covered_shares(path, run, blocks[~is_whole]))
-    if not looked_at:
+        blocks, inside = run.point_blocks(box_of(path))
+        is_whole = inside & (path.shape is None)
+        sure += run.entries_of_blocks(blocks[is_whole])
+        if not is_whole.all():
+            at_border.append((run, blocks[~is_whole]))
+    if not at_border:
         return sure
-    entries = np.concatenate(held)
-    expected = np.concatenate(shares) * entries
-    sampled = np.unique(np.linspace(0, len(looked_at) - 1, _SAMPLED_AT_BORDER).astype(np.int64))
-    found = sum(_points_in(path, *looked_at[at]) for at in sampled)
+    entries = np.concatenate([run.entries_of_each_block[blocks] for run, blocks in at_border])
+    expected = entries * np.concatenate([_covered_shares(path, run, blocks) for run, blocks in at_border])
+    ends = np.cumsum([len(blocks) for _, blocks in at_border])
+    sampled = np.unique(np.linspace(0, len(entries) - 1, _SAMPLED_AT_BORDER).astype(np.int64))
+    found = 0
+    for each in sampled.tolist():
+        number = int(np.searchsorted(ends, each, side="right"))
+        run, blocks = at_border[number]
+        found += len(points_held(path, run, blocks[[each - ends[number]]]))
     others = np.delete(entries, sampled).sum()
     of_sampled = expected[sampled].sum()
     if of_sampled > 0:
@@ -74,21 +78,35 @@ def _covered_shares(
 ) -> npt.NDArray[np.float64]:
     """Return the share of each block's box that the box of a path covers."""
     shares = np.ones(len(blocks))
-    for name, (least, most) in zip(("x", "y"), box_of(path), strict=True):
-        low, high = (
-            run.bounds[f"{end}_{name}"].take(pa.array(blocks)).to_numpy().astype(np.float64)
-            for end in ("low", "high")
-        )
+    for (lows, highs), (least, most) in zip(run.boxes, box_of(path), strict=True):
+        low, high = lows[blocks], highs[blocks]
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
             covered = (np.minimum(high, most) - np.maximum(low, least)) / (high - low)
         shares *= np.where((high > low) & np.isfinite(high - low), covered, 1.0)
     return shares
 
 
-def _points_in(path: PointPath, run: RunReader, block: int) -> int:
-    """Return the number of entries of a block that a path has, all of its points looked at."""
-    rows = run.points(block, lambda x, y: holds(path, x, y))
-    return int(pc.sum(rows["entries"]).as_py() or 0)
+def points_held(
+    path: PointPath, run: RunReader, blocks: npt.NDArray[np.int64], among: BitMap64 | None = None
+) -> Addresses:
+    """Return the addresses of those points of some blocks that a path has.
+
+    ``among``: addresses, of which at least those are told that are held. Of a block that is asked for again
+    those points alone are looked at: it is put in the order of the addresses then, which takes longer once.
+    """
+    if among is None:
+        x, y, addresses = run.points(blocks)
+        return addresses[holds(path, x, y)]
+    again = np.fromiter((each in run.asked_points for each in blocks.tolist()), np.bool_, len(blocks))
+    run.asked_points.update(blocks.tolist())
+    x, y, addresses = run.points(blocks[~again])
+    found = [those_among(addresses[holds(path, x, y)], among)]
+    parts = [(block, block.places(among)) for block in map(run.point_block, blocks[again].tolist())]
+    if parts:
+        x, y = (np.concatenate([getattr(block, of)[at] for block, at in parts]) for of in ("x", "y"))
+        addresses = np.concatenate([block.addresses[at] for block, at in parts])
+        found.append(addresses[holds(path, x, y)])
+    return np.concatenate(found)
 
 
 def blocks_of_points(path: PointPath, run: RunReader) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial, reduce
+from functools import cached_property, reduce
 
 import numpy as np
 import numpy.typing as npt
@@ -21,13 +21,23 @@ from starskip.indexes.secondary.access_paths import (
     WithoutPath,
 )
 from starskip.indexes.secondary.cost import Blocks, Reads
-from starskip.indexes.secondary.entries import addresses_in, bitmaps_of
-from starskip.indexes.secondary.intersection import LAST_ADDRESS, Piece, PostingInput, intersection
-from starskip.indexes.secondary.points import blocks_of_points, box_of, count_points, holds
-from starskip.indexes.secondary.run_reader import KeyRange, ReadCounts, RunReader
+from starskip.indexes.secondary.entries import addresses_in, bitmap_of
+from starskip.indexes.secondary.gram_lists import count_gram, gram_blocks, gram_rows
+from starskip.indexes.secondary.intersection import (
+    LAST_ADDRESS,
+    Numbers,
+    Pieces,
+    PostingInput,
+    intersection,
+    pieces_together,
+    union,
+)
+from starskip.indexes.secondary.points import blocks_of_points, box_of, count_points, points_held
+from starskip.indexes.secondary.run_reader import ReadCounts, RunReader
 from starskip.indexes.secondary.weighed_lists import WeighedLists, Window
 from starskip.indexes.secondary.zones import zones_within
 
+_STRETCH_ROWS = 1 << 16
 Rows = Mapping[str, BitMap64]
 """Bitmaps of addresses by segment; a segment that is left out has none."""
 
@@ -59,6 +69,7 @@ class PostingReader:
     read: dict[str, ReadCounts] = field(default_factory=dict)
     _rows: dict[int, tuple[Path, dict[str, BitMap64]]] = field(default_factory=dict)
     _counts: dict[int, tuple[Path, int]] = field(default_factory=dict)
+    _pieces_of: dict[tuple[int, str], tuple[Path, Pieces]] = field(default_factory=dict)
 
     def counts(self, name: str) -> ReadCounts:
         """Return the counts of an index."""
@@ -98,24 +109,37 @@ class PostingReader:
         match path:
             case UnionPath(paths=paths) | AllOfPath(paths=paths):
                 found = [self.reads(each) for each in paths]
-                return Reads(sum(each.blocks for each in found), sum(each.lookups for each in found))
+                return Reads(
+                    sum(each.blocks for each in found),
+                    sum(each.lookups for each in found),
+                    sum(each.entries for each in found),
+                    sum(each.stretches for each in found),
+                )
             case WithoutPath(path=inner):
                 return self.reads(inner)
         runs = [run for segment in self.segments for run in _runs(path, segment)]
+        entries = self.count(path)
         match path:
             case RangePath(ranges=ranges):
-                blocks, lookups = sum(run.read_blocks(ranges.ranges) for run in runs), len(ranges.ranges)
+                to_read = [run.to_read(each) for run in runs for each in ranges.ranges]
+                blocks, lookups = sum(each[0] for each in to_read), len(ranges.ranges)
+                entries = max(0, entries - sum(each[1] for each in to_read))
             case PointPath():
                 blocks, lookups = sum(blocks_of_points(path, run) for run in runs), 1
             case GramPath():
-                blocks, lookups = sum(run.read_blocks(path.ranges) for run in runs), len(path.grams)
-        return Reads(blocks, lookups * len(runs))
+                blocks = sum(len(gram_blocks(run, each)) for run in runs for each in path.keys)
+                lookups = len(path.grams)
+        return Reads(blocks, lookups * len(runs), entries, min(entries, blocks * self._stretches))
+
+    @cached_property
+    def _stretches(self) -> int:
+        """Stretches of 65,536 rows, as bitmaps hold them, of all files."""
+        return sum(int((-(-each.file_rows // _STRETCH_ROWS)).sum()) for each in self.segments)
 
     def blocks(self, path: Path) -> Blocks:
         """Return the first and the last address of each block that a path may read; none is read."""
-        pieces = [piece for segment in self.segments for piece in self._pieces(path, segment)]
-        lows, highs = ([getattr(each, name) for each in pieces] for name in ("low", "high"))
-        return np.array(lows, np.float64), np.array(highs, np.float64)
+        pieces = pieces_together([self._pieces(path, segment) for segment in self.segments])
+        return pieces.lows.astype(np.float64), pieces.highs.astype(np.float64)
 
     def pieces(self, path: Path) -> int:
         """Return the number of pieces that a path may be read in."""
@@ -126,8 +150,9 @@ class PostingReader:
         found = {}
         for segment in self.segments:
             pieces, files = self._pieces(path, segment), len(segment.file_rows)
-            begin = np.array([min(each.low >> 32, files) for each in pieces], np.int64)
-            end = np.array([min((each.high >> 32) + 1, files) for each in pieces], np.int64)
+            shift, end_of_files = np.uint64(32), np.uint64(files)
+            begin = np.minimum(pieces.lows >> shift, end_of_files).astype(np.int64)
+            end = np.minimum((pieces.highs >> shift) + np.uint64(1), end_of_files).astype(np.int64)
             open_at = np.bincount(begin, minlength=files + 1) - np.bincount(end, minlength=files + 1)
             found[segment.name] = np.cumsum(open_at)[:files] > 0
         return found
@@ -146,9 +171,9 @@ class PostingReader:
             if mine is None or not mine:
                 continue
             if isinstance(path, WithoutPath) and id(path) not in self._rows:
-                kept = mine - intersection([PostingInput(held=mine), self._input(path.path, segment)])
+                kept = mine - self._input(path.path, segment).among(mine, LAST_ADDRESS)
             else:
-                kept = intersection([PostingInput(held=mine), self._input(path, segment)])
+                kept = self._input(path, segment).among(mine, LAST_ADDRESS)
             if kept:
                 found[segment.name] = kept
         return found
@@ -209,72 +234,81 @@ class PostingReader:
             return {each.name: self._rarest(path, each) for each in self.segments}
         if not isinstance(path, RangePath | PointPath):
             return None
-        candidates = [(each.name, run, at) for each in self.segments for run, at in _whole_blocks(path, each)]
-        if len(candidates) <= 2 * blocks:
+        candidates = [
+            (each.name, run, _whole_blocks(path, run)) for each in self.segments for run in _runs(path, each)
+        ]
+        ends = np.cumsum([len(of_run) for _, _, of_run in candidates])
+        if not len(ends) or ends[-1] <= 2 * blocks:
             return None
-        chosen = np.linspace(0, len(candidates) - 1, blocks).astype(np.int64).tolist()
+        chosen = np.linspace(0, ends[-1] - 1, blocks).astype(np.int64)
         counts = self.counts(path.index.specification)
         found: dict[str, list[BitMap64]] = {}
-        for name, run, block in (candidates[at] for at in chosen):
-            found.setdefault(name, []).extend(run.block_parts(block, counts))
-        return {name: _union(parts) for name, parts in found.items()}
+        for each in chosen.tolist():
+            number = int(np.searchsorted(ends, each, side="right"))
+            name, run, of_run = candidates[number]
+            found.setdefault(name, []).extend(run.whole_blocks(of_run[[each - ends[number]]], counts))
+        return {name: union(parts) for name, parts in found.items()}
 
     def _rarest(self, path: GramPath, segment: IndexedSegment) -> BitMap64:
         """Return the rows of the gram that fewest rows have, all of them if it is stopped."""
         runs = _runs(path, segment)
-        wanted = min(path.ranges, key=lambda each: _entries_in(each, runs))
-        found = [_gram_rows(run, wanted) for run in runs]
-        if any(map(_has_stopped, found)):
+        rows = gram_rows(runs, min(path.keys, key=lambda each: count_gram(runs, each)))
+        if rows is None:
             return segment.all_rows
-        rows = _union(part for each in found for part in bitmaps_of(each))
         self.counts(path.index.specification).entries += len(rows)
         return rows
 
-    def _pieces(self, path: Path, segment: IndexedSegment) -> list[Piece]:
-        """Return the pieces of a path in a segment, none of them read."""
+    def _pieces(self, path: Path, segment: IndexedSegment) -> Pieces:
+        """Return the pieces of a path in a segment, none of them read; they are kept."""
+        key = id(path), segment.name
+        if key not in self._pieces_of:
+            self._pieces_of[key] = path, self._found_pieces(path, segment)
+        return self._pieces_of[key][1]
+
+    def _found_pieces(self, path: Path, segment: IndexedSegment) -> Pieces:
         runs = () if isinstance(path, UnionPath | AllOfPath | WithoutPath) else _runs(path, segment)
         match path:
             case RangePath(index=index) if index.specification in segment.zones:
-                return [_at_once(lambda: _zoned(path, segment))]
+                return _at_once(lambda: _zoned(path, segment))
             case RangePath(ranges=ranges, index=index):
                 counts = self.counts(index.specification)
-                return [piece for run in runs for each in ranges.ranges for piece in run.pieces(each, counts)]
+                return pieces_together([run.pieces(each, counts) for run in runs for each in ranges.ranges])
             case PointPath():
-                return [piece for run in runs for piece in self._points(path, run)]
+                return pieces_together([self._points(path, run) for run in runs])
             case GramPath():
-                return [_at_once(lambda: self._grams(path, segment))]
+                return _at_once(lambda: self._grams(path, segment))
             case UnionPath(paths=paths):
-                return [piece for each in paths for piece in self._pieces(each, segment)]
+                return pieces_together([self._pieces(each, segment) for each in paths])
             case AllOfPath(paths=paths):
-                return [_at_once(lambda: intersection([self._input(each, segment) for each in paths]))]
+                return _at_once(lambda: intersection([self._input(each, segment) for each in paths]))
             case WithoutPath(path=inner):
-                return [_at_once(lambda: segment.all_rows - self._read(inner, segment))]
+                return _at_once(lambda: segment.all_rows - self._read(inner, segment))
 
-    def _points(self, path: PointPath, run: RunReader) -> Iterable[Piece]:
-        low, high = run.reach
+    def _points(self, path: PointPath, run: RunReader) -> Pieces:
         blocks, inside = run.point_blocks(box_of(path))
-        for block, whole in zip(blocks, inside.tolist(), strict=True):
-            read = partial(self._points_of, path, run, block, whole and path.shape is None)
-            yield Piece(int(low[block]), int(high[block]), read)
-
-    def _points_of(self, path: PointPath, run: RunReader, block: int, is_whole: bool) -> list[BitMap64]:
+        is_whole = inside & (path.shape is None)
         counts = self.counts(path.index.specification)
-        if is_whole:
-            return run.block_parts(block, counts)
-        rows = run.points(block, lambda x, y: holds(path, x, y))
-        counts.entries += rows.num_rows
-        return bitmaps_of(rows)
+
+        def parts(numbers: Numbers, among: BitMap64 | None) -> Iterable[BitMap64]:
+            mine = is_whole[numbers]
+            yield from run.whole_blocks(blocks[numbers[mine]], counts)
+            if not mine.all():
+                held = points_held(path, run, blocks[numbers[~mine]], among)
+                counts.entries += len(held)
+                yield bitmap_of(held)
+
+        low, high = (each[blocks] for each in run.reach)
+        return Pieces(low, high, parts)
 
     def _grams(self, path: GramPath, segment: IndexedSegment) -> BitMap64:
         """Return the rows that have enough of the grams; the lists of one row's may lie in several runs."""
         counts, runs = self.counts(path.index.specification), _runs(path, segment)
         lists, stopped = [], 0
-        for wanted in sorted(path.ranges, key=lambda each: _entries_in(each, runs)):
-            found_in = [_gram_rows(run, wanted) for run in runs]
-            if any(map(_has_stopped, found_in)):
+        for wanted in sorted(path.keys, key=lambda each: count_gram(runs, each)):
+            found = gram_rows(runs, wanted)
+            if found is None:
                 stopped += 1
                 continue
-            found = _union(part for rows in found_in for part in bitmaps_of(rows))
             counts.entries += len(found)
             if not found and path.shared == len(path.grams):
                 # No text has all grams, whatever the lists behind hold.
@@ -291,9 +325,9 @@ class PostingReader:
         return BitMap64(addresses[times >= needed])
 
 
-def _at_once(read: Callable[[], BitMap64]) -> Piece:
+def _at_once(read: Callable[[], BitMap64]) -> Pieces:
     """Return a piece that may hold any address."""
-    return Piece(0, LAST_ADDRESS, lambda: [read()])
+    return Pieces(np.zeros(1, np.uint64), np.full(1, LAST_ADDRESS, np.uint64), lambda *_: [read()])
 
 
 def _zoned(path: RangePath, segment: IndexedSegment) -> BitMap64:
@@ -312,49 +346,23 @@ def _runs(path: RangePath | PointPath | GramPath, segment: IndexedSegment) -> tu
     return segment.runs.get(path.index.specification, ())
 
 
-def _whole_blocks(path: RangePath | PointPath, segment: IndexedSegment) -> Iterator[tuple[RunReader, int]]:
-    """Yield the blocks of a segment, with their runs, of which all entries are a path's."""
-    for run in _runs(path, segment):
-        if isinstance(path, RangePath):
-            yield from ((run, at) for each in path.ranges.ranges for at in run.overlapping(each)[1])
-        elif path.shape is None:
-            blocks, inside = run.point_blocks(box_of(path))
-            yield from ((run, at) for at, whole in zip(blocks, inside.tolist(), strict=True) if whole)
+def _whole_blocks(path: RangePath | PointPath, run: RunReader) -> Numbers:
+    """Return the blocks of a run of which all entries are a path's."""
+    if isinstance(path, RangePath):
+        within = [run.overlapping(each)[1] for each in path.ranges.ranges]
+        return np.concatenate([np.empty(0, np.int64), *(np.asarray(each, np.int64) for each in within)])
+    blocks, inside = run.point_blocks(box_of(path))
+    return blocks[inside & (path.shape is None)]
 
 
 def _entries_of_ranges(path: RangePath, segment: IndexedSegment) -> int:
     """Count the entries of a path's ranges, by the clustering key where the segment has no index of it."""
     if path.index.specification in segment.zones:
         return len(_zoned(path, segment))
-    return sum(_entries_in(each, _runs(path, segment)) for each in path.ranges.ranges)
-
-
-def _entries_in(keys: KeyRange, runs: Sequence[RunReader]) -> int:
-    """Count the entries of a range of keys in all runs."""
-    return sum(run.count(keys) for run in runs)
+    return sum(run.count(each) for each in path.ranges.ranges for run in _runs(path, segment))
 
 
 def _grams_counted(path: GramPath, runs: Sequence[RunReader]) -> int:
-    counted = sorted(_entries_in(each, runs) for each in path.ranges)
+    counted = sorted(count_gram(runs, each) for each in path.keys)
     # Texts with ``shared`` of the grams have one that is not among the ``shared - 1`` most frequent.
     return sum(counted[: len(counted) - path.shared + 1])
-
-
-def _gram_rows(run: RunReader, wanted: KeyRange) -> pa.Table:
-    overlapping, _ = run.overlapping(wanted)
-    pieces = [run.slice_of(run.block(block), wanted) for block in overlapping]
-    return pa.concat_tables(pieces) if pieces else run.empty
-
-
-def _has_stopped(rows: pa.Table) -> bool:
-    if not rows.num_rows:
-        return False
-    known = np.asarray(rows["address"].is_valid()) | np.asarray(rows["postings"].is_valid())
-    return not bool(known.all())
-
-
-def _union(parts: Iterable[BitMap64]) -> BitMap64:
-    found = list(parts)
-    if not found:
-        return BitMap64()
-    return found[0] if len(found) == 1 else BitMap64.union(*found)

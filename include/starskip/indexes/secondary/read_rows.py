@@ -5,8 +5,8 @@ Of rows at positions only the pages that hold them are read, where a page index 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from starskip.indexes.secondary.cost import MOST_OF_A_CHUNK
-from starskip.indexes.secondary.data_file import DataFileOfTable, reading
+from starskip.indexes.secondary.data_file import DAMAGE, DataFileOfTable, reading
 from starskip.indexes.secondary.table_schema import TableSchema, conformed, partition_scalar
-from starskip.lake.parquet_pages import ColumnPages, Numbers, PagedFile
+from starskip.lake.page_reading import read_pages
+from starskip.lake.parquet_pages import FilePages, Numbers
 from starskip.storage.files.object_reader import ObjectReader
 from starskip.storage.files.object_url import local_path, object_url
 
+ROWS_AT_ONCE = 1 << 20
+"""Rows of neighbouring row groups that are read in one request."""
+_BYTES_AT_ONCE = 64 << 20
+"""Stored bytes of pages that are decoded together."""
 _SHORT_VALUE_BYTES = 3
 """A column of texts with no more bytes a value, stored, has most of them as numbers of a dictionary."""
 
@@ -114,71 +119,180 @@ def as_table_has(
     return pa.table(columns, schema=pa.schema([schema.columns.field(name) for name in names]))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class FileRows:
+    """Rows of a Parquet file, at rising positions."""
+
+    file: DataFileOfTable
+    positions: Numbers
+
+    def row_groups(self) -> Numbers:
+        """Return the row groups that hold some of them."""
+        return np.flatnonzero(np.diff(np.searchsorted(self.positions, self.file.row_group_ends()), prepend=0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Chosen:
+    """The pages of a column that hold rows of a file, and where these lie among the rows of the pages."""
+
+    column: FilePages
+    pages: Numbers
+    places: Numbers
+
+
 def read_positions(
-    file: DataFileOfTable,
-    groups: Mapping[int, Numbers],
-    schema: TableSchema,
-    names: Sequence[str],
-    counts: FetchCounts,
+    parts: Sequence[FileRows], schema: TableSchema, names: Sequence[str], counts: FetchCounts
 ) -> pa.Table:
-    """Return columns of the rows at rising positions of row groups.
+    """Return columns of rows of files, those of a file after those of the one before.
 
-    Only pages that hold such rows are read of a column that a page index tells of. Raises SourceError naming
-    a file that cannot be read.
+    Only pages that hold such rows are read of a column that a page index tells of; those of all files whose
+    pages are alike are decoded at once. Raises SourceError naming a file that cannot be read.
     """
-    paged = file.paged()
-    columns = {}
-    stored = file.stored_names(names)
-    for name in names:
-        is_told = paged is not None and name in stored
-        chosen = _chosen_pages(paged, stored[name], groups) if paged is not None and is_told else None
-        if paged is None or chosen is None:
-            continue
-        with reading(file.path):
-            found, size = paged.read(stored[name], chosen)
-            of_pages = conformed(pa.table({name: found}), schema, [name], len(found))
-        counts.pages += sum(len(numbers) for _, numbers in chosen)
-        counts.bytes += size
-        columns[name] = of_pages[name].take(pa.array(_places(chosen, groups)))
-    others = [name for name in names if name not in columns]
-    if others:
-        starts = np.cumsum([0, *(file.row_group_rows()[group] for group in groups)])
-        places = [positions + start for positions, start in zip(groups.values(), starts, strict=False)]
-        table, size = read_row_groups(file, list(groups), schema, others, np.concatenate(places))
-        counts.bytes += size
-        columns.update({name: table[name] for name in others})
-    fields = [schema.columns.field(name) for name in names]
-    return pa.table([columns[name] for name in names], schema=pa.schema(fields))
+    classes: list[_LikeFiles] = []
+    for number, part in enumerate(parts):
+        chosen = [_chosen_pages(part, name) for name in names]
+        mine = next((each for each in classes if each.is_like(chosen)), None)
+        if mine is None:
+            mine = _LikeFiles()
+            classes.append(mine)
+        mine.numbers.append(number)
+        mine.parts.append(part)
+        mine.chosen.append(chosen)
+    found = [each.read(schema, names, counts) for each in classes]
+    return found[0] if len(found) == 1 else _in_order(found, [each.numbers for each in classes], parts)
 
 
-def _chosen_pages(
-    paged: PagedFile, column: str, groups: Mapping[int, Numbers]
-) -> list[tuple[ColumnPages, Numbers]] | None:
-    """Return the pages of a column that hold rows, None if no index tells or most of it would be read."""
-    chosen = []
-    read = whole = 0
-    for group, positions in groups.items():
-        pages = paged.pages(group, column)
-        if pages is None:
-            return None
-        numbers = pages.holding(positions)
-        chosen.append((pages, numbers))
-        read += pages.bytes_of(numbers)
-        whole += pages.chunk.meta_data.total_compressed_size
-    return chosen if read <= MOST_OF_A_CHUNK * whole else None
+@dataclass(slots=True)
+class _LikeFiles:
+    """Files that are read together: by pages of the same columns, of one kind each.
+
+    By file: its number, its rows, and the pages of each column, None for one that is read by row groups.
+    """
+
+    numbers: list[int] = field(default_factory=list)
+    parts: list[FileRows] = field(default_factory=list)
+    chosen: list[list[_Chosen | None]] = field(default_factory=list)
+
+    def is_like(self, chosen: Sequence[_Chosen | None]) -> bool:
+        return all(map(_is_alike, self.chosen[0], chosen))
+
+    def read(self, schema: TableSchema, names: Sequence[str], counts: FetchCounts) -> pa.Table:
+        found = {}
+        for name, of_files in zip(names, zip(*self.chosen, strict=True), strict=True):
+            pages = [each for each in of_files if each is not None]
+            if pages:
+                found[name] = _of_pages(self.parts, pages, schema, name, counts)
+        others = [name for name in names if name not in found]
+        if others:
+            together = pa.concat_tables([_of_row_groups(part, schema, others, counts) for part in self.parts])
+            found.update({name: together[name] for name in others})
+        fields = [schema.columns.field(name) for name in names]
+        return pa.table([found[name] for name in names], schema=pa.schema(fields))
 
 
-def _places(chosen: Sequence[tuple[ColumnPages, Numbers]], groups: Mapping[int, Numbers]) -> Numbers:
-    """Return where the rows lie among all rows of the chosen pages."""
+def _is_alike(one: _Chosen | None, other: _Chosen | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return one.column.kind.is_like(other.column.kind)
+
+
+def _in_order(
+    found: Sequence[pa.Table], order: Sequence[Sequence[int]], parts: Sequence[FileRows]
+) -> pa.Table:
+    """Return the rows of files in the order of the files; each table has those of some of them."""
+    numbers = np.concatenate([np.asarray(each) for each in order])
+    lengths = np.array([len(parts[number].positions) for number in numbers])
+    starts = np.cumsum(lengths) - lengths
+    places = [np.arange(starts[at], starts[at] + lengths[at]) for at in np.argsort(numbers)]
+    return pa.concat_tables(found).take(pa.array(np.concatenate(places)))
+
+
+def _of_pages(
+    parts: Sequence[FileRows],
+    chosen: Sequence[_Chosen],
+    schema: TableSchema,
+    name: str,
+    counts: FetchCounts,
+) -> pa.ChunkedArray:
     found = []
-    before = 0
-    for (pages, numbers), positions in zip(chosen, groups.values(), strict=True):
-        lengths = pages.rows_of(numbers)
-        of_row = np.searchsorted(pages.first_rows[numbers], positions, side="right") - 1
-        page_starts = before + np.cumsum(lengths) - lengths
-        found.append(page_starts[of_row] + positions - pages.first_rows[numbers][of_row])
-        before += int(lengths.sum())
-    return np.concatenate(found)
+    for some in _at_once(chosen):
+        try:
+            values, size = read_pages([(each.column, each.pages) for each in some])
+        except DAMAGE:
+            # Only by itself a file shows whether it is the one that cannot be read.
+            values, size = _one_by_one([part.file for part in parts], chosen, some)
+        counts.pages += sum(len(each.pages) for each in some)
+        counts.bytes += size
+        places, before = [], 0
+        for each in some:
+            places.append(each.places + before)
+            before += int(each.column.rows_of(each.pages).sum())
+        with reading(parts[0].file.path):
+            of_table = conformed(pa.table({name: values}), schema, [name], len(values))[name]
+        found.append(of_table.take(pa.array(np.concatenate(places))))
+    return pa.chunked_array([chunk for each in found for chunk in each.chunks], found[0].type)
+
+
+def _one_by_one(
+    files: Sequence[DataFileOfTable], chosen: Sequence[_Chosen], some: Sequence[_Chosen]
+) -> tuple[pa.ChunkedArray, int]:
+    wanted = {id(each) for each in some}
+    found, sizes = [], 0
+    for file, each in zip(files, chosen, strict=True):
+        if id(each) in wanted:
+            with reading(file.path):
+                values, size = read_pages([(each.column, each.pages)])
+            found += values.chunks
+            sizes += size
+    return pa.chunked_array(found, some[0].column.kind.type), sizes
+
+
+def _at_once(chosen: Sequence[_Chosen]) -> Iterator[list[_Chosen]]:
+    """Cut files into pieces whose pages have about as many bytes as are held at once."""
+    held: list[_Chosen] = []
+    size = 0
+    for each in chosen:
+        mine = int(each.column.sizes[each.pages].sum())
+        if held and size + mine > _BYTES_AT_ONCE:
+            yield held
+            held, size = [], 0
+        held.append(each)
+        size += mine
+    if held:
+        yield held
+
+
+def _chosen_pages(part: FileRows, name: str) -> _Chosen | None:
+    """Return the pages of a column that hold rows, None if no index tells or most of it would be read."""
+    paged, stored = part.file.paged(), part.file.stored_names([name]).get(name)
+    if paged is None or stored is None:
+        return None
+    column = paged.column(stored)
+    if column is None:
+        return None
+    pages, places = column.holding(part.positions)
+    return _Chosen(column, pages, places) if column.share_of_chunks(pages) <= MOST_OF_A_CHUNK else None
+
+
+def _of_row_groups(
+    part: FileRows, schema: TableSchema, names: Sequence[str], counts: FetchCounts
+) -> pa.Table:
+    """Read row groups whole and take the rows of them, so many row groups at a time."""
+    ends = part.file.row_group_ends()
+    row_counts = np.diff(ends, prepend=0)
+    found = []
+    for groups in together(part.row_groups().tolist(), row_counts, ROWS_AT_ONCE):
+        first, last = np.searchsorted(
+            part.positions, [ends[groups[0]] - row_counts[groups[0]], ends[groups[-1]]]
+        )
+        mine = part.positions[first:last]
+        held = np.diff(np.searchsorted(mine, ends[groups]), prepend=0)
+        # Row groups that are left out between others have no rows here.
+        before = np.cumsum(row_counts[groups]) - ends[groups]
+        table, size = read_row_groups(part.file, groups, schema, names, mine + np.repeat(before, held))
+        counts.bytes += size
+        found.append(table)
+    return pa.concat_tables(found)
 
 
 def together(groups: Sequence[int], row_counts: npt.NDArray[np.int64], most_rows: int) -> Iterator[list[int]]:

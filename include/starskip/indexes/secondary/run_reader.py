@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,10 @@ import pyarrow.parquet as pq
 from pyroaring import BitMap64
 
 from starskip.errors import StorageError
+from starskip.indexes.secondary.block_bitmaps import BlockBitmaps, PointBlock, stretches_of
 from starskip.indexes.secondary.entries import bitmaps_of
-from starskip.indexes.secondary.intersection import Piece
+from starskip.indexes.secondary.intersection import Addresses, Numbers, Pieces
+from starskip.indexes.secondary.key_range import KeyRange, Overlap
 from starskip.indexes.secondary.run_files import BITMAPS_TOGETHER, FIRST, LAST
 from starskip.indexes.skipping.metadata.column_cache import ColumnCache
 from starskip.indexes.skipping.metadata.metadata_files import joined
@@ -32,6 +34,7 @@ _FEW_AT_ENDS = 0.1
 """Blocks at the ends of a range are not read where they have at most this share of its other entries."""
 _ANY = np.iinfo(np.int64).max
 Mask = npt.NDArray[np.bool_]
+Coordinates = npt.NDArray[np.float64]
 
 
 @dataclass(slots=True)
@@ -41,45 +44,19 @@ class ReadCounts:
     entries: int = 0
 
 
-@dataclass(slots=True)
-class _Overlap:
-    """The blocks of a run that overlap a range of keys, those within it, and the range's entries."""
-
-    run: RunReader
-    blocks: range
-    within: range
-    entries: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class KeyRange:
-    """Keys from ``low`` to ``high``, arrays of one value, None if unbounded; or ``of_null``, null alone.
-
-    ``known``: what runs were asked of it, which a plan asks again and again.
-    """
-
-    low: pa.Array | None = None
-    high: pa.Array | None = None
-    low_included: bool = True
-    high_included: bool = True
-    of_null: bool = False
-    known: dict[int, _Overlap] = field(default_factory=dict, repr=False, compare=False)
-
-    @property
-    def is_point(self) -> bool:
-        """Return whether it is one key."""
-        return self.low is not None and self.high is not None and self.low.equals(self.high)
-
-
 @dataclass(frozen=True)
 class RunReader:
-    """One run; ``key_type``: the type that keys are compared as, to which narrower ones are cast."""
+    """One run; ``key_type``: the type that keys are compared as, to which narrower ones are cast.
+
+    ``asked_points``: blocks of an r-tree whose points were looked at.
+    """
 
     storage: Storage
     rows: DataFile
     blocks: DataFile
     key_type: pa.DataType | None = None
     cache: ColumnCache = field(default=BLOCKS, repr=False)
+    asked_points: set[int] = field(default_factory=set, repr=False, compare=False)
 
     @cached_property
     def _opened(self) -> Any:
@@ -159,6 +136,11 @@ class RunReader:
         """The first and the last key of each block with keys, as they compare."""
         return self._lows, self._highs
 
+    @cached_property
+    def bounds_as_bytes(self) -> tuple[list[bytes], list[bytes]]:
+        """The first and the last key of each block of n-grams."""
+        return self.bounds["low"].to_pylist(), self.bounds["high"].to_pylist()
+
     def _keys(self, values: pa.Array) -> Keys:
         # Bounds of a prefix are bytes, and need not be a text.
         as_they_are = self.key_type in (None, values.type) or pa.types.is_binary(values.type)
@@ -169,13 +151,19 @@ class RunReader:
         return order_keys(values.cast(self.key_type, safe=not is_rounded))
 
     @cached_property
-    def reach(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def reach(self) -> tuple[Addresses, Addresses]:
         """The least and the greatest address of each block; all addresses where it was written without."""
         if FIRST not in self.bounds.column_names:
             blocks = self.bounds.num_rows
-            return np.zeros(blocks, np.int64), np.full(blocks, _ANY)
+            return np.zeros(blocks, np.uint64), np.full(blocks, _ANY, np.uint64)
         first, last = self.bounds[FIRST].fill_null(0), self.bounds[LAST].fill_null(_ANY)
-        return np.asarray(first.to_numpy(), np.int64), np.asarray(last.to_numpy(), np.int64)
+        return first.to_numpy().astype(np.uint64), last.to_numpy().astype(np.uint64)
+
+    @cached_property
+    def is_stretch(self) -> Mask:
+        """Whether a block has all addresses from its least to its greatest, so that its bounds tell them."""
+        low, high = self.reach
+        return np.asarray(high - low == (self._entries - 1).astype(np.uint64))
 
     @property
     def row_groups(self) -> int:
@@ -197,31 +185,30 @@ class RunReader:
         return found
 
     def bitmap(self, number: int) -> BitMap64 | None:
-        """Return the bitmap of all entries of a block, None if it has none."""
+        """Return the bitmap of all entries of a block, which nobody may change; None if it has none."""
         group = number // BITMAPS_TOGETHER
 
-        def load() -> pa.Array:
+        def load() -> BlockBitmaps:
             try:
                 found = joined(self._opened_blocks.read_row_group(group, columns=["bitmap"]), "bitmap")
             except _DAMAGE as error:
                 raise _damaged(self.blocks) from error
             add_bytes_read(_stored(self._opened_blocks.metadata, [group], ["bitmap"]))
-            return found
+            return BlockBitmaps(found)
 
-        contents = self.cache.get((self.storage.place, self.blocks.name, group), load)
-        content: bytes | None = contents[number % BITMAPS_TOGETHER].as_py()
-        return None if content is None else BitMap64.deserialize(content)
+        bitmaps: BlockBitmaps = self.cache.get((self.storage.place, self.blocks.name, group), load)
+        return bitmaps.bitmap(number % BITMAPS_TOGETHER)
 
     def overlapping(self, wanted: KeyRange) -> tuple[range, range]:
         """Return the blocks that overlap a range of keys, and those of them that lie within it."""
         found = self._overlap(wanted)
         return found.blocks, found.within
 
-    def _overlap(self, wanted: KeyRange) -> _Overlap:
+    def _overlap(self, wanted: KeyRange) -> Overlap:
         found = wanted.known.get(id(self))
         if found is None:
             # It holds the run, so that no other one gets the same id.
-            found = wanted.known[id(self)] = _Overlap(self, *self._overlapping(wanted))
+            found = wanted.known[id(self)] = Overlap(self, *self._overlapping(wanted))
         return found
 
     def _overlapping(self, wanted: KeyRange) -> tuple[range, range]:
@@ -258,15 +245,25 @@ class RunReader:
         return rows.slice(start, max(end - start, 0))
 
     def count(self, wanted: KeyRange) -> int:
-        """Return the number of entries in a range; only blocks at its ends are read.
+        """Estimate the number of entries in a range by the blocks within it and at its ends.
 
-        Where these have few entries beside those within, half of theirs is taken: 5 % off at most.
+        Of a block of numbers at an end the share of its keys' span is taken that lies in the range. Other
+        blocks there are read, but where they have few entries beside those within: half of theirs is taken
+        then, 5 % off at most.
         """
         overlap = self._overlap(wanted)
         if overlap.entries is None:
             first, end = overlap.within.start, max(overlap.within.start, overlap.within.stop)
             found = int(self._entries[first:end].sum())
-            ends = [block for block in overlap.blocks if block not in overlap.within]
+            ends = []
+            for block in overlap.blocks:
+                if block in overlap.within:
+                    continue
+                share = self._spanned_share(block, wanted)
+                if share is None:
+                    ends.append(block)
+                else:
+                    found += max(1, round(int(self._entries[block]) * share))
             of_ends = self.entries_of_blocks(ends)
             if of_ends <= _FEW_AT_ENDS * found:
                 found += of_ends // 2
@@ -276,24 +273,54 @@ class RunReader:
             overlap.entries = found
         return overlap.entries
 
-    def pieces(self, wanted: KeyRange, read: ReadCounts) -> list[Piece]:
+    def _spanned_share(self, block: int, wanted: KeyRange) -> float | None:
+        """Return the share of a block's span of keys that lies in a range; None if only its keys can tell.
+
+        That is so for one key, for other keys than numbers, and where keys have long lists: a few keys may
+        have most of the entries.
+        """
+        lows, highs = self._lows, self._highs
+        if wanted.of_null or wanted.is_point or not isinstance(lows, np.ndarray):
+            return None
+        if lows.dtype.kind not in "iuf":
+            return None
+        if self._opened.metadata.row_group(block).num_rows < self._entries[block]:
+            return None
+        least, most = float(lows[block]), float(highs[block])
+        low = least if wanted.low is None else max(least, float(self._keys(wanted.low)[0]))
+        high = most if wanted.high is None else min(most, float(self._keys(wanted.high)[0]))
+        one = float(lows.dtype.kind != "f")
+        if not 0 < most - least < np.inf or not low <= high:
+            return None
+        return (high - low + one) / (most - least + one)
+
+    def pieces(self, wanted: KeyRange, read: ReadCounts) -> Pieces:
         """Return the blocks with entries in a range of keys without stopped ones, none of them read."""
         overlapping, within = self.overlapping(wanted)
-        low, high = self.reach
-        return [
-            Piece(
-                int(low[block]), int(high[block]), partial(self._parts, block, block in within, wanted, read)
-            )
-            for block in overlapping
-        ]
+        low, high = (each[overlapping.start : overlapping.stop] for each in self.reach)
 
-    def _parts(self, block: int, is_whole: bool, wanted: KeyRange, read: ReadCounts) -> list[BitMap64]:
-        if is_whole:
-            return self.block_parts(block, read)
-        return bitmaps_of(self.rows_within(block, wanted, read))
+        def parts(numbers: Numbers, among: BitMap64 | None) -> Iterable[BitMap64]:
+            blocks = numbers + overlapping.start
+            is_within = (blocks >= within.start) & (blocks < within.stop)
+            yield from self.whole_blocks(blocks[is_within], read)
+            for block in blocks[~is_within].tolist():
+                yield from bitmaps_of(self.rows_within(block, wanted, read), among)
+
+        return Pieces(low, high, parts)
+
+    def whole_blocks(self, blocks: Numbers, read: ReadCounts) -> Iterable[BitMap64]:
+        """Yield bitmaps of all entries of some blocks; those whose bounds tell their entries are not read."""
+        is_stretch = self.is_stretch[blocks]
+        stretches = blocks[is_stretch]
+        if len(stretches):
+            read.entries += self.entries_of_blocks(stretches)
+            low, high = (each[stretches] for each in self.reach)
+            yield stretches_of(low, high)
+        for block in blocks[~is_stretch].tolist():
+            yield from self.block_parts(block, read)
 
     def block_parts(self, block: int, read: ReadCounts) -> list[BitMap64]:
-        """Return bitmaps of all entries of a block."""
+        """Return bitmaps of all entries of a block, which nobody may change."""
         read.entries += int(self._entries[block])
         bitmap = self.bitmap(block)
         if bitmap is not None:
@@ -308,37 +335,54 @@ class RunReader:
         read.entries += int(rows["entries"].to_numpy().sum())
         return rows
 
-    def read_blocks(self, wanted: Sequence[KeyRange]) -> int:
-        """Return how many blocks are read for some ranges."""
-        return len({block for each in wanted for block in self.overlapping(each)[0]})
+    def to_read(self, wanted: KeyRange) -> tuple[int, int]:
+        """Return how many blocks are read for a range of keys, and how many entries bounds of others tell."""
+        overlapping, within = self.overlapping(wanted)
+        told = self.is_stretch[within.start : within.stop]
+        entries = self._entries[within.start : within.stop][told]
+        return len(overlapping) - len(entries), int(entries.sum())
 
-    def point_blocks(self, box: Sequence[tuple[float, float]]) -> tuple[list[int], Mask]:
+    def point_blocks(self, box: Sequence[tuple[float, float]]) -> tuple[Numbers, Mask]:
         """Return the blocks of an r-tree that overlap a box of (least x, most x), (least y, most y).
 
         The mask tells which of them lie within it.
         """
         overlap = np.ones(self.bounds.num_rows, np.bool_)
         inside = np.ones(self.bounds.num_rows, np.bool_)
-        for name, (least, most) in zip(("x", "y"), box, strict=True):
-            low: Any = self.bounds[f"low_{name}"].to_numpy()
-            high: Any = self.bounds[f"high_{name}"].to_numpy()
+        for (low, high), (least, most) in zip(self.boxes, box, strict=True):
             overlap &= (high >= least) & (low <= most)
             inside &= (low >= least) & (high <= most)
         numbers = np.flatnonzero(overlap)
-        return numbers.tolist(), inside[numbers]
+        return numbers, inside[numbers]
 
-    def points(
-        self,
-        block: int,
-        holds: Callable[[npt.NDArray[np.float64], npt.NDArray[np.float64]], Mask],
-    ) -> pa.Table:
-        """Return the rows of a block of an r-tree whose points a function tells to hold."""
-        rows = self.block(block)
-        return rows.filter(pa.array(holds(rows["x"].to_numpy(), rows["y"].to_numpy())))
+    @cached_property
+    def boxes(self) -> tuple[tuple[Coordinates, Coordinates], ...]:
+        """The least and the greatest x of each block of an r-tree, and its least and greatest y."""
+        return tuple(
+            (self.bounds[f"low_{name}"].to_numpy(), self.bounds[f"high_{name}"].to_numpy())
+            for name in ("x", "y")
+        )
 
-    def entries_of_blocks(self, blocks: Sequence[int]) -> int:
+    def point_block(self, number: int) -> PointBlock:
+        """Return the points of a block of an r-tree in the order of their addresses."""
+
+        def load() -> PointBlock:
+            x, y, addresses = self.points(np.array([number]))
+            order = np.argsort(addresses)
+            return PointBlock(x[order], y[order], addresses[order])
+
+        found: PointBlock = self.cache.get((self.storage.place, self.rows.name, number, "points"), load)
+        return found
+
+    def points(self, blocks: Numbers) -> tuple[Coordinates, Coordinates, Addresses]:
+        """Return x, y and the addresses of all points of some blocks of an r-tree."""
+        columns = [[self.block(each)[name] for each in blocks.tolist()] for name in ("x", "y", "address")]
+        x, y, address = (np.concatenate([each.to_numpy() for each in parts] or [[]]) for parts in columns)
+        return x, y, address.astype(np.int64, copy=False).view(np.uint64)
+
+    def entries_of_blocks(self, blocks: Sequence[int] | Numbers) -> int:
         """Return the number of entries of some blocks."""
-        return int(self._entries[list(blocks)].sum()) if len(blocks) else 0
+        return int(self._entries[np.asarray(blocks, np.int64)].sum())
 
 
 def _stored(footer: Any, groups: Iterable[int], names: Sequence[str] | None = None) -> int:

@@ -74,7 +74,7 @@ class SecondarySettings(SettingsGroup):
         at_least=0,
     )
     page_ms: float = setting(
-        0.06,
+        0.03,
         "Time to find and open a page of a column; some 5 in an object store, which reads several at once.",
         unit="ms",
         at_least=0,
@@ -124,6 +124,12 @@ class SecondarySettings(SettingsGroup):
     entry_ns: float = setting(
         1.0,
         "Time to gather one entry of an index into a bitmap.",
+        unit="ns",
+        at_least=0,
+    )
+    stretch_ns: float = setting(
+        250.0,
+        "Time to add those entries of a block that lie in one stretch of 65,536 rows to a bitmap.",
         unit="ns",
         at_least=0,
     )

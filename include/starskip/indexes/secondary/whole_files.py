@@ -124,7 +124,7 @@ class _List:
     @classmethod
     def of(cls, path: Path, reader: PostingReader, settings: SecondarySettings) -> _List:
         count = reader.count(path)
-        gather_ms = Cost(TableLayout(0, ()), settings).gather(reader.reads(path), count)
+        gather_ms = Cost(TableLayout(0, ()), settings).gather(reader.reads(path))
         return cls(path, count, gather_ms, reader.files_reached(path))
 
 

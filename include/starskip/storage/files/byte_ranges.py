@@ -30,7 +30,7 @@ def read_ranges(path: str, ranges: Sequence[Range]) -> tuple[list[memoryview], i
     starts = [start for start, _ in pieces]
     found: list[memoryview] = [memoryview(b"")] * len(ranges)
     at = 0
-    for number in sorted(range(len(ranges)), key=lambda each: ranges[each]):
+    for number in sorted(range(len(ranges)), key=ranges.__getitem__):
         start, end = ranges[number]
         if start == end:
             continue
@@ -52,9 +52,12 @@ def coalesced(ranges: Sequence[Range], gap_bytes: int) -> list[Range]:
 
 
 def _local(path: str, pieces: Sequence[Range]) -> list[memoryview]:
-    with local_path(path).open("rb", buffering=0) as file:
+    file = os.open(local_path(path), os.O_RDONLY | os.O_CLOEXEC)
+    try:
         ranges = ((start, end - start) for start, end in pieces)
-        return [_whole(path, os.pread(file.fileno(), size, start), size) for start, size in ranges]
+        return [_whole(path, os.pread(file, size, start), size) for start, size in ranges]
+    finally:
+        os.close(file)
 
 
 def _object(url: ObjectUrl, pieces: Sequence[Range]) -> list[memoryview]:
