@@ -27,7 +27,9 @@ import yaml
 from free_ports import free_ports
 from hypothesis import HealthCheck, settings
 from obstore.store import S3Store
-from running_opensearch import ELASTICSEARCH, OPENSEARCH, RunningOpenSearch, SearchProduct
+from search_servers import elasticsearch as elasticsearch
+from search_servers import opensearch as opensearch
+from search_servers import search_server as search_server
 from starskip.lake.lake_table import LakeTable
 from starskip.run.night import Night
 from starskip.settings import Settings
@@ -312,34 +314,6 @@ def s3_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
             iceberg=f"http://127.0.0.1:{ports['s3.port.iceberg']}",
             master=f"127.0.0.1:{ports['master.port']}.{ports['master.port.grpc']}",
         )
-
-
-@pytest.fixture(scope="session")
-def opensearch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningOpenSearch]:
-    """A real OpenSearch; a test that asks for it comes with a file's others, which share it."""
-    yield from _running(OPENSEARCH, tmp_path_factory)
-
-
-@pytest.fixture(scope="session")
-def elasticsearch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningOpenSearch]:
-    """A real Elasticsearch, which has no licensed parts."""
-    yield from _running(ELASTICSEARCH, tmp_path_factory)
-
-
-@pytest.fixture(params=["opensearch", "elasticsearch"])
-def search_server(request: pytest.FixtureRequest) -> RunningOpenSearch:
-    """Each of the two in turn."""
-    running: RunningOpenSearch = request.getfixturevalue(request.param)
-    return running
-
-
-def _running(product: SearchProduct, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningOpenSearch]:
-    running = RunningOpenSearch(tmp_path_factory.mktemp(product.name), product)
-    try:
-        running.start()
-        yield running
-    finally:
-        running.kill()
 
 
 @pytest.fixture

@@ -15,6 +15,12 @@ ICEBERG_CATALOG = "ice"
 """A Hadoop catalog of Iceberg: its table ``ice.NAMESPACE.TABLE`` lies in NAMESPACE/TABLE of a warehouse."""
 
 
+def table_formats() -> tuple[str, ...]:
+    """Return what tables of this Spark can be: "files", and the formats with a connector published for it."""
+    delta = ("delta",) if spark_minor() in CONNECTORS else ()
+    return ("files", *delta, *(("iceberg",) if has_iceberg() else ()))
+
+
 def session_settings(warehouse: Path) -> Mapping[str, str]:
     """Return the settings of a session that reads and writes both formats, as far as they are for this Spark.
 

@@ -43,7 +43,7 @@ class ColumnPages:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageKind:
-    """What pages of several files must share to be read as those of one column.
+    """Describes what pages of several files must share to be read as those of one column.
 
     ``element``: of the format's schema; ``arrow_schema``: Arrow's own form of it, where files have one.
     """

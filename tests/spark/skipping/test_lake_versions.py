@@ -6,18 +6,14 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from lake_formats import ICEBERG_CATALOG
+from lake_formats import ICEBERG_CATALOG, table_formats
 from pyspark.sql import SparkSession
-from skipping.running_peer import CONNECTORS, has_iceberg, spark_minor
 from starskip.spark import skipping
 
-pytestmark = [
-    pytest.mark.spark,
-    pytest.mark.skipif(spark_minor() not in CONNECTORS, reason="no connector is known for this Spark"),
-]
+pytestmark = pytest.mark.spark
 
 
-@pytest.mark.parametrize("table_format", ["files", "delta", *(["iceberg"] if has_iceberg() else [])])
+@pytest.mark.parametrize("table_format", table_formats())
 def test_files_are_left_out_with_this_version_of_spark(
     skipping_on: SparkSession, tmp_path: Path, warehouse: Path, table_format: str
 ) -> None:

@@ -30,7 +30,7 @@ MOST_OF_A_CHUNK = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """What a path reads of its indexes: blocks, and keys, ranges and n-grams that are looked up in runs.
+    """Counts the blocks of indexes that a path reads, and the keys, ranges and n-grams that it looks up.
 
     ``entries``: those that are gathered; what the bounds of blocks tell is at hand. ``stretches``: of 65,536
     rows, in which the entries of a block lie apart from one another, for all blocks.

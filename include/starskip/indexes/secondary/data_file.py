@@ -22,7 +22,7 @@ from starskip.lake.snapshot_columns import SnapshotColumn
 
 PARQUET = "parquet"
 DAMAGE = (OSError, ValueError, LookupError, pa.ArrowException)
-"""What readers raise of a file that they cannot read."""
+"""Errors that readers raise of a file that they cannot read."""
 _FOOTERS = 4_096
 
 

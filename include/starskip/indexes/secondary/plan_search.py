@@ -1,4 +1,4 @@
-"""What the choice of a plan is made from: candidates, shares of rows, and lists before they are read."""
+"""Holds the candidates of a plan, the shares of rows that they leave, and lists before they are read."""
 
 from __future__ import annotations
 

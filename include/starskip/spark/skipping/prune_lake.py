@@ -37,7 +37,7 @@ from starskip.spark.skipping.spark_listing import may_hold
 from starskip.spark.skipping.why_not_skipped import why_not_skipped
 
 _OPEN_BYTES = 4 << 20
-"""What opening a file of Iceberg counts as, by its read.split.open-file-cost and by Spark's own default."""
+"""Bytes that opening a file counts as: Iceberg's read.split.open-file-cost, and Spark's own default."""
 
 
 class LakePruner:

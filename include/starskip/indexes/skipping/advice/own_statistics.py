@@ -1,4 +1,4 @@
-"""What a Delta or Iceberg table's own statistics leave out: gains of indexes are counted beside it.
+"""Finds what a Delta or Iceberg table's own statistics leave out: gains of indexes are counted beside it.
 
 The log, or the manifests, have least and greatest values, numbers of nulls and values of partitions, and the
 format plans its scans by them before any index is asked. So such indexes are never worth building, and others
