@@ -28,7 +28,7 @@ def test_forms_of_queries_are_told_from_the_log_of_a_real_spark(tmp_path: Path) 
     told = subprocess.run(
         [sys.executable, str(SUPPORT / "lake_format_log.py"), str(folder)],
         check=True,
-        capture_output=True,
+        stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, sys.path))},
     )

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from lake_formats import session_settings
+from lake_formats import jars_behind_sparks, session_settings
 from pyspark.sql import SparkSession
 
 _ROWS = (
@@ -28,6 +28,7 @@ def write_log(folder: Path) -> list[Asked]:
     """Make the tables, run the queries, and return what was asked."""
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ |= jars_behind_sparks()
     events = folder / "events"
     events.mkdir()
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lake_formats import session_settings
+from lake_formats import jars_behind_sparks, session_settings
 from pyspark.sql import SparkSession
 from settings_with import settings_with
 from skipping_nights import SkippingNights
@@ -103,8 +103,8 @@ def test_a_log_of_queries_on_delta_asks_the_same(delta: str, tmp_path: Path) -> 
     settings = {**session_settings(tmp_path), "spark.sql.catalog.ice": ""}
     told = " ".join(f"--conf {name}={value}" for name, value in settings.items() if value)
     program = [sys.executable, str(SAMPLE / "spark_log.py"), delta, str(tmp_path / "events"), "5"]
-    environment = {**os.environ, "PYSPARK_SUBMIT_ARGS": f"{told} pyspark-shell"}
-    subprocess.run(program, check=True, capture_output=True, env=environment)
+    environment = {**os.environ, **jars_behind_sparks(), "PYSPARK_SUBMIT_ARGS": f"{told} pyspark-shell"}
+    subprocess.run(program, check=True, stdout=subprocess.DEVNULL, env=environment)
     ours, shipped = (_queries(folder) for folder in (tmp_path / "events", SAMPLE / "spark_events"))
     assert len(ours) == 5
     for made, of_files in zip(ours, shipped[:5], strict=True):
