@@ -173,7 +173,14 @@ KINDS: dict[str, ColumnKind] = {
     ),
     "url": _texts_of(
         *("http://a.org/x", "https://b.org:80/?q=1#r", "//c.org/y", "mailto:a@b.c", "relative", ""),
-        *("http://[a.org", "http://ü.org/", "http://a.org", "ftp://u:p@d.com/"),
+        *(
+            "http://[a.org",
+            "http://ü.org/",
+            "http://a.org",
+            "ftp://u:p@d.com/",
+            "http://A.org/x",
+            "https://B.ORG",
+        ),
     ),
     "mail": _texts_of("a@a.org", "b@a.org", "a@b@c.de", "none", "@", "", "x@ä.de", "a@A.org"),
     "doc": _texts_of(

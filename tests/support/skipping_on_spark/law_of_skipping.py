@@ -31,6 +31,10 @@ from starskip.spark import skipping
 SETTINGS = {
     # Spark's own fails at IN with a null for a float (NullPointerException in OrcFilters).
     "spark.sql.orc.filterPushdown": "false",
+    # It fails at many predicates on arrays and on texts with a collation, too (empty.reduceLeft in
+    # StructFilters).
+    "spark.sql.json.filterPushdown.enabled": "false",
+    "spark.sql.csv.filterPushdown.enabled": "false",
     # The files are tiny and the expressions many: one task for a scan, and nothing is compiled.
     "spark.sql.files.minPartitionNum": "1",
     "spark.sql.files.openCostInBytes": "0",

@@ -16,6 +16,7 @@ _AREAS = (
     "POLYGON ((2 48, 3 48, 3 49, 2 49, 2 48))",
     "MULTIPOLYGON (((0 0, 1 0, 1 1, 0 0)), ((170 -90, 181 -90, 181 0, 170 -90)))",
     "POINT (2.5 48.85)",
+    "POLYGON ((-180 -90, 180 -90, 180 90, -180 90, -180 -90))",
     "POLYGON EMPTY",
 )
 _MANY = (1000, 3000)
@@ -277,7 +278,7 @@ def _derived(draw: st.DrawFn, data: DataSet) -> str:
         networks = ("10.0.0.0/8", "10.0.3.0/24", "0.0.0.0/0", "2001:db8::/32", "::/0", "10.0.0.1", "none")
         made += [f"ip_in_network(ip, '{draw(st.sampled_from(networks))}')"]
     if "url" in data.kinds:
-        host = draw(st.sampled_from(("a.org", "b.org", "c.org", "d.com", "z.org")))
+        host = draw(st.sampled_from(("a.org", "b.org", "c.org", "d.com", "z.org", "A.org", "B.ORG")))
         made += [f"try_parse_url(url, 'HOST') {operator} '{host}'", "try_parse_url(url, 'HOST') LIKE '%.org'"]
     if "mail" in data.kinds:
         domain = draw(st.sampled_from(("a.org", "c.de", "none", "", "ä.de")))

@@ -1,7 +1,8 @@
 """Stage select_indexes, for secondary indexes: measure candidates for the one choice, publish its advice.
 
-What Spark's rule leaves alone are files. A file of a query counts where no candidate for skipping leaves it
-alone: nothing counts twice, and an index is chosen for what skipping cannot do.
+What Spark's rule leaves alone are files. A file of a query counts where neither the statistics of a Delta or
+Iceberg table nor a candidate for skipping leave it alone: nothing counts twice, and an index is chosen for
+what skipping cannot do.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.indexes.secondary.surviving_files import surviving_files
 from starskip.indexes.secondary.table_files import full_path, hadoop_path
 from starskip.indexes.skipping.advice.lake_workload import LakeWorkload, lake_workload
-from starskip.indexes.skipping.advice.own_statistics import format_with_statistics
+from starskip.indexes.skipping.advice.own_statistics import OwnStatistics, own_statistics
 from starskip.indexes.skipping.advice.publish_advice import last_choice
 from starskip.indexes.skipping.choice.alternatives import Alternative, QuerySkips
 from starskip.indexes.skipping.choice.index_choice import ChoiceLimits, IndexChoice
@@ -107,10 +108,6 @@ def measured_secondary(
     if lake.file_format not in ("parquet", "orc", "delta", "iceberg"):
         return _nothing(f"Spark uses no secondary indexes of {lake.file_format} files")
     workload = lake_workload(night, table, snapshot_of)
-    title = format_with_statistics(lake)
-    if title is not None:
-        # What they would save beside the format's own statistics is not counted: a promise would be false.
-        return _nothing(f"secondary indexes of {title} tables are not advised yet")
     if not workload.queries:
         return _nothing("the event logs hold no query of this table")
     try:
@@ -162,7 +159,8 @@ def _measured(
     scale = sampled.bytes_ratio
     # Spark's planning reads the lists of the whole table.
     in_sample = replace(settings, planning_entries=max(1, int(settings.planning_entries / scale)))
-    patterns = skip_patterns(_query_skips(queries, others, sample, spared, in_sample), rows)
+    own = own_statistics(lake, metadata.paths)
+    patterns = skip_patterns(_query_skips(queries, others, sample, spared, in_sample, own), rows)
     sizes: dict[str, int | None] = {
         index.specification: round(metadata.size_bytes(index.specification) * scale)
         for index in metadata.indexes
@@ -194,12 +192,18 @@ def _query_skips(
     sample: IndexedSample,
     spared: SparedFiles,
     settings: SecondarySettings,
+    own: OwnStatistics | None,
 ) -> Iterator[QuerySkips]:
-    """Yield the sets of indexes that leave files of the sample alone, and last all other queries."""
+    """Yield the sets of indexes that leave files of the sample alone, and last all other queries.
+
+    The empty set leaves alone what the table's ``own`` statistics do.
+    """
     paths = sample.metadata.paths
     for query in queries:
         already = spared(query.predicate, paths)
         sets = _alternatives(query.predicate, sample, already, settings)
+        if own is not None:
+            sets = (Alternative(frozenset(), own.read(query.predicate)), *sets)
         yield QuerySkips(query.shape_id, query.weight, sets)
     if others > 0:
         yield QuerySkips("others", others, ())
