@@ -8,6 +8,7 @@ PYTHON   := .venv/bin/python
 INSTALLED := .venv/installed
 LAKE     := night/lake/lineitem/part-00095.parquet
 CLASSES  := .venv/spark-classes.jsa
+DELTA    := .venv/delta/spark-defaults.conf
 RUN_DATE ?= 2026-11-20
 TABLES   ?=
 ARGS     ?=
@@ -15,6 +16,9 @@ PORT     ?= 8080
 
 # A hundred programs of a night and of the tests would each compile what they import.
 unexport PYTHONDONTWRITEBYTECODE
+
+# Spark of a night on the sample has Delta's connector, which lineitem is read by.
+night ui: export SPARK_CONF_DIR := $(CURDIR)/$(dir $(DELTA))
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -26,7 +30,7 @@ help: ## Show what there is to call (this list)
 
 setup: java $(INSTALLED) ## Make .venv with everything pinned; costs nothing the second time
 
-night: java $(INSTALLED) $(LAKE) ## Run the night on the sample and print the advice (RUN_DATE=2026-11-20 TABLES=lineitem ARGS=)
+night: java $(INSTALLED) $(DELTA) $(LAKE) ## Run the night on the sample and print the advice (RUN_DATE=2026-11-20 TABLES=lineitem ARGS=)
 	@$(PYTHON) -m starskip.orchestration.nightly_run --run-date "$(RUN_DATE)" --tables "$(TABLES)" $(ARGS)
 
 test: java $(INSTALLED) $(CLASSES) ## Run all tests (ARGS="tests/sql -k name")
@@ -105,18 +109,22 @@ requirements: $(INSTALLED) ## Resolve requirements.in and requirements-dev.in an
 settings-page: $(INSTALLED) ## Write docs/settings.md anew, out of the declarations of the settings
 	@.venv/bin/starskip settings --format markdown > docs/settings.md
 
-ui: java $(INSTALLED) $(LAKE) ## Start Airflow's web page for this checkout, until Ctrl-C (PORT=8080)
+ui: java $(INSTALLED) $(DELTA) $(LAKE) ## Start Airflow's web page for this checkout, until Ctrl-C (PORT=8080)
 	@$(PYTHON) -m starskip.orchestration.airflow_ui --port "$(PORT)"
 
 clean: ## Remove what nights and tools have made; .venv and .matrix stay
 	rm -rf .airflow night spark-warehouse dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
+$(DELTA): $(INSTALLED)
+	@echo "Fetching Delta's connector for Spark, once; 14 MB"
+	@$(PYTHON) include/sample/delta_connector.py $(@D)
+
 # The rows of the sample's lineitem, generated here in 96 files: 10 MB, seconds. In place when they are whole.
-$(LAKE): | $(INSTALLED)
+$(LAKE): | $(INSTALLED) $(DELTA)
 	@echo "Generating the sample's lake table, lineitem of TPC-H at factor 0.05"
 	@rm -rf $(@D) $(@D).rows $(@D).unfinished
 	@.venv/bin/tpchgen-cli parquet -s 0.05 --tables=lineitem --quiet --output-dir=$(@D).rows
-	@$(PYTHON) include/sample/lake_table.py $(@D).rows/lineitem.parquet $(@D).unfinished
+	@$(PYTHON) include/sample/lake_table.py $(@D).rows/lineitem.parquet $(@D).unfinished $$(grep -q '^spark.sql.extensions' $(DELTA) && echo delta)
 	@rm -r $(@D).rows && mv $(@D).unfinished $(@D)
 
 # Some forty programs of the tests start Spark: half the time of a start is that of loading its classes.

@@ -66,6 +66,8 @@ def main() -> None:
     parts = arguments.only.split(",") if arguments.only else PARTS
     if unknown := set(parts) - set(PARTS):
         sys.exit(f"--only: {', '.join(sorted(unknown))}: write some of {', '.join(PARTS)}")
+    if arguments.data is not None:
+        Path(arguments.data).mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="starskip-", dir=arguments.data) as made:
         scratch = Path(made)
         if "queries" in parts:

@@ -42,6 +42,8 @@ def main() -> None:
     started = time.monotonic()
     problems: list[str] = []
     parts = arguments.only.split(",")
+    if arguments.data is not None:
+        Path(arguments.data).mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="starskip-", dir=arguments.data) as made:
         scratch = Path(made)
         try:

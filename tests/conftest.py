@@ -179,10 +179,20 @@ def sample_rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def sample_lake(sample_rows: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample's lineitem as a table of the lake, a folder of files, written as ``make night`` does."""
+    """The sample's lineitem as a table of the lake, a folder of plain files."""
     folder = tmp_path_factory.mktemp("lake") / "lineitem"
+    return _written(sample_rows, folder)
+
+
+@pytest.fixture(scope="session")
+def sample_delta(sample_rows: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same files as ``sample_lake``, as the Delta table that ``make night`` has."""
+    return _written(sample_rows, tmp_path_factory.mktemp("delta") / "lineitem", "delta")
+
+
+def _written(rows: Path, folder: Path, *options: str) -> Path:
     program = Path(__file__).parents[1] / "include" / "sample" / "lake_table.py"
-    subprocess.run([sys.executable, program, sample_rows, folder], check=True)
+    subprocess.run([sys.executable, program, rows, folder, *options], check=True)
     return folder
 
 

@@ -1,9 +1,9 @@
 """Makes the sample's Spark event log: runs the sample's queries on Spark and keeps what it logs.
 
 ``python spark_log.py TABLE_FOLDER EVENTS_FOLDER [QUERIES|pairs]``. The table is of Parquet files, or a Delta
-table, whose connector ``PYSPARK_SUBMIT_ARGS`` names. The log is Spark's own but for what belongs to the
-machine that ran it: the table's path becomes ``file:/lake/lineitem``, the queries run on 2026-11-20, and
-properties, call stacks and names of hosts are left out.
+table, whose connector ``SPARK_CONF_DIR`` names (``delta_connector.py``). The log is Spark's own but for what
+belongs to the machine that ran it: the table's path becomes ``file:/lake/lineitem``, the queries run on
+2026-11-20, and properties, call stacks and names of hosts are left out.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def write_spark_log(table: Path, folder: Path, queries: Iterable[str]) -> Path:
 
     made = [json.dumps(_without_machine(each), separators=(",", ":"), ensure_ascii=False) for each in events]
     text = _TIME.sub(shifted, "\n".join(made) + "\n")
-    text = text.replace(f"file:{table.resolve()}", TABLE)
+    text = text.replace(str(table.resolve()), TABLE.removeprefix("file:"))
     text = text.replace(str(Path(__file__).resolve()), "spark_log.py")
     application = re.search(r'"App ID":"([^"]+)"', text)
     if application is None:
@@ -64,6 +64,7 @@ def _run(table: Path, events: str, queries: Iterable[str]) -> None:
         .appName("lineitem reports")
         .config("spark.driver.memory", "1g")
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "ERROR")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.eventLog.enabled", "true")

@@ -2,6 +2,7 @@
 
 To keep time down, the jobs of half of the stages go to Spark in the first night; the backfill's test submits
 those of the other half. What is asked of the nights after it is the DAG's: their jobs run in one process.
+In the lake lineitem is a Delta table, as it is for ``make night``.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from lake_formats import jars_behind_sparks, session_settings
 from local_submit import ON_A_CLUSTER, local_submit
 from short_lived_java import SHORT_LIVED_JAVA
 from starskip.run.stages import STAGE_NAMES
@@ -49,6 +51,8 @@ class House:
         folders = ["--home", self.folder / "airflow", "--reports", self.folder / "reports"]
         environment = {
             **os.environ,
+            **jars_behind_sparks(),
+            "SPARK_CONF_DIR": str(self.folder),
             "STARSKIP_CONFIG": str(self.folder / "night.yaml"),
             "JAVA_TOOL_OPTIONS": SHORT_LIVED_JAVA,
         }
@@ -96,15 +100,19 @@ class House:
 
 
 @pytest.fixture(scope="module")
-def house(sample_lake: Path, sample_casts: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> House:
+def house(
+    sample_delta: Path, sample_casts: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> House:
     folder = tmp_path_factory.mktemp("house")
+    settings = session_settings(folder / "warehouse").items()
+    (folder / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in settings))
     shutil.copytree(CHECKOUT / "include" / "sample", folder / "sample")
     (folder / "night.yaml").write_text(
         "store: {artefacts: artefacts}\n"
         "sources:\n  log_paths: [sample/logs]\n  segments_root: sample/segments\n"
         "  table_configs: [sample/config/airlineStats_table.json, sample/config/lineitem_table.json]\n"
         "  spark_event_logs: [sample/spark_events]\n"
-        f"  lake_tables: {{lineitem: {{path: '{sample_lake}', casts: {sample_casts}, "
+        f"  lake_tables: {{lineitem: {{path: '{sample_delta}', casts: {sample_casts}, "
         "logged_as: 'file:/lake/lineitem'}}\n"
         "skipping: {metadata_root: skipping}\n"
         "spark: {conf: {spark.driver.memory: 1g, spark.driver.maxResultSize: 16m}}\n"

@@ -1,4 +1,4 @@
-"""The sample's many files of lineitem, and the event log of the queries that Spark ran on them."""
+"""The sample's many files of lineitem, and the event log of what Spark asked of them as a Delta table."""
 
 from __future__ import annotations
 
@@ -47,10 +47,12 @@ def test_the_log_is_of_the_samples_queries(executions: list[SqlExecution]) -> No
     assert not any(execution.error for execution in executions)
 
 
-def test_every_query_read_every_file(executions: list[SqlExecution], sample_lake: Path) -> None:
-    assert {scan.files_read for each in executions for scan in each.scans} == {FILES}
-    size = sum(file.stat().st_size for file in sample_lake.iterdir())
-    assert {scan.bytes_read for each in executions for scan in each.scans} == {size}
+def test_queries_read_what_deltas_statistics_leave(executions: list[SqlExecution], sample_lake: Path) -> None:
+    files = [scan.files_read for each in executions for scan in each.scans]
+    assert all(each is not None and 0 < each <= FILES for each in files)
+    assert sum(each for each in files if each) < 0.8 * FILES * len(files)
+    sizes = [scan.bytes_read for each in executions for scan in each.scans]
+    assert max(sizes) == sum(file.stat().st_size for file in sample_lake.iterdir())
 
 
 def test_every_predicate_is_understood(executions: list[SqlExecution]) -> None:
@@ -74,7 +76,9 @@ def test_the_log_tells_nothing_of_the_machine_that_made_it() -> None:
     assert sum(log.stat().st_size for log in logs) < 1_000_000
     packed = [zstandard.decompress(log.read_bytes(), max_output_size=1 << 26) for log in logs]
     text = b"".join(packed).decode()
-    assert set(re.findall(r"(?:/[\w.-]+){2,}", text)) == {"/lake/lineitem"}
+    paths = set(re.findall(r"(?:/[\w.-]+){2,}", text))
+    assert "/lake/lineitem" in paths
+    assert [path for path in paths if not path.startswith("/lake/lineitem")] == []
     assert set(re.findall(r'"Host":"([^"]*)"', text)) == {"driver"}
     assert set(re.findall(r'"User":"([^"]*)"', text)) == {""}
 

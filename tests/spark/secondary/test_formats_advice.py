@@ -1,4 +1,4 @@
-"""Secondary indexes of Delta and Iceberg tables in a night: chosen for what the format does not leave alone."""
+"""Secondary indexes of Delta and Iceberg tables in nights: chosen for what formats do not leave alone."""
 
 from __future__ import annotations
 

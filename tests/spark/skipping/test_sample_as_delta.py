@@ -29,11 +29,8 @@ FILES = 96
 
 
 @pytest.fixture(scope="module")
-def delta(sample_rows: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("delta") / "lineitem"
-    program = [sys.executable, str(SAMPLE / "lake_table.py"), str(sample_rows), str(folder), "delta"]
-    subprocess.run(program, check=True)
-    return str(folder)
+def delta(sample_delta: Path) -> str:
+    return str(sample_delta)
 
 
 class SampleNights(SkippingNights):
