@@ -8,7 +8,7 @@ PYTHON   := .venv/bin/python
 INSTALLED := .venv/installed
 LAKE     := night/lake/lineitem/part-00095.parquet
 CLASSES  := .venv/spark-classes.jsa
-DELTA    := .venv/delta/spark-defaults.conf
+DELTA    := .venv/delta/jars.txt
 RUN_DATE ?= 2026-11-20
 TABLES   ?=
 ARGS     ?=
@@ -17,8 +17,9 @@ PORT     ?= 8080
 # A hundred programs of a night and of the tests would each compile what they import.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Spark of a night on the sample has Delta's connector, which lineitem is read by.
-night ui: export SPARK_CONF_DIR := $(CURDIR)/$(dir $(DELTA))
+# Spark of a night on the sample has Delta's connector, which lineitem is read by, and its own classes archived.
+night ui: export SPARK_DIST_CLASSPATH := $(CURDIR)/$(dir $(DELTA))*$(addprefix :,$(SPARK_DIST_CLASSPATH))
+night ui: export SPARK_SUBMIT_OPTS := -XX:SharedArchiveFile=$(CURDIR)/$(CLASSES) -Xlog:cds=off -Xlog:cds+dynamic=off $(SPARK_SUBMIT_OPTS)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -30,7 +31,7 @@ help: ## Show what there is to call (this list)
 
 setup: java $(INSTALLED) ## Make .venv with everything pinned; costs nothing the second time
 
-night: java $(INSTALLED) $(DELTA) $(LAKE) ## Run the night on the sample and print the advice (RUN_DATE=2026-11-20 TABLES=lineitem ARGS=)
+night: java $(INSTALLED) $(CLASSES) $(DELTA) $(LAKE) ## Run the night on the sample and print the advice (RUN_DATE=2026-11-20 TABLES=lineitem ARGS=)
 	@$(PYTHON) -m starskip.orchestration.nightly_run --run-date "$(RUN_DATE)" --tables "$(TABLES)" $(ARGS)
 
 test: java $(INSTALLED) $(CLASSES) ## Run all tests (ARGS="tests/sql -k name")
@@ -109,7 +110,7 @@ requirements: $(INSTALLED) ## Resolve requirements.in and requirements-dev.in an
 settings-page: $(INSTALLED) ## Write docs/settings.md anew, out of the declarations of the settings
 	@.venv/bin/starskip settings --format markdown > docs/settings.md
 
-ui: java $(INSTALLED) $(DELTA) $(LAKE) ## Start Airflow's web page for this checkout, until Ctrl-C (PORT=8080)
+ui: java $(INSTALLED) $(CLASSES) $(DELTA) $(LAKE) ## Start Airflow's web page for this checkout, until Ctrl-C (PORT=8080)
 	@$(PYTHON) -m starskip.orchestration.airflow_ui --port "$(PORT)"
 
 clean: ## Remove what nights and tools have made; .venv and .matrix stay
@@ -117,20 +118,20 @@ clean: ## Remove what nights and tools have made; .venv and .matrix stay
 
 $(DELTA): $(INSTALLED)
 	@echo "Fetching Delta's connector for Spark, once; 14 MB"
-	@$(PYTHON) include/sample/delta_connector.py $(@D)
+	@$(PYTHON) include/sample/delta_connector.py $@
 
 # The rows of the sample's lineitem, generated here in 96 files: 10 MB, seconds. In place when they are whole.
 $(LAKE): | $(INSTALLED) $(DELTA)
 	@echo "Generating the sample's lake table, lineitem of TPC-H at factor 0.05"
 	@rm -rf $(@D) $(@D).rows $(@D).unfinished
 	@.venv/bin/tpchgen-cli parquet -s 0.05 --tables=lineitem --quiet --output-dir=$(@D).rows
-	@$(PYTHON) include/sample/lake_table.py $(@D).rows/lineitem.parquet $(@D).unfinished $$(grep -q '^spark.sql.extensions' $(DELTA) && echo delta)
+	@$(PYTHON) include/sample/lake_table.py $(@D).rows/lineitem.parquet $(@D).unfinished $$(test -s $(DELTA) && echo delta)
 	@rm -r $(@D).rows && mv $(@D).unfinished $(@D)
 
-# Some forty programs of the tests start Spark: half the time of a start is that of loading its classes.
+# A night starts Spark 14 times, the tests some forty times: half the time of a start is that of loading its classes.
 $(CLASSES): $(INSTALLED) | java
-	@echo "Archiving Spark's classes for the tests, once"
-	@$(PYTHON) tests/support/spark_classes.py $@
+	@echo "Archiving Spark's classes, once"
+	@$(PYTHON) include/sample/spark_classes.py $@
 
 $(INSTALLED): requirements.txt requirements-dev.txt pyproject.toml
 	@python=$$(command -v python3.11 || command -v python3) && $$python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \

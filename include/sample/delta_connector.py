@@ -1,9 +1,8 @@
 """Fetches Delta's connector for Spark, by which the night's jobs read the sample's ``lineitem``.
 
-``python delta_connector.py FOLDER`` leaves its jars there, and a ``spark-defaults.conf`` that gives them to
-every Spark whose ``SPARK_CONF_DIR`` is the folder. Spark fetches them from Maven Central itself, as it does
-for ``spark.jars.packages``; but once, and not at the start of each job. Where that cannot be had, the file
-says so and names no jars: the sample's lake table is plain files then.
+``python delta_connector.py FOLDER/jars.txt`` leaves its jars in the folder and their names in the file. Spark
+fetches them from Maven Central itself, as it does for ``spark.jars.packages``; but once, and not at the start
+of each job. Where that cannot be had, the file is empty: the sample's lake table is plain files then.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 DELTA = "4.4.0"
-CONF = "spark-defaults.conf"
 _SECONDS = 240
 _IN_SPARK = (
     *("org.apache.hadoop:*", "org.apache.parquet:*", "org.apache.logging.log4j:*", "org.slf4j:*"),
@@ -25,29 +23,17 @@ _IN_SPARK = (
     *("org.roaringbitmap:*", "commons-*:*", "javax.annotation:*", "com.google.code.findbugs:*"),
 )
 """What the connector needs and Spark has, in versions of its own."""
-_SETTINGS = """\
-# Delta's connector, as docs/lake-tables.md says; made by include/sample/delta_connector.py.
-spark.driver.extraClassPath {jars}
-spark.sql.extensions io.delta.sql.DeltaSparkSessionExtension
-spark.sql.catalog.spark_catalog org.apache.spark.sql.delta.catalog.DeltaCatalog
-# The log of so small a table is not worth the 50 tasks that Delta reads it by.
-spark.databricks.delta.snapshotPartitions 1
-"""
 
 
-def fetch_connector(folder: Path) -> bool:
-    """Leave the jars and the settings in ``folder``; return whether they could be fetched."""
-    folder.mkdir(parents=True, exist_ok=True)
+def fetch_connector(names: Path) -> bool:
+    """Leave the jars beside ``names`` and their names in it; return whether they could be fetched."""
+    names.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as aside:
         fetched = _fetched(Path(aside))
         for jar in fetched:
-            shutil.copy(jar, folder / jar.name)
-    if not fetched:
-        (folder / CONF).write_text("# Delta's connector could not be fetched: lineitem is plain files.\n")
-        return False
-    jars = os.pathsep.join(str((folder / jar.name).resolve()) for jar in fetched)
-    (folder / CONF).write_text(_SETTINGS.format(jars=jars))
-    return True
+            shutil.copy(jar, names.parent / jar.name)
+    names.write_text("".join(f"{jar.name}\n" for jar in fetched))
+    return bool(fetched)
 
 
 def _fetched(aside: Path) -> list[Path]:
@@ -59,7 +45,8 @@ def _fetched(aside: Path) -> list[Path]:
     words += ["--packages", f"io.delta:delta-spark_{spark}_2.13:{DELTA}"]
     words += ["--exclude-packages", ",".join(_IN_SPARK), "--conf", f"spark.jars.ivy={aside}", str(program)]
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    environment.pop("SPARK_CONF_DIR", None)
+    for name in ("SPARK_HOME", "SPARK_DIST_CLASSPATH"):
+        environment.pop(name, None)
     try:
         ran = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=_SECONDS)
     except subprocess.TimeoutExpired:

@@ -1,7 +1,7 @@
 """Makes the sample's Spark event log: runs the sample's queries on Spark and keeps what it logs.
 
 ``python spark_log.py TABLE_FOLDER EVENTS_FOLDER [QUERIES|pairs]``. The table is of Parquet files, or a Delta
-table, whose connector ``SPARK_CONF_DIR`` names (``delta_connector.py``). The log is Spark's own but for what
+table, whose jars ``SPARK_DIST_CLASSPATH`` names (``delta_connector.py``). The log is Spark's own but for what
 belongs to the machine that ran it: the table's path becomes ``file:/lake/lineitem``, the queries run on
 2026-11-20, and properties, call stacks and names of hosts are left out.
 """
@@ -24,6 +24,11 @@ from spark_queries import QUERIES, pair_queries, sample_queries
 
 TABLE = "file:/lake/lineitem"
 FIRST_QUERY = datetime(2026, 11, 20, 6, tzinfo=UTC)
+DELTA_SETTINGS = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
 _TIME = re.compile(r"(?<![\d.])1[6-9]\d{11}(?![\d.])")
 _KEPT_PROPERTIES = "spark.sql.execution."
 
@@ -59,8 +64,12 @@ def write_spark_log(table: Path, folder: Path, queries: Iterable[str]) -> Path:
 def _run(table: Path, events: str, queries: Iterable[str]) -> None:
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    table_format = "delta" if (table / "_delta_log").is_dir() else "parquet"
+    builder = SparkSession.builder
+    for name, value in (DELTA_SETTINGS if table_format == "delta" else {}).items():
+        builder = builder.config(name, value)
     spark = (
-        SparkSession.builder.master("local[2]")
+        builder.master("local[2]")
         .appName("lineitem reports")
         .config("spark.driver.memory", "1g")
         .config("spark.ui.enabled", "false")
@@ -71,7 +80,6 @@ def _run(table: Path, events: str, queries: Iterable[str]) -> None:
         .config("spark.eventLog.dir", Path(events).as_uri())
         .getOrCreate()
     )
-    table_format = "delta" if (table / "_delta_log").is_dir() else "parquet"
     spark.read.format(table_format).load(str(table.resolve())).createOrReplaceTempView("lineitem")
     spark.udf.register("carrier", carrier)
     for sql in queries:

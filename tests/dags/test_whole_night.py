@@ -52,7 +52,6 @@ class House:
         environment = {
             **os.environ,
             **jars_behind_sparks(),
-            "SPARK_CONF_DIR": str(self.folder),
             "STARSKIP_CONFIG": str(self.folder / "night.yaml"),
             "JAVA_TOOL_OPTIONS": SHORT_LIVED_JAVA,
         }
@@ -104,8 +103,11 @@ def house(
     sample_delta: Path, sample_casts: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> House:
     folder = tmp_path_factory.mktemp("house")
-    settings = session_settings(folder / "warehouse").items()
-    (folder / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in settings))
+    spark = {
+        "spark.driver.memory": "1g",
+        "spark.driver.maxResultSize": "16m",
+        **session_settings(folder / "warehouse"),
+    }
     shutil.copytree(CHECKOUT / "include" / "sample", folder / "sample")
     (folder / "night.yaml").write_text(
         "store: {artefacts: artefacts}\n"
@@ -115,7 +117,7 @@ def house(
         f"  lake_tables: {{lineitem: {{path: '{sample_delta}', casts: {sample_casts}, "
         "logged_as: 'file:/lake/lineitem'}}\n"
         "skipping: {metadata_root: skipping}\n"
-        "spark: {conf: {spark.driver.memory: 1g, spark.driver.maxResultSize: 16m}}\n"
+        f"spark: {{conf: {json.dumps(spark)}}}\n"
         "settings: {advice: {min_gain_ratio: 0.05}, building: {verified_instances: 1}}\n"
     )
     return House(folder)

@@ -51,7 +51,7 @@ def jars_behind_sparks() -> Mapping[str, str]:
     """Return the environment of a Java that has the jars, in their place behind Spark's own.
 
     In front, where ``spark.driver.extraClassPath`` puts them, Java could not use the archive of Spark's own
-    classes (``spark_classes``).
+    classes.
     """
     if spark_minor() not in CONNECTORS:
         return {}

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 _CLASSES = Path(sys.prefix, "spark-classes.jsa")
-"""Classes that Spark loads, which ``make test`` has archived (``spark_classes``)."""
+"""Classes that Spark loads, which ``make test`` has archived (``include/sample/spark_classes.py``)."""
 
 _ARCHIVE = f" -XX:SharedArchiveFile={_CLASSES} -Xlog:cds=off -Xlog:cds+dynamic=off"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -20,6 +21,7 @@ from starskip.spark.understood_failure import understood_failure
 from starskip.storage.snapshot import Snapshot
 
 _ITEM = pa.schema([("item", pa.binary())])
+_LOCAL_RELATION = "spark.sql.execution.arrow.localRelationThreshold"
 _TASKS_PER_CORE = 4
 """More tasks than cores even out items of unlike size, such as log files."""
 
@@ -86,14 +88,16 @@ class SparkEngine:
         cores = self.session.sparkContext.defaultParallelism
         tasks = max(1, min(len(items), cores * _TASKS_PER_CORE))
         dumps: Callable[[Any], bytes] = cloudpickle.dumps
-        pickled = [(bytearray(dumps(item)),) for item in items]
-        # An RDD keeps one slice a task; a DataFrame made of rows would first pass them through one.
-        slices = self.session.sparkContext.parallelize(pickled, tasks)
-        frame = self.session.createDataFrame(slices, from_arrow_schema(_ITEM))
+        # Without items there is one task, too: what the function returns for none is its own matter.
+        pickled: Sequence[bytes | None] = [dumps(item) for item in items] or (None,)
+        cuts = [len(pickled) * task // tasks for task in range(tasks + 1)]
+        slices = [pa.array(pickled[start:end], pa.binary()) for start, end in pairwise(cuts)]
+        frame = self._one_task_a_chunk(pa.table([pa.chunked_array(slices)], _ITEM))
 
         def unpickled(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             # The items were pickled by this engine on the driver, a moment ago.
-            return function(cloudpickle.loads(v) for b in batches for v in b.column(0).to_pylist())
+            values = (value for batch in batches for value in batch.column(0).to_pylist())
+            return function(cloudpickle.loads(value) for value in values if value is not None)
 
         return SparkRows(frame, _ITEM).map(unpickled, schema)
 
@@ -110,6 +114,22 @@ class SparkEngine:
                 yield from source.batches(columns=names)
 
         return self.rows_of_items(snapshot.by_file(tables), read, selected)
+
+    def _one_task_a_chunk(self, table: pa.Table) -> DataFrame:
+        """Return a table's rows, each chunk in a task.
+
+        They go from Arrow to the JVM: an RDD of Python's would start workers of its own to hand them over.
+        """
+        before = self.session.conf.get(_LOCAL_RELATION, None)
+        # What is as small as this Spark would keep on the driver, and cut by its own measure.
+        self.session.conf.set(_LOCAL_RELATION, "0")
+        try:
+            return self.session.createDataFrame(table)
+        finally:
+            if before is None:
+                self.session.conf.unset(_LOCAL_RELATION)
+            else:
+                self.session.conf.set(_LOCAL_RELATION, before)
 
 
 def _in_order(functions: Sequence[BatchMap]) -> BatchMap:

@@ -1,7 +1,7 @@
 """Make an archive of the classes that Spark loads at its start: half of the processor time of a start.
 
 Java reads such an archive in place of 250 jars where it was made by the same Java from the same jars, and
-leaves it alone elsewhere. ``make test`` makes it once: ``python tests/support/spark_classes.py ARCHIVE``.
+leaves it alone elsewhere. ``make night`` and ``make test`` make it once: ``python spark_classes.py ARCHIVE``.
 """
 
 from __future__ import annotations
