@@ -108,7 +108,7 @@ def test_a_server_that_does_not_answer(
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The plain query runs, and one warning is logged; the server is waited for once, less than two seconds."""
+    """The plain query runs, with one warning; the server is waited for once, for less than two seconds."""
     caplog.set_level(logging.INFO)
     with settings_of(spark, {_ROOT: opensearch.url("paused")}):
         skipping.create(spark, table, ["minmax:id"])
