@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 # Spark of a night on the sample has Delta's connector, which lineitem is read by, and its own classes archived.
 night ui: export SPARK_DIST_CLASSPATH := $(CURDIR)/$(dir $(DELTA))*$(addprefix :,$(SPARK_DIST_CLASSPATH))
-night ui: export SPARK_SUBMIT_OPTS := -XX:SharedArchiveFile=$(CURDIR)/$(CLASSES) -Xlog:cds=off -Xlog:cds+dynamic=off $(SPARK_SUBMIT_OPTS)
+night ui: export SPARK_SUBMIT_OPTS := "-XX:SharedArchiveFile=$(CURDIR)/$(CLASSES)" -Xlog:cds=off -Xlog:cds+dynamic=off $(SPARK_SUBMIT_OPTS)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
