@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from lake_formats import jars_behind_sparks
 from pyspark.sql import SparkSession
 from starskip.indexes.skipping.workload.expression_json import expression_json
 from starskip.indexes.skipping.workload.filter_text import filter_expression
@@ -84,16 +86,18 @@ def test_logs_as_spark_compresses_them(spark: SparkSession, tmp_path: Path, code
     assert all(line.flaw is None for line in lines)
 
 
-def test_the_samples_log_made_anew(sample_lake: Path, tmp_path: Path) -> None:
+@pytest.mark.table_formats
+def test_the_samples_log_made_anew(sample_delta: Path, tmp_path: Path) -> None:
     """The same queries and predicates, files, bytes and rows; only times are others."""
     count = 5
     program = [
         sys.executable,
         str(SAMPLE / "spark_log.py"),
-        str(sample_lake),
+        str(sample_delta),
         str(tmp_path / "events"),
     ]
-    subprocess.run([*program, str(count)], check=True, capture_output=True)
+    environment = {**os.environ, **jars_behind_sparks()}
+    subprocess.run([*program, str(count)], check=True, stdout=subprocess.DEVNULL, env=environment)
     ours, shipped = _read(tmp_path / "events"), _read(SAMPLE / "spark_events")
     assert len(ours) == count
     assert [_but_times(each) for each in ours] == [_but_times(each) for each in shipped[:count]]

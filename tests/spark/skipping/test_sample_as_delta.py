@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lake_formats import jars_behind_sparks
 from pyspark.sql import SparkSession
 from settings_with import settings_with
 from skipping_nights import SkippingNights
-from starskip.indexes.skipping.workload.expression_json import expression_json
-from starskip.indexes.skipping.workload.filter_text import filter_expression
 from starskip.lake.lake_table import LakeTable
 from starskip.lake.open_table import open_table
-from starskip.lake.spark_events.event_logs import event_logs
-from starskip.lake.spark_events.sql_execution import LogSummary, SqlExecution, TableScan
-from starskip.lake.spark_events.sql_executions import read_event_log
-from starskip.predicates.data_types import column_types
 from starskip.run.night import Night
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.table_formats]
@@ -94,30 +84,6 @@ def test_what_delta_skips_by_itself_is_no_gain_of_an_index(
     print(read)
     assert all(with_indexes <= alone <= FILES for alone, with_indexes in read)
     assert any(alone < FILES for alone, _ in read) and any(less < alone for alone, less in read)
-
-
-def test_the_shipped_log_is_of_queries_on_it(delta: str, tmp_path: Path) -> None:
-    program = [sys.executable, str(SAMPLE / "spark_log.py"), delta, str(tmp_path / "events"), "5"]
-    subprocess.run(program, check=True, stdout=subprocess.DEVNULL, env={**os.environ, **jars_behind_sparks()})
-    ours, shipped = (_queries(folder) for folder in (tmp_path / "events", SAMPLE / "spark_events"))
-    assert len(ours) == 5
-    for made, known in zip(ours, shipped[:5], strict=True):
-        assert (made.description, made.error) == (known.description, "")
-        assert [_asked(each) for each in made.scans] == [_asked(each) for each in known.scans]
-    read = [scan.files_read for made in ours for scan in made.scans]
-    assert all(each is not None and 0 < each <= FILES for each in read) and any(
-        each != FILES for each in read
-    )
-
-
-def _queries(folder: Path) -> list[SqlExecution]:
-    log, *_ = event_logs([str(folder)])
-    return [each for each in read_event_log(log, LogSummary()) if each.scans]
-
-
-def _asked(scan: TableScan) -> tuple[str, str, int | None]:
-    predicate = filter_expression(scan.filters, column_types(scan.read_schema))
-    return scan.location, expression_json(predicate), scan.files_read
 
 
 def _chosen(nights: SampleNights, night: Night) -> list[str]:
