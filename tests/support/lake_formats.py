@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from uuid import uuid4
 
 from skipping.running_peer import CONNECTORS, has_iceberg, jars, spark_minor
 
@@ -19,6 +20,15 @@ def table_formats() -> tuple[str, ...]:
     """Return what tables of this Spark can be: "files", and the formats with a connector published for it."""
     delta = ("delta",) if spark_minor() in CONNECTORS else ()
     return ("files", *delta, *(("iceberg",) if has_iceberg() else ()))
+
+
+def new_table(table_format: str, folder: Path, warehouse: Path) -> tuple[str, str]:
+    """Return the name in SQL, and the place, of a table that there is not yet; ``warehouse``: Iceberg's."""
+    name = f"t{uuid4().hex[:8]}"
+    if table_format == "delta":
+        place = str(folder / "lake" / f"é {name}")
+        return f"delta.`{place}`", place
+    return f"{ICEBERG_CATALOG}.db.{name}", str(warehouse / "db" / name)
 
 
 def session_settings(warehouse: Path) -> Mapping[str, str]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from gate_checks import import_great_expectations
-from lake_formats import ICEBERG_CATALOG
+from lake_formats import new_table
 from pyspark.sql import SparkSession
 from settings_with import settings_with
 from skipping_nights import (
@@ -66,12 +65,7 @@ def nights(
 ) -> FormatNights:
     # The files are small, so that a filter takes a large part of their bytes.
     made = FormatNights(tmp_path, spark, settings_with(max_skipping_size_ratio=0.9))
-    name = f"t{uuid4().hex[:8]}"
-    if request.param == "delta":
-        made.place = str(tmp_path / "lake" / f"é {name}")
-        made.name = f"delta.`{made.place}`"
-    else:
-        made.place, made.name = str(warehouse / "db" / name), f"{ICEBERG_CATALOG}.db.{name}"
+    made.name, made.place = new_table(request.param, tmp_path, warehouse)
     spark.sql(f"CREATE TABLE {made.name} (id bigint, customer bigint, note string) USING {request.param}")
     for file in range(FILES):
         made.append(file)
