@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from starskip.cost.bound_filter import filter_binder
 from starskip.cost.filter_cost import filter_cost, filter_entries
-from starskip.cost.pruned_segments import is_pruned
+from starskip.cost.pruned_segments import is_pruned, segment_ends
 from starskip.indexes.access_paths import AccessPaths
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.predicate import Leaf
@@ -149,13 +149,13 @@ def test_a_not_of_a_filter_clause_looks_for_its_first_row_where_no_row_is_left(
     binder = filter_binder(window_of(**BINDER_COLUMNS), lambda leaf: False)
     shape = query_shape(cut.skeleton).filter
     # a = 99 lies outside of all values of a: the segment is left alone. Among them it is looked into.
-    assert is_pruned(shape, cut.literals, binder.window)
+    assert is_pruned(shape, cut.literals, segment_ends(binder.window))
     bound = binder.bind(shape, cut.literals)
     assert filter_entries(bound, lambda leaf: 0.0).walked == 0, "an index finds the first row without a scan"
     gaps = window_of(a=[2 * (i % 10) for i in range(ROWS)], b=BINDER_COLUMNS["b"])
     cut = normalize_sql(sql.replace("a = 99", "a = 7").replace("a = 9", "a = 18"))
     binder, shape = filter_binder(gaps, lambda leaf: False), query_shape(cut.skeleton).filter
-    assert not is_pruned(shape, cut.literals, binder.window)
+    assert not is_pruned(shape, cut.literals, segment_ends(binder.window))
     bound = binder.bind(shape, cut.literals)
     assert filter_entries(bound, lambda leaf: None).walked == 256, (
         "a batch, which has the first row of a = 18"
@@ -194,4 +194,4 @@ def test_segments_are_ruled_out_by_the_ends_of_their_columns(
 ) -> None:
     cut = normalize_sql(f"select count(*) from t where {where}")
     predicate = query_shape(cut.skeleton).filter
-    assert is_pruned(predicate, cut.literals, window_of(**BINDER_COLUMNS)) is is_left_alone
+    assert is_pruned(predicate, cut.literals, segment_ends(window_of(**BINDER_COLUMNS))) is is_left_alone

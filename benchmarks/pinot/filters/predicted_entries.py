@@ -13,7 +13,7 @@ from pinot.filters.opened_segments import OpenedSegment
 from starskip.cost.bound_filter import BoundFilter
 from starskip.cost.filter_cost import filter_entries
 from starskip.cost.leaf_masks import ConstantFilter
-from starskip.cost.pruned_segments import is_pruned
+from starskip.cost.pruned_segments import is_pruned, segment_ends
 from starskip.errors import UnsupportedQuery
 from starskip.indexes.index import Index
 from starskip.sql.normalize_sql import normalize_sql
@@ -67,7 +67,7 @@ class Predictor:
         binders = [each.binder for each in self._segments_of(variant)]
         return [
             ConstantFilter.EMPTY
-            if is_pruned(shape.filter, cut.literals, each.window)
+            if is_pruned(shape.filter, cut.literals, segment_ends(each.window))
             else each.bind(shape.filter, cut.literals)
             for each in binders
         ]

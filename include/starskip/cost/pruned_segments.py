@@ -6,43 +6,60 @@ value leaves the segment to be read for the other. A part below a NOT prunes not
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
 
 from starskip.cost.leaf_masks import Literals, bound_texts, signed
 from starskip.sql.predicate import And, Filtered, Leaf, Operator, Or, Predicate
 from starskip.tables.row_window import ColumnWindow, RowWindow
-from starskip.tables.value_positions import ValuePositions, literal_value
+from starskip.tables.value_positions import literal_value, ordered
 
 _MOST_IN_VALUES = 10
 """DEFAULT_VALUE_PRUNER_IN_PREDICATE_THRESHOLD: longer lists are not looked at."""
 
 
-def is_pruned(predicate: Predicate, literals: Literals, window: RowWindow) -> bool:
+@dataclass(frozen=True, slots=True)
+class ColumnEnds:
+    """The least and greatest value of a column in a segment, as Python values of ``kind``."""
+
+    kind: pa.DataType
+    values: Sequence[Any]
+
+
+def segment_ends(window: RowWindow) -> Mapping[str, ColumnEnds]:
+    """Return the ends of the columns of a segment, as far as they are known."""
+    found = {name: _ends(column) for name, column in window.columns.items()}
+    return {name: ColumnEnds(ends.type, ordered(ends).to_pylist()) for name, ends in found.items() if ends}
+
+
+def is_pruned(predicate: Predicate, literals: Literals, ends: Mapping[str, ColumnEnds]) -> bool:
     """Return whether no row of the segment can pass ``predicate``, by the ends of its columns."""
     match predicate:
         case And(children):
-            return any(is_pruned(child, literals, window) for child in children)
+            return any(is_pruned(child, literals, ends) for child in children)
         case Or(children):
-            return all(is_pruned(child, literals, window) for child in children)
+            return all(is_pruned(child, literals, ends) for child in children)
         case Filtered(rows, _):
             # A FILTER rules nothing out.
-            return is_pruned(rows, literals, window)
-        case Leaf():
-            column = window.columns.get(predicate.column)
-            ends = None if column is None else _ends(column)
-            return ends is not None and _is_outside(predicate, literals, ends)
+            return is_pruned(rows, literals, ends)
+        case Leaf(column=column) if column in ends:
+            return _is_outside(predicate, literals, ends[column])
     return False
 
 
-def _ends(column: ColumnWindow) -> ValuePositions | None:
+def _ends(column: ColumnWindow) -> pa.Array | None:
     """Return the least and greatest value of the segment; a dictionary is sorted."""
     known = column.dictionary
     if known is None or not len(known):
-        return None if column.ends is None else ValuePositions(column.ends)
-    return ValuePositions(known.take([0, len(known) - 1]))
+        return column.ends
+    return known.take([0, len(known) - 1])
 
 
-def _is_outside(leaf: Leaf, literals: Literals, ends: ValuePositions) -> bool:
+def _is_outside(leaf: Leaf, literals: Literals, ends: ColumnEnds) -> bool:
     if leaf.operator in (Operator.EQUAL, Operator.IN):
         texts = [signed(text, slot) for slot in leaf.slots for text in literals[slot.position]]
         if not texts or len(texts) > _MOST_IN_VALUES:
@@ -59,19 +76,27 @@ def _is_outside(leaf: Leaf, literals: Literals, ends: ValuePositions) -> bool:
 
 
 def _is_contradiction(
-    ends: ValuePositions, low: str | None, high: str | None, inclusive: tuple[bool, bool]
+    ends: ColumnEnds, low: str | None, high: str | None, inclusive: tuple[bool, bool]
 ) -> bool:
     """Return whether no value at all lies between the bounds."""
     if low is None or high is None:
         return False
-    least, most = (literal_value(text, ends.values.type, exact=False) for text in (low, high))
+    least, most = (literal_value(text, ends.kind, exact=False) for text in (low, high))
     if least is None or most is None:
         return False
     return bool(least > most if all(inclusive) else least >= most)
 
 
-def _misses(ends: ValuePositions, low: str | None, high: str | None, *, inclusive: Sequence[bool]) -> bool:
+def _misses(ends: ColumnEnds, low: str | None, high: str | None, *, inclusive: Sequence[bool]) -> bool:
     """Return whether the greatest value lies below ``low``, or the least one above ``high``."""
-    above = ends.between(low, None, low_inclusive=inclusive[0], high_inclusive=True)
-    below = ends.between(None, high, low_inclusive=True, high_inclusive=inclusive[1])
-    return not len(above) or not len(below)
+    above = operator.ge if inclusive[0] else operator.gt
+    below = operator.le if inclusive[1] else operator.lt
+    return not (_has(ends, low, above) and _has(ends, high, below))
+
+
+def _has(ends: ColumnEnds, text: str | None, compare: Callable[[Any, Any], bool]) -> bool:
+    """Return whether an end compares so with a literal; all do with None, none with one of another type."""
+    if text is None:
+        return True
+    bound = literal_value(text, ends.kind, exact=False)
+    return bound is not None and any(value is not None and compare(value, bound) for value in ends.values)

@@ -24,7 +24,7 @@ from starskip.cost.drawn_literals import LiteralDrawer, lacks_literals
 from starskip.cost.filter_cost import Answers, filter_cost, filter_entries
 from starskip.cost.leaf_masks import LEAST_UNKNOWN_RATIO, ConstantFilter
 from starskip.cost.observed_scan import observed_scan
-from starskip.cost.pruned_segments import is_pruned
+from starskip.cost.pruned_segments import is_pruned, segment_ends
 from starskip.indexes.access_paths import AccessPaths
 from starskip.indexes.index import Index, by_column
 from starskip.sql.predicate import And, Leaf, Slot, leaves
@@ -102,16 +102,20 @@ def estimate_segment(
     simulated_ratio = window.segment_rows / max(table_rows, window.segment_rows)
     orders = _SortOrders(window, state)
     drawer = LiteralDrawer(orders.today, partial(filter_cost, answers=state.answers(frozenset())))
+    ends = segment_ends(window)
     rows: list[tuple[object, ...]] = []
     for workload in shapes:
         shape = parsed_shape(workload.skeleton)
         drawn = _drawn(drawer, shape, workload, table_rows, share)
+        asked = {
+            position: (drawn.get(position, literals), instance)
+            for position, (literals, instance) in enumerate(workload.instances.items())
+            if share is None or share.includes(position)
+        }
+        pruned = {at for at, (literals, _) in asked.items() if is_pruned(shape.filter, literals, ends)}
         for number, disjunct in enumerate(disjunct_alternatives(shape, candidates, state.rules)):
-            for position, (literals, instance) in enumerate(workload.instances.items()):
-                if share is not None and not share.includes(position):
-                    continue
-                literals = drawn.get(position, literals)
-                if is_pruned(shape.filter, literals, window):
+            for position, (literals, instance) in asked.items():
+                if position in pruned:
                     nothing = [0.0] * len(disjunct.alternatives)
                     rows.append((window.table, workload.shape_id, number, position, nothing, simulated_ratio))
                     continue

@@ -43,7 +43,7 @@ class ValuePositions:
         self, low: str | None, high: str | None, *, low_inclusive: bool, high_inclusive: bool
     ) -> Positions:
         """Return the positions of all values within the bounds; None leaves an end open."""
-        mask = pa.array(np.ones(len(self.values), dtype=bool))
+        mask = None
         for text, inclusive, compare in (
             (low, low_inclusive, (pc.greater_equal, pc.greater)),
             (high, high_inclusive, (pc.less_equal, pc.less)),
@@ -54,10 +54,10 @@ class ValuePositions:
             if bound is None:
                 return np.empty(0, dtype=np.int64)
             compared = compare[0 if inclusive else 1](
-                _ordered(self.values), _ordered_scalar(bound, self.values.type)
+                ordered(self.values), _ordered_scalar(bound, self.values.type)
             )
-            mask = pc.and_(mask, compared)
-        return _true_positions(mask)
+            mask = compared if mask is None else pc.and_(mask, compared)
+        return np.arange(len(self.values)) if mask is None else _true_positions(mask)
 
     def like(self, pattern: str) -> Positions:
         """Return the positions of the text values that match a SQL LIKE pattern."""
@@ -143,7 +143,8 @@ def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
     return pa.array(values, kind)
 
 
-def _ordered(values: pa.Array) -> pa.Array:
+def ordered(values: pa.Array) -> pa.Array:
+    """Return values as a type by which Arrow compares them with bounds: instants as their count of units."""
     if pa.types.is_decimal(values.type):
         return values.cast(pa.float64())
     return values.cast(pa.int64()) if pa.types.is_timestamp(values.type) else values
@@ -162,5 +163,5 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _true_positions(mask: pa.Array) -> Positions:
-    filled = pc.fill_null(mask, False)
+    filled = pc.fill_null(mask, False) if mask.null_count else mask
     return np.flatnonzero(filled.to_numpy(zero_copy_only=False))
