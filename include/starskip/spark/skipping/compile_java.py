@@ -9,13 +9,15 @@ from weakref import WeakKeyDictionary
 
 from py4j.java_gateway import JavaGateway
 
+from starskip.spark.skipping.jvm_toolbox import jvm_names
+
 _lock = threading.Lock()
 _classes: WeakKeyDictionary[JavaGateway, dict[str, Any]] = WeakKeyDictionary()
 
 
 def new_java(gateway: JavaGateway, name: str, *arguments: Any) -> Any:
     """Return an instance of the class in ``name``.java, compiled once for each JVM."""
-    given = gateway.new_array(gateway.jvm.java.lang.Object, len(arguments))
+    given = gateway.new_array(jvm_names(gateway).java.lang.Object, len(arguments))
     for at, argument in enumerate(arguments):
         given[at] = argument
     return _constructor(gateway, name).newInstance(given)
@@ -25,7 +27,7 @@ def _constructor(gateway: JavaGateway, name: str) -> Any:
     with _lock:
         known = _classes.setdefault(gateway, {})
         if name not in known:
-            jvm: Any = gateway.jvm
+            jvm = jvm_names(gateway)
             compiler = jvm.org.codehaus.janino.SimpleCompiler()
             compiler.setParentClassLoader(jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader())
             text = source_of(name)

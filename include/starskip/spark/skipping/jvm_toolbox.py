@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from py4j.java_gateway import JavaClass, JavaGateway, JavaPackage
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
 DATASOURCES = "org.apache.spark.sql.execution.datasources"
+_names: WeakKeyDictionary[JavaGateway, JvmNames] = WeakKeyDictionary()
 
 
 class JvmToolbox:
@@ -23,7 +25,7 @@ class JvmToolbox:
         """Start the callback server if it is not running."""
         self.gateway: JavaGateway = spark.sparkContext._gateway
         ensure_callback_server_started(self.gateway)  # type: ignore[no-untyped-call]
-        self.jvm: Any = JvmNames(spark.sparkContext._jvm)
+        self.jvm: Any = jvm_names(self.gateway)
         self._classes: dict[str, Any] = {}
         self._predicates: dict[str, Any] = {}
 
@@ -43,7 +45,7 @@ class JvmToolbox:
     def instances(self, things: Any, class_name: str) -> list[Any]:
         """Filter a Scala sequence by class."""
         wanted = self._predicate(class_name)
-        return list(self.scala_to_java(things).stream().filter(wanted).toList())
+        return java_list(self.scala_to_java(things).stream().filter(wanted).toList())
 
     def scala_to_java(self, things: Any) -> Any:
         """Convert a Scala collection to Java."""
@@ -100,6 +102,21 @@ class JvmToolbox:
     def _as_interface(self, interface: str, handle: Any) -> Any:
         proxies = self.jvm.java.lang.invoke.MethodHandleProxies
         return proxies.asInterfaceInstance(self.java_class(interface), handle)
+
+
+def java_list(things: Any) -> list[Any]:
+    """Copy a Java collection.
+
+    The iterators of py4j end with an exception of Java's, which PySpark asks the JVM twelve times about: some
+    10 ms in all.
+    """
+    found = things.toArray()
+    return [found[at] for at in range(len(found))]
+
+
+def jvm_names(gateway: JavaGateway) -> JvmNames:
+    """Return the names of a JVM, the same ones at each call."""
+    return _names.setdefault(gateway, JvmNames(gateway.jvm))
 
 
 class JvmNames:

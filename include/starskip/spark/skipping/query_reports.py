@@ -12,7 +12,7 @@ from typing import Any
 
 from starskip.errors import printable
 from starskip.spark.skipping.compile_java import new_java
-from starskip.spark.skipping.jvm_toolbox import JvmToolbox
+from starskip.spark.skipping.jvm_toolbox import JvmToolbox, java_list
 from starskip.spark.skipping.pruned_relation import MARK, mark
 from starskip.spark.skipping.relation_facts import joined_texts
 from starskip.spark.skipping.relation_report import RelationReport
@@ -256,7 +256,7 @@ def scans_read(
 
 def _read_of_iceberg(toolbox: JvmToolbox, scan: Any) -> tuple[tuple[str, str], tuple[int, int]]:
     """Return the key of a scan, and files and bytes of its tasks; Iceberg's metrics count what it chose."""
-    marked, root, files, size = new_java(toolbox.gateway, "IcebergFiles", scan).read(MARK)
+    marked, root, files, size = java_list(new_java(toolbox.gateway, "IcebergFiles", scan).read(MARK))
     return (marked, "" if marked else root), (int(files), int(size))
 
 

@@ -17,7 +17,7 @@ from pyspark.sql.types import DataType, StructType
 from starskip.errors import SourceError
 from starskip.predicates.column_name import column_name, column_path
 from starskip.spark.skipping.failures import reason_of
-from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
+from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox, java_list
 from starskip.spark.skipping.plain_files import require_plain_files
 from starskip.spark.skipping.read_signature import (
     CATALOGS_PARTITIONS,
@@ -124,7 +124,8 @@ class TableRelation:
         """
         jvm: Any = self.session._jvm
         old = self.relation
-        given = dict(jvm.scala.jdk.javaapi.CollectionConverters.asJava(old.options()))
+        options = jvm.scala.jdk.javaapi.CollectionConverters.asJava(old.options())
+        given = {each.getKey(): each.getValue() for each in java_list(options.entrySet())}
         sure = {
             name: value
             for name, value in _SURE_OF_ALL_ROWS.items()
