@@ -6,7 +6,9 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -237,6 +239,37 @@ def test_no_template_outside_of_the_families_asks_for_their_names() -> None:
 def test_nothing_reads_what_lies_outside_of_the_package() -> None:
     outside = {"include", "tests", "dags", "plugins", "spark_jobs", "benchmarks"}
     assert [named(path, module) for path, module in IMPORTS if module.split(".")[0] in outside] == []
+
+
+def test_every_library_is_declared() -> None:
+    """``pip install .`` brings what the package imports, an extra what few need."""
+    project = tomllib.loads((ROOT.parent / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    waiting = [*project["dependencies"], *(each for of_extra in extras.values() for each in of_extra)]
+    known: set[str] = set()
+    while waiting:
+        name = _library(waiting.pop())
+        if name not in known:
+            known.add(name)
+            # What these bring themselves may be imported, too, as py4j is with pyspark.
+            waiting += [each for each in _requirements(name) if "extra ==" not in each]
+    homes = packages_distributions()
+    for path in FILES:
+        for module in {module.partition(".")[0] for module in imports_of(path)}:
+            if module not in sys.stdlib_module_names and module != "starskip":
+                assert known & {_library(name) for name in homes[module]}, f"{path.name} imports {module}"
+
+
+def _requirements(library: str) -> list[str]:
+    try:
+        return requires(library) or []
+    except PackageNotFoundError:
+        # Of another system, or of another Python.
+        return []
+
+
+def _library(requirement: str) -> str:
+    return re.split(r"[^\w.-]", requirement, maxsplit=1)[0].lower().replace("_", "-")
 
 
 def test_every_module_says_what_it_is() -> None:

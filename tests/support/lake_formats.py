@@ -43,6 +43,8 @@ def session_settings(warehouse: Path) -> Mapping[str, str]:
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         # Their logs are small: 50 tasks for each would take most of a test's time.
         "spark.databricks.delta.snapshotPartitions": "1",
+        # VACUUM lists a folder by as many tasks, 10,000 by default.
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
     }
     if has_iceberg():
         extensions.append("org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions")
