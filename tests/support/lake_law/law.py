@@ -97,7 +97,8 @@ def leaves(schema: StructType, above: str = "") -> list[tuple[str, DataType]]:
     """Return the columns and fields by quoted names."""
     found: list[tuple[str, DataType]] = []
     for field in schema:
-        name = f"{above}`{field.name}`" if not field.name.isidentifier() else f"{above}{field.name}"
+        is_plain = field.name.isidentifier() and field.name.isascii()
+        name = f"{above}{field.name}" if is_plain else f"{above}`{field.name}`"
         if isinstance(field.dataType, StructType):
             found += leaves(field.dataType, f"{name}.")
         else:
