@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.ToIntBiFunction;
 import org.apache.iceberg.BaseMetadataTable;
+import org.apache.iceberg.BatchScan;
 import org.apache.iceberg.ContentFile;
 import org.apache.iceberg.ContentScanTask;
 import org.apache.iceberg.FileFormat;
@@ -19,6 +20,7 @@ import org.apache.iceberg.Snapshot;
 import org.apache.iceberg.Table;
 import org.apache.iceberg.expressions.Expressions;
 import org.apache.iceberg.expressions.UnboundPredicate;
+import org.apache.iceberg.util.SnapshotUtil;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
@@ -49,17 +51,40 @@ public final class IcebergFiles {
 
     /** The table's folder, its schema in JSON, files and bytes of the snapshot, files and bytes of the scan. */
     public scala.collection.Iterable facts() throws Exception {
-        Snapshot snapshot = (Snapshot) value("snapshot");
+        Snapshot snapshot = snapshot();
         boolean isKnown = isOfFiles() && snapshot != null && snapshot.summary() != null;
         Map summary = isKnown ? snapshot.summary() : new java.util.HashMap();
         List found = new ArrayList();
         found.add(((Table) value("table")).location());
-        found.add(SchemaParser.toJson((Schema) value("schema")));
+        found.add(SchemaParser.toJson(schema(snapshot)));
         found.add(summary.containsKey("total-data-files") ? (String) summary.get("total-data-files") : "");
         found.add(summary.containsKey("total-data-files") ? bytes(summary) : "");
         found.add(String.valueOf(tasks.size()));
         found.add(String.valueOf(size()));
         return scala.jdk.javaapi.CollectionConverters.asScala(found);
+    }
+
+    /** The snapshot that is read, null if there is none or, before Iceberg 1.12, if it reads what was appended. */
+    private Snapshot snapshot() throws Exception {
+        if (fieldOrNull("snapshot") != null) {
+            return (Snapshot) value("snapshot");
+        }
+        return value("scan") instanceof BatchScan ? ((BatchScan) value("scan")).snapshot() : null;
+    }
+
+    /** The table's schema, in an older version that of then; before Iceberg 1.12 a scan has what it reads alone. */
+    private Schema schema(Snapshot snapshot) throws Exception {
+        if (fieldOrNull("schema") != null) {
+            return (Schema) value("schema");
+        }
+        Table table = (Table) value("table");
+        boolean isOlder = value("snapshotId") != null || value("asOfTimestamp") != null || value("tag") != null;
+        return isOlder && snapshot != null ? SnapshotUtil.schemaFor(table, snapshot.snapshotId()) : table.schema();
+    }
+
+    /** The name of the field with the filters that are known when the query runs; its former one ended with 1.11. */
+    private String runtimeFilters() {
+        return fieldOrNull("runtimeFilters") != null ? "runtimeFilters" : "runtimeFilterExpressions";
     }
 
     /** The bytes of a snapshot's data files, if it has no delete files, which its summary counts with them. */
@@ -73,7 +98,7 @@ public final class IcebergFiles {
     public List read(String option) throws Exception {
         List found = new ArrayList();
         found.add("");
-        List filters = (List) value("runtimeFilters");
+        List filters = (List) value(runtimeFilters());
         for (int at = 0; at < filters.size(); at++) {
             UnboundPredicate filter = filters.get(at) instanceof UnboundPredicate
                 ? (UnboundPredicate) filters.get(at)
@@ -131,10 +156,10 @@ public final class IcebergFiles {
         call("specs");
         call("groupingKeyType");
         Object made = copy(scan);
-        List filters = new ArrayList((List) value("runtimeFilters"));
+        List filters = new ArrayList((List) value(runtimeFilters()));
         // Scans are compared by their filters, and exchanges of equal ones are shared.
         filters.add(Expressions.equal(option, value));
-        field("runtimeFilters").set(made, filters);
+        field(runtimeFilters()).set(made, filters);
         field("tasks").set(made, kept);
         field("taskGroups").set(made, null);
         return of.copy(of.relation(), (Scan) made, of.output(), of.keyGroupedPartitioning(), of.ordering());
@@ -161,6 +186,14 @@ public final class IcebergFiles {
     }
 
     private Field field(String name) throws Exception {
+        Field found = fieldOrNull(name);
+        if (found == null) {
+            throw new NoSuchFieldException(scan.getClass().getName() + " has no field " + name);
+        }
+        return found;
+    }
+
+    private Field fieldOrNull(String name) {
         for (Class in = scan.getClass(); in != Object.class; in = in.getSuperclass()) {
             Field[] fields = in.getDeclaredFields();
             for (int at = 0; at < fields.length; at++) {
@@ -170,7 +203,7 @@ public final class IcebergFiles {
                 }
             }
         }
-        throw new NoSuchFieldException(scan.getClass().getName() + " has no field " + name);
+        return null;
     }
 
     private Object call(String name) throws Exception {

@@ -42,8 +42,8 @@ _FORMATS = {
 }
 """Table formats by the class that lists a scan's files, and the class here that is over these files."""
 SUPPORTED = {
-    "delta": "Delta Lake 4.4.0 with Spark 4.1 or 4.2",
-    "iceberg": "Iceberg 1.12.0 with Spark 4.1",
+    "delta": "Delta Lake 4.4.0 with Spark 4.0, 4.1 or 4.2",
+    "iceberg": "Iceberg 1.12.0 with Spark 4.1, or 1.11.0 with Spark 4.0",
 }
 """The versions that tests run with."""
 TITLES = {"delta": "Delta", "iceberg": "Iceberg"}
