@@ -7,6 +7,7 @@ by its name alone a column is matched in plain files only.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 
@@ -32,6 +33,34 @@ def stored_names(schema: pa.Schema, columns: Sequence[SnapshotColumn], path: str
                 source=path,
             )
     return found
+
+
+def names_without_ids(schema: pa.Schema, columns: Sequence[SnapshotColumn]) -> dict[str, Any] | None:
+    """Return the names that columns have in a Parquet file without field ids, None for one with ids.
+
+    By a column's name in the table: the one in the file, None where it lacks the column, and the same for the
+    fields of a struct. None, too, where nobody can tell the columns.
+    """
+    try:
+        return None if any(_field_id(each) is not None for each in schema) else _tree(schema, columns)
+    except SourceError:
+        return None
+
+
+def _tree(fields: Iterable[pa.Field], columns: Sequence[SnapshotColumn]) -> dict[str, Any]:
+    there = {each.name: each.type for each in fields}
+    names = _names([pa.field(name, kind) for name, kind in there.items()], columns, "")
+    return {
+        column.path[-1]: [stored, _inner_names(there.get(stored or ""), column)]
+        for column in columns
+        for stored in (names[column.path[-1]],)
+    }
+
+
+def _inner_names(kind: pa.DataType | None, column: SnapshotColumn) -> dict[str, Any]:
+    if not pa.types.is_struct(column.kind):
+        return {}
+    return _tree(kind if kind is not None and pa.types.is_struct(kind) else (), column.children)
 
 
 def with_names_of_today(

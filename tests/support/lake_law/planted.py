@@ -28,7 +28,7 @@ _ADD_FILE = (
 _TASK = (
     "org.apache.iceberg.FileScanTask t = (org.apache.iceberg.FileScanTask) tasks.get(at);"
     "kept.add(new org.apache.iceberg.BaseFileScanTask((org.apache.iceberg.DataFile) t.file(), "
-    'new org.apache.iceberg.DeleteFile[0], SchemaParser.toJson(schema(snapshot())), '
+    "new org.apache.iceberg.DeleteFile[0], SchemaParser.toJson(schema(snapshot())), "
     "org.apache.iceberg.PartitionSpecParser.toJson(t.spec()), "
     "org.apache.iceberg.expressions.ResidualEvaluator.of(t.spec(), t.residual(), true)));"
 )

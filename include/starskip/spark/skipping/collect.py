@@ -29,8 +29,7 @@ from starskip.spark.skipping.collect_batches import (
     file_hashes,
 )
 from starskip.spark.skipping.collect_tasks import TaskFiles, groups_of, run_tasks, with_messages, written
-from starskip.spark.skipping.list_files import file_path_of
-from starskip.spark.skipping.table_relation import MALFORMED
+from starskip.spark.skipping.table_relation import MALFORMED, file_path_of
 from starskip.storage.staged_write import StagedWrite
 
 _POSITION, _TASK, _PATH, _ROWS = "_position", "_task", "_file_path", "_rows"

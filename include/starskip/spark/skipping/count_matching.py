@@ -18,8 +18,8 @@ from starskip.indexes.skipping.workload.expression_sql import expression_sql
 from starskip.predicates.expression import Expression
 from starskip.spark.skipping.failures import FAILURES, is_of_files, reason_of
 from starskip.spark.skipping.isolated_session import isolate
-from starskip.spark.skipping.list_files import file_path_of, list_files
-from starskip.spark.skipping.table_relation import TableRelation
+from starskip.spark.skipping.list_files import list_files
+from starskip.spark.skipping.table_relation import TableRelation, file_path_of
 
 MOST_CELLS = 20_000_000
 """Predicates times files."""
@@ -49,7 +49,7 @@ def count_matching(
         )
     chosen = np.zeros(len(everything), np.bool_)
     chosen[at] = True
-    counter = _Counter(relation.rows(listed.index_of(chosen)), listed.encoded_paths(chosen))
+    counter = _Counter(relation.rows_of(listed, chosen), listed.encoded_paths(chosen))
     texts, faults = _texts(predicates)
     matching = np.zeros((len(predicates), counter.files), np.int64)
     if counter.files:

@@ -14,8 +14,7 @@ from starskip.predicates.column_name import quoted
 from starskip.spark.skipping.arrow_times import in_utc
 from starskip.spark.skipping.collect_batches import FILE, PARTS_SCHEMA, BatchPlan, MergedFile, file_hashes
 from starskip.spark.skipping.failures import is_of_files, reason_of
-from starskip.spark.skipping.list_files import file_path_of
-from starskip.spark.skipping.table_relation import TableRelation
+from starskip.spark.skipping.table_relation import TableRelation, file_path_of
 
 
 def failing_types(indexes: Sequence[SkippingIndex], relation: TableRelation) -> dict[str, str]:

@@ -6,11 +6,15 @@ has them, and an index of more rows than there are leaves out fewer files, never
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import reduce
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sql
 from pyspark.sql.pandas.types import from_arrow_type
@@ -24,16 +28,20 @@ from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.lake.snapshot_columns import SnapshotColumn
 from starskip.lake.table_snapshot import TableSnapshot
 from starskip.predicates.column_name import column_name, column_path, quoted
+from starskip.spark.skipping.files_without_ids import FIELD_ID, files_without_ids, schema_by_names
 from starskip.spark.skipping.given_files import given_index
-from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
+from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox, jvm_names
 from starskip.spark.skipping.lake_columns import Path, StoredColumn, columns_of, identity_of
 from starskip.spark.skipping.lake_signature import lake_signature
 from starskip.spark.skipping.relation_facts import OF_USERS_TYPES
-from starskip.spark.skipping.table_relation import COLLECTING, TableRelation
+from starskip.spark.skipping.table_relation import COLLECTING, FILE_PATH, TableRelation, file_path_of
+
+if TYPE_CHECKING:
+    from starskip.indexes.skipping.file_metadata import Mask
+    from starskip.spark.skipping.list_files import ListedTable
 
 log = logging.getLogger("starskip.skipping")
 _OF_MANIFESTS = frozenset({"minmax", "nulls", "partition"})
-_FIELD_ID = "parquet.field.id"
 _OF_PARQUET = {
     "spark.sql.parquet.fieldId.read.enabled": "true",
     # A file without ids is refused instead of being read as nulls.
@@ -80,15 +88,47 @@ class LakeRelation(TableRelation):
         """See TableRelation."""
         return False
 
-    def rows(self, file_index: Any) -> DataFrame:
+    def rows(self, file_index: Any, schema: Any = None) -> DataFrame:
         """Return all rows of the files of ``file_index``, those that were deleted from the table too."""
-        rows = TableRelation.rows(self, file_index)
+        rows = TableRelation.rows(self, file_index, schema)
         if self.snapshot.table_format == "iceberg":
             return rows
-        return rows.select(*(self._renamed(each) for each in self.columns if len(each.path) == 1))
+        return rows.select(
+            *(self._renamed(each, each.of.stored[-1]) for each in self.columns if len(each.path) == 1)
+        )
 
-    def _renamed(self, column: LakeColumn) -> Column:
-        stored = sql.col(quoted(column_name((column.of.stored[-1],))))
+    def rows_of(self, listed: ListedTable, chosen: Mask) -> DataFrame:
+        """See TableRelation; files of an Iceberg table without field ids go by the table's name mapping."""
+        whole = [each for each in self.columns if len(each.path) == 1]
+        if not any(each.of.names for each in whole):
+            return self.rows(listed.index_of(chosen))
+        places = np.flatnonzero(chosen)
+        paths = listed.files.paths.take(pa.array(places))
+        bare = files_without_ids(self.session, paths, [each.of for each in whole])
+        frames, left = [], chosen.copy()
+        for names, positions in sorted(bare.items()):
+            mine = np.zeros(len(chosen), np.bool_)
+            mine[places[positions]] = True
+            left &= ~mine
+            frames.append(self._rows_by_names(listed.index_of(mine), json.loads(names), whole))
+        if left.any() or not frames:
+            frames.append(self.rows(listed.index_of(left)))
+        if len(frames) == 1 and not bare:
+            return frames[0]
+        parts = [each.withColumn(FILE_PATH, file_path_of(each)) for each in frames]
+        return reduce(DataFrame.unionByName, parts)
+
+    def _rows_by_names(self, file_index: Any, names: Any, whole: Sequence[LakeColumn]) -> DataFrame:
+        types = jvm_names(self.session.sparkContext._gateway).org.apache.spark.sql.types
+        by_id = StructType.fromJson(json.loads(self.relation.dataSchema().json()))
+        schema = schema_by_names(by_id, [each.of for each in whole], names)
+        rows = self.rows(file_index, types.DataType.fromJson(schema.json()))
+        return rows.select(
+            *(self._renamed(each, field.name) for each, field in zip(whole, schema, strict=True))
+        )
+
+    def _renamed(self, column: LakeColumn, name: str) -> Column:
+        stored = sql.col(quoted(column_name((name,))))
         if isinstance(column.kind, StructType):
             # By position: the names of fields are those of files.
             stored = stored.cast(_of_names(column, self.columns))
@@ -298,7 +338,7 @@ def _stored_field(column: LakeColumn, columns: Sequence[LakeColumn], table_forma
         inner = [each for each in columns if each.path[:-1] == column.path]
         kind = StructType([_stored_field(each, columns, table_format) for each in inner])
     if table_format == "iceberg":
-        return StructField(column.name[-1], kind, metadata={_FIELD_ID: column.of.field_id})
+        return StructField(column.name[-1], kind, metadata={FIELD_ID: column.of.field_id})
     return StructField(column.of.stored[-1], kind)
 
 

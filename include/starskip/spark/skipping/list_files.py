@@ -10,8 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from py4j.protocol import Py4JError
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as sql
 
 from starskip.errors import SourceError
 from starskip.indexes.skipping.file_metadata import Mask
@@ -101,11 +99,6 @@ def _status(listed: ListedTable, path: str) -> tuple[int, int] | None:
     except Py4JError:
         return None
     return status.getLen(), status.getModificationTime()
-
-
-def file_path_of(rows: DataFrame) -> Column:
-    """Return the column of the file that each row is of, as ``one_slash`` writes it."""
-    return sql.regexp_replace(rows.metadataColumn("_metadata")["file_path"], "^file:/+", "file:/")
 
 
 def one_slash(paths: pa.Array) -> pa.Array:

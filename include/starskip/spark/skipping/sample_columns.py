@@ -74,7 +74,7 @@ def _spread_rows(relation: TableRelation, files: int) -> DataFrame:
     places = np.linspace(0, len(paths) - 1, min(max(files, 1), len(paths))).round().astype(np.int64)
     chosen = np.zeros(len(paths), np.bool_)
     chosen[order[places]] = True
-    return relation.rows(listed.index_of(chosen))
+    return relation.rows_of(listed, chosen)
 
 
 def _facts(by_file: pa.Table, number: int, data_type: str) -> ColumnFacts:

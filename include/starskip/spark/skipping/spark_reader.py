@@ -70,7 +70,7 @@ class SparkReader:
                 self._require_readable(order, encoded, at[sorted(found.unread)])
                 return found.collection
         try:
-            return collect(order, encoded, self._relation.rows(listed.index_of(read)), aside)
+            return collect(order, encoded, self._relation.rows_of(listed, read), aside)
         except DamagedFiles as error:
             # Spark stops at the first damaged file: finding others by their footers saves passes.
             _require_sound(paths, damaged_by_footers(order, encoded, self._relation, aside), error.reasons)
@@ -91,7 +91,7 @@ class SparkReader:
         chosen[positions] = True
         with reading_failures(order, encoded):
             # Unlike count(), it reports the cause of an error.
-            self._relation.rows(listed.index_of(chosen)).agg(sql.count(sql.lit(1))).toArrow()
+            self._relation.rows_of(listed, chosen).agg(sql.count(sql.lit(1))).toArrow()
 
     def _last(self) -> ListedTable:
         assert self._listed is not None

@@ -6,12 +6,13 @@ import json
 import time
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as sql
 from pyspark.sql.types import DataType, StructType
 
 from starskip.errors import SourceError
@@ -28,6 +29,10 @@ from starskip.spark.skipping.read_signature import (
 )
 from starskip.spark.skipping.read_signature import options as all_options
 from starskip.spark.skipping.relation_facts import folders_name_partitions, small_names
+
+if TYPE_CHECKING:
+    from starskip.indexes.skipping.file_metadata import Mask
+    from starskip.spark.skipping.list_files import ListedTable
 
 _SURE_OF_ALL_ROWS = {
     # A file that is skipped now because it cannot be read may be read at the next query.
@@ -48,6 +53,8 @@ COLLECTING = {
 }
 """Settings of a session while metadata is collected in it."""
 MALFORMED = "_starskip_malformed"
+FILE_PATH = "_starskip_file_path"
+"""The column of each row's file where rows are of several relations, which Spark has no metadata of."""
 _CORRUPT = "columnnameofcorruptrecord"
 _THROUGH = frozenset({"SubqueryAlias", "View", "Project"})
 SCHEMA_OPTION = "starskip.schema"
@@ -116,9 +123,10 @@ class TableRelation:
             fields = fields[chosen[0]].dataType  # type: ignore[index]
         return column_name(tuple(path))
 
-    def rows(self, file_index: Any) -> DataFrame:
+    def rows(self, file_index: Any, schema: Any = None) -> DataFrame:
         """Return the rows of the files of ``file_index``, all of them or an error.
 
+        ``schema``: of the JVM, what is read of the files; the table's by default.
         Of JSON with a column ``MALFORMED``, null in rows of lines that are JSON: of others it depends on the
         columns that are read what a row holds.
         """
@@ -132,7 +140,7 @@ class TableRelation:
             if name != "mode" or self.file_format in TEXT_FORMATS
         }
         options = {name: value for name, value in given.items() if name.lower() not in sure} | sure
-        schema, malformed = old.dataSchema(), self._malformed_column(small_names(given))
+        schema, malformed = schema or old.dataSchema(), self._malformed_column(small_names(given))
         if malformed == MALFORMED:
             schema = schema.add(MALFORMED, "string")
             options = {name: value for name, value in options.items() if name.lower() != _CORRUPT}
@@ -157,12 +165,23 @@ class TableRelation:
             else rows.withColumn(MALFORMED, rows[column_name((malformed,))])
         )
 
+    def rows_of(self, listed: ListedTable, chosen: Mask) -> DataFrame:
+        """Return the rows of some files of a listing, see ``rows``."""
+        return self.rows(listed.index_of(chosen))
+
     def _malformed_column(self, options: Mapping[str, str]) -> str | None:
         """Return the column of lines that are no JSON, which is added if the table has none."""
         if self.file_format != "json":
             return None
         own = options.get(_CORRUPT) or self.session.conf.get("spark.sql.columnNameOfCorruptRecord")
         return own if own in self.relation.dataSchema().fieldNames() else MALFORMED
+
+
+def file_path_of(rows: DataFrame) -> Column:
+    """Return the column of the file that each row is of, as ``one_slash`` writes it."""
+    if FILE_PATH in rows.columns:
+        return sql.col(FILE_PATH)
+    return sql.regexp_replace(rows.metadataColumn("_metadata")["file_path"], "^file:/+", "file:/")
 
 
 def table_relation(
