@@ -70,8 +70,11 @@ def delta_bounds(columns: Iterable[SnapshotColumn], actions: pa.Table) -> pa.Tab
             values = _field(actions, kind, column.stored)
             if values is None or pa.types.is_nested(values.type):
                 continue
-            if kind != "null_count" and (values := _bound(values, column.kind, kind)) is None:
-                continue
+            if kind != "null_count":
+                if kind == "max" and pa.types.is_floating(column.kind):
+                    found[f"max_number.{column.name}"] = _number(values, column.kind)
+                if (values := _bound(values, column.kind, kind)) is None:
+                    continue
             found[f"{kind}.{column.name}"] = values
     return pa.table(found) if found else None
 
@@ -97,7 +100,7 @@ def _bound(values: pa.ChunkedArray, kind: pa.DataType, end: str) -> pa.ChunkedAr
         if end == "max":
             # Some writers leave NaN out, which is greatest in Spark: nobody knows of which writer a file is.
             return pa.chunked_array([pa.nulls(len(values), kind)])
-        return pc.if_else(pc.is_nan(values), pa.scalar(None, kind), pc.add(values, pa.scalar(0.0, kind)))
+        return _number(values, kind)
     if pa.types.is_timestamp(kind) and end == "max":
         # Spark writes milliseconds, cut off.
         number = values.cast(pa.int64())
@@ -105,3 +108,9 @@ def _bound(values: pa.ChunkedArray, kind: pa.DataType, end: str) -> pa.ChunkedAr
         last = pc.add(number, _MILLISECOND_US - 1)
         return pc.if_else(is_cut, last, number).cast(kind)
     return values
+
+
+def _number(values: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """Return bounds of numbers, null for NaN; -0.0 is 0.0."""
+    values = values.cast(kind)
+    return pc.if_else(pc.is_nan(values), pa.scalar(None, kind), pc.add(values, pa.scalar(0.0, kind)))

@@ -26,7 +26,7 @@ _Bounds = Sequence[Mapping[int, bytes] | None]
 def bound_columns(
     columns: Sequence[SnapshotColumn], lower: _Bounds, upper: _Bounds, nulls: _Counts, nans: _Counts
 ) -> dict[str, pa.Array]:
-    """Return ``min.NAME``, ``max.NAME`` and ``null_count.NAME`` of columns that bounds can be of.
+    """Return ``min.NAME``, ``max.NAME``, ``max_number.NAME`` and ``null_count.NAME`` of columns with bounds.
 
     The sequences have an item a file, by field id. Raises ValueError for bytes that are none of their type.
     """
@@ -40,7 +40,8 @@ def bound_columns(
             high = decoded([each.get(field_id) if each is not None else None for each in upper], column.kind)
             if pa.types.is_floating(column.kind):
                 of_nan = [each.get(field_id) if each is not None else None for each in nans]
-                low, high = _ordered(low, high, pa.array(of_nan, pa.int64()))
+                low, number, high = _ordered(low, high, pa.array(of_nan, pa.int64()))
+                found[f"max_number.{column.name}"] = number
             found[f"min.{column.name}"], found[f"max.{column.name}"] = low, high
         counts = [each.get(field_id) if each is not None else None for each in nulls]
         found[f"null_count.{column.name}"] = pa.array(counts, pa.int64())
@@ -71,8 +72,11 @@ def decoded(values: Sequence[bytes | None], kind: pa.DataType) -> pa.Array:
     return decode(values)
 
 
-def _ordered(low: pa.Array, high: pa.Array, nans: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Return bounds in the order of Spark, where NaN is greatest and -0.0 is 0.0; null if nobody knows."""
+def _ordered(low: pa.Array, high: pa.Array, nans: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
+    """Return least value, greatest number and greatest value in Spark's order; null if nobody knows.
+
+    There NaN is greatest, and -0.0 is 0.0.
+    """
     kind = low.type
     zero, nan = pa.scalar(0.0, kind), pa.scalar(float("nan"), kind)
     low = pc.if_else(pc.is_nan(low), pa.scalar(None, kind), pc.add(low, zero))
@@ -81,7 +85,7 @@ def _ordered(low: pa.Array, high: pa.Array, nans: pa.Array) -> tuple[pa.Array, p
     high = pc.case_when(
         pc.make_struct(pc.equal(nans, 0).fill_null(False), pc.greater(nans, 0).fill_null(False)), known, nan
     )
-    return low, high
+    return low, known, high
 
 
 def _whole(values: Sequence[bytes | None], kind: pa.DataType) -> pa.Array:

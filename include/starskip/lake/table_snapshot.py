@@ -95,8 +95,9 @@ class TableSnapshot:
     def bounds(self) -> pa.Table | None:
         """Columns ``min.NAME``, ``max.NAME``, ``null_count.NAME``, a row a file; None where no log has any.
 
-        Least and greatest in Spark's order, never values (docs/lake-tables.md). Manifests of Iceberg are read
-        for them; raises SourceError for one that is gone or damaged since the table was listed.
+        Least and greatest in Spark's order, never values (docs/lake-tables.md); ``max_number.NAME`` is the
+        greatest of a column of floating point but for NaN. Manifests of Iceberg are read for them; raises
+        SourceError for one that is gone or damaged since the table was listed.
         """
         return self.decode_bounds()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,8 +19,10 @@ from hypothesis import strategies as st
 from lake_law.changing_table import LONG
 from lake_law.planted import bounds_cut
 from starskip.indexes.skipping.build_clause import build_clause
+from starskip.indexes.skipping.index_types import format_bounds
 from starskip.indexes.skipping.index_types.format_bounds import indexes_of
 from starskip.lake.open_table import open_table
+from starskip.predicates.comparison import Operator
 from starskip.predicates.expression import Call, Column, Literal
 from starskip.spark.skipping.lake_bounds import bounds_of
 
@@ -73,9 +75,12 @@ class Bounds:
 
 
 def wrongly_left_out(
-    files: list[list[dict[str, Any]]], name: str, sign: str, value: Any, read: Callable[..., pa.Table]
+    files: list[list[dict[str, Any]]],
+    name: str,
+    signs: Sequence[tuple[str, Any]],
+    read: Callable[..., pa.Table],
 ) -> list[Any]:
-    """Return the rows of files that a clause leaves out, and that satisfy the predicate."""
+    """Return the rows of files that a clause leaves out, and that satisfy an AND of predicates."""
     kind, type_, _ = KINDS[name]
     schema = pa.schema([(each, of) for each, (of, _, _) in KINDS.items()])
     with TemporaryDirectory() as made:
@@ -86,10 +91,11 @@ def wrongly_left_out(
         snapshot = open_table(path)
         bounds = Bounds(read(snapshot, np.arange(snapshot.files.num_rows)))
         column = Column((name,), type_)
-        asked = Call("IsNull", (column,))
-        if sign != "IsNull":
-            asked = Call(sign, (column, Literal(pa.scalar(value, kind))))
-        clause = build_clause(indexes_of("delta", name, name, name, type_), [asked])
+        asked = [
+            Call(sign, (column,) if sign == "IsNull" else (column, Literal(pa.scalar(value, kind))))
+            for sign, value in signs
+        ]
+        clause = build_clause(indexes_of("delta", name, name, name, type_), asked)
         if clause is None:
             return []
         kept = clause.may_match(bounds)
@@ -102,12 +108,14 @@ def wrongly_left_out(
             stored = pa.parquet.read_table(file["path"], partitioning=None).to_pylist()
             for row in stored:
                 row["p"] = dict(file["partition"])["p"]
-                held = row[name]
-                matches = held is None if sign == "IsNull" else held is not None
-                if matches and sign != "IsNull":
-                    matches = SIGNS[sign](key(held), key(value))
-                found += [row] if matches else []
+                found += [row] if all(satisfies(row[name], *each) for each in signs) else []
         return found
+
+
+def satisfies(held: Any, sign: str, value: Any) -> bool:
+    if sign == "IsNull" or held is None:
+        return sign == "IsNull" and held is None
+    return SIGNS[sign](key(held), key(value))
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), database=None)
@@ -116,14 +124,44 @@ def test_no_file_with_a_matching_row_is_left_out(
     files: list[list[dict[str, Any]]], name: str, sign: str, data: st.DataObject
 ) -> None:
     value = data.draw(KINDS[name][2])
-    assert wrongly_left_out(files, name, sign, value, bounds_of) == []
+    assert wrongly_left_out(files, name, [(sign, value)], bounds_of) == []
+
+
+NUMBERS = st.tuples(st.sampled_from(sorted(SIGNS)), KINDS["f"][2])
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@given(TABLES, st.lists(NUMBERS, min_size=2, max_size=3))
+def test_no_file_with_a_number_in_a_range_is_left_out(
+    files: list[list[dict[str, Any]]], signs: list[tuple[str, Any]]
+) -> None:
+    assert wrongly_left_out(files, "f", signs, bounds_of) == []
+
+
+def test_a_range_leaves_out_files_whatever_is_known_of_nan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The greatest number is of use where no NaN matches, and nowhere else."""
+    row: dict[str, Any] = {**dict.fromkeys(KINDS), "p": "a b"}
+    files = [[{**row, "f": 1.0}], [{**row, "f": 3.0}], [{**row, "f": math.nan}, {**row, "f": 0.0}]]
+
+    def left_out(*signs: tuple[str, Any]) -> int:
+        with monkeypatch.context() as patched:
+            # Whatever is left out is told.
+            patched.setattr(f"{__name__}.satisfies", lambda *_: True)
+            return len(wrongly_left_out(files, "f", signs, bounds_of))
+
+    assert left_out(("GreaterThanOrEqual", 2.0), ("LessThan", 5.0)) >= 1
+    assert left_out(("EqualTo", 3.0)) >= 1
+    above = [("GreaterThan", 2.0)]
+    assert wrongly_left_out(files, "f", above, bounds_of) == []
+    monkeypatch.setattr(format_bounds, "_WITHOUT_NAN", frozenset(Operator))
+    assert wrongly_left_out(files, "f", above, bounds_of)
 
 
 def test_a_cut_text_that_is_taken_for_a_value_is_noticed() -> None:
     row: dict[str, Any] = {**dict.fromkeys(KINDS), "t": f"{LONG}é", "p": "a b"}
     files = [[row], [{**row, "t": f"{LONG}a"}]]
-    assert wrongly_left_out(files, "t", "EqualTo", f"{LONG}é", bounds_of) == []
-    assert wrongly_left_out(files, "t", "EqualTo", f"{LONG}é", bounds_cut)
+    assert wrongly_left_out(files, "t", [("EqualTo", f"{LONG}é")], bounds_of) == []
+    assert wrongly_left_out(files, "t", [("EqualTo", f"{LONG}é")], bounds_cut)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.pandas.types import from_arrow_type
 
-from starskip.indexes.skipping.index_types.format_bounds import ROWS, bound_name
+from starskip.indexes.skipping.index_types.format_bounds import MAX_NUMBER, ROWS, bound_name
 from starskip.lake.snapshot_columns import SnapshotColumn
 from starskip.lake.table_snapshot import TableSnapshot
 from starskip.spark.skipping.lake_columns import Path, identity_of
@@ -48,7 +48,8 @@ def bounds_of(snapshot: TableSnapshot, positions: npt.NDArray[np.int64]) -> pa.T
 
 def _ends(snapshot: TableSnapshot, column: SnapshotColumn) -> dict[str, Any]:
     bounds = snapshot.bounds
-    names = {"min": f"min.{column.name}", "max": f"max.{column.name}", "nulls": f"null_count.{column.name}"}
+    of_log = {"min": "min", "max": "max", MAX_NUMBER: MAX_NUMBER, "nulls": "null_count"}
+    names = {end: f"{name}.{column.name}" for end, name in of_log.items()}
     if bounds is None or names["nulls"] not in bounds.column_names:
         return {}
     return {end: bounds[name] for end, name in names.items() if name in bounds.column_names}

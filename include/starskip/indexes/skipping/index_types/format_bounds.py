@@ -7,22 +7,32 @@ files out by them; here they are for an OR of which the format knows one part an
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from starskip.indexes.skipping.clause import Clause
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from starskip.indexes.skipping.clause import Clause, all_of
+from starskip.indexes.skipping.index_types.column_index import ColumnIndex
 from starskip.indexes.skipping.index_types.min_max import MinMax, MinMaxClause
 from starskip.indexes.skipping.index_types.null_count import NullClause, NullCount
 from starskip.indexes.skipping.metadata.collect_order import BOUNDS, CollectOrder
 from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.indexes.skipping.value_ranges import conjuncts
+from starskip.predicates.comparison import Comparison, Operator
 from starskip.predicates.data_types import family_of
 from starskip.predicates.expression import Expression
 
 ROWS = "rows"
+MAX_NUMBER = "max_number"
+"""The end of the greatest value of a column of floating point that is not NaN."""
+_WITHOUT_NAN = frozenset({Operator.IN, Operator.BELOW, Operator.AT_MOST})
 
 
 def bound_name(end: str, identity: str, kind: str) -> str:
-    """Return the metadata column of a column's ``end``: min, max, nulls, or values, the number without nulls.
+    """Return the metadata column of an ``end``: min, max, max_number, nulls, or values, their number.
 
     ``identity``: what files know the column by; ``kind``: its type in Spark. With another type it is another
     column, of which the files of before have none.
@@ -69,15 +79,22 @@ class _OfFormat(SkippingIndex):
 
 
 class _FormatMinMax(_OfFormat, MinMax):
-    """Least and greatest value."""
+    """Least and greatest value, and the greatest number of a column of floating point."""
 
     def label(self, node: Expression) -> Clause | None:
-        """Label what MinMax labels."""
+        """Label what MinMax labels, and in an AND what no NaN satisfies."""
         found = super().label(node)
-        if not isinstance(found, MinMaxClause):
-            return found
-        least, greatest, values = map(self._name, ("min", "max", "values"))
-        return replace(found, index=BOUNDS, least=least, greatest=greatest, values=values)
+        own = [found] if isinstance(found, MinMaxClause) else []
+        if self._data_type in ("float", "double"):
+            own += map(self._of_numbers, _of_numbers(node, self))
+        return all_of([self._named(each, "max") if each is found else each for each in own])
+
+    def _of_numbers(self, comparison: Comparison) -> MinMaxClause:
+        return self._named(MinMaxClause(BOUNDS, comparison), MAX_NUMBER)
+
+    def _named(self, clause: MinMaxClause, end: str) -> MinMaxClause:
+        least, greatest, values = map(self._name, ("min", end, "values"))
+        return replace(clause, index=BOUNDS, least=least, greatest=greatest, values=values)
 
 
 class _FormatNulls(_OfFormat, NullCount):
@@ -89,6 +106,27 @@ class _FormatNulls(_OfFormat, NullCount):
         if not isinstance(found, NullClause):
             return found
         return replace(found, index=BOUNDS, nulls=self._name("nulls"))
+
+
+def _of_numbers(node: Expression, index: ColumnIndex) -> Iterator[Comparison]:
+    """Yield what the greatest number of a file has to satisfy where NaN cannot satisfy an AND.
+
+    NaN is greatest, and the formats do not tell, or need not, whether a file has some: with ``x >= 1`` alone
+    such a file may match, with ``x <= 2`` or ``x = 1`` beside it no NaN does.
+    """
+    mine = [each for each in conjuncts(node) if index.is_of(each.column) and not each.negated]
+    limited = [each for each in mine if each.operator in _WITHOUT_NAN and not _has_nan(each.values)]
+    if not limited:
+        return
+    for each in mine:
+        if each.operator is Operator.IN and each in limited:
+            yield replace(each, operator=Operator.AT_LEAST, values=pa.array([pc.min(each.values)]))
+        elif each.operator in (Operator.AT_LEAST, Operator.ABOVE):
+            yield each
+
+
+def _has_nan(values: pa.Array) -> bool:
+    return not pa.types.is_floating(values.type) or bool(pc.any(pc.is_nan(values)).as_py())
 
 
 def indexes_of(
