@@ -100,21 +100,21 @@ class LakeRelation(TableRelation):
     def rows_of(self, listed: ListedTable, chosen: Mask) -> DataFrame:
         """See TableRelation; files of an Iceberg table without field ids go by the table's name mapping."""
         whole = [each for each in self.columns if len(each.path) == 1]
-        if not any(each.of.names for each in whole):
-            return self.rows(listed.index_of(chosen))
+        bare: Mapping[str, Sequence[int]] = {}
         places = np.flatnonzero(chosen)
-        paths = listed.files.paths.take(pa.array(places))
-        bare = files_without_ids(self.session, paths, [each.of for each in whole])
+        if any(each.of.names for each in whole):
+            paths = listed.files.paths.take(pa.array(places))
+            bare = files_without_ids(self.session, paths, [each.of for each in whole])
+        if not bare:
+            return self.rows(listed.index_of(chosen))
         frames, left = [], chosen.copy()
         for names, positions in sorted(bare.items()):
             mine = np.zeros(len(chosen), np.bool_)
             mine[places[positions]] = True
             left &= ~mine
             frames.append(self._rows_by_names(listed.index_of(mine), json.loads(names), whole))
-        if left.any() or not frames:
+        if left.any():
             frames.append(self.rows(listed.index_of(left)))
-        if len(frames) == 1 and not bare:
-            return frames[0]
         parts = [each.withColumn(FILE_PATH, file_path_of(each)) for each in frames]
         return reduce(DataFrame.unionByName, parts)
 

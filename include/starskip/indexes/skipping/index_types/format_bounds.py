@@ -84,13 +84,11 @@ class _FormatMinMax(_OfFormat, MinMax):
     def label(self, node: Expression) -> Clause | None:
         """Label what MinMax labels, and in an AND what no NaN satisfies."""
         found = super().label(node)
-        own = [found] if isinstance(found, MinMaxClause) else []
+        own = [self._named(found, "max")] if isinstance(found, MinMaxClause) else []
         if self._data_type in ("float", "double"):
-            own += map(self._of_numbers, _of_numbers(node, self))
-        return all_of([self._named(each, "max") if each is found else each for each in own])
-
-    def _of_numbers(self, comparison: Comparison) -> MinMaxClause:
-        return self._named(MinMaxClause(BOUNDS, comparison), MAX_NUMBER)
+            of_numbers = (MinMaxClause(BOUNDS, each) for each in _of_numbers(node, self))
+            own += [self._named(each, MAX_NUMBER) for each in of_numbers]
+        return all_of(own)
 
     def _named(self, clause: MinMaxClause, end: str) -> MinMaxClause:
         least, greatest, values = map(self._name, ("min", end, "values"))
