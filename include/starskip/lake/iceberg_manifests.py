@@ -13,7 +13,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyiceberg.avro.file import AvroFile
 from pyiceberg.avro.reader import (
     BinaryReader,
     IntegerReader,
@@ -24,11 +23,11 @@ from pyiceberg.avro.reader import (
     StructReader,
 )
 from pyiceberg.avro.resolver import resolve_reader
-from pyiceberg.manifest import read_manifest_list
 from pyiceberg.typedef import Record
 from pyiceberg.types import StructType
 
 from starskip.errors import SourceError, StarskipError
+from starskip.lake.iceberg_avro import IcebergAvroFile, manifests_of
 from starskip.lake.iceberg_bounds import bound_columns
 from starskip.lake.iceberg_deletes import DeleteFiles
 from starskip.lake.iceberg_files import StoredFileIO
@@ -40,6 +39,7 @@ from starskip.lake.snapshot_columns import SnapshotColumn
 if TYPE_CHECKING:
     from pyiceberg.avro.decoder import BinaryDecoder
     from pyiceberg.manifest import ManifestFile
+    from pyiceberg.schema import Schema
 
 ENTRIES_AT_ONCE = 8_192
 SPEC, PARTITION = "spec_id", "partition."
@@ -95,7 +95,7 @@ def snapshot_files(manifest_list: str, files: StoredFileIO) -> SnapshotFiles:
     """
     place = plain_path(manifest_list)
     try:
-        manifests = list(read_manifest_list(files.new_input(manifest_list)))
+        manifests = manifests_of(files.new_input(manifest_list))
     except StarskipError:
         raise
     except Exception as error:
@@ -150,34 +150,34 @@ def _live(
     place = plain_path(manifest.manifest_path)
     found = 0
     try:
-        with AvroFile[Any](files.new_input(manifest.manifest_path)) as avro:
-            partition = _project(avro, wanted)
-            ids = [field.field_id for field in partition.fields]
-            types.update((field.field_id, arrow_type(field.field_type)) for field in partition.fields)
-            for entry in avro:
-                status, sequence, file_sequence, record = (entry[at] for at in range(len(_ENTRY)))
-                if status == _DELETED:
-                    continue
-                inherits = manifest.sequence_number == 0 or status == _ADDED
-                found += 1
-                file = {name: record[at] for at, name in enumerate(wanted.values())}
-                values = file.get("partition")
-                split_by = () if values is None else tuple(values[at] for at in range(len(ids)))
-                file["partition"] = dict(zip(ids, split_by, strict=values is not None))
-                yield Entry(
-                    file,
-                    _inherited(sequence, manifest.sequence_number, inherits),
-                    _inherited(file_sequence, manifest.sequence_number, inherits),
-                    manifest.partition_spec_id,
-                    split_by,
-                )
+        avro = IcebergAvroFile(files.new_input(manifest.manifest_path))
+        reader, partition = _projected(avro.schema, wanted)
+        ids = [field.field_id for field in partition.fields]
+        types.update((field.field_id, arrow_type(field.field_type)) for field in partition.fields)
+        for entry in avro.rows(reader):
+            status, sequence, file_sequence, record = (entry[at] for at in range(len(_ENTRY)))
+            if status == _DELETED:
+                continue
+            inherits = manifest.sequence_number == 0 or status == _ADDED
+            found += 1
+            file = {name: record[at] for at, name in enumerate(wanted.values())}
+            values = file.get("partition")
+            split_by = () if values is None else tuple(values[at] for at in range(len(ids)))
+            file["partition"] = dict(zip(ids, split_by, strict=values is not None))
+            yield Entry(
+                file,
+                _inherited(sequence, manifest.sequence_number, inherits),
+                _inherited(file_sequence, manifest.sequence_number, inherits),
+                manifest.partition_spec_id,
+                split_by,
+            )
     except StarskipError:
         raise
     except Exception as error:
         raise damaged(place, error, "manifest") from None
     told = manifest.added_files_count, manifest.existing_files_count
     listed = sum(each or 0 for each in told)
-    # A file that ends at the end of a block reads as a shorter one.
+    # A file that is cut at the end of a block reads as a shorter one.
     if None not in told and found != listed:
         raise SourceError(
             f"{place}: this manifest of an Iceberg table is damaged: it names {found:,} files, and the "
@@ -194,15 +194,14 @@ def _inherited(own: int | None, of_manifest: int | None, inherits: bool) -> int:
     return int(of_manifest or 0)
 
 
-def _project(avro: AvroFile[Any], wanted: Mapping[int, str]) -> StructType:
-    """Have a file's reader decode the fields of ``_ENTRY`` and those that are ``wanted``, in their order.
+def _projected(schema: Schema, wanted: Mapping[int, str]) -> tuple[StructReader, StructType]:
+    """Return what decodes the fields of ``_ENTRY`` and those that are ``wanted``, in their order.
 
-    Those that older manifests lack are null. Returns the type of the partition's
-    values.
+    Those that older manifests lack are null. The other is the type of the partition's values.
     """
-    whole = resolve_reader(avro.schema, avro.schema)
-    stored = [field.field_id for field in avro.schema.fields]
-    data_file = avro.schema.find_type(_DATA_FILE)
+    whole = resolve_reader(schema, schema)
+    stored = [field.field_id for field in schema.fields]
+    data_file = schema.find_type(_DATA_FILE)
     if not (isinstance(whole, StructReader) and isinstance(data_file, StructType)):
         raise ValueError("its entries have no data file")
     readers = dict(zip(stored, (reader for _, reader in whole.field_readers), strict=True))
@@ -212,11 +211,10 @@ def _project(avro: AvroFile[Any], wanted: Mapping[int, str]) -> StructType:
     ids = [field.field_id for field in data_file.fields]
     of_file = dict(zip(ids, (reader for _, reader in inner.field_readers), strict=True))
     readers[_DATA_FILE] = _chosen(of_file, wanted, data_file)
-    avro.reader = _chosen(readers, _ENTRY, avro.schema.as_struct())
     partition = data_file.field(_PARTITION)
     if partition is None or not isinstance(partition.field_type, StructType):
         raise ValueError("its partition is no struct")
-    return partition.field_type
+    return _chosen(readers, _ENTRY, schema.as_struct()), partition.field_type
 
 
 def _chosen(readers: Mapping[int, Reader], wanted: Mapping[int, str], kind: StructType) -> StructReader:

@@ -49,6 +49,11 @@ def iceberg_table(path: str, version: int | None = None) -> TableSnapshot:
     found = None
     if snapshot is not None:
         found = snapshot_files(snapshot.manifest_list, metadata.files)
+        total = snapshot.summary["total-data-files"] if snapshot.summary else None
+        # A manifest list that is cut behind its header reads as that of an empty table.
+        if not found.manifests and total not in (None, "0"):
+            told = f"it names no manifest, and the snapshot tells of {total} data files"
+            raise damaged(plain_path(snapshot.manifest_list), ValueError(told), "manifest list")
     if found is None or not found.data.num_rows:
         return _empty(path, metadata, schema, NO_SNAPSHOT if snapshot is None else snapshot.snapshot_id)
     assert snapshot is not None
