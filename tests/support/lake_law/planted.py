@@ -64,7 +64,9 @@ def java_with(monkeypatch: pytest.MonkeyPatch, replaced: Mapping[str, Mapping[st
         for old, new in replaced.get(name, {}).items():
             assert old in text, f"{name}.java has no line {old}"
             text = text.replace(old, new)
-        return text.replace("package starskip;", f"package {package};") if name in replaced else text
+        if name not in replaced:
+            return text
+        return text.replace("package starskip;", f"package {package};\nimport starskip.Answers;")
 
     # Compiled again under their own names, they would be two classes to the JVM, and one to py4j.
     kept = [(classes, dict(classes)) for classes in compile_java._classes.values()]

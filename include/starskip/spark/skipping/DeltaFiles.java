@@ -1,7 +1,6 @@
 package starskip;
 
 import java.util.ArrayList;
-import java.util.Base64;
 import java.util.BitSet;
 import java.util.HashSet;
 import java.util.List;
@@ -54,7 +53,7 @@ public final class DeltaFiles {
     }
 
     /** The bits of the rows of metadata that are of these files; known: a KnownFiles. */
-    public String found(ToIntBiFunction known) {
+    public Object found(ToIntBiFunction known) throws Exception {
         Path root = index.dataPath();
         String above = root.toString().endsWith("/") ? root.toString() : root + "/";
         BitSet bits = new BitSet();
@@ -68,7 +67,7 @@ public final class DeltaFiles {
                 bits.set(positions[at]);
             }
         }
-        return Base64.getEncoder().encodeToString(bits.toByteArray());
+        return Answers.packed(bits);
     }
 
     /** The path of a file as Hadoop writes it; the log has parts of URLs, mostly below the table's folder. */

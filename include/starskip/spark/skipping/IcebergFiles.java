@@ -4,10 +4,11 @@ import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.ArrayList;
-import java.util.Base64;
 import java.util.BitSet;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.ToIntBiFunction;
 import org.apache.iceberg.BaseMetadataTable;
 import org.apache.iceberg.BatchScan;
@@ -35,6 +36,7 @@ public final class IcebergFiles {
     private final DataSourceV2ScanRelation of;
     private final Object scan;
     private final List tasks;
+    private final BitSet specs = new BitSet();
     private int[] positions;
 
     /** given: a DataSourceV2ScanRelation, or the scan of a plan that has run. */
@@ -126,12 +128,13 @@ public final class IcebergFiles {
     }
 
     /** The bits of the rows of metadata that are of these files; known: a KnownFiles. */
-    public String found(ToIntBiFunction known) {
+    public Object found(ToIntBiFunction known) throws Exception {
         BitSet bits = new BitSet();
         long[] identity = new long[2];
         positions = new int[tasks.size()];
         for (int at = 0; at < positions.length; at++) {
             ContentFile file = file(at);
+            specs.set(file.specId());
             identity[0] = file.fileSizeInBytes();
             positions[at] = file.format() == FileFormat.PARQUET
                 ? known.applyAsInt(file.location(), identity)
@@ -140,7 +143,7 @@ public final class IcebergFiles {
                 bits.set(positions[at]);
             }
         }
-        return Base64.getEncoder().encodeToString(bits.toByteArray());
+        return Answers.packed(bits);
     }
 
     /** The relation with a copy of the scan without known files whose bits are not set; the scan itself stays. */
@@ -153,7 +156,7 @@ public final class IcebergFiles {
             }
         }
         // What partitions are grouped by follows from the partition specs of all files: found before some are gone.
-        call("specs");
+        findSpecs();
         call("groupingKeyType");
         Object made = copy(scan);
         List filters = new ArrayList((List) value(runtimeFilters()));
@@ -163,6 +166,17 @@ public final class IcebergFiles {
         field("tasks").set(made, kept);
         field("taskGroups").set(made, null);
         return of.copy(of.relation(), (Scan) made, of.output(), of.keyGroupedPartitioning(), of.ordering());
+    }
+
+    /** What the scan's own specs() finds, but that reads the specification of each task from JSON. */
+    private void findSpecs() throws Exception {
+        if (value("specs") == null) {
+            Set found = new HashSet();
+            for (int id = specs.nextSetBit(0); id >= 0; id = specs.nextSetBit(id + 1)) {
+                found.add(((Table) value("table")).specs().get(Integer.valueOf(id)));
+            }
+            field("specs").set(scan, found);
+        }
     }
 
     private static Object copy(Object old) throws Exception {

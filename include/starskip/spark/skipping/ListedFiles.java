@@ -4,7 +4,6 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.Base64;
 import java.util.BitSet;
 import java.util.HashSet;
 import java.util.Iterator;
@@ -51,17 +50,17 @@ public final class ListedFiles {
     }
 
     /** The files' sizes in bytes, then their times of modification. */
-    public String numbers() {
+    public Object numbers() {
         ByteBuffer made = ByteBuffer.allocate(16 * files.length).order(ByteOrder.LITTLE_ENDIAN);
         for (int at = 0; at < files.length; at++) {
             made.putLong(8 * at, files[at].getLen());
             made.putLong(8 * (files.length + at), files[at].getModificationTime());
         }
-        return Base64.getEncoder().encodeToString(made.array());
+        return Answers.bytes(made.array());
     }
 
     /** The lengths in UTF-8 of the paths of files from..until-1, then the paths themselves. */
-    public String paths(int from, int until, boolean asUri) {
+    public Object paths(int from, int until, boolean asUri) {
         byte[][] texts = new byte[until - from][];
         int size = 4 * texts.length;
         for (int at = 0; at < texts.length; at++) {
@@ -76,7 +75,7 @@ public final class ListedFiles {
         for (int at = 0; at < texts.length; at++) {
             made.put(texts[at]);
         }
-        return Base64.getEncoder().encodeToString(made.array());
+        return Answers.bytes(made.array());
     }
 
     /** Those of the files whose bits are set. */
@@ -91,7 +90,7 @@ public final class ListedFiles {
     }
 
     /** The bits of those of the listing's files that lie in partitions which filters leave, as Spark prunes them. */
-    public String inPartitions(scala.collection.immutable.Seq filters) {
+    public Object inPartitions(scala.collection.immutable.Seq filters) throws Exception {
         Set kept = new HashSet();
         scala.collection.Iterator folders = whole.listFiles(
             filters, (scala.collection.immutable.Seq) scala.collection.immutable.Nil$.MODULE$).iterator();
@@ -105,7 +104,7 @@ public final class ListedFiles {
         for (int at = 0; at < files.length; at++) {
             bits.set(at, kept.contains(files[at]));
         }
-        return Base64.getEncoder().encodeToString(bits.toByteArray());
+        return Answers.packed(bits);
     }
 
     /** The listing with these files alone, made without asking the file system. */

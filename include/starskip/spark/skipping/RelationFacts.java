@@ -1,12 +1,9 @@
 package starskip;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import java.io.ByteArrayOutputStream;
-import java.nio.charset.StandardCharsets;
 import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Base64;
 import java.util.IdentityHashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -15,8 +12,6 @@ import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Objects;
 import java.util.TimeZone;
-import java.util.zip.Deflater;
-import java.util.zip.DeflaterOutputStream;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapreduce.lib.input.LineRecordReader;
 import org.apache.spark.sql.SaveMode;
@@ -54,20 +49,20 @@ public final class RelationFacts {
     private static final String ICEBERG_TABLE = "org.apache.iceberg.spark.source.SparkTable";
 
     /** The plan as JSON. */
-    public String document(LogicalPlan plan) throws Exception {
-        return packed(plan.toJSON());
+    public Object document(LogicalPlan plan) throws Exception {
+        return Answers.packed(plan.toJSON());
     }
 
     /** The texts of all values, joined. */
-    public String joined(scala.collection.Iterable values, String between) throws Exception {
-        return packed(values.mkString(between));
+    public Object joined(scala.collection.Iterable values, String between) throws Exception {
+        return Answers.packed(values.mkString(between));
     }
 
     /**
      * A JSON object: "leaves" has an object for each leaf of a plan, null for a leaf that is no relation; a relation
      * that skipping does not reach has "other", its kind, instead. "emptied" is the folder that the plan removes, null if none.
      */
-    public String leaves(LogicalPlan plan, String mark, String settings, int rootsAskedEach) throws Exception {
+    public Object leaves(LogicalPlan plan, String mark, String settings, int rootsAskedEach) throws Exception {
         scala.collection.immutable.Seq leaves = plan.collectLeaves();
         IdentityHashMap first = new IdentityHashMap();
         List found = new ArrayList();
@@ -102,7 +97,7 @@ public final class RelationFacts {
         Map facts = new LinkedHashMap();
         facts.put("leaves", found);
         facts.put("emptied", emptied(plan));
-        return packed(JSON.writeValueAsString(facts));
+        return Answers.packed(JSON.writeValueAsString(facts));
     }
 
     /** The folder whose files a command removes, all of them or some, before it writes others; null if none. */
@@ -119,7 +114,7 @@ public final class RelationFacts {
     }
 
     /** A JSON object of the facts for the read signature; asking: null for the conf of the active session. */
-    public String signature(HadoopFsRelation relation, String settings, SQLConf asking) throws Exception {
+    public Object signature(HadoopFsRelation relation, String settings, SQLConf asking) throws Exception {
         SQLConf conf = conf(relation);
         Map facts = new LinkedHashMap();
         facts.put("format", relation.fileFormat().getClass().getSimpleName());
@@ -136,7 +131,7 @@ public final class RelationFacts {
         facts.put("defaults", defaults(relation.dataSchema()));
         facts.put("zone", conf.sessionLocalTimeZone());
         facts.put("zone_of_jvm", TimeZone.getDefault().getID());
-        return packed(JSON.writeValueAsString(facts));
+        return Answers.packed(JSON.writeValueAsString(facts));
     }
 
     /** Whether the folder of each partition that a catalog lists is named after the partition's values. */
@@ -170,20 +165,6 @@ public final class RelationFacts {
         } catch (RuntimeException noValueOfThatType) {
             return false;
         }
-    }
-
-    /** py4j sends more than 8 KiB in two pieces, the second one after 40 ms (Nagle): so long texts go deflated. */
-    private static String packed(String text) throws Exception {
-        ByteArrayOutputStream made = new ByteArrayOutputStream();
-        Deflater deflater = new Deflater(Deflater.BEST_SPEED);
-        try {
-            DeflaterOutputStream deflated = new DeflaterOutputStream(made, deflater);
-            deflated.write(text.getBytes(StandardCharsets.UTF_8));
-            deflated.close();
-        } finally {
-            deflater.end(); // zlib's memory is not of the heap, and would stay until a collection
-        }
-        return Base64.getEncoder().encodeToString(made.toByteArray());
     }
 
     private static Map other(Object leaf) {

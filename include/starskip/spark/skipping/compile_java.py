@@ -11,6 +11,8 @@ from py4j.java_gateway import JavaGateway
 
 from starskip.spark.skipping.jvm_toolbox import jvm_names
 
+_SHARED = "Answers"
+"""The class that the others call."""
 _lock = threading.Lock()
 _classes: WeakKeyDictionary[JavaGateway, dict[str, Any]] = WeakKeyDictionary()
 
@@ -28,14 +30,22 @@ def _constructor(gateway: JavaGateway, name: str) -> Any:
         known = _classes.setdefault(gateway, {})
         if name not in known:
             jvm = jvm_names(gateway)
-            compiler = jvm.org.codehaus.janino.SimpleCompiler()
-            compiler.setParentClassLoader(jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader())
-            text = source_of(name)
-            compiler.cook(text)
-            package = text.partition(";")[0].removeprefix("package ")
-            made = compiler.getClassLoader().loadClass(f"{package}.{name}")
+            if _SHARED not in known:
+                loader = jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader()
+                known[_SHARED] = _compiled(jvm, _SHARED, loader)
+            made = _compiled(jvm, name, known[_SHARED].getClassLoader())
             known[name] = made.getConstructors()[0]
         return known[name]
+
+
+def _compiled(jvm: Any, name: str, above: Any) -> Any:
+    """Return a class that sees those of a class loader."""
+    compiler = jvm.org.codehaus.janino.SimpleCompiler()
+    compiler.setParentClassLoader(above)
+    text = source_of(name)
+    compiler.cook(text)
+    package = text.partition(";")[0].removeprefix("package ")
+    return compiler.getClassLoader().loadClass(f"{package}.{name}")
 
 
 def source_of(name: str) -> str:

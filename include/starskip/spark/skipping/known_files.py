@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from base64 import b64decode
 from collections import OrderedDict
 from typing import Any
 
@@ -13,30 +12,36 @@ import pyarrow as pa
 from starskip.indexes.skipping.file_metadata import Mask
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.spark.skipping.compile_java import new_java
+from starskip.spark.skipping.jvm_answers import unpacked_bytes
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
 
 _TABLES_KEPT = 16
-_FILES_KEPT = 2_000_000
+_HEAP_SHARE = 0.1
+_BYTES_OF_FILE = 200
+
+_Key = tuple[str, int, tuple[str, ...]]
+"""The place, version and identity of metadata: the same in each TableMetadata that is opened of it."""
 
 
 class KnownFiles:
-    """The files of the metadata of one SparkContext's tables, by its version; sent once for each."""
+    """The files of the metadata of one SparkContext's tables, sent once for each of the latest versions."""
 
     def __init__(self, toolbox: JvmToolbox) -> None:
         """Start with none."""
         self._toolbox = toolbox
         self._lock = threading.Lock()
-        self._made: OrderedDict[int, tuple[TableMetadata, Any]] = OrderedDict()
+        self._made: OrderedDict[_Key, tuple[int, Any]] = OrderedDict()
 
     def of(self, metadata: TableMetadata, *, has_times: bool = True) -> Any:
         """Return the starskip.KnownFiles of the JVM for a version of metadata.
 
         ``has_times``: whether the table's log has the times of its files, which Iceberg's has not.
         """
+        key = metadata.storage.place, metadata.version, metadata.identity
         with self._lock:
-            found = self._made.get(id(metadata))
+            found = self._made.get(key)
             if found is not None:
-                self._made.move_to_end(id(metadata))
+                self._made.move_to_end(key)
                 return found[1]
         times = metadata.modified_ms if has_times else np.zeros(metadata.files, np.int64)
         numbers = np.concatenate([metadata.sizes, times]).astype("<i8")
@@ -47,12 +52,15 @@ class KnownFiles:
             bytearray(numbers.tobytes()),
             bytearray(metadata.trusted.astype(np.uint8).tobytes()),
         )
+        most = _HEAP_SHARE * self._toolbox.jvm.java.lang.Runtime.getRuntime().maxMemory() / _BYTES_OF_FILE
         with self._lock:
-            # The metadata is kept alive, so that its id is not reused.
-            self._made[id(metadata)] = metadata, made
-            files = sum(of.files for of, _ in self._made.values())
-            while len(self._made) > 1 and (len(self._made) > _TABLES_KEPT or files > _FILES_KEPT):
-                files -= self._made.popitem(last=False)[1][0].files
+            # A place may have metadata of skipping indexes and of secondary ones: what is older is obsolete.
+            for other in [each for each in self._made if each[0] == key[0]][:-1]:
+                del self._made[other]
+            self._made[key] = metadata.files, made
+            files = sum(count for count, _ in self._made.values())
+            while len(self._made) > 1 and (len(self._made) > _TABLES_KEPT or files > most):
+                files -= self._made.popitem(last=False)[1][0]
         return made
 
 
@@ -70,9 +78,9 @@ def packed_mask(mask: Mask) -> bytearray:
     return bytearray(np.packbits(mask, bitorder="little").tobytes())
 
 
-def unpacked_mask(text: str, count: int) -> Mask:
-    """Return the mask of a BitSet that the JVM has written in base64."""
-    bits = np.frombuffer(b64decode(text), np.uint8)
+def unpacked_mask(answer: Any, count: int) -> Mask:
+    """Return the mask of a BitSet that the JVM has answered."""
+    bits = np.frombuffer(unpacked_bytes(answer), np.uint8)
     found = np.zeros(count, np.bool_)
     known = np.unpackbits(bits, bitorder="little")[:count].astype(np.bool_)
     found[: len(known)] = known

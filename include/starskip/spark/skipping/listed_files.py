@@ -5,7 +5,6 @@ ListedFiles.java holds them: nothing is asked or told of each file through py4j.
 
 from __future__ import annotations
 
-from base64 import b64decode
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +14,7 @@ import pyarrow as pa
 
 from starskip.indexes.skipping.file_metadata import Mask
 from starskip.spark.skipping.compile_java import new_java
+from starskip.spark.skipping.jvm_answers import answered_bytes, unpacked_bytes
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
 
 _FILES_AT_ONCE = 200_000
@@ -30,7 +30,7 @@ class ListedFiles:
 
     def numbers(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the files' sizes in bytes and their times of modification in ms."""
-        numbers = np.frombuffer(b64decode(self.java.numbers()), "<i8").astype(np.int64, copy=False)
+        numbers = np.frombuffer(answered_bytes(self.java.numbers()), "<i8").astype(np.int64, copy=False)
         return numbers[: self.files], numbers[self.files :]
 
     def paths(self, *, as_uri: bool = False) -> pa.Array:
@@ -38,7 +38,7 @@ class ListedFiles:
         pieces = []
         for start in range(0, self.files, _FILES_AT_ONCE):
             end = min(start + _FILES_AT_ONCE, self.files)
-            pieces.append(_texts(b64decode(self.java.paths(start, end, as_uri)), end - start))
+            pieces.append(_texts(answered_bytes(self.java.paths(start, end, as_uri)), end - start))
         return pa.concat_arrays(pieces) if pieces else pa.array([], pa.string())
 
     def chosen(self, mask: Mask) -> ListedFiles:
@@ -48,7 +48,7 @@ class ListedFiles:
 
     def in_partitions(self, filters: Any) -> Mask:
         """Return which of the files lie in partitions that a Scala sequence of filters leaves."""
-        bits = np.frombuffer(b64decode(self.java.inPartitions(filters)), np.uint8)
+        bits = np.frombuffer(unpacked_bytes(self.java.inPartitions(filters)), np.uint8)
         return np.unpackbits(bits, count=self.files, bitorder="little").astype(np.bool_)
 
     def index(self, session: Any) -> Any:

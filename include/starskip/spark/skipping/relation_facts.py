@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import threading
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +13,7 @@ from py4j.java_gateway import JavaGateway
 from pyspark import SparkContext
 
 from starskip.spark.skipping.compile_java import new_java
+from starskip.spark.skipping.jvm_answers import unpacked_bytes
 from starskip.spark.skipping.pruned_relation import MARK
 from starskip.spark.skipping.secondary_settings import SECONDARY_NAMES
 from starskip.spark.skipping.table_finder import ROOTS_ASKED_EACH
@@ -164,8 +163,8 @@ def small_names(options: Mapping[str, str]) -> Mapping[str, str]:
     return {name.lower(): value for name, value in options.items()}
 
 
-def _unpacked(answer: str) -> str:
-    return zlib.decompress(base64.b64decode(answer)).decode()
+def _unpacked(answer: Any) -> str:
+    return unpacked_bytes(answer).decode()
 
 
 def _facts() -> Any:

@@ -1,0 +1,55 @@
+package starskip;
+
+import java.io.ByteArrayOutputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.Base64;
+import java.util.BitSet;
+import java.util.zip.Deflater;
+import java.util.zip.DeflaterOutputStream;
+
+/**
+ * Answers to Python that may be long. Py4J sends more than 8 KiB in two pieces, the second one when TCP has
+ * acknowledged the first, 40 ms later (Nagle's algorithm). So a long text is handed over as an object, which Python
+ * asks for piece by piece; one so long that the pieces would take more than 40 ms goes as it is.
+ */
+public final class Answers {
+    private static final int AT_ONCE = 8000;
+    private static final int PIECES = 100;
+
+    private Answers() {
+    }
+
+    /** A text of ASCII, or what holds it. */
+    public static Object text(String text) {
+        boolean isWhole = text.length() <= AT_ONCE || text.length() > AT_ONCE * PIECES;
+        return isWhole ? (Object) text : new StringBuilder(text);
+    }
+
+    /** Bytes in base64. */
+    public static Object bytes(byte[] content) {
+        return text(Base64.getEncoder().encodeToString(content));
+    }
+
+    /** A text, deflated, in base64. */
+    public static Object packed(String text) throws Exception {
+        return packed(text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    /** Bits as the bytes of a BitSet, deflated, in base64. */
+    public static Object packed(BitSet bits) throws Exception {
+        return packed(bits.toByteArray());
+    }
+
+    private static Object packed(byte[] content) throws Exception {
+        ByteArrayOutputStream made = new ByteArrayOutputStream();
+        Deflater deflater = new Deflater(Deflater.BEST_SPEED);
+        try {
+            DeflaterOutputStream deflated = new DeflaterOutputStream(made, deflater);
+            deflated.write(content);
+            deflated.close();
+        } finally {
+            deflater.end(); // zlib's memory is not of the heap, and would stay until a collection
+        }
+        return bytes(made.toByteArray());
+    }
+}
