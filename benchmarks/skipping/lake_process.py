@@ -25,12 +25,17 @@ from starskip.spark import skipping  # noqa: E402
 
 _OF_FORMATS = ("minmax", "nulls", "partition")
 DRIVER_MEMORY = "1g"
+_WARMING = 1
+_PLANNING_DELTA = "2g"
+"""Of the made-up table of 100,000 files Delta alone runs out of 1 GiB after some queries."""
 
 
 def main() -> None:
     """Read the order from the standard input, measure, write the answer."""
     order = json.load(sys.stdin)
-    spark = session(order["engine"], order["jars"], order["scratch"], DRIVER_MEMORY)
+    of_delta = order["part"] == "planning" and order["engine"] == "delta"
+    memory = _PLANNING_DELTA if of_delta else DRIVER_MEMORY
+    spark = session(order["engine"], order["jars"], order["scratch"], memory)
     answer = {"queries": _queries, "planning": _planning}[order["part"]](spark, order)
     spark.stop()
     Path(order["answer"]).write_text(json.dumps(answer))
@@ -109,6 +114,8 @@ def _planning(spark: SparkSession, order: dict[str, Any]) -> dict[str, Any]:
     start = time.perf_counter()
     skipping_bytes = table.index(spark)
     indexed_s = time.perf_counter() - start
+    for question in table.questions():
+        _planned(spark, *question, _WARMING)  # the JVM compiles what planning needs for some 20 queries
     found = [_planned(spark, *each, order["runs"]) for each in table.questions()]
     return {
         "indexed_s": indexed_s,
