@@ -20,7 +20,7 @@ public final class Answers {
     }
 
     /** A text of ASCII, or what holds it. */
-    public static Object text(String text) {
+    private static Object text(String text) {
         boolean isWhole = text.length() <= AT_ONCE || text.length() > AT_ONCE * PIECES;
         return isWhole ? (Object) text : new StringBuilder(text);
     }
