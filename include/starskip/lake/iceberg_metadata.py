@@ -138,6 +138,8 @@ def damaged(place: str, error: Exception, kind: str) -> SourceError:
     reason = " ".join(str(error).split()) or type(error).__name__
     if isinstance(error, OSError) and error.strerror:
         reason = error.strerror
+    if isinstance(error, EOFError):
+        reason = "it ends too early"
     invalid = _OF_PYDANTIC.match(str(error))
     if invalid is not None:
         reason = f"{invalid[1] or 'content'}: {' '.join(invalid[2].split())}"
