@@ -36,6 +36,9 @@ def test_bytes_and_texts_of_all_lengths(spark: SparkSession, size: int) -> None:
     packed = _static(toolbox, answers, "packed", toolbox.jvm.java.util.BitSet.valueOf(packed_mask(bits)))
     assert isinstance(packed, str) != (5_990 < size < 590_000)
     assert (unpacked_mask(packed, len(bits)) == bits).all()
+    # A BitSet of zeros alone has no bytes.
+    none = _static(toolbox, answers, "packed", toolbox.jvm.java.util.BitSet())
+    assert not unpacked_mask(none, size).any()
 
 
 def _static(toolbox: JvmToolbox, of: object, name: str, argument: object) -> object:

@@ -171,9 +171,10 @@ public final class IcebergFiles {
     /** What the scan's own specs() finds, but that reads the specification of each task from JSON. */
     private void findSpecs() throws Exception {
         if (value("specs") == null) {
+            Map known = ((Table) value("table")).specs();
             Set found = new HashSet();
             for (int id = specs.nextSetBit(0); id >= 0; id = specs.nextSetBit(id + 1)) {
-                found.add(((Table) value("table")).specs().get(Integer.valueOf(id)));
+                found.add(known.get(Integer.valueOf(id)));
             }
             field("specs").set(scan, found);
         }

@@ -81,6 +81,7 @@ def packed_mask(mask: Mask) -> bytearray:
 def unpacked_mask(answer: Any, count: int) -> Mask:
     """Return the mask of a BitSet that the JVM has answered."""
     bits = np.frombuffer(unpacked_bytes(answer), np.uint8)
+    # Of no bytes NumPy's own padding is not zeros.
     found = np.zeros(count, np.bool_)
     known = np.unpackbits(bits, bitorder="little")[:count].astype(np.bool_)
     found[: len(known)] = known

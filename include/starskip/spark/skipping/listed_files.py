@@ -14,8 +14,9 @@ import pyarrow as pa
 
 from starskip.indexes.skipping.file_metadata import Mask
 from starskip.spark.skipping.compile_java import new_java
-from starskip.spark.skipping.jvm_answers import answered_bytes, unpacked_bytes
+from starskip.spark.skipping.jvm_answers import answered_bytes
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
+from starskip.spark.skipping.known_files import packed_mask, unpacked_mask
 
 _FILES_AT_ONCE = 200_000
 """Whose paths come in one answer of the JVM, which holds it several times while it is sent."""
@@ -43,13 +44,11 @@ class ListedFiles:
 
     def chosen(self, mask: Mask) -> ListedFiles:
         """Return those of the files that a mask chooses."""
-        bits = bytearray(np.packbits(mask, bitorder="little").tobytes())
-        return ListedFiles(self.java.chosen(bits), int(np.count_nonzero(mask)))
+        return ListedFiles(self.java.chosen(packed_mask(mask)), int(np.count_nonzero(mask)))
 
     def in_partitions(self, filters: Any) -> Mask:
         """Return which of the files lie in partitions that a Scala sequence of filters leaves."""
-        bits = np.frombuffer(unpacked_bytes(self.java.inPartitions(filters)), np.uint8)
-        return np.unpackbits(bits, count=self.files, bitorder="little").astype(np.bool_)
+        return unpacked_mask(self.java.inPartitions(filters), self.files)
 
     def index(self, session: Any) -> Any:
         """Return the listing that they are of with these files alone, made without asking the file system."""
