@@ -129,7 +129,7 @@ $(LAKE): | $(INSTALLED) $(DELTA)
 	@rm -r $(@D).rows && mv $(@D).unfinished $(@D)
 
 # A night starts Spark 14 times, the tests some forty times: half the time of a start is that of loading its classes.
-$(CLASSES): $(INSTALLED) | java
+$(CLASSES): $(INSTALLED) include/sample/spark_classes.py | java
 	@echo "Archiving Spark's classes, once"
 	@$(PYTHON) include/sample/spark_classes.py $@
 

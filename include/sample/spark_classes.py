@@ -27,6 +27,10 @@ spark.stop()
 """
 
 
+_OTHERS = ("SPARK_HOME", "SPARK_SUBMIT_OPTS", "SPARK_DIST_CLASSPATH")
+"""What would have Java read an archive while it writes one, or other jars; `make night` sets both."""
+
+
 def make_archive(archive: Path) -> None:
     """Run a small job and write the classes that it loaded; an empty file where Java writes none."""
     with tempfile.TemporaryDirectory() as folder:
@@ -40,13 +44,18 @@ def make_archive(archive: Path) -> None:
                 *("--conf", f"spark.driver.extraJavaOptions={options}", program, Path(folder, "rows")),
             ],
             env={
-                **{name: value for name, value in os.environ.items() if name != "SPARK_HOME"},
+                **{name: value for name, value in os.environ.items() if name not in _OTHERS},
                 "PYSPARK_PYTHON": sys.executable,
                 "SPARK_LOCAL_IP": "127.0.0.1",
             },
             capture_output=True,
+            text=True,
+            errors="replace",
         )
         content = written.read_bytes() if written.exists() and ran.returncode == 0 else b""
+        if not content:
+            why = (ran.stderr.strip() or "Java said nothing").splitlines()[-1]
+            print(f"no archive: each start of Spark takes some seconds longer ({why})", file=sys.stderr)
     aside = archive.with_suffix(".unfinished")
     aside.write_bytes(content)
     aside.replace(archive)
