@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pyroaring import BitMap64
 
@@ -33,30 +32,6 @@ class BlockBitmaps:
             content: bytes | None = self.contents[at].as_py()
             self.decoded[at] = None if content is None else BitMap64.deserialize(content)
         return self.decoded[at]
-
-
-@dataclass(frozen=True, slots=True)
-class PointBlock:
-    """The points of a block of an r-tree in the order of their addresses, so that a few of them are found."""
-
-    x: npt.NDArray[np.float64]
-    y: npt.NDArray[np.float64]
-    addresses: Addresses
-    bitmap: BitMap64 = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Make the bitmap of its addresses."""
-        object.__setattr__(self, "bitmap", BitMap64(self.addresses))
-
-    @property
-    def nbytes(self) -> int:
-        """About the bytes that it takes; its bitmap has about as many as the addresses."""
-        return 4 * int(self.addresses.nbytes)
-
-    def places(self, among: BitMap64) -> npt.NDArray[np.int64]:
-        """Return where those of its points are that have one of some addresses."""
-        common = self.bitmap & among
-        return np.searchsorted(self.addresses, np.frombuffer(common.to_array(), np.uint64))
 
 
 def stretches_of(lows: Addresses, highs: Addresses) -> BitMap64:

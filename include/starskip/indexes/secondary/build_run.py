@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap64
 
-from starskip.indexes.secondary.entries import Addresses, bitmap_of, run_rows, serialised
+from starskip.indexes.secondary.entries import Addresses, bitmap_of, rising_bitmap, run_rows, serialised
 from starskip.indexes.secondary.grams import gram_entries
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
 from starskip.indexes.skipping.metadata.metadata_files import joined
@@ -97,7 +97,7 @@ def _merged_lists(rows: pa.Table, starts: Positions, ends: Positions) -> dict[in
             found[start] = count, None
             continue
         lists = [BitMap64.deserialize(each) for each in contents[start:end] if each is not None]
-        single = BitMap64(addresses[start:end][is_single[start:end]])
+        single = rising_bitmap(addresses[start:end][is_single[start:end]])
         found[start] = count, serialised(BitMap64.union(single, *lists))
     return found
 

@@ -12,7 +12,7 @@ from pyroaring import BitMap64
 
 from starskip.indexes.secondary.build_run import build_run
 from starskip.indexes.secondary.data_file import DataFileOfTable
-from starskip.indexes.secondary.entries import addresses_of, entries_of
+from starskip.indexes.secondary.entries import addresses_of, entries_of, rising_bitmap
 from starskip.indexes.secondary.key_range import KeyRange
 from starskip.indexes.secondary.row_batches import row_batches
 from starskip.indexes.secondary.secondary_index import SecondaryIndex
@@ -50,7 +50,7 @@ class TextsToSample:
         texts = texts.slice(0, max(1, int(np.searchsorted(sizes, SAMPLED_BYTES, "right"))))
         addresses = addresses_of(position, np.arange(first.start, first.start + len(texts)))
         run = build_run(self.index, [texts], addresses, stop_share=_NONE_STOPPED)
-        return BitMap64(addresses), _entries_of(run)
+        return rising_bitmap(addresses), _entries_of(run)
 
 
 @dataclass(frozen=True, slots=True)

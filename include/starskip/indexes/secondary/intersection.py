@@ -255,7 +255,7 @@ def _caught_up(inputs: Sequence[PostingInput], at: int) -> int | None:
 def _least(bitmap: BitMap64, count: int) -> BitMap64:
     if len(bitmap) <= count:
         return bitmap
-    return BitMap64(np.frombuffer(bitmap.to_array(), np.uint64)[:count])
+    return BitMap64(bitmap.to_array()[:count])
 
 
 def _next_file(address: int) -> int:

@@ -1,17 +1,19 @@
-"""Count the points of an r-tree in a box or a shape, by its blocks and a sample of those at the border."""
+"""Find the points of an r-tree in a box or a shape; count them by a sample of the blocks at its border."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 from pyroaring import BitMap64
 
 from starskip.indexes.secondary.access_paths import PointPath
-from starskip.indexes.secondary.entries import Addresses, those_among
+from starskip.indexes.secondary.entries import Addresses, addresses_in, rising_bitmap, those_among
 from starskip.indexes.secondary.run_reader import RunReader
 
+_Coordinates = npt.NDArray[np.float64]
 _LOOKED_AT = 4
 """Blocks that are read in the time that the points of one block take to be compared."""
 _SAMPLED_AT_BORDER = 4
@@ -86,6 +88,30 @@ def _covered_shares(
     return shares
 
 
+@dataclass(frozen=True, slots=True)
+class _PointBlock:
+    """The points of a block of an r-tree in the order of their addresses, so that a few of them are found."""
+
+    x: npt.NDArray[np.float64]
+    y: npt.NDArray[np.float64]
+    addresses: Addresses
+    bitmap: BitMap64 = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Make the bitmap of its addresses."""
+        object.__setattr__(self, "bitmap", rising_bitmap(self.addresses))
+
+    @property
+    def nbytes(self) -> int:
+        """About the bytes that it takes; its bitmap has about as many as the addresses."""
+        return 4 * int(self.addresses.nbytes)
+
+    def places(self, among: BitMap64) -> npt.NDArray[np.int64]:
+        """Return where those of its points are that have one of some addresses."""
+        common = self.bitmap & among
+        return np.searchsorted(self.addresses, addresses_in(common))
+
+
 def points_held(
     path: PointPath, run: RunReader, blocks: npt.NDArray[np.int64], among: BitMap64 | None = None
 ) -> Addresses:
@@ -95,18 +121,36 @@ def points_held(
     those points alone are looked at: it is put in the order of the addresses then, which takes longer once.
     """
     if among is None:
-        x, y, addresses = run.points(blocks)
+        x, y, addresses = _points(run, blocks)
         return addresses[holds(path, x, y)]
     again = np.fromiter((each in run.asked_points for each in blocks.tolist()), np.bool_, len(blocks))
     run.asked_points.update(blocks.tolist())
-    x, y, addresses = run.points(blocks[~again])
+    x, y, addresses = _points(run, blocks[~again])
     found = [those_among(addresses[holds(path, x, y)], among)]
-    parts = [(block, block.places(among)) for block in map(run.point_block, blocks[again].tolist())]
+    asked = [_point_block(run, block) for block in blocks[again].tolist()]
+    parts = [(block, block.places(among)) for block in asked]
     if parts:
         x, y = (np.concatenate([getattr(block, of)[at] for block, at in parts]) for of in ("x", "y"))
         addresses = np.concatenate([block.addresses[at] for block, at in parts])
         found.append(addresses[holds(path, x, y)])
     return np.concatenate(found)
+
+
+def _point_block(run: RunReader, number: int) -> _PointBlock:
+    def load() -> _PointBlock:
+        x, y, addresses = _points(run, np.array([number]))
+        order = np.argsort(addresses)
+        return _PointBlock(x[order], y[order], addresses[order])
+
+    found: _PointBlock = run.cache.get((run.storage.place, run.rows.name, number, "points"), load)
+    return found
+
+
+def _points(run: RunReader, blocks: npt.NDArray[np.int64]) -> tuple[_Coordinates, _Coordinates, Addresses]:
+    """Return x, y and the addresses of all points of some blocks."""
+    columns = [[run.block(each)[name] for each in blocks.tolist()] for name in ("x", "y", "address")]
+    x, y, address = (np.concatenate([each.to_numpy() for each in parts] or [[]]) for parts in columns)
+    return x, y, address.astype(np.int64, copy=False).view(np.uint64)
 
 
 def blocks_of_points(path: PointPath, run: RunReader) -> int:

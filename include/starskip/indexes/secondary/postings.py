@@ -21,7 +21,7 @@ from starskip.indexes.secondary.access_paths import (
     WithoutPath,
 )
 from starskip.indexes.secondary.cost import Blocks, Reads
-from starskip.indexes.secondary.entries import addresses_in, bitmap_of
+from starskip.indexes.secondary.entries import addresses_in, bitmap_of, rising_bitmap
 from starskip.indexes.secondary.gram_lists import count_gram, gram_blocks, gram_rows
 from starskip.indexes.secondary.intersection import (
     LAST_ADDRESS,
@@ -322,7 +322,7 @@ class PostingReader:
         addresses, times = np.unique(
             np.concatenate([addresses_in(each) for each in lists]), return_counts=True
         )
-        return BitMap64(addresses[times >= needed])
+        return rising_bitmap(addresses[times >= needed])
 
 
 def _at_once(read: Callable[[], BitMap64]) -> Pieces:

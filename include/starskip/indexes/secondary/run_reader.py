@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 from pyroaring import BitMap64
 
 from starskip.errors import StorageError
-from starskip.indexes.secondary.block_bitmaps import BlockBitmaps, PointBlock, stretches_of
-from starskip.indexes.secondary.entries import bitmaps_of
+from starskip.indexes.secondary.block_bitmaps import BlockBitmaps, stretches_of
 from starskip.indexes.secondary.intersection import Addresses, Numbers, Pieces
 from starskip.indexes.secondary.key_range import KeyRange, Overlap
+from starskip.indexes.secondary.keyed_block import KeyedBlock, keyed_block
 from starskip.indexes.secondary.run_files import BITMAPS_TOGETHER, FIRST, LAST
 from starskip.indexes.skipping.metadata.column_cache import ColumnCache
 from starskip.indexes.skipping.metadata.metadata_files import joined
@@ -234,15 +234,19 @@ class RunReader:
         valid = len(keys) - keys.null_count
         if wanted.of_null:
             return rows.slice(valid)
-        ordered = self._keys(keys.slice(0, valid))
-        start, end = 0, valid
+        start, end = self._places(self._keys(keys.slice(0, valid)), wanted)
+        return rows.slice(start, end - start)
+
+    def _places(self, ordered: Keys, wanted: KeyRange) -> tuple[int, int]:
+        """Return where the keys of a range begin and end among rising keys."""
+        start, end = 0, len(ordered)
         if wanted.low is not None:
             low = self._keys(wanted.low)
             start = int(positions(ordered, low, "left" if wanted.low_included else "right")[0])
         if wanted.high is not None:
             high = self._keys(wanted.high)
             end = int(positions(ordered, high, "right" if wanted.high_included else "left")[0])
-        return rows.slice(start, max(end - start, 0))
+        return start, max(start, end)
 
     def count(self, wanted: KeyRange) -> int:
         """Estimate the number of entries in a range by the blocks within it and at its ends.
@@ -304,7 +308,10 @@ class RunReader:
             is_within = (blocks >= within.start) & (blocks < within.stop)
             yield from self.whole_blocks(blocks[is_within], read)
             for block in blocks[~is_within].tolist():
-                yield from bitmaps_of(self.rows_within(block, wanted, read), among)
+                entries = self._keyed_block(block)
+                start, end = self._places(entries.keys, wanted)
+                read.entries += int(entries.ends[end] - entries.ends[start])
+                yield from entries.bitmaps(start, end, among)
 
         return Pieces(low, high, parts)
 
@@ -325,9 +332,19 @@ class RunReader:
         bitmap = self.bitmap(block)
         if bitmap is not None:
             return [bitmap]
-        rows = self.block(block)
-        # The row of null, which comes last, may lie in the same row group.
-        return bitmaps_of(rows.slice(0, rows.num_rows - rows.column(0).null_count))
+        entries = self._keyed_block(block)
+        return list(entries.bitmaps(0, len(entries.keys)))
+
+    def _keyed_block(self, number: int) -> KeyedBlock:
+        def load() -> KeyedBlock:
+            rows = self.block(number)
+            # The row of null, which comes last, may lie in the same row group.
+            rows = rows.slice(0, rows.num_rows - rows.column(0).null_count)
+            return keyed_block(self._keys(joined(rows, "key")), rows)
+
+        key = (self.storage.place, self.rows.name, number, str(self.key_type))
+        found: KeyedBlock = self.cache.get(key, load)
+        return found
 
     def rows_within(self, block: int, wanted: KeyRange, read: ReadCounts) -> pa.Table:
         """Return the rows of a block whose keys, which are not null, lie in a range."""
@@ -362,23 +379,6 @@ class RunReader:
             (self.bounds[f"low_{name}"].to_numpy(), self.bounds[f"high_{name}"].to_numpy())
             for name in ("x", "y")
         )
-
-    def point_block(self, number: int) -> PointBlock:
-        """Return the points of a block of an r-tree in the order of their addresses."""
-
-        def load() -> PointBlock:
-            x, y, addresses = self.points(np.array([number]))
-            order = np.argsort(addresses)
-            return PointBlock(x[order], y[order], addresses[order])
-
-        found: PointBlock = self.cache.get((self.storage.place, self.rows.name, number, "points"), load)
-        return found
-
-    def points(self, blocks: Numbers) -> tuple[Coordinates, Coordinates, Addresses]:
-        """Return x, y and the addresses of all points of some blocks of an r-tree."""
-        columns = [[self.block(each)[name] for each in blocks.tolist()] for name in ("x", "y", "address")]
-        x, y, address = (np.concatenate([each.to_numpy() for each in parts] or [[]]) for parts in columns)
-        return x, y, address.astype(np.int64, copy=False).view(np.uint64)
 
     def entries_of_blocks(self, blocks: Sequence[int] | Numbers) -> int:
         """Return the number of entries of some blocks."""
