@@ -39,7 +39,13 @@ pytestmark = pytest.mark.slow
 CASES = int(os.environ.get("STARSKIP_SECONDARY_CASES", "200"))
 CONDITIONS_A_TABLE = 10
 _FREE = SecondarySettings(
-    request_ms=1.0, column_mib_ms=1000.0, value_ns=1e6, function_ns=1e6, block_ms=0.0, entry_ns=0.0
+    request_ms=1.0,
+    column_mib_ms=1000.0,
+    value_ns=1e6,
+    function_ns=1e6,
+    block_ms=0.0,
+    entry_ns=0.0,
+    end_entry_ns=0.0,
 )
 """Reading an index costs nothing, so that the planner takes all paths that leave less."""
 

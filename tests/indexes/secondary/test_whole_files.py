@@ -60,7 +60,7 @@ def only(*positions: int) -> Mask:
 
 
 def test_a_list_is_not_read_that_takes_longer_than_the_files(table: TableMetadata) -> None:
-    dear = asked(table, "user >= 0", WholeFiles(), column_mib_ms=0.01)
+    dear = asked(table, "user >= 0", WholeFiles(), file_mib_ms=0.01)
     assert (dear.names, dear.entries_read) == ((), {})
     (reason,) = dear.why_not
     assert reason.startswith("btree:user is not used: its 160,000 entries take about ")
@@ -130,7 +130,7 @@ def check(folder: Path, drawn: int, conditions: int) -> int:
                     draw.choice([None, to_read]), draw.choice([0, 1_000, LARGE]), draw.choice([1.0, 0.01])
                 )
                 costs = {
-                    "column_mib_ms": draw.choice([0.0, 0.01, 1.0, 1e6]),
+                    "file_mib_ms": draw.choice([0.0, 0.01, 1.0, 1e6]),
                     "entry_ns": draw.choice([0.0, 8.0, 1e6]),
                     "lookup_ms": draw.choice([0.0, 0.08]),
                     "sampled_blocks": draw.choice([1, 4]),

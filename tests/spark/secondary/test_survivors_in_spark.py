@@ -166,12 +166,12 @@ def test_a_setting_that_cannot_be_costs_the_indexes_and_not_the_query(on: SparkS
     assert any("secondary.planning_entries" in each for each in stats["not_skipped_because"])
 
 
-CHEAP_FILES = {f"{SETTING}.column_mib_ms": "1", f"{SETTING}.lookup_ms": "7"}
+CHEAP_FILES = {f"{SETTING}.file_mib_ms": "1", f"{SETTING}.lookup_ms": "7"}
 """Opening a file, which takes as long as 4 MiB, takes less than a look-up in an index; two take more."""
 
 
 def test_an_index_is_not_read_where_the_files_take_less(on: SparkSession, table: Path) -> None:
-    with settings_of(on, {f"{SETTING}.column_mib_ms": "0.00001"}):
+    with settings_of(on, {f"{SETTING}.file_mib_ms": "0.00001"}):
         _, stats = asked(on, table, PAIR)
         (explained,) = skipping.explain(on.read.parquet(str(table)).where(PAIR))
     assert (stats["files_read"], stats["skipped_by"]) == (FILES, {})

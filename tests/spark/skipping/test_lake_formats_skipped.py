@@ -224,7 +224,7 @@ def test_secondary_indexes_leave_files_out_beside_the_others(
     mapping = "'delta.columnMapping.mode' = 'name'" if table_format == "delta" else ""
     name, path = lake.table(table_format, mapping)
     create_indexes(path, ["btree:v", "ngram:u"])
-    with settings_of(spark, {"spark.starskip.secondary.column_mib_ms": "1000"}):
+    with settings_of(spark, {"spark.starskip.secondary.file_mib_ms": "1000"}):
         found, stats = asked(spark, f"SELECT id FROM {name} WHERE v = 302 AND u LIKE '%k14%'")
         assert (found, stats["files_read"]) == ([(23,)], 1)
         assert stats["skipped_by"]["btree:v ∩ ngram:u"] == 3

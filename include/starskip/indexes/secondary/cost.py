@@ -33,36 +33,41 @@ class Reads:
     """Counts the blocks of indexes that a path reads, and the keys, ranges and n-grams that it looks up.
 
     ``entries``: those that are gathered; what the bounds of blocks tell is at hand. ``stretches``: of 65,536
-    rows, in which the entries of a block lie apart from one another, for all blocks.
+    rows, in which the entries of a block lie apart from one another, for all blocks. ``at_ends``: entries of
+    blocks at the ends of a range or at the border of a box, which no bitmap tells.
     """
 
     blocks: int
     lookups: int
     entries: int
     stretches: int = 0
+    at_ends: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Stride:
     """Columns that are read in units of so many rows each: row groups, or pages where they are indexed.
 
-    ``column_bytes``: stored bytes of a row in each column, by its name.
+    ``column_bytes``: stored bytes of a row in each column, by its name. ``texts``: the columns whose values
+    have lengths of their own.
     """
 
     rows: float
     column_bytes: Mapping[str, float]
     is_page: bool
+    texts: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class TableLayout:
-    """The indexed rows of a table as a fetch meets them.
+    """The indexed rows of a table as a fetch meets them, in so many files.
 
     ``strides``: of the columns that a query needs; the first one is that of row groups, if it has none, too.
     """
 
     rows: int
     strides: tuple[Stride, ...]
+    files: int = 1
 
     @cached_property
     def units(self) -> Units:
@@ -173,18 +178,22 @@ class Cost:
     def _read(self, units: Units, names: frozenset[str]) -> float:
         """Return the time to read columns: by pages, or in whole row groups where that is most of them."""
         layout, settings = self.layout, self.settings
+        if not names:
+            return 0.0
         groups = units[0]
         group_rows = min(groups * layout.strides[0].rows, layout.rows)
-        found = 0.0
+        found = min(1.0, groups) * settings.fetch_ms + min(float(layout.files), groups) * settings.file_ms
         for number, stride in zip(units, layout.strides, strict=True):
-            row_bytes = [size for name, size in stride.column_bytes.items() if name in names]
+            row_bytes = {name: size for name, size in stride.column_bytes.items() if name in names}
             rows = min(number * stride.rows, layout.rows)
             if stride.is_page and rows <= MOST_OF_A_CHUNK * group_rows:
                 found += number * len(row_bytes) * settings.page_ms
             else:
                 rows = group_rows
                 found += groups * len(row_bytes) * settings.request_ms
-            found += rows * sum(row_bytes) / _MIB * settings.column_mib_ms
+            texts = len(stride.texts & row_bytes.keys())
+            row_ns = texts * settings.decode_text_ns + (len(row_bytes) - texts) * settings.decode_ns
+            found += rows * (sum(row_bytes.values()) / _MIB * settings.column_mib_ms + row_ns / 1e6)
         return found
 
     def fetch_random(self, rows: float, filtered: Sequence[Expression] = (), share: float = 1.0) -> float:
@@ -198,7 +207,11 @@ class Cost:
     def gather(self, reads: Reads) -> float:
         """Return the time to look keys up, to read blocks of indexes and to gather their entries."""
         settings = self.settings
-        of_entries = reads.entries * settings.entry_ns + reads.stretches * settings.stretch_ns
+        of_entries = (
+            reads.entries * settings.entry_ns
+            + reads.stretches * settings.stretch_ns
+            + reads.at_ends * settings.end_entry_ns
+        )
         return self.look_up(reads) + of_entries / 1e6
 
     def look_up(self, reads: Reads) -> float:

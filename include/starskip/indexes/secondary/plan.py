@@ -192,7 +192,7 @@ def _greedy(
             search.told_anew(told[id(each.path)], each.count, alone_ms(each, search))
     left.extend(list_of(path, search) for path in differences)
     fetch_ms = search.fetch(chosen, units, at_hand)
-    search.told_anew(told[id(first.path)], at_hand, spent_ms + fetch_ms)
+    last = search.told_anew(told[id(first.path)], at_hand, spent_ms + fetch_ms)
     reason = f"{first.names} leaves {counted(at_hand)} rows"
     known: dict[int, float] = {}
     rejected = []
@@ -213,11 +213,14 @@ def _greedy(
             known[id(each.path)] = share
             fetch_ms = without_ms
             continue
-        chosen, spent_ms = together, spent_ms + each.near_ms
         rows = reader.within(each.path, rows)
+        # What the list really has of the rows counts for the plan without it, too.
+        known_now = {**known, id(each.path): row_count(rows) / at_hand}
+        search.told_anew(last, at_hand, spent_ms + search.fetch(chosen, units, at_hand, known_now))
+        chosen, spent_ms = together, spent_ms + each.near_ms
         at_hand, units = row_count(rows), cost.layout.units_holding(rows)
         fetch_ms = search.fetch(chosen, units, at_hand, known)
-        search.told(_names(chosen), at_hand, spent_ms + fetch_ms)
+        last = search.told(_names(chosen), at_hand, spent_ms + fetch_ms)
         reason += f", with {each.names} {counted(at_hand)}"
     if rejected:
         reason += f"; {', '.join(rejected)} would save less than it takes"

@@ -153,6 +153,12 @@ def _points(run: RunReader, blocks: npt.NDArray[np.int64]) -> tuple[_Coordinates
     return x, y, address.astype(np.int64, copy=False).view(np.uint64)
 
 
+def entries_inside(path: PointPath, run: RunReader) -> int:
+    """Return the entries of blocks within a box, whose points need no look."""
+    blocks, inside = run.point_blocks(box_of(path))
+    return run.entries_of_blocks(blocks[inside & (path.shape is None)])
+
+
 def blocks_of_points(path: PointPath, run: RunReader) -> int:
     """Count blocks in a box, each at its border, or of a shape, as several: its points are looked at."""
     blocks, inside = run.point_blocks(box_of(path))

@@ -32,7 +32,13 @@ from starskip.indexes.secondary.intersection import (
     pieces_together,
     union,
 )
-from starskip.indexes.secondary.points import blocks_of_points, box_of, count_points, points_held
+from starskip.indexes.secondary.points import (
+    blocks_of_points,
+    box_of,
+    count_points,
+    entries_inside,
+    points_held,
+)
 from starskip.indexes.secondary.run_reader import ReadCounts, RunReader
 from starskip.indexes.secondary.weighed_lists import WeighedLists, Window
 from starskip.indexes.secondary.zones import zones_within
@@ -114,6 +120,7 @@ class PostingReader:
                     sum(each.lookups for each in found),
                     sum(each.entries for each in found),
                     sum(each.stretches for each in found),
+                    sum(each.at_ends for each in found),
                 )
             case WithoutPath(path=inner):
                 return self.reads(inner)
@@ -123,13 +130,17 @@ class PostingReader:
             case RangePath(ranges=ranges):
                 to_read = [run.to_read(each) for run in runs for each in ranges.ranges]
                 blocks, lookups = sum(each[0] for each in to_read), len(ranges.ranges)
+                at_ends = max(0, entries - sum(each[2] for each in to_read))
                 entries = max(0, entries - sum(each[1] for each in to_read))
             case PointPath():
                 blocks, lookups = sum(blocks_of_points(path, run) for run in runs), 1
+                at_ends = max(0, entries - sum(entries_inside(path, run) for run in runs))
             case GramPath():
+                at_ends = 0
                 blocks = sum(len(gram_blocks(run, each)) for run in runs for each in path.keys)
                 lookups = len(path.grams)
-        return Reads(blocks, lookups * len(runs), entries, min(entries, blocks * self._stretches))
+        stretches = min(entries, blocks * self._stretches)
+        return Reads(blocks, lookups * len(runs), entries, stretches, at_ends)
 
     @cached_property
     def _stretches(self) -> int:

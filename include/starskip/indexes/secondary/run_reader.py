@@ -352,12 +352,15 @@ class RunReader:
         read.entries += int(rows["entries"].to_numpy().sum())
         return rows
 
-    def to_read(self, wanted: KeyRange) -> tuple[int, int]:
-        """Return how many blocks are read for a range of keys, and how many entries bounds of others tell."""
+    def to_read(self, wanted: KeyRange) -> tuple[int, int, int]:
+        """Return the number of blocks that are read for a range of keys, and two numbers of entries.
+
+        They are those of blocks within the range whose bounds tell them, and those of all blocks within it.
+        """
         overlapping, within = self.overlapping(wanted)
         told = self.is_stretch[within.start : within.stop]
-        entries = self._entries[within.start : within.stop][told]
-        return len(overlapping) - len(entries), int(entries.sum())
+        entries = self._entries[within.start : within.stop]
+        return len(overlapping) - int(told.sum()), int(entries[told].sum()), int(entries.sum())
 
     def point_blocks(self, box: Sequence[tuple[float, float]]) -> tuple[Numbers, Mask]:
         """Return the blocks of an r-tree that overlap a box of (least x, most x), (least y, most y).

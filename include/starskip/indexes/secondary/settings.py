@@ -67,8 +67,20 @@ class SecondarySettings(SettingsGroup):
         unit="entries",
         at_least=1,
     )
+    fetch_ms: float = setting(
+        0.7,
+        "Time to begin to read columns of rows, whatever the rows are.",
+        unit="ms",
+        at_least=0,
+    )
+    file_ms: float = setting(
+        0.25,
+        "Time to begin to read columns of one file.",
+        unit="ms",
+        at_least=0,
+    )
     request_ms: float = setting(
-        0.12,
+        0.05,
         "Time to open a column of a row group; some 30 in an object store.",
         unit="ms",
         at_least=0,
@@ -80,25 +92,43 @@ class SecondarySettings(SettingsGroup):
         at_least=0,
     )
     column_mib_ms: float = setting(
+        0.2,
+        "Time to read and unpack a MiB of stored columns.",
+        unit="ms a MiB",
+        at_least=0,
+    )
+    decode_ns: float = setting(
+        10.0,
+        "Time to decode one number of a column.",
+        unit="ns",
+        at_least=0,
+    )
+    decode_text_ns: float = setting(
+        90.0,
+        "Time to decode one text of a column, or one value of another type that has no fixed length.",
+        unit="ns",
+        at_least=0,
+    )
+    file_mib_ms: float = setting(
         1.0,
-        "Time to read and decode a MiB of stored columns.",
+        "Time in which Spark reads a MiB of a file, beside which lists of an index are weighed.",
         unit="ms a MiB",
         at_least=0,
     )
     row_ns: float = setting(
-        100.0,
+        50.0,
         "Time to take one row at its address, beside reading its columns.",
         unit="ns",
         at_least=0,
     )
     value_ns: float = setting(
-        3.0,
+        8.0,
         "Time to compare one value of a column with a literal.",
         unit="ns",
         at_least=0,
     )
     text_ns: float = setting(
-        180.0,
+        130.0,
         "Time to match one text with a pattern.",
         unit="ns",
         at_least=0,
@@ -110,20 +140,26 @@ class SecondarySettings(SettingsGroup):
         at_least=0,
     )
     lookup_ms: float = setting(
-        0.05,
+        0.07,
         "Time to look up a key, a range of keys or an n-gram in a run of an index.",
         unit="ms",
         at_least=0,
     )
     block_ms: float = setting(
-        0.05,
+        0.015,
         "Time to read a block of an index, at most 64 KiB.",
         unit="ms",
         at_least=0,
     )
     entry_ns: float = setting(
-        1.0,
+        4.0,
         "Time to gather one entry of an index into a bitmap.",
+        unit="ns",
+        at_least=0,
+    )
+    end_entry_ns: float = setting(
+        25.0,
+        "Time to add an entry of a block at an end of a range, or at the border of a box, to a bitmap.",
         unit="ns",
         at_least=0,
     )

@@ -13,16 +13,21 @@ _STEP = 2.0
 
 
 def strides_of(
-    file: DataFileOfTable, columns: Sequence[str], rows: int, units: int | None = None
+    file: DataFileOfTable,
+    columns: Sequence[str],
+    rows: int,
+    texts: frozenset[str] = frozenset(),
+    units: int | None = None,
 ) -> tuple[Stride, ...]:
     """Return the strides of columns of a file with so many rows, none for one without any.
 
-    ``units``: its stripes or blocks, if they were counted.
+    ``texts``: columns whose values have lengths of their own. ``units``: its stripes or blocks, if they were
+    counted.
 
     A Parquet file's first row group tells of pages. Raises SourceError naming a file that cannot be read.
     """
     if file.is_pieced:
-        return _pieced_strides(file, columns, rows, file.units() if units is None else units)
+        return _pieced_strides(file, columns, rows, texts, file.units() if units is None else units)
     footer = file.footer()
     if footer is None or not footer.num_rows:
         return ()
@@ -43,11 +48,11 @@ def strides_of(
                 break
         else:
             strides.append((unit_rows, is_page, {name: row_bytes}))
-    return tuple(Stride(rows, found, is_page) for rows, is_page, found in strides)
+    return tuple(Stride(rows, found, is_page, texts & found.keys()) for rows, is_page, found in strides)
 
 
 def _pieced_strides(
-    file: DataFileOfTable, columns: Sequence[str], rows: int, units: int
+    file: DataFileOfTable, columns: Sequence[str], rows: int, texts: frozenset[str], units: int
 ) -> tuple[Stride, ...]:
     """Return the one stride of a file without pages: its stripes or blocks, or all of it.
 
@@ -60,4 +65,4 @@ def _pieced_strides(
         own = file.pieced()
         shared = len(own.schema) if own.is_columnar else len(columns)
     row_bytes = file.size_bytes / rows / max(shared, 1)
-    return (Stride(rows / units, dict.fromkeys(columns, row_bytes), is_page=False),)
+    return (Stride(rows / units, dict.fromkeys(columns, row_bytes), False, texts & set(columns)),)

@@ -109,8 +109,12 @@ class TableState:
             name, position = largest
             of_file = next(each for each in self.segments if each.name == name).file_rows[position]
             file = self.files[largest]
-            strides = strides_of(file, columns, int(of_file), self.units_of.get(file.path))
-        return TableLayout(rows, strides or (Stride(1.0, dict.fromkeys(columns, 1.0), is_page=False),))
+            texts = frozenset(
+                each.name for each in self.schema.columns if not pa.types.is_primitive(each.type)
+            )
+            strides = strides_of(file, columns, int(of_file), texts, self.units_of.get(file.path))
+        files = max(1, sum(int(segment.live.sum()) for segment in self.segments))
+        return TableLayout(rows, strides or (Stride(1.0, dict.fromkeys(columns, 1.0), is_page=False),), files)
 
 
 @dataclass

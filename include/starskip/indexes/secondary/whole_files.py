@@ -48,7 +48,7 @@ class WholeFiles:
 
     def times(self, metadata: TableMetadata, settings: SecondarySettings) -> FileTimes:
         """Return the time that each file takes."""
-        ms = (metadata.sizes * self.read_ratio + self.open_bytes) / _MIB * settings.column_mib_ms
+        ms = (metadata.sizes * self.read_ratio + self.open_bytes) / _MIB * settings.file_mib_ms
         if self.to_read is not None:
             ms = np.where(self.to_read, ms, 0.0)
         found = {}
