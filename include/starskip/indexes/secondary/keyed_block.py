@@ -12,20 +12,29 @@ import pyarrow as pa
 from pyroaring import BitMap64
 
 from starskip.indexes.secondary.block_bitmaps import BlockBitmaps
-from starskip.indexes.secondary.entries import Addresses, addresses_in, bitmap_of, rising_bitmap
+from starskip.indexes.secondary.entries import (
+    Addresses,
+    addresses_in,
+    bitmap_of,
+    rising_bitmap,
+    those_among,
+)
 from starskip.indexes.skipping.metadata.metadata_files import joined
 from starskip.predicates.ordered_values import Keys, valid_mask
 
+_SELDOM = 4
+"""A query asks a block up to three times; one that is asked more often is asked by others, too."""
 _SORTED_AT_ONCE = 256
 """So few addresses are sorted each time; of more the order is kept."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class KeyedBlock:
     """The entries of a block of a b-tree, so that those of a range of keys are found without sorting.
 
     ``keys``: of its rows, rising. ``ends``: the number of entries before each row, and of all. ``singles``:
     the rows of one entry, ``addresses``: theirs. ``listed``: the rows with a bitmap of entries, ``lists``.
+    ``asked``: how often it was asked. At first nothing is kept: that takes longer, once.
     """
 
     keys: Keys
@@ -34,6 +43,7 @@ class KeyedBlock:
     addresses: Addresses
     listed: npt.NDArray[np.int64]
     lists: BlockBitmaps
+    asked: int = 0
 
     @property
     def nbytes(self) -> int:
@@ -53,14 +63,16 @@ class KeyedBlock:
 
         ``among``: addresses, of which at least those are told that are entries.
         """
-        if start == 0 and end == len(self.keys):
+        self.asked += 1
+        is_kept = self.asked > _SELDOM
+        if is_kept and start == 0 and end == len(self.keys):
             yield self._all
             return
         first, last = np.searchsorted(self.singles, [start, end]).tolist()
-        if last - first > _SORTED_AT_ONCE:
+        if is_kept and last - first > _SORTED_AT_ONCE:
             yield self._singles(first, last, among)
         elif last > first:
-            yield bitmap_of(self.addresses[first:last])
+            yield bitmap_of(those_among(self.addresses[first:last], among))
         for at in range(*np.searchsorted(self.listed, [start, end]).tolist()):
             yield self._list(at)
 
