@@ -302,7 +302,8 @@ def test_a_gram_that_most_rows_have_leaves_no_row_out_and_lets_none_in(tmp_path:
     create_indexes(str(tmp_path), ["ngram:message"], clock=CLOCK)
     # An index costs nothing here, so that it is taken where it can be.
     table = open_table(
-        str(tmp_path), settings=SecondarySettings(block_ms=0.0, entry_ns=0.0, end_entry_ns=0.0)
+        str(tmp_path),
+        settings=SecondarySettings(block_ms=0.0, held_block_ms=0.0, entry_ns=0.0, end_entry_ns=0.0),
     )
     expected = 500 if where.startswith("NOT") else ROWS + 500
     assert table.answer(where, is_count=True).count == expected

@@ -44,6 +44,7 @@ _FREE = SecondarySettings(
     value_ns=1e6,
     function_ns=1e6,
     block_ms=0.0,
+    held_block_ms=0.0,
     entry_ns=0.0,
     end_entry_ns=0.0,
 )

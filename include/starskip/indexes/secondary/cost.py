@@ -34,7 +34,8 @@ class Reads:
 
     ``entries``: those that are gathered; what the bounds of blocks tell is at hand. ``stretches``: of 65,536
     rows, in which the entries of a block lie apart from one another, for all blocks. ``at_ends``: entries of
-    blocks at the ends of a range or at the border of a box, which no bitmap tells.
+    blocks at the ends of a range or at the border of a box, which no bitmap tells. ``unread``: blocks that
+    are not in memory.
     """
 
     blocks: int
@@ -42,6 +43,7 @@ class Reads:
     entries: int
     stretches: int = 0
     at_ends: int = 0
+    unread: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +219,8 @@ class Cost:
     def look_up(self, reads: Reads) -> float:
         """Return the time to read blocks of indexes for a few rows, whose entries alone are gathered."""
         settings = self.settings
-        return reads.lookups * settings.lookup_ms + reads.blocks * settings.block_ms
+        held_ms = reads.lookups * settings.lookup_ms + reads.blocks * settings.held_block_ms
+        return held_ms + reads.unread * settings.block_ms
 
 
 def _cardenas(units: float, rows: float) -> float:

@@ -200,13 +200,14 @@ def _greedy(
         each = min(left, key=lambda each: rank(each, search))
         left.remove(each)
         share = search.share(each.path)
-        if SHORT * fetch_ms < each.near_ms < fetch_ms:
+        near_ms = each.near_ms * reader.near_share(each.path, rows)
+        if SHORT * fetch_ms < near_ms < fetch_ms:
             share = _sampled_share(each, rows, search, share)
         together = [*chosen, each.path]
         # Both times are of the same share of the rows at hand.
         stays = staying(units, at_hand, share)
         without_ms = search.fetch(chosen, units, at_hand, {**known, id(each.path): share})
-        with_ms = each.near_ms + search.fetch(together, stays, at_hand * share, known)
+        with_ms = near_ms + search.fetch(together, stays, at_hand * share, known)
         if with_ms >= without_ms:
             search.told(_names(together), at_hand * share, spent_ms + with_ms)
             rejected.append(each.names)
@@ -217,7 +218,7 @@ def _greedy(
         # What the list really has of the rows counts for the plan without it, too.
         known_now = {**known, id(each.path): row_count(rows) / at_hand}
         search.told_anew(last, at_hand, spent_ms + search.fetch(chosen, units, at_hand, known_now))
-        chosen, spent_ms = together, spent_ms + each.near_ms
+        chosen, spent_ms = together, spent_ms + near_ms
         at_hand, units = row_count(rows), cost.layout.units_holding(rows)
         fetch_ms = search.fetch(chosen, units, at_hand, known)
         last = search.told(_names(chosen), at_hand, spent_ms + fetch_ms)

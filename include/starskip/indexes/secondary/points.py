@@ -159,6 +159,13 @@ def entries_inside(path: PointPath, run: RunReader) -> int:
     return run.entries_of_blocks(blocks[inside & (path.shape is None)])
 
 
+def unread_points(path: PointPath, run: RunReader) -> int:
+    """Return how many blocks with points of a path are not in memory."""
+    blocks, inside = run.point_blocks(box_of(path))
+    at_border = blocks[~(inside & (path.shape is None))]
+    return sum(not run.is_held(block) for block in at_border.tolist())
+
+
 def blocks_of_points(path: PointPath, run: RunReader) -> int:
     """Count blocks in a box, each at its border, or of a shape, as several: its points are looked at."""
     blocks, inside = run.point_blocks(box_of(path))

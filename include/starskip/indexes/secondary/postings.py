@@ -38,7 +38,9 @@ from starskip.indexes.secondary.points import (
     count_points,
     entries_inside,
     points_held,
+    unread_points,
 )
+from starskip.indexes.secondary.range_reads import count_range, reads_of_range
 from starskip.indexes.secondary.run_reader import ReadCounts, RunReader
 from starskip.indexes.secondary.weighed_lists import WeighedLists, Window
 from starskip.indexes.secondary.zones import zones_within
@@ -121,6 +123,7 @@ class PostingReader:
                     sum(each.entries for each in found),
                     sum(each.stretches for each in found),
                     sum(each.at_ends for each in found),
+                    sum(each.unread for each in found),
                 )
             case WithoutPath(path=inner):
                 return self.reads(inner)
@@ -128,19 +131,24 @@ class PostingReader:
         entries = self.count(path)
         match path:
             case RangePath(ranges=ranges):
-                to_read = [run.to_read(each) for run in runs for each in ranges.ranges]
-                blocks, lookups = sum(each[0] for each in to_read), len(ranges.ranges)
-                at_ends = max(0, entries - sum(each[2] for each in to_read))
-                entries = max(0, entries - sum(each[1] for each in to_read))
+                to_read = [reads_of_range(run, each) for run in runs for each in ranges.ranges]
+                blocks, lookups = sum(each.blocks for each in to_read), len(ranges.ranges)
+                unread = sum(each.unread for each in to_read)
+                at_ends = max(0, entries - sum(each.within for each in to_read))
+                entries = max(0, entries - sum(each.told for each in to_read))
             case PointPath():
                 blocks, lookups = sum(blocks_of_points(path, run) for run in runs), 1
+                unread = sum(unread_points(path, run) for run in runs)
                 at_ends = max(0, entries - sum(entries_inside(path, run) for run in runs))
             case GramPath():
                 at_ends = 0
-                blocks = sum(len(gram_blocks(run, each)) for run in runs for each in path.keys)
+                of_keys = [
+                    (run, block) for run in runs for each in path.keys for block in gram_blocks(run, each)
+                ]
+                blocks, unread = len(of_keys), sum(not run.is_held(block) for run, block in of_keys)
                 lookups = len(path.grams)
         stretches = min(entries, blocks * self._stretches)
-        return Reads(blocks, lookups * len(runs), entries, stretches, at_ends)
+        return Reads(blocks, lookups * len(runs), entries, stretches, at_ends, unread)
 
     @cached_property
     def _stretches(self) -> int:
@@ -173,6 +181,12 @@ class PostingReader:
         if id(path) not in self._rows:
             self._rows[id(path)] = path, {each.name: self._read(path, each) for each in self.segments}
         return self._rows[id(path)][1]
+
+    def near_share(self, path: Path, rows: Rows) -> float:
+        """Return the share of a path's pieces that some rows may lie in; no other piece is read for them."""
+        pieces = [(self._pieces(path, each), rows.get(each.name)) for each in self.segments]
+        near = sum(PostingInput(each).unread_near(mine) for each, mine in pieces if mine)
+        return near / max(sum(len(each) for each, _ in pieces), 1)
 
     def within(self, path: Path, rows: Rows) -> dict[str, BitMap64]:
         """Return those of ``rows`` that a path has; of the path is read what lies near them."""
@@ -370,7 +384,7 @@ def _entries_of_ranges(path: RangePath, segment: IndexedSegment) -> int:
     """Count the entries of a path's ranges, by the clustering key where the segment has no index of it."""
     if path.index.specification in segment.zones:
         return len(_zoned(path, segment))
-    return sum(run.count(each) for each in path.ranges.ranges for run in _runs(path, segment))
+    return sum(count_range(run, each) for each in path.ranges.ranges for run in _runs(path, segment))
 
 
 def _grams_counted(path: GramPath, runs: Sequence[RunReader]) -> int:

@@ -1,4 +1,4 @@
-"""Read a run: count and gather the entries of key ranges, points of boxes and grams, block by block."""
+"""Read a run: gather the entries of key ranges, points of boxes and grams, block by block."""
 
 from __future__ import annotations
 
@@ -30,8 +30,6 @@ BLOCKS = ColumnCache(1 << 30)
 """What this process has read of indexes."""
 _DAMAGE = (OSError, ValueError, LookupError, pa.ArrowException)
 _LISTS = ("entries", "address", "postings")
-_FEW_AT_ENDS = 0.1
-"""Blocks at the ends of a range are not read where they have at most this share of its other entries."""
 _ANY = np.iinfo(np.int64).max
 Mask = npt.NDArray[np.bool_]
 Coordinates = npt.NDArray[np.float64]
@@ -125,11 +123,11 @@ class RunReader:
 
     @cached_property
     def _lows(self) -> Keys:
-        return self._keys(joined(self.bounds, "low").slice(0, self.keyed_blocks))
+        return self.keys_of(joined(self.bounds, "low").slice(0, self.keyed_blocks))
 
     @cached_property
     def _highs(self) -> Keys:
-        return self._keys(joined(self.bounds, "high").slice(0, self.keyed_blocks))
+        return self.keys_of(joined(self.bounds, "high").slice(0, self.keyed_blocks))
 
     @property
     def key_bounds(self) -> tuple[Keys, Keys]:
@@ -141,7 +139,8 @@ class RunReader:
         """The first and the last key of each block of n-grams."""
         return self.bounds["low"].to_pylist(), self.bounds["high"].to_pylist()
 
-    def _keys(self, values: pa.Array) -> Keys:
+    def keys_of(self, values: pa.Array) -> Keys:
+        """Return keys that compare as those of the run do."""
         # Bounds of a prefix are bytes, and need not be a text.
         as_they_are = self.key_type in (None, values.type) or pa.types.is_binary(values.type)
         if as_they_are:
@@ -201,10 +200,11 @@ class RunReader:
 
     def overlapping(self, wanted: KeyRange) -> tuple[range, range]:
         """Return the blocks that overlap a range of keys, and those of them that lie within it."""
-        found = self._overlap(wanted)
+        found = self.overlap(wanted)
         return found.blocks, found.within
 
-    def _overlap(self, wanted: KeyRange) -> Overlap:
+    def overlap(self, wanted: KeyRange) -> Overlap:
+        """Return what a range of keys and the run have in common; it is kept with the range."""
         found = wanted.known.get(id(self))
         if found is None:
             # It holds the run, so that no other one gets the same id.
@@ -219,11 +219,11 @@ class RunReader:
         first = first_within = 0
         end = end_within = blocks
         if wanted.low is not None:
-            low = self._keys(wanted.low)
+            low = self.keys_of(wanted.low)
             first = int(positions(self._highs, low, "left" if wanted.low_included else "right")[0])
             first_within = int(positions(self._lows, low, "left" if wanted.low_included else "right")[0])
         if wanted.high is not None:
-            high = self._keys(wanted.high)
+            high = self.keys_of(wanted.high)
             end = int(positions(self._lows, high, "right" if wanted.high_included else "left")[0])
             end_within = int(positions(self._highs, high, "right" if wanted.high_included else "left")[0])
         return range(first, max(first, end)), range(first_within, max(first_within, end_within))
@@ -234,69 +234,33 @@ class RunReader:
         valid = len(keys) - keys.null_count
         if wanted.of_null:
             return rows.slice(valid)
-        start, end = self._places(self._keys(keys.slice(0, valid)), wanted)
+        start, end = self._places(self.keys_of(keys.slice(0, valid)), wanted)
         return rows.slice(start, end - start)
 
     def _places(self, ordered: Keys, wanted: KeyRange) -> tuple[int, int]:
         """Return where the keys of a range begin and end among rising keys."""
         start, end = 0, len(ordered)
         if wanted.low is not None:
-            low = self._keys(wanted.low)
+            low = self.keys_of(wanted.low)
             start = int(positions(ordered, low, "left" if wanted.low_included else "right")[0])
         if wanted.high is not None:
-            high = self._keys(wanted.high)
+            high = self.keys_of(wanted.high)
             end = int(positions(ordered, high, "right" if wanted.high_included else "left")[0])
         return start, max(start, end)
 
-    def count(self, wanted: KeyRange) -> int:
-        """Estimate the number of entries in a range by the blocks within it and at its ends.
+    def stored_rows(self, number: int) -> int:
+        """Return the rows of a block; a row is an entry, or a key with all of its entries."""
+        return int(self._opened.metadata.row_group(number).num_rows)
 
-        Of a block of numbers at an end the share of its keys' span is taken that lies in the range. Other
-        blocks there are read, but where they have few entries beside those within: half of theirs is taken
-        then, 5 % off at most.
-        """
-        overlap = self._overlap(wanted)
-        if overlap.entries is None:
-            first, end = overlap.within.start, max(overlap.within.start, overlap.within.stop)
-            found = int(self._entries[first:end].sum())
-            ends = []
-            for block in overlap.blocks:
-                if block in overlap.within:
-                    continue
-                share = self._spanned_share(block, wanted)
-                if share is None:
-                    ends.append(block)
-                else:
-                    found += max(1, round(int(self._entries[block]) * share))
-            of_ends = self.entries_of_blocks(ends)
-            if of_ends <= _FEW_AT_ENDS * found:
-                found += of_ends // 2
-            else:
-                for block in ends:
-                    found += int(self.slice_of(self.block(block), wanted)["entries"].to_numpy().sum())
-            overlap.entries = found
-        return overlap.entries
+    def is_held(self, number: int) -> bool:
+        """Return whether a block is in memory."""
+        return self.cache.holds((self.storage.place, self.rows.name, number))
 
-    def _spanned_share(self, block: int, wanted: KeyRange) -> float | None:
-        """Return the share of a block's span of keys that lies in a range; None if only its keys can tell.
-
-        That is so for one key, for other keys than numbers, and where keys have long lists: a few keys may
-        have most of the entries.
-        """
-        lows, highs = self._lows, self._highs
-        if wanted.of_null or wanted.is_point or not isinstance(lows, np.ndarray):
-            return None
-        if lows.dtype.kind not in "iuf":
-            return None
-        if self._opened.metadata.row_group(block).num_rows < self._entries[block]:
-            return None
-        least, most = float(lows[block]), float(highs[block])
-        low = least if wanted.low is None else max(least, float(self._keys(wanted.low)[0]))
-        high = most if wanted.high is None else min(most, float(self._keys(wanted.high)[0]))
-        one = float(lows.dtype.kind != "f")
-        if not 0 < most - least < np.inf or not low <= high:
-            return None
-        return (high - low + one) / (most - least + one)
+    def unread_bitmaps(self, blocks: range) -> int:
+        """Return how many pieces of bitmaps some neighbouring blocks would read."""
+        groups = range(blocks.start // BITMAPS_TOGETHER, -(-blocks.stop // BITMAPS_TOGETHER))
+        keys = ((self.storage.place, self.blocks.name, group) for group in groups if len(blocks))
+        return sum(not self.cache.holds(key) for key in keys)
 
     def pieces(self, wanted: KeyRange, read: ReadCounts) -> Pieces:
         """Return the blocks with entries in a range of keys without stopped ones, none of them read."""
@@ -340,7 +304,7 @@ class RunReader:
             rows = self.block(number)
             # The row of null, which comes last, may lie in the same row group.
             rows = rows.slice(0, rows.num_rows - rows.column(0).null_count)
-            return keyed_block(self._keys(joined(rows, "key")), rows)
+            return keyed_block(self.keys_of(joined(rows, "key")), rows)
 
         key = (self.storage.place, self.rows.name, number, str(self.key_type))
         found: KeyedBlock = self.cache.get(key, load)
@@ -351,16 +315,6 @@ class RunReader:
         rows = self.slice_of(self.block(block), wanted)
         read.entries += int(rows["entries"].to_numpy().sum())
         return rows
-
-    def to_read(self, wanted: KeyRange) -> tuple[int, int, int]:
-        """Return the number of blocks that are read for a range of keys, and two numbers of entries.
-
-        They are those of blocks within the range whose bounds tell them, and those of all blocks within it.
-        """
-        overlapping, within = self.overlapping(wanted)
-        told = self.is_stretch[within.start : within.stop]
-        entries = self._entries[within.start : within.stop]
-        return len(overlapping) - int(told.sum()), int(entries[told].sum()), int(entries.sum())
 
     def point_blocks(self, box: Sequence[tuple[float, float]]) -> tuple[Numbers, Mask]:
         """Return the blocks of an r-tree that overlap a box of (least x, most x), (least y, most y).

@@ -146,8 +146,14 @@ class SecondarySettings(SettingsGroup):
         at_least=0,
     )
     block_ms: float = setting(
+        0.6,
+        "Time to read a block of an index that is not in memory, at most 64 KiB; 30 in an object store.",
+        unit="ms",
+        at_least=0,
+    )
+    held_block_ms: float = setting(
         0.015,
-        "Time to read a block of an index, at most 64 KiB.",
+        "Time to look at a block of an index, in memory or once it is read.",
         unit="ms",
         at_least=0,
     )

@@ -30,6 +30,11 @@ class ColumnCache:
             self._columns.clear()
             self._bytes = 0
 
+    def holds(self, key: Hashable) -> bool:
+        """Return whether a column is at hand."""
+        with self._lock:
+            return key in self._columns
+
     def get(self, key: Hashable, read: Callable[[], pa.Array]) -> pa.Array:
         """Return the column of a key, read on a miss."""
         with self._lock:
