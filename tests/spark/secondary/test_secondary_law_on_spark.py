@@ -35,8 +35,8 @@ OF_AN_EXAMPLE = 20
 FAULTS_SEED = 5
 COSTS = (
     {"file_mib_ms": "1e9"},
-    {"file_mib_ms": "50", "sampled_blocks": "1"},
-    {"file_mib_ms": "1000"},
+    {"file_mib_ms": "500", "sampled_blocks": "1"},
+    {"file_mib_ms": "10000"},
 )
 """Settings by which all, few or most lists are read of files of a few KiB, which take no time to open."""
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900 + CASES)]
