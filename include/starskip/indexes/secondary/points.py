@@ -11,6 +11,7 @@ from pyroaring import BitMap64
 
 from starskip.indexes.secondary.access_paths import PointPath
 from starskip.indexes.secondary.entries import Addresses, addresses_in, rising_bitmap, those_among
+from starskip.indexes.secondary.range_reads import BlockReads
 from starskip.indexes.secondary.run_reader import RunReader
 
 _Coordinates = npt.NDArray[np.float64]
@@ -153,21 +154,14 @@ def _points(run: RunReader, blocks: npt.NDArray[np.int64]) -> tuple[_Coordinates
     return x, y, address.astype(np.int64, copy=False).view(np.uint64)
 
 
-def entries_inside(path: PointPath, run: RunReader) -> int:
-    """Return the entries of blocks within a box, whose points need no look."""
+def reads_of_points(path: PointPath, run: RunReader) -> BlockReads:
+    """Return what is read of a run for a path; a block whose points are looked at counts as several."""
     blocks, inside = run.point_blocks(box_of(path))
-    return run.entries_of_blocks(blocks[inside & (path.shape is None)])
-
-
-def unread_points(path: PointPath, run: RunReader) -> int:
-    """Return how many blocks with points of a path are not in memory."""
-    blocks, inside = run.point_blocks(box_of(path))
-    at_border = blocks[~(inside & (path.shape is None))]
-    return sum(not run.is_held(block) for block in at_border.tolist())
-
-
-def blocks_of_points(path: PointPath, run: RunReader) -> int:
-    """Count blocks in a box, each at its border, or of a shape, as several: its points are looked at."""
-    blocks, inside = run.point_blocks(box_of(path))
-    whole = int(inside.sum()) if path.shape is None else 0
-    return whole + (len(blocks) - whole) * _LOOKED_AT
+    is_whole = inside & (path.shape is None)
+    at_border = blocks[~is_whole].tolist()
+    return BlockReads(
+        int(is_whole.sum()) + len(at_border) * _LOOKED_AT,
+        sum(not run.is_held(block) for block in at_border),
+        0,
+        run.entries_of_blocks(blocks[is_whole]),
+    )

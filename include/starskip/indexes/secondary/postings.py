@@ -32,15 +32,8 @@ from starskip.indexes.secondary.intersection import (
     pieces_together,
     union,
 )
-from starskip.indexes.secondary.points import (
-    blocks_of_points,
-    box_of,
-    count_points,
-    entries_inside,
-    points_held,
-    unread_points,
-)
-from starskip.indexes.secondary.range_reads import count_range, reads_of_range
+from starskip.indexes.secondary.points import box_of, count_points, points_held, reads_of_points
+from starskip.indexes.secondary.range_reads import BlockReads, count_range, reads_of_range
 from starskip.indexes.secondary.run_reader import ReadCounts, RunReader
 from starskip.indexes.secondary.weighed_lists import WeighedLists, Window
 from starskip.indexes.secondary.zones import zones_within
@@ -116,14 +109,14 @@ class PostingReader:
         """Return what a path reads of its indexes."""
         match path:
             case UnionPath(paths=paths) | AllOfPath(paths=paths):
-                found = [self.reads(each) for each in paths]
+                of_paths = [self.reads(each) for each in paths]
                 return Reads(
-                    sum(each.blocks for each in found),
-                    sum(each.lookups for each in found),
-                    sum(each.entries for each in found),
-                    sum(each.stretches for each in found),
-                    sum(each.at_ends for each in found),
-                    sum(each.unread for each in found),
+                    sum(each.blocks for each in of_paths),
+                    sum(each.lookups for each in of_paths),
+                    sum(each.entries for each in of_paths),
+                    sum(each.stretches for each in of_paths),
+                    sum(each.at_ends for each in of_paths),
+                    sum(each.unread for each in of_paths),
                 )
             case WithoutPath(path=inner):
                 return self.reads(inner)
@@ -131,23 +124,20 @@ class PostingReader:
         entries = self.count(path)
         match path:
             case RangePath(ranges=ranges):
-                to_read = [reads_of_range(run, each) for run in runs for each in ranges.ranges]
-                blocks, lookups = sum(each.blocks for each in to_read), len(ranges.ranges)
-                unread = sum(each.unread for each in to_read)
-                at_ends = max(0, entries - sum(each.within for each in to_read))
-                entries = max(0, entries - sum(each.told for each in to_read))
+                found = [reads_of_range(run, each) for run in runs for each in ranges.ranges]
+                lookups = len(ranges.ranges)
             case PointPath():
-                blocks, lookups = sum(blocks_of_points(path, run) for run in runs), 1
-                unread = sum(unread_points(path, run) for run in runs)
-                at_ends = max(0, entries - sum(entries_inside(path, run) for run in runs))
+                found, lookups = [reads_of_points(path, run) for run in runs], 1
             case GramPath():
-                at_ends = 0
                 of_keys = [
                     (run, block) for run in runs for each in path.keys for block in gram_blocks(run, each)
                 ]
-                blocks, unread = len(of_keys), sum(not run.is_held(block) for run, block in of_keys)
-                lookups = len(path.grams)
-        stretches = min(entries, blocks * self._stretches)
+                unread = sum(not run.is_held(block) for run, block in of_keys)
+                found, lookups = [BlockReads(len(of_keys), unread, 0, entries)], len(path.grams)
+        at_ends = max(0, entries - sum(each.within for each in found))
+        entries = max(0, entries - sum(each.told for each in found))
+        blocks = sum(each.blocks for each in found)
+        stretches, unread = min(entries, blocks * self._stretches), sum(each.unread for each in found)
         return Reads(blocks, lookups * len(runs), entries, stretches, at_ends, unread)
 
     @cached_property

@@ -14,10 +14,10 @@ _FEW_AT_ENDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class RangeReads:
-    """Counts the blocks that are read for a range of keys; those ``unread`` are not in memory.
+class BlockReads:
+    """Counts the blocks that are read for a range of keys or a box; those ``unread`` are not in memory.
 
-    ``told``: entries of blocks within the range that their bounds tell, ``within``: those of all within it.
+    ``told``: entries of blocks within it that their bounds tell, ``within``: those of all within it.
     """
 
     blocks: int
@@ -26,7 +26,7 @@ class RangeReads:
     within: int
 
 
-def reads_of_range(run: RunReader, wanted: KeyRange) -> RangeReads:
+def reads_of_range(run: RunReader, wanted: KeyRange) -> BlockReads:
     """Return what is read of a run for a range of keys."""
     overlapping, within = run.overlapping(wanted)
     is_told = run.is_stretch[within.start : within.stop]
@@ -36,7 +36,7 @@ def reads_of_range(run: RunReader, wanted: KeyRange) -> RangeReads:
     if not is_told.all():
         unread += run.unread_bitmaps(within)
     blocks = len(overlapping) - int(is_told.sum())
-    return RangeReads(blocks, unread, int(entries[is_told].sum()), int(entries.sum()))
+    return BlockReads(blocks, unread, int(entries[is_told].sum()), int(entries.sum()))
 
 
 def count_range(run: RunReader, wanted: KeyRange) -> int:
