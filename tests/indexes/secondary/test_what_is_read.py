@@ -107,6 +107,28 @@ def test_null_is_a_block_of_its_own_and_older_runs_have_it_in_the_last(
             assert answer.count == expected, (name, where)
 
 
+def test_columns_are_compressed_where_that_saves_bytes(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    drawn = {
+        "x": random.uniform(-180, 180, ROWS),
+        "y": random.uniform(-60, 60, ROWS),
+        "u": np.round(random.uniform(-1, 1, ROWS), 1),
+        "v": np.round(random.uniform(-1, 1, ROWS), 1),
+    }
+    put(tmp_path / "a.parquet", pa.table(drawn))
+    create_indexes(str(tmp_path), ["rtree:x,y", "rtree:u,v"], clock=CLOCK)
+    codecs = {}
+    for index in ("rtree:x,y", "rtree:u,v"):
+        (run,) = runs_of(tmp_path, index)
+        group = run._opened.metadata.row_group(0)
+        columns = [group.column(at) for at in range(group.num_columns)]
+        codecs[index] = {each.path_in_schema: each.compression for each in columns}
+        size = sum(each.total_compressed_size for each in columns)
+        assert size <= sum(each.total_uncompressed_size for each in columns), index
+    assert codecs["rtree:x,y"]["x"] == codecs["rtree:x,y"]["y"] == "UNCOMPRESSED"
+    assert codecs["rtree:u,v"]["x"] == codecs["rtree:u,v"]["y"] == "ZSTD"
+
+
 def test_a_lookup_reads_a_block_of_a_b_tree_and_little_more_than_the_lists_of_grams(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     words = np.array([f"{each:05x}" for each in random.integers(0, 1 << 20, 400)])

@@ -83,7 +83,11 @@ def read_row_groups(
                 read_dictionary=None if places is None else _dictionary_columns(footer, groups, present),
                 coerce_int96_timestamp_unit="us",
             )
-            found = file.of_today(parquet.read_row_groups(list(groups), columns=present, use_threads=True))
+            # Each column is a task.
+            is_parallel = len(present) > 1
+            found = file.of_today(
+                parquet.read_row_groups(list(groups), columns=present, use_threads=is_parallel)
+            )
             size = column_bytes(footer, groups, present)
             if places is not None:
                 found, rows = found.take(pa.array(places)), len(places)

@@ -42,6 +42,8 @@ _NUMBERS_BYTES = 6
 """About what the count and the address of an entry take."""
 _SAMPLED = 8
 """Blocks by which it is told what encoding leaves of a run's bytes."""
+_STAYS = 0.9
+"""A column of which compression leaves more than this share is stored as it is."""
 Starts = npt.NDArray[np.int64]
 
 
@@ -80,12 +82,21 @@ def _even_starts(index: SecondaryIndex, rows: pa.Table) -> Starts:
     if len(starts) * most_rows < len(rows) + most_rows:
         return starts
     # Long keys that are alike take far less when they are stored.
-    sampled = np.unique(np.linspace(0, len(starts) - 1, _SAMPLED).astype(np.int64)).tolist()
     ends = np.append(starts[1:], len(rows))
-    pieces = pa.concat_tables([rows.slice(starts[at], ends[at] - starts[at]) for at in sampled])
-    raw = sum(int(sizes[starts[at] : ends[at]].sum()) for at in sampled)
-    stored_share = min(1.0, len(_encoded(pieces, np.zeros(1, np.int64))) / raw)
+    raw = sum(int(sizes[starts[at] : ends[at]].sum()) for at in _sampled(starts))
+    stored_share = min(1.0, len(_encoded(_sample(rows, starts), np.zeros(1, np.int64))) / raw)
     return _cut(sizes, most_rows, int(most_bytes / stored_share))
+
+
+def _sampled(starts: Starts) -> list[int]:
+    """Return the numbers of some blocks, the first and the last among them."""
+    return [int(at) for at in np.unique(np.linspace(0, len(starts) - 1, _SAMPLED).astype(np.int64))]
+
+
+def _sample(rows: pa.Table, starts: Starts) -> pa.Table:
+    """Return the rows of some blocks."""
+    ends = np.append(starts[1:], rows.num_rows)
+    return pa.concat_tables([rows.slice(starts[at], ends[at] - starts[at]) for at in _sampled(starts)])
 
 
 def _sizes(rows: pa.Table) -> npt.NDArray[np.int64]:
@@ -175,11 +186,31 @@ def _reach(bitmaps: Sequence[BitMap64]) -> tuple[int, int] | None:
 
 def _encoded(rows: pa.Table, starts: Starts) -> bytes:
     """Return rows as a Parquet file with a row group from each start to the next."""
+    return _written(rows, starts, _compression(rows, starts))
+
+
+def _compression(rows: pa.Table, starts: Starts) -> dict[str, str]:
+    """Return the codec of each column, by some blocks: none where it saves little and costs readers time."""
+    zstd = dict.fromkeys(rows.column_names, "zstd")
+    if not len(starts):
+        return zstd
+    sample = _written(_sample(rows, starts), np.zeros(1, np.int64), zstd)
+    written = pq.read_metadata(pa.BufferReader(sample))
+    columns = [written.row_group(0).column(at) for at in range(written.num_columns)]
+    little = {
+        each.path_in_schema: "none"
+        for each in columns
+        if each.total_compressed_size > _STAYS * each.total_uncompressed_size
+    }
+    return zstd | little
+
+
+def _written(rows: pa.Table, starts: Starts, compression: dict[str, str]) -> bytes:
     sink = pa.BufferOutputStream()
     writer = pq.ParquetWriter(
         sink,
         rows.schema,
-        compression="zstd",
+        compression=compression,
         use_dictionary=False,
         column_encoding={"entries": "DELTA_BINARY_PACKED", **_addresses(rows)},
         write_page_checksum=True,

@@ -174,7 +174,8 @@ class RunReader:
 
         def load() -> pa.Table:
             try:
-                found = self._opened.read_row_group(number).combine_chunks()
+                # A block is short: to hand its columns to threads takes longer than to decode them.
+                found = self._opened.read_row_group(number, use_threads=False).combine_chunks()
             except _DAMAGE as error:
                 raise _damaged(self.rows) from error
             add_bytes_read(_stored(self._opened.metadata, [number]))
@@ -189,7 +190,8 @@ class RunReader:
 
         def load() -> BlockBitmaps:
             try:
-                found = joined(self._opened_blocks.read_row_group(group, columns=["bitmap"]), "bitmap")
+                read = self._opened_blocks.read_row_group(group, columns=["bitmap"], use_threads=False)
+                found = joined(read, "bitmap")
             except _DAMAGE as error:
                 raise _damaged(self.blocks) from error
             add_bytes_read(_stored(self._opened_blocks.metadata, [group], ["bitmap"]))
