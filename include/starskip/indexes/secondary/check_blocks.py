@@ -1,4 +1,4 @@
-"""Compare one block of a run with what is told of it: keys, bounds, counts, the reach and the bitmap."""
+"""Compare one block of a run with what is told of it: keys, bounds, counts, fences, reach and bitmap."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyroaring import BitMap64
 
 from starskip.indexes.secondary.entries import bitmaps_of
+from starskip.indexes.secondary.range_reads import fences_in
 from starskip.indexes.secondary.run_reader import RunReader
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
 from starskip.indexes.skipping.metadata.metadata_files import joined
@@ -22,7 +23,7 @@ class BlockFaults:
     """Faults of a block.
 
     ``disordered``: its keys fall. ``outside``: a key or point lies outside its bounds. ``unlike``: a count,
-    the reach or the bitmap is not that of its entries, or a key has other rows beside its list.
+    the reach, a fence or the bitmap is not that of its entries, or a key has other rows beside its list.
     ``begins_with_list``, ``ends_with_list``: whether its first and its last key are not single entries.
     """
 
@@ -91,6 +92,9 @@ def _is_unlike(index: SecondaryIndex, reader: RunReader, number: int, rows: pa.T
         return True
     if index.kind_of_index is Kind.NGRAM:
         return False
+    fences = fences_in(reader, number)
+    if fences is not None and not fences.fit(order_keys(joined(rows, "key")), entries):
+        return True
     found = BitMap64.union(BitMap64(), *bitmaps_of(rows.filter(pa.array(single))), *lists)
     low, high = reader.reach
     if found and not (low[number] <= int(found.min()) and int(found.max()) <= high[number]):

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from starskip.indexes.secondary.fences import FENCES, KEYS, Fences
 from starskip.indexes.secondary.key_range import KeyRange
 from starskip.indexes.secondary.run_reader import RunReader
 
-_FEW_AT_ENDS = 0.1
-"""Blocks at the ends of a range are not read where they have at most this share of its other entries."""
+_IN_DOUBT = 0.1
+"""Blocks at the ends of a range are not read to count it where no larger share of its entries is in doubt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,30 +43,58 @@ def reads_of_range(run: RunReader, wanted: KeyRange) -> BlockReads:
 def count_range(run: RunReader, wanted: KeyRange) -> int:
     """Estimate the number of entries in a range of keys by the blocks within it and at its ends.
 
-    Of a block of numbers at an end the share of its keys' span is taken that lies in the range. Other blocks
-    there are read, but where they have few entries beside those within: half of theirs is taken then, 5 % off
-    at most.
+    Of a block at an end its span of numbers or its fences tell about how many entries it has. Such blocks
+    are read where that leaves too many in doubt: half of these are taken otherwise, 5 % off at most.
     """
     overlap = run.overlap(wanted)
     if overlap.entries is None:
-        found = int(run.entries_of_each_block[overlap.within.start : overlap.within.stop].sum())
-        ends = []
+        least = int(run.entries_of_each_block[overlap.within.start : overlap.within.stop].sum())
+        doubtful = {}
         for block in overlap.blocks:
             if block in overlap.within:
                 continue
-            share = _spanned_share(run, block, wanted)
-            if share is None:
-                ends.append(block)
-            else:
-                found += max(1, round(int(run.entries_of_each_block[block]) * share))
-        of_ends = run.entries_of_blocks(ends)
-        if of_ends <= _FEW_AT_ENDS * found:
-            found += of_ends // 2
+            of_block = _told_entries(run, block, wanted)
+            least += of_block[0]
+            if of_block[1] > of_block[0]:
+                doubtful[block] = of_block
+        in_doubt = sum(most - least for least, most in doubtful.values())
+        if in_doubt <= _IN_DOUBT * least:
+            overlap.entries = least + in_doubt // 2
         else:
-            for block in ends:
+            found = least - sum(least for least, _ in doubtful.values())
+            for block in doubtful:
                 found += int(run.slice_of(run.block(block), wanted)["entries"].to_numpy().sum())
-        overlap.entries = found
+            overlap.entries = found
     return overlap.entries
+
+
+def _told_entries(run: RunReader, block: int, wanted: KeyRange) -> tuple[int, int]:
+    """Return at least and at most how many entries a range has of a block, which is not read.
+
+    Where the span of its keys tells a share, it is taken as it is.
+    """
+    entries = int(run.entries_of_each_block[block])
+    share = _spanned_share(run, block, wanted)
+    if share is not None:
+        found = max(1, round(entries * share))
+        return found, found
+    fences = fences_in(run, block)
+    if fences is None:
+        return 0, entries
+    low, high = (bound if bound is None else run.keys_of(bound) for bound in (wanted.low, wanted.high))
+    return fences.count(low, high, wanted)
+
+
+def fences_in(run: RunReader, block: int) -> Fences | None:
+    """Return the fences of a block; None where it has none, or was written without."""
+    if KEYS not in run.bounds.column_names or not run.bounds[KEYS][block].is_valid:
+        return None
+    keys, rows, before = (run.bounds[name][block].values for name in FENCES)
+    ends = run.stored_rows(block), int(run.entries_of_each_block[block])
+    return Fences(
+        run.keys_of(keys),
+        *(np.append(each.to_numpy(), end) for each, end in zip((rows, before), ends, strict=True)),
+    )
 
 
 def _spanned_share(run: RunReader, block: int, wanted: KeyRange) -> float | None:

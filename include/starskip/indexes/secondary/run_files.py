@@ -1,10 +1,10 @@
 """Write a run as two Parquet files: its rows, and one row for each block, which tells what is in it.
 
 A block is a row group of the run, of about as many bytes as any other. Its row has its bounds, its entries,
-the ends of their addresses and a bitmap. A lookup reads the bounds, then only the blocks at the ends of a
-range; of a block within the range its bitmap is enough. A b-tree's null key is the last block, without
-bounds. Runs of older versions have blocks of equal rows, and null in the last row group of the keys: readers
-take both.
+the ends of their addresses, a bitmap, and fences where keys have long lists. A lookup reads the bounds, then
+only the blocks at the ends of a range; of a block within the range its bitmap is enough. A b-tree's null key
+is the last block, without bounds. Runs of older versions have blocks of equal rows, null in the last row
+group of the keys, and no fences: readers take both.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from pyroaring import BitMap64
 
 from starskip.indexes.secondary.build_run import BLOCK_ROWS
 from starskip.indexes.secondary.entries import bitmaps_of, serialised
+from starskip.indexes.secondary.fences import fences_of
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
 from starskip.indexes.skipping.metadata.metadata_files import joined
 from starskip.predicates.ordered_values import valid_mask
@@ -141,6 +142,8 @@ def blocks_of(index: SecondaryIndex, rows: pa.Table, starts: Starts) -> pa.Table
         found = [_bitmap(rows.slice(start, end - start)) for start, end in zip(starts, ends, strict=True)]
         bitmaps, reach = [each[0] for each in found], [each[1] for each in found]
     bounds = _bounds(keys, starts, ends)
+    if index.kind_of_index is Kind.BTREE:
+        bounds |= fences_of(rows, starts, ends)
     if nulls:
         bounds = {name: pa.concat_arrays([each, pa.nulls(1, each.type)]) for name, each in bounds.items()}
         sums.append(int(entries[count:].sum()))
@@ -186,27 +189,28 @@ def _reach(bitmaps: Sequence[BitMap64]) -> tuple[int, int] | None:
 
 def _encoded(rows: pa.Table, starts: Starts) -> bytes:
     """Return rows as a Parquet file with a row group from each start to the next."""
-    return _written(rows, starts, _compression(rows, starts))
+    return _written(rows, starts, _compression(rows, starts))[0]
 
 
-def _compression(rows: pa.Table, starts: Starts) -> dict[str, str]:
+def _compression(rows: pa.Table, starts: Starts) -> str | dict[str, str]:
     """Return the codec of each column, by some blocks: none where it saves little and costs readers time."""
-    zstd = dict.fromkeys(rows.column_names, "zstd")
     if not len(starts):
-        return zstd
-    sample = _written(_sample(rows, starts), np.zeros(1, np.int64), zstd)
-    written = pq.read_metadata(pa.BufferReader(sample))
-    columns = [written.row_group(0).column(at) for at in range(written.num_columns)]
-    little = {
+        return "zstd"
+    _, footer = _written(_sample(rows, starts), np.zeros(1, np.int64), "zstd")
+    group = footer.row_group(0)
+    columns = [group.column(at) for at in range(group.num_columns)]
+    return {
         each.path_in_schema: "none"
-        for each in columns
         if each.total_compressed_size > _STAYS * each.total_uncompressed_size
+        else "zstd"
+        for each in columns
     }
-    return zstd | little
 
 
-def _written(rows: pa.Table, starts: Starts, compression: dict[str, str]) -> bytes:
+def _written(rows: pa.Table, starts: Starts, compression: str | dict[str, str]) -> tuple[bytes, Any]:
+    """Return a Parquet file and its footer."""
     sink = pa.BufferOutputStream()
+    footers: list[Any] = []
     writer = pq.ParquetWriter(
         sink,
         rows.schema,
@@ -215,11 +219,12 @@ def _written(rows: pa.Table, starts: Starts, compression: dict[str, str]) -> byt
         column_encoding={"entries": "DELTA_BINARY_PACKED", **_addresses(rows)},
         write_page_checksum=True,
         write_statistics=False,
+        metadata_collector=footers,
     )
     with writer:
         for start, end in pairwise([*starts.tolist(), rows.num_rows]):
             writer.write_table(rows.slice(start, end - start), row_group_size=max(end - start, 1))
-    return bytes(sink.getvalue().to_pybytes())
+    return bytes(sink.getvalue().to_pybytes()), footers[0]
 
 
 def _addresses(rows: pa.Table) -> dict[str, str]:

@@ -348,7 +348,9 @@ def _stored(footer: Any, groups: Iterable[int], names: Sequence[str] | None = No
     """Return the stored bytes of columns, by default all, in some row groups."""
     columns = (footer.row_group(at).column(of) for at in groups for of in range(footer.num_columns))
     return sum(
-        each.total_compressed_size for each in columns if names is None or each.path_in_schema in names
+        each.total_compressed_size
+        for each in columns
+        if names is None or each.path_in_schema.partition(".")[0] in names
     )
 
 
