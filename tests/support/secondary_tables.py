@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 from avro_tables import write_avro
 from pyarrow import orc
-from starskip.indexes.secondary import build_run, entries, merge_cuts, merge_segments, run_files, run_reader
+from starskip.indexes.secondary import build_run, merge_cuts, merge_segments, run_files, run_reader
 from starskip.indexes.secondary.lifecycle import create_indexes, refresh_indexes
 from starskip.indexes.skipping.metadata.refresh_metadata import Clock
 
@@ -277,7 +277,8 @@ def small_blocks(draw: Random) -> Iterator[None]:
         patch.setattr(run_files, "BLOCK_ROWS", rows)
         patch.setattr(run_files, "BITMAPS_TOGETHER", together)
         patch.setattr(run_reader, "BITMAPS_TOGETHER", together)
-        patch.setattr(entries, "LONG_LIST_ENTRIES", draw.choice([1, 2, 24]))
+        patch.setattr(build_run, "LONG_LIST_ENTRIES", draw.choice([1, 2, 24]))
+        patch.setattr(build_run, "LONG_GRAM_ENTRIES", draw.choice([1, 2, 24]))
         patch.setattr(build_run, "STOP_LEAST_ROWS", draw.choice([1, 20, 1000]))
         patch.setattr(merge_segments, "RUN_BYTES", draw.choice([1, 500, 20_000]))
         patch.setattr(build_run, "BYTES_AT_ONCE", draw.choice([64, 1 << 20]))

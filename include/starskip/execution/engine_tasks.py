@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ from starskip.execution.engine import Engine
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_RESULTS = pa.schema([("position", pa.int64()), ("result", pa.binary())])
+_RESULTS = pa.schema([("first", pa.int64()), ("position", pa.int64()), ("result", pa.binary())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +33,33 @@ class EngineTasks:
         Raises what it raises; of an error on an executor what ``understood_failure`` keeps of it.
         """
 
+        def each(items: Iterable[Item]) -> Iterator[Result]:
+            return map(function, items)
+
+        return self.run_parts(label, items, each)
+
+    def run_parts(
+        self, label: str, items: Sequence[Item], function: Callable[[Iterable[Item]], Iterable[Result]]
+    ) -> list[Result]:
+        """Return what ``function`` makes of parts of the items, as the engine cuts them, in their order.
+
+        A part has no more results than items. Otherwise as ``run_tasks``.
+        """
+
         def results(numbered: Iterable[tuple[int, Any]]) -> Iterator[pa.RecordBatch]:
-            for position, item in numbered:
-                row = {"position": position, "result": pickle.dumps(function(item))}
+            numbered = iter(numbered)
+            begin = next(numbered, None)
+            if begin is None:
+                return
+            of_part = (item for _, item in chain([begin], numbered))
+            for position, result in enumerate(function(of_part)):
+                row = {"first": begin[0], "position": position, "result": pickle.dumps(result)}
                 yield pa.RecordBatch.from_pylist([row], schema=_RESULTS)
 
         if not items:
             return []
         rows = self.engine.rows_of_items(list(enumerate(items)), results, _RESULTS)
-        gathered = rows.gather(label, len(items)).sort_by("position")
+        order = [("first", "ascending"), ("position", "ascending")]
+        gathered = rows.gather(label, len(items)).sort_by(order)
         # The tasks have pickled them a moment ago, in processes of ours.
         return [pickle.loads(value) for value in gathered["result"].to_pylist()]  # noqa: S301

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starskip.execution.local_engine import LocalEngine
-from starskip.indexes.secondary import open_table, run_files
+from starskip.indexes.secondary import build_run, open_table, run_files
 from starskip.indexes.secondary.check_entries import check_entries
 from starskip.indexes.secondary.fences import FENCES, Fences, fences_of
 from starskip.indexes.secondary.key_range import KeyRange
@@ -83,9 +83,10 @@ def test_the_entries_of_a_range_lie_between_what_fences_tell(data: st.DataObject
         assert least == truth == told
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A table whose column has 2,000 keys, one of them in half of the rows."""
+@pytest.fixture(params=[24, 1_024])
+def folder(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A table whose column has 2,000 keys, one of them in half of the rows; all are lists, or one is."""
+    monkeypatch.setattr(build_run, "LONG_LIST_ENTRIES", request.param)
     drawn = np.random.default_rng(3)
     keys = np.where(drawn.random(400_000) < 0.5, 777, drawn.integers(0, 2_000, 400_000))
     texts = pc.utf8_lpad(pc.cast(pa.array(keys), pa.string()), 6, "0")
@@ -97,7 +98,7 @@ WHERE = ["k < 900", "k >= 250 AND k < 1900", "t >= '000250' AND t < '001900'", "
 
 
 @pytest.mark.parametrize("where", WHERE)
-def test_wide_ranges_of_long_lists_are_counted_unread(folder: Path, where: str) -> None:
+def test_wide_ranges_of_keys_with_many_entries_are_counted_unread(folder: Path, where: str) -> None:
     create_indexes(str(folder), ["btree:k", "btree:t"])
     state = open_table(str(folder)).opened.now()
     path = state.condition(where)[1].paths[0]
@@ -112,7 +113,10 @@ def test_wide_ranges_of_long_lists_are_counted_unread(folder: Path, where: str) 
     assert abs(counted - truth) <= 0.05 * truth
 
 
-def test_a_block_without_fences_is_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_block_of_an_older_run_without_fences_is_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build_run, "LONG_LIST_ENTRIES", 24)
     monkeypatch.setattr(run_files, "fences_of", lambda *_: {})
     create_indexes(str(folder), ["btree:k"])
     state = open_table(str(folder)).opened.now()

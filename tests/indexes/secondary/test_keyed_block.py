@@ -19,7 +19,7 @@ def block_of(addresses_by_key: list[list[int]]) -> KeyedBlock:
     """The block of keys 0, 1, … with these addresses."""
     keys = [key for key, of_key in enumerate(addresses_by_key) for _ in of_key]
     addresses = [address for of_key in addresses_by_key for address in sorted(of_key)]
-    rows = run_rows([pa.array(keys, pa.int64())], ["key"], np.array(addresses, np.uint64))
+    rows = run_rows([pa.array(keys, pa.int64())], ["key"], np.array(addresses, np.uint64), long_list=24)
     return keyed_block(order_keys(rows["key"].combine_chunks()), rows)
 
 

@@ -320,7 +320,7 @@ def test_grams_of_one_text_may_lie_in_several_runs(tmp_path: Path, monkeypatch: 
 
 def test_entries_of_a_list_keep_their_rows() -> None:
     rows = build_run.run_rows(
-        [pa.array([7] * 40)], ["key"], np.arange(40, dtype=np.uint64) | np.uint64(1 << 32)
+        [pa.array([7] * 40)], ["key"], np.arange(40, dtype=np.uint64) | np.uint64(1 << 32), long_list=24
     )
     moved = merge_segments.renumbered(rows, np.array([-1, 5]))
     (content,) = moved["postings"].to_pylist()

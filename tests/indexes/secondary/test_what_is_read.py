@@ -343,14 +343,14 @@ def test_row_groups_that_were_not_counted_are_told_by_footers(
 def test_footers_of_many_files_are_read_by_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet_footers, "_FEW_FOOTERS", 2)
     labels: list[str] = []
-    sound = EngineTasks.run_tasks
+    sound = EngineTasks.run_parts
 
     def spied(self: EngineTasks, label: str, items: Any, function: Any) -> Any:
         if items:
             labels.append(label)
         return sound(self, label, items, function)
 
-    monkeypatch.setattr(EngineTasks, "run_tasks", spied)
+    monkeypatch.setattr(EngineTasks, "run_parts", spied)
     many(tmp_path, 4)
     assert labels == ["reading footers", "indexing"]
     many(tmp_path, 8)

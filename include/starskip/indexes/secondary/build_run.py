@@ -14,7 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap64
 
-from starskip.indexes.secondary.entries import Addresses, bitmap_of, rising_bitmap, run_rows, serialised
+from starskip.indexes.secondary.entries import (
+    Addresses,
+    bitmap_of,
+    rising_bitmap,
+    run_rows,
+    serialised,
+)
 from starskip.indexes.secondary.grams import gram_entries
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
 from starskip.indexes.skipping.metadata.metadata_files import joined
@@ -24,6 +30,10 @@ BLOCK_ROWS = 8_192
 """Most rows of a run that are read together; a row group of its file."""
 BYTES_AT_ONCE = 8 << 20
 """Bytes of texts whose grams are sorted together: some 60 times as many are held."""
+LONG_LIST_ENTRIES = 1_024
+"""Entries of a key of a b-tree, from which more are one list: fewer are gathered faster one by one."""
+LONG_GRAM_ENTRIES = 24
+"""Entries of an n-gram, from which more are one list: a bitmap of so few is not smaller than these."""
 STOP_LEAST_ROWS = 1_024
 """Rows below which no gram is stopped."""
 Positions = npt.NDArray[np.int64]
@@ -137,7 +147,7 @@ def _gram_run(index: SecondaryIndex, texts: pa.Array, addresses: Addresses, stop
     if len(addresses) >= STOP_LEAST_ROWS:
         rows = np.bincount(keys // 256, minlength=len(grams.grams))
         stopped = (rows >= stop_share * len(addresses))[keys // 256]
-    found = run_rows([grams.keys], ["key"], addresses[grams.rows], stopped)
+    found = run_rows([grams.keys], ["key"], addresses[grams.rows], stopped, long_list=LONG_GRAM_ENTRIES)
     return found.set_column(0, "key", grams.key_bytes(joined(found, "key")))
 
 
@@ -156,7 +166,7 @@ def _btree_run(column: pa.Array, addresses: Addresses) -> pa.Table:
     valid = valid_mask(column)
     values, of = column.filter(pa.array(valid)), addresses[valid]
     order = _stable_order(order_keys(values))
-    found = run_rows([values.take(pa.array(order))], ["key"], of[order])
+    found = run_rows([values.take(pa.array(order))], ["key"], of[order], long_list=LONG_LIST_ENTRIES)
     nulls = addresses[~valid]
     if not len(nulls):
         return found
@@ -176,7 +186,7 @@ def _rtree_run(columns: Sequence[pa.Array], addresses: Addresses) -> pa.Table:
     x, y = (_numbers(column.cast(pa.float64()).fill_null(np.nan)) for column in columns)
     inside = np.flatnonzero(~(np.isnan(x) | np.isnan(y)))
     order = inside[_packed_order(x[inside], y[inside])]
-    return run_rows([pa.array(x[order]), pa.array(y[order])], ["x", "y"], addresses[order])
+    return run_rows([pa.array(x[order]), pa.array(y[order])], ["x", "y"], addresses[order], long_list=0)
 
 
 def _packed_order(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:

@@ -21,7 +21,7 @@ from starskip.storage.manifest import DataFile
 from starskip.storage.staged_write import StagedWrite
 
 RUN_BYTES = 256 << 20
-"""Bytes of a run in memory from which it is written; a task holds about twice as many."""
+"""Bytes of runs in memory from which the longest is written; a task holds about twice as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,10 @@ class _Runs:
     held_bytes: int = 0
     written: list[DataFile] = field(default_factory=list)
 
-    def add(self, run: pa.Table, aside: StagedWrite) -> None:
+    def add(self, run: pa.Table) -> None:
         if run.num_rows:
             self.held.append(run)
             self.held_bytes += run.nbytes
-        if self.held_bytes >= RUN_BYTES:
-            self.write(aside)
 
     def write(self, aside: StagedWrite) -> None:
         if not self.held:
@@ -99,9 +97,11 @@ def collect_entries(
                 if of.index.kind_of_index is Kind.PRIMARY:
                     for first, count in batch.zones:
                         values = columns[0].slice(first - batch.start, count)
-                        of.add(zone_rows(each.position, first, values), aside)
+                        of.add(zone_rows(each.position, first, values))
                 else:
-                    of.add(build_run(of.index, columns, addresses, stop_share=stop_share), aside)
+                    of.add(build_run(of.index, columns, addresses, stop_share=stop_share))
+            if sum(of.held_bytes for of in runs) >= RUN_BYTES:
+                max(runs, key=lambda of: of.held_bytes).write(aside)
         row_groups[each.position] = len(units)
     for of in runs:
         of.write(aside)

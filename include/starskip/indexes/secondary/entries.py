@@ -19,8 +19,6 @@ from pyroaring import BitMap64
 from starskip.predicates.ordered_values import equal, order_keys
 
 Addresses = npt.NDArray[np.uint64]
-LONG_LIST_ENTRIES = 24
-"""A roaring bitmap of so few addresses is not smaller than these."""
 _MOST_TOLD = 64
 """Addresses to look among, for each one that is looked up, from which a bitmap is quicker."""
 _SHIFT = np.uint64(32)
@@ -88,10 +86,13 @@ def run_rows(
     names: Sequence[str],
     addresses: Addresses,
     stopped: npt.NDArray[np.bool_] | None = None,
+    *,
+    long_list: int,
 ) -> pa.Table:
     """Return the rows of a run: ``keys`` sorted, the entries of each key with rising addresses.
 
-    Keys of several columns are not grouped. ``stopped``: the entries whose key is stopped.
+    Keys of several columns are not grouped. ``stopped``: the entries whose key is stopped. ``long_list``: the
+    entries of a key, from which more are one list.
     """
     count = len(addresses)
     if len(keys) > 1 or not count:
@@ -100,7 +101,7 @@ def run_rows(
     starts = np.flatnonzero(np.concatenate([[True], ~equal(ordered[1:], ordered[:-1])]))
     lengths = np.diff(np.append(starts, count))
     is_stopped = np.zeros(len(starts), np.bool_) if stopped is None else stopped[starts]
-    long = np.flatnonzero((lengths > LONG_LIST_ENTRIES) | is_stopped)
+    long = np.flatnonzero((lengths > long_list) | is_stopped)
     keep = np.ones(count, np.bool_)
     entries = np.ones(count, np.int64)
     lists: dict[int, bytes | None] = {}

@@ -1,7 +1,7 @@
 """Keep some keys of a block with the entries before them, by which a range of keys is counted unread.
 
-They are an equi-depth histogram of a block of a b-tree whose keys have long lists: there the span of the
-keys does not tell how many entries a part of them has.
+They are an equi-depth histogram of a block of a b-tree whose keys have several entries each: there the span
+of the keys does not tell how many entries a part of them has.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from starskip.indexes.secondary.key_range import KeyRange
 from starskip.indexes.skipping.metadata.metadata_files import joined
-from starskip.predicates.ordered_values import Keys, equal, positions
+from starskip.predicates.ordered_values import Keys, equal, order_keys, positions
 
 KEYS, ROWS, BEFORE = "fence_keys", "fence_rows", "fence_entries"
 """Columns of the table of blocks: lists of keys, of their rows in the block, of the entries before these."""
@@ -30,9 +30,11 @@ Numbers = npt.NDArray[np.int64]
 def fences_of(rows: pa.Table, starts: Numbers, ends: Numbers) -> dict[str, pa.Array]:
     """Return the fences of the blocks of a run of a b-tree, whose rows go from each start to its end.
 
-    Null for a block of which most rows are a single entry.
+    Null for a block most of whose keys have one entry.
     """
-    key = joined(rows, "key")
+    key = joined(rows, "key").slice(0, int(ends[-1]) if len(ends) else 0)
+    ordered = order_keys(key)
+    is_new = np.concatenate([[True], ~equal(ordered[1:], ordered[:-1])])
     entries = rows["entries"].to_numpy().astype(np.int64)
     lengths: list[int | None] = []
     places: list[Numbers] = [np.empty(0, np.int64)]
@@ -40,7 +42,7 @@ def fences_of(rows: pa.Table, starts: Numbers, ends: Numbers) -> dict[str, pa.Ar
     firsts: list[Numbers] = [np.empty(0, np.int64)]
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
         of_block = entries[start:end]
-        if of_block.sum() < 2 * len(of_block):
+        if of_block.sum() < 2 * is_new[start:end].sum():
             lengths.append(None)
             continue
         most = min(_MOST, max(1, _MOST_BYTES * len(of_block) // max(key.slice(start, end - start).nbytes, 1)))

@@ -214,10 +214,12 @@ def intersect(inputs: Sequence[PostingInput]) -> Iterator[BitMap64]:
         to_read = {id(each): (each.unread_within(at, end), len(each.held)) for each in inputs}
         first, *others = sorted(inputs, key=lambda each: to_read[id(each)])
         common = first.window(at, end)
+        # Nothing is asked for behind the end of an input.
+        until = LAST_ADDRESS if first.seek(end) is None else end
         for each in others:
             if not common:
                 break
-            common = each.among(common, end)
+            common = each.among(common, until)
         if common:
             yield common
         at = None if end >= LAST_ADDRESS else _caught_up(inputs, end)

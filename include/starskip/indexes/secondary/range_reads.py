@@ -73,16 +73,16 @@ def _told_entries(run: RunReader, block: int, wanted: KeyRange) -> tuple[int, in
 
     Where the span of its keys tells a share, it is taken as it is.
     """
+    fences = fences_in(run, block)
+    if fences is not None:
+        low, high = (bound if bound is None else run.keys_of(bound) for bound in (wanted.low, wanted.high))
+        return fences.count(low, high, wanted)
     entries = int(run.entries_of_each_block[block])
     share = _spanned_share(run, block, wanted)
-    if share is not None:
-        found = max(1, round(entries * share))
-        return found, found
-    fences = fences_in(run, block)
-    if fences is None:
+    if share is None:
         return 0, entries
-    low, high = (bound if bound is None else run.keys_of(bound) for bound in (wanted.low, wanted.high))
-    return fences.count(low, high, wanted)
+    found = max(1, round(entries * share))
+    return found, found
 
 
 def fences_in(run: RunReader, block: int) -> Fences | None:

@@ -80,7 +80,7 @@ def read_row_groups(
                 # Requests ahead of decoding pay where columns are many, or far away.
                 pre_buffer=places is None or isinstance(opened, ObjectReader),
                 # Where few rows are wanted, their texts are put together once the others are left out.
-                read_dictionary=None if places is None else _dictionary_columns(footer, groups, present),
+                read_dictionary=None if places is None else dictionary_columns(footer, groups[0], present),
                 coerce_int96_timestamp_unit="us",
             )
             # Each column is a task.
@@ -94,13 +94,13 @@ def read_row_groups(
         return as_table_has(found, file, schema, names, rows), size
 
 
-def _dictionary_columns(footer: Any, groups: Sequence[int], names: Sequence[str]) -> list[str]:
-    """Return the columns of texts that the first of some row groups keeps as a short dictionary."""
+def dictionary_columns(footer: Any, group: int, names: Sequence[str]) -> list[str]:
+    """Return the columns of texts that a row group keeps as a short dictionary, by their stored names."""
     found = []
     for at in range(footer.num_columns):
         leaf = footer.schema.column(at)
         if leaf.path in names and leaf.logical_type.type == "STRING":
-            column = footer.row_group(groups[0]).column(at)
+            column = footer.row_group(group).column(at)
             if column.total_uncompressed_size <= _SHORT_VALUE_BYTES * column.num_values:
                 found.append(leaf.path)
     return found

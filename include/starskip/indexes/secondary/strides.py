@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from starskip.indexes.secondary.cost import Stride
 from starskip.indexes.secondary.data_file import DataFileOfTable, reading
-from starskip.indexes.secondary.read_rows import column_bytes
+from starskip.indexes.secondary.read_rows import column_bytes, dictionary_columns
 
 _STEP = 2.0
 """Columns whose pages differ less in length are one stride."""
@@ -21,10 +21,11 @@ def strides_of(
 ) -> tuple[Stride, ...]:
     """Return the strides of columns of a file with so many rows, none for one without any.
 
-    ``texts``: columns whose values have lengths of their own. ``units``: its stripes or blocks, if they were
-    counted.
+    ``texts``: columns whose values have lengths of their own; short dictionaries of them are read as numbers.
+    ``units``: its stripes or blocks, if they were counted.
 
-    A Parquet file's first row group tells of pages. Raises SourceError naming a file that cannot be read.
+    A Parquet file's first row group tells of pages and dictionaries. Raises SourceError naming a file that
+    cannot be read.
     """
     if file.is_pieced:
         return _pieced_strides(file, columns, rows, texts, file.units() if units is None else units)
@@ -36,6 +37,8 @@ def strides_of(
     group_rows = footer.num_rows / footer.num_row_groups
     strides: list[tuple[float, bool, dict[str, float]]] = [(group_rows, False, {})]
     stored = file.stored_names(columns)
+    short = dictionary_columns(footer, 0, list(stored.values()))
+    texts -= {name for name, there in stored.items() if there in short}
     for name in columns:
         there = stored.get(name, name)
         pages = None if paged is None else paged.pages(0, there)

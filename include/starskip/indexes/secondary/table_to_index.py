@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from types import MappingProxyType
 from typing import Any
 
@@ -50,8 +51,8 @@ SCHEMA, FORMAT, PRIMARY, READER = "schema", "format", "primary", "reader"
 
 ``READER``: JSON of the options of ``spark.read`` that the files are read with.
 """
-_TASK_BYTES = 128 << 20
-"""Stored bytes of files that one task indexes together."""
+_PIECE_BYTES = 128 << 20
+"""About the stored bytes of files between two reports of progress; a task takes one piece or several."""
 
 
 @dataclass
@@ -116,22 +117,19 @@ class TableToIndex:
         return TableFiles(found.paths, found.sizes, found.modified_ms, found.observed_ms - clock_behind_ms)
 
     def collect(self, order: CollectOrder, aside: StagedWrite) -> Collection:
-        """See TableReader; tasks of some files each run on the engine."""
+        """See TableReader; the engine cuts pieces of files into parts, whose entries share their runs."""
         indexes = tuple(each for each in order.indexes if isinstance(each, SecondaryIndex))
         files = files_of_snapshot(self.snapshot, self.options)
         schema = self.schema
         for index in indexes:
             index.check(schema.types_by_name())
-        tasks = list(_tasks(order, files))
-        run = _sound(
-            EngineTasks(self.engine).run_tasks(
-                "indexing", tasks, _Collect(indexes, schema, aside, self.settings.stop_share)
-            )
-        )
+        collect = _Collect(indexes, schema, aside, self.settings.stop_share)
+        found = EngineTasks(self.engine).run_parts("indexing", list(_pieces(order, files)), collect)
+        collected_files = _sound(found)
         collected: list[Mapping[str, tuple[DataFile, ...]]] = []
         start = 0
         for segment, count in enumerate(order.row_counts):
-            mine = [done for task, done in zip(tasks, run, strict=True) if task.segment == segment]
+            mine = [done for of_segment, done in collected_files if of_segment == segment]
             groups = {
                 index.specification: tuple(file for done in mine for file in done.groups[index.specification])
                 for index in indexes
@@ -151,30 +149,9 @@ class TableToIndex:
 
 
 @dataclass(frozen=True, slots=True)
-class _Task:
+class _Piece:
     segment: int
     files: tuple[FileToIndex, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Collect:
-    """The function of a task; it may run in another process."""
-
-    indexes: tuple[SecondaryIndex, ...]
-    schema: TableSchema
-    aside: StagedWrite
-    stop_share: float
-
-    def __call__(self, task: _Task) -> TaskFiles | _Unread:
-        try:
-            return collect_entries(
-                task.files, self.indexes, self.schema, self.aside, stop_share=self.stop_share
-            )
-        except SourceOutage:
-            raise
-        except SourceError as error:
-            is_gone = isinstance(error.__cause__, FileNotFoundError)
-            return _Unread(hadoop_path(error.source), str(error), is_gone=is_gone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,15 +163,45 @@ class _Unread:
     is_gone: bool
 
 
-def _sound(results: Sequence[TaskFiles | _Unread]) -> list[TaskFiles]:
-    """Return the results of all tasks; raise PlanOvertaken or DamagedFiles if files were not read."""
-    unread = [each for each in results if isinstance(each, _Unread)]
+@dataclass(frozen=True, slots=True)
+class _Collect:
+    """Collects the entries of pieces, those of a segment together; it may run in another process."""
+
+    indexes: tuple[SecondaryIndex, ...]
+    schema: TableSchema
+    aside: StagedWrite
+    stop_share: float
+
+    def __call__(self, pieces: Iterable[_Piece]) -> Iterator[tuple[int, TaskFiles | tuple[_Unread, ...]]]:
+        for segment, of_segment in groupby(pieces, key=lambda each: each.segment):
+            yield segment, self._collected(file for each in of_segment for file in each.files)
+
+    def _collected(self, files: Iterator[FileToIndex]) -> TaskFiles | tuple[_Unread, ...]:
+        unread: list[_Unread] = []
+        while True:
+            try:
+                found = collect_entries(
+                    files, self.indexes, self.schema, self.aside, stop_share=self.stop_share
+                )
+            except SourceOutage:
+                raise
+            except SourceError as error:
+                is_gone = isinstance(error.__cause__, FileNotFoundError)
+                unread.append(_Unread(hadoop_path(error.source), str(error), is_gone=is_gone))
+                # The files behind it are read, too: all that cannot be read are told at once.
+                continue
+            return tuple(unread) or found
+
+
+def _sound(results: Sequence[tuple[int, TaskFiles | tuple[_Unread, ...]]]) -> list[tuple[int, TaskFiles]]:
+    """Return the results with their segments; raise PlanOvertaken or DamagedFiles if files were not read."""
+    unread = [each for _, found in results if not isinstance(found, TaskFiles) for each in found]
     for each in unread:
         if each.is_gone:
             raise PlanOvertaken(f"{each.path}: is gone since it was listed")
     if unread:
         raise DamagedFiles({each.path: each.reason for each in unread})
-    return [each for each in results if isinstance(each, TaskFiles)]
+    return [(segment, found) for segment, found in results if isinstance(found, TaskFiles)]
 
 
 def reader_options(options: Mapping[str, str]) -> Mapping[str, str]:
@@ -223,7 +230,7 @@ def files_of_snapshot(
     }
 
 
-def _tasks(order: CollectOrder, files: Mapping[str, DataFileOfTable]) -> Iterator[_Task]:
+def _pieces(order: CollectOrder, files: Mapping[str, DataFileOfTable]) -> Iterator[_Piece]:
     paths = order.files["path"].to_pylist()
     start = 0
     for segment, count in enumerate(order.row_counts):
@@ -236,11 +243,11 @@ def _tasks(order: CollectOrder, files: Mapping[str, DataFileOfTable]) -> Iterato
                 raise PlanOvertaken(f"{path}: is gone since it was listed")
             held.append(FileToIndex(position, files[path]))
             size += files[path].size_bytes
-            if size >= _TASK_BYTES:
-                yield _Task(segment, tuple(held))
+            if size >= _PIECE_BYTES:
+                yield _Piece(segment, tuple(held))
                 held, size = [], 0
         if held:
-            yield _Task(segment, tuple(held))
+            yield _Piece(segment, tuple(held))
         start += count
 
 
