@@ -51,7 +51,7 @@ SCHEMA, FORMAT, PRIMARY, READER = "schema", "format", "primary", "reader"
 
 ``READER``: JSON of the options of ``spark.read`` that the files are read with.
 """
-_PIECE_BYTES = 128 << 20
+_PIECE_BYTES = 64 << 20
 """About the stored bytes of files between two reports of progress; a task takes one piece or several."""
 
 
