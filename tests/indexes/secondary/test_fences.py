@@ -88,7 +88,7 @@ def folder(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.M
     """A table whose column has 2,000 keys, one of them in half of the rows; all are lists, or one is."""
     monkeypatch.setattr(build_run, "LONG_LIST_ENTRIES", request.param)
     drawn = np.random.default_rng(3)
-    keys = np.where(drawn.random(400_000) < 0.5, 777, drawn.integers(0, 2_000, 400_000))
+    keys = np.where(drawn.random(150_000) < 0.5, 777, drawn.integers(0, 2_000, 150_000))
     texts = pc.utf8_lpad(pc.cast(pa.array(keys), pa.string()), 6, "0")
     pq.write_table(pa.table({"k": keys, "t": texts}), tmp_path / "a.parquet")
     return tmp_path

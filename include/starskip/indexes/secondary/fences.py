@@ -22,6 +22,8 @@ KEYS, ROWS, BEFORE = "fence_keys", "fence_rows", "fence_entries"
 FENCES = (KEYS, ROWS, BEFORE)
 _MOST = 64
 """Fences of a block, but for a second one behind each key with more entries than lie between two of them."""
+_APART = 1024
+"""Entries between two fences, if not more: all bounds of a run are held in memory."""
 _MOST_BYTES = 2048
 """About the bytes of a block's keys that are kept; long texts have fewer fences."""
 Numbers = npt.NDArray[np.int64]
@@ -45,8 +47,8 @@ def fences_of(rows: pa.Table, starts: Numbers, ends: Numbers) -> dict[str, pa.Ar
         if of_block.sum() < 2 * is_new[start:end].sum():
             lengths.append(None)
             continue
-        most = min(_MOST, max(1, _MOST_BYTES * len(of_block) // max(key.slice(start, end - start).nbytes, 1)))
-        mine = _places(of_block, most)
+        key_bytes = max(key.slice(start, end - start).nbytes, 1)
+        mine = _places(of_block, min(_MOST, max(1, _MOST_BYTES * len(of_block) // key_bytes)))
         lengths.append(len(mine))
         places.append(mine)
         firsts.append(mine + start)
@@ -60,6 +62,7 @@ def _places(entries: Numbers, most: int) -> Numbers:
     if len(entries) <= most:
         return np.arange(len(entries))
     ends = np.cumsum(entries)
+    most = min(most, -(-int(ends[-1]) // _APART))
     found = np.searchsorted(ends, np.arange(most) * (ends[-1] / most), side="right")
     heavy = found[entries[found] > ends[-1] / most] + 1
     found = np.unique(np.concatenate([[0], found, heavy]))
