@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from secondary_tables import CLOCK
 from starskip.execution.local_engine import LocalEngine
-from starskip.indexes.secondary import collect_entries, open_table, table_to_index
-from starskip.indexes.secondary.lifecycle import create_indexes, describe_indexes
+from starskip.indexes.secondary import build_run, collect_entries, open_table, table_to_index
+from starskip.indexes.secondary.lifecycle import create_indexes, describe_indexes, optimize_indexes
 
 INDEXES = ["btree:k", "rtree:x,y", "ngram:t"]
 FILES, ROWS = 5, 2_000
@@ -67,6 +67,23 @@ def test_the_longest_run_is_written_once_many_bytes_are_held(
     for where, index in zip(WHERE, INDEXES, strict=True):
         truth = table.answer(where, is_count=True, path=["scan"]).count
         assert table.answer(where, is_count=True, path=[index]).count == truth > 0
+
+
+def test_keys_that_have_few_entries_in_each_file_and_many_in_all_are_lists(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build_run, "LONG_LIST_ENTRIES", 30)
+    for kept in (0, 1):
+        # Some 10 entries of a key in each file; a run of each file is merged by optimizing.
+        monkeypatch.setattr(collect_entries, "RUN_BYTES", 1 if kept else 1 << 30)
+        create_indexes(str(folder), ["btree:k"], clock=CLOCK, root=str(folder.parent / f"root{kept}"))
+        optimize_indexes(str(folder), root=str(folder.parent / f"root{kept}"))
+        table = open_table(str(folder), metadata_root=str(folder.parent / f"root{kept}"))
+        (run,) = (run for each in table.opened.now().segments for run in each.runs["btree:k"])
+        assert sum(run.stored_rows(each) for each in range(run.row_groups)) == 200
+        for where in ("k = 7", WHERE[0]):
+            truth = table.answer(where, is_count=True, path=["scan"]).count
+            assert table.answer(where, is_count=True, path=["btree:k"]).count == truth > 0
 
 
 def test_all_damaged_files_are_left_out_in_one_pass(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,9 +78,11 @@ def merge_runs(index: SecondaryIndex, runs: Sequence[pa.Table]) -> pa.Table:
     ordered = order_keys(joined(together, "key"))
     starts = np.flatnonzero(np.concatenate([[True], ~equal(ordered[1:], ordered[:-1])]))
     ends = np.append(starts[1:], together.num_rows)
-    # Keys whose rows are all single entries stay as they are, few or many: the next build decides.
     has_list = ~valid_mask(joined(together, "address"))
     lists = np.add.reduceat(has_list, starts) > 0
+    if index.kind_of_index is Kind.BTREE:
+        # A key of few entries in each run may have many in all; of n-grams they stay as they are.
+        lists |= ends - starts > LONG_LIST_ENTRIES
     several = np.flatnonzero(lists & (ends - starts > 1))
     keep = np.ones(together.num_rows, np.bool_)
     for each in several.tolist():
