@@ -83,7 +83,7 @@ def test_the_entries_of_a_range_lie_between_what_fences_tell(data: st.DataObject
         assert least == truth == told
 
 
-@pytest.fixture(params=[24, 1_024])
+@pytest.fixture(params=[24, 512])
 def folder(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A table whose column has 2,000 keys, one of them in half of the rows; all are lists, or one is."""
     monkeypatch.setattr(build_run, "LONG_LIST_ENTRIES", request.param)

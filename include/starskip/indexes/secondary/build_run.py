@@ -30,7 +30,7 @@ BLOCK_ROWS = 8_192
 """Most rows of a run that are read together; a row group of its file."""
 BYTES_AT_ONCE = 8 << 20
 """Bytes of texts whose grams are sorted together: some 60 times as many are held."""
-LONG_LIST_ENTRIES = 1_024
+LONG_LIST_ENTRIES = 512
 """Entries of a key of a b-tree, from which more are one list: fewer are gathered faster one by one."""
 LONG_GRAM_ENTRIES = 24
 """Entries of an n-gram, from which more are one list: a bitmap of so few is not smaller than these."""
