@@ -48,23 +48,23 @@ def count_range(run: RunReader, wanted: KeyRange) -> int:
     """
     overlap = run.overlap(wanted)
     if overlap.entries is None:
-        least = int(run.entries_of_each_block[overlap.within.start : overlap.within.stop].sum())
-        doubtful = {}
+        known = int(run.entries_of_each_block[overlap.within.start : overlap.within.stop].sum())
+        least = most = 0
+        doubtful = []
         for block in overlap.blocks:
             if block in overlap.within:
                 continue
-            of_block = _told_entries(run, block, wanted)
-            least += of_block[0]
-            if of_block[1] > of_block[0]:
-                doubtful[block] = of_block
-        in_doubt = sum(most - least for least, most in doubtful.values())
-        if in_doubt <= _IN_DOUBT * least:
-            overlap.entries = least + in_doubt // 2
+            told = _told_entries(run, block, wanted)
+            if told[0] == told[1]:
+                known += told[0]
+            else:
+                doubtful.append(block)
+                least, most = least + told[0], most + told[1]
+        if most - least <= _IN_DOUBT * (known + least):
+            overlap.entries = known + least + (most - least) // 2
         else:
-            found = least - sum(least for least, _ in doubtful.values())
-            for block in doubtful:
-                found += int(run.slice_of(run.block(block), wanted)["entries"].to_numpy().sum())
-            overlap.entries = found
+            read = (run.slice_of(run.block(block), wanted) for block in doubtful)
+            overlap.entries = known + sum(int(rows["entries"].to_numpy().sum()) for rows in read)
     return overlap.entries
 
 

@@ -85,7 +85,8 @@ def _even_starts(index: SecondaryIndex, rows: pa.Table) -> Starts:
     # Long keys that are alike take far less when they are stored.
     ends = np.append(starts[1:], len(rows))
     raw = sum(int(sizes[starts[at] : ends[at]].sum()) for at in _sampled(starts))
-    stored_share = min(1.0, len(_encoded(_sample(rows, starts), np.zeros(1, np.int64))) / raw)
+    stored, _ = _written(_sample(rows, starts), np.zeros(1, np.int64), "zstd")
+    stored_share = min(1.0, len(stored) / raw)
     return _cut(sizes, most_rows, int(most_bytes / stored_share))
 
 
