@@ -12,10 +12,10 @@ from py4j.protocol import Py4JError
 from pyspark import cloudpickle
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from starskip.errors import CapExceeded
 from starskip.execution.engine import BatchMap
+from starskip.spark.map_in_arrow import map_in_arrow
 from starskip.spark.skipping.spark_skipping_engine import SparkSkipping
 from starskip.spark.understood_failure import understood_failure
 from starskip.storage.snapshot import Snapshot
@@ -43,7 +43,7 @@ class SparkRows:
         """The rows that the maps make, as a DataFrame."""
         if not self.maps:
             return self.source
-        return self.source.mapInArrow(_in_order(self.maps), from_arrow_schema(self.schema))
+        return map_in_arrow(self.source, _in_order(self.maps), self.schema)
 
     def map(self, function: BatchMap, schema: pa.Schema) -> SparkRows:
         """See Rows.map; one call of ``function`` a task."""

@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from starskip.errors import StarskipError
 from starskip.indexes.skipping.metadata.collect_order import FILES, Collection, CollectOrder
 from starskip.indexes.skipping.metadata.write_collected import Groups
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.predicates.column_name import quoted
+from starskip.spark.map_in_arrow import map_in_arrow
 from starskip.spark.skipping.arrow_times import in_utc
 from starskip.spark.skipping.collect_batches import (
     FILE,
@@ -129,7 +129,7 @@ def _wanted(rows: DataFrame, files: TaskFiles) -> DataFrame:
                 yield from pa.table(columns, schema=schema).to_batches()
 
     numbers = rows.sparkSession.range(0, files.tasks, 1, files.tasks)
-    return numbers.mapInArrow(read, from_arrow_schema(schema))
+    return map_in_arrow(numbers, read, schema)
 
 
 class _Writer:

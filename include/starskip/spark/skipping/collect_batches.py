@@ -9,11 +9,12 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sql
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from starskip.indexes.skipping.file_collector import FileCollector
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.predicates.column_name import quoted
+from starskip.spark.map_in_arrow import map_in_arrow
 from starskip.spark.skipping.arrow_times import in_utc
 from starskip.spark.skipping.table_relation import MALFORMED
 
@@ -63,7 +64,7 @@ class BatchPlan:
             columns += [sql.expr(text).alias(f"_{number}_{name}") for name, text in values.items()]
         if MALFORMED in rows.columns:
             columns.append(sql.col(MALFORMED).isNotNull().alias(MALFORMED))
-        return rows.select(*columns).mapInArrow(_Reader(self), from_arrow_schema(PARTS_SCHEMA))
+        return map_in_arrow(rows.select(*columns), _Reader(self), PARTS_SCHEMA)
 
 
 def file_hashes(path: Column) -> tuple[Column, Column]:

@@ -16,7 +16,6 @@ import pyarrow.parquet as pq
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from starskip.errors import SourceError, StarskipError, printable
 from starskip.indexes.skipping.metadata.collect_order import (
@@ -31,6 +30,7 @@ from starskip.indexes.skipping.metadata.metadata_files import FILES_SCHEMA
 from starskip.indexes.skipping.metadata.table_files import DamagedFiles
 from starskip.indexes.skipping.metadata.write_collected import Groups, write_collected
 from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.spark.map_in_arrow import map_in_arrow
 from starskip.spark.skipping.list_files import one_slash
 from starskip.spark.understood_failure import understood_failure
 from starskip.storage.checked_parquet import checked_parquet
@@ -197,7 +197,7 @@ def with_messages(
     frame: DataFrame, function: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 ) -> DataFrame:
     """Return the messages that ``function`` yields for each partition."""
-    return frame.mapInArrow(function, from_arrow_schema(_MESSAGES))
+    return map_in_arrow(frame, function, _MESSAGES)
 
 
 def groups_of(order: CollectOrder, files: pa.Table, rows: pa.Array, aggregates: Aggregates) -> Groups:

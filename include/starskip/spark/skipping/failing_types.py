@@ -11,6 +11,7 @@ from starskip.errors import StarskipError
 from starskip.indexes.skipping.failing_indexes import reason_of_failure
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.predicates.column_name import quoted
+from starskip.spark.map_in_arrow import map_in_arrow
 from starskip.spark.skipping.arrow_times import in_utc
 from starskip.spark.skipping.collect_batches import FILE, PARTS_SCHEMA, BatchPlan, MergedFile, file_hashes
 from starskip.spark.skipping.failures import is_of_files, reason_of
@@ -46,9 +47,12 @@ def _collect_alone(index: SkippingIndex, relation: TableRelation) -> None:
     if plan.schemas:
         of_files = plan.parts(rows, file_path_of(rows)).join(of_files, on=[*FILE], how="left")
     ordered = of_files.repartition(*map(sql.col, FILE)).sortWithinPartitions(*FILE)
-    schemas = {row["schema"] for row in ordered.mapInArrow(_Finished(plan), "schema string").collect()}
+    schemas = {row["schema"] for row in map_in_arrow(ordered, _Finished(plan), _SCHEMAS).collect()}
     if len(schemas) > 1:
         raise StarskipError(f"finish() gives columns of {len(schemas)} kinds, which cannot be merged")
+
+
+_SCHEMAS = pa.schema([("schema", pa.string())])
 
 
 class _Finished:
@@ -62,7 +66,7 @@ class _Finished:
             kept = pa.table(dict(self._plan.indexes[0].finish(of_file)))
             if kept.num_rows != of_file.num_rows:
                 raise StarskipError(f"finish() gave {kept.num_rows} rows for {of_file.num_rows} files")
-            yield pa.RecordBatch.from_pydict({"schema": [str(kept.schema)]})
+            yield pa.RecordBatch.from_pydict({"schema": [str(kept.schema)]}, schema=_SCHEMAS)
 
     def _aggregates_and_parts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         last, merged = None, None

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import DataType, StructField, StructType
 
 from starskip.lake.file_columns import names_without_ids
 from starskip.lake.parquet_footers import each_footer
 from starskip.lake.snapshot_columns import SnapshotColumn
+from starskip.spark.map_in_arrow import map_in_arrow
 
 FIELD_ID = "parquet.field.id"
 """The key of a field's id in the metadata of a schema of Spark."""
@@ -44,7 +44,7 @@ def files_without_ids(
 
     tasks = max(1, min(len(paths) // _FILES_AT_ONCE, 4 * session.sparkContext.defaultParallelism))
     listed = session.createDataFrame(pa.table({"position": np.arange(len(paths)), "path": paths}))
-    found = listed.repartition(tasks).mapInArrow(read, from_arrow_schema(_FOUND)).toArrow()
+    found = map_in_arrow(listed.repartition(tasks), read, _FOUND).toArrow()
     by_names: dict[str, list[int]] = {}
     for position, names in zip(*(column.to_pylist() for column in found.columns), strict=True):
         by_names.setdefault(names, []).append(position)

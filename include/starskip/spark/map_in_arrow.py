@@ -1,0 +1,58 @@
+"""``mapInArrow`` in Python workers that are spared most of what PySpark does around each task."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Iterable, Iterator
+from zipimport import zipimporter
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from starskip.execution.engine import BatchMap
+
+
+def map_in_arrow(frame: DataFrame, function: BatchMap, schema: pa.Schema) -> DataFrame:
+    """Return the rows that ``function`` makes of each partition's batches; ``schema``: of these rows."""
+    return frame.mapInArrow(_InWorker(function), from_arrow_schema(schema))
+
+
+class _InWorker:
+    def __init__(self, function: BatchMap) -> None:
+        self._function = function
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        _forget_zips()
+        _freeze_modules()
+        return self._function(batches)
+
+
+def _forget_zips() -> None:
+    """Drop the cached finders of zips, and jars from the search path, in this Python worker.
+
+    PySpark invalidates the import caches at the start of each task. Python 3.11 then reads the directory of
+    a zip once for each finder: 1,300 names for each package of ``pyspark.zip`` that was imported, and 5,000
+    of Spark's core jar, which holds no Python; some 150 ms of processor time a task. Finders are made anew
+    by the next import, from what Python knows of the zip.
+    """
+    for path, finder in list(sys.path_importer_cache.items()):
+        if isinstance(finder, zipimporter):
+            del sys.path_importer_cache[path]
+    sys.path[:] = [path for path in sys.path if not path.endswith(".jar")]
+
+
+_modules_frozen = 0
+
+
+def _freeze_modules() -> None:
+    """Leave what has been imported out of this Python worker's garbage collections.
+
+    PySpark collects garbage at the end of each task: among the objects of all modules, that takes 100 ms. It
+    has just done so when a task starts, so that what is frozen is in use.
+    """
+    global _modules_frozen
+    if len(sys.modules) != _modules_frozen:
+        gc.freeze()
+        _modules_frozen = len(sys.modules)
