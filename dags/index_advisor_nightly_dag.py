@@ -49,7 +49,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import DAG, CronDataIntervalTimetable, TriggerRule, chain, task
+from airflow.sdk import DAG, CronDataIntervalTimetable, ParamsDict, TriggerRule, chain, task
 from airflow.sdk.exceptions import AirflowFailException
 from starskip.orchestration.configured_form import configured_form
 from starskip.orchestration.failed_tasks import failed_tasks, task_states
@@ -121,7 +121,7 @@ with DAG(
     params=configured_form(CHECKOUT),
     default_args={"owner": "starskip", "retries": 1, "retry_delay": timedelta(seconds=30)},
     tags=["starskip", "nightly"],
-):
+) as dag:
     steps: list[Any] = []
     for stage in STAGE_NAMES:
         job = SparkStageOperator(
@@ -129,3 +129,6 @@ with DAG(
         )
         steps += [job, check_tables.override(task_id=f"check_{stage}")(stage)]
     chain(*steps, finish_night())
+    # Tasks find the DAG's params at run time. A copy in each would be checked and stored at each parse.
+    for each in dag.tasks:
+        each.params = ParamsDict()

@@ -88,6 +88,14 @@ def test_days_that_were_missed_are_not_caught_up_but_the_last_one(
     assert nightly.max_active_runs == 1
 
 
+def test_params_are_stored_once_and_not_with_each_task(nightly: Any) -> None:
+    from airflow.serialization.serialized_objects import DagSerialization
+
+    stored = json.dumps(DagSerialization.to_dict(nightly))
+    assert "advice.max_indexes" in nightly.params
+    assert stored.count('"advice.max_indexes"') == 1
+
+
 def test_without_params_everything_is_as_configured(nightly: Any) -> None:
     assert checked(nightly) == dict.fromkeys(nightly.params)
 

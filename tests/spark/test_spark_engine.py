@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import importlib
 import os
+import sys
+import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from zipimport import zipimporter
 
 import pyarrow as pa
 import pytest
@@ -20,6 +25,7 @@ from starskip.errors import (
     TransientError,
 )
 from starskip.execution.engine_tasks import EngineTasks
+from starskip.spark import map_in_arrow
 from starskip.spark.spark_engine import SparkEngine
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part
@@ -175,3 +181,39 @@ def test_maps_that_follow_each_other_run_in_one_process_in_their_order(spark: Sp
     for row in rows:
         _, first, last = row["key"].split()
         assert first == last
+
+
+def _around_a_task(items: Iterable[int]) -> Iterator[pa.RecordBatch]:
+    for _ in items:
+        zips = [path for path, found in sys.path_importer_cache.items() if isinstance(found, zipimporter)]
+        jars = [path for path in sys.path if path.endswith(".jar")]
+        row = {
+            "key": f"{len(zips)} zips, {len(jars)} jars, modules frozen: {gc.get_freeze_count() > 10_000}",
+            "value": os.getpid(),
+            "partition": 0,
+        }
+        yield pa.RecordBatch.from_pylist([row], schema=NUMBERS)
+
+
+def test_pyspark_reads_no_zip_and_collects_no_module_around_a_task(spark: SparkSession) -> None:
+    found = SparkEngine(spark).rows_of_items(range(4), _around_a_task, NUMBERS).gather("facts", 100)
+    assert set(found["key"].to_pylist()) == {"0 zips, 0 jars, modules frozen: True"}
+    # Not this process, which imports and collects as before.
+    assert os.getpid() not in found["value"].to_pylist()
+    assert gc.get_freeze_count() == 0
+
+
+def test_what_was_forgotten_is_found_again_where_it_is_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = tmp_path / "later.zip"
+    with zipfile.ZipFile(archive, "w") as written:
+        written.writestr("first_of_zip.py", "found = 1")
+        written.writestr("package_of_zip/__init__.py", "")
+        written.writestr("package_of_zip/second_of_zip.py", "found = 2")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(archive), "spark-core.jar"])
+    assert importlib.import_module("first_of_zip").found == 1
+    map_in_arrow._forget_zips()
+    assert str(archive) not in sys.path_importer_cache
+    assert str(archive) in sys.path and "spark-core.jar" not in sys.path
+    assert importlib.import_module("package_of_zip.second_of_zip").found == 2
