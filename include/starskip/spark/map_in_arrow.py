@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from zipimport import zipimporter
 
 import pyarrow as pa
@@ -30,17 +31,17 @@ class _InWorker:
 
 
 def _forget_zips() -> None:
-    """Drop the cached finders of zips, and jars from the search path, in this Python worker.
+    """Drop the cached finders of zips, and Spark's core jar from the search path, in this Python worker.
 
     PySpark invalidates the import caches at the start of each task. Python 3.11 then reads the directory of
     a zip once for each finder: 1,300 names for each package of ``pyspark.zip`` that was imported, and 5,000
     of Spark's core jar, which holds no Python; some 150 ms of processor time a task. Finders are made anew
-    by the next import, from what Python knows of the zip.
+    by the next import, from what Python knows of the zip. Jars of packages stay: they may hold Python.
     """
     for path, finder in list(sys.path_importer_cache.items()):
         if isinstance(finder, zipimporter):
             del sys.path_importer_cache[path]
-    sys.path[:] = [path for path in sys.path if not path.endswith(".jar")]
+    sys.path[:] = [path for path in sys.path if not Path(path).name.startswith("spark-core_")]
 
 
 _modules_frozen = 0
