@@ -13,6 +13,8 @@ RUN_DATE ?= 2026-11-20
 TABLES   ?=
 ARGS     ?=
 PORT     ?= 8080
+# Processes of the tests: one more than two cores, since some tests wait.
+TEST_PROCESSES ?= 3
 
 # A hundred programs of a night and of the tests would each compile what they import.
 unexport PYTHONDONTWRITEBYTECODE
@@ -34,8 +36,8 @@ setup: java $(INSTALLED) ## Make .venv with everything pinned; costs nothing the
 night: java $(INSTALLED) $(CLASSES) $(DELTA) $(LAKE) ## Run the night on the sample and print the advice (RUN_DATE=2026-11-20 TABLES=lineitem ARGS=)
 	@$(PYTHON) -m starskip.orchestration.nightly_run --run-date "$(RUN_DATE)" --tables "$(TABLES)" $(ARGS)
 
-test: java $(INSTALLED) $(CLASSES) ## Run all tests (ARGS="tests/sql -k name")
-	@$(PYTHON) -m pytest -n 3 --dist loadscope --no-loadscope-reorder $(ARGS)
+test: java $(INSTALLED) $(CLASSES) ## Run all tests (ARGS="tests/sql -k name" TEST_PROCESSES=3)
+	@$(PYTHON) -m pytest -n $(TEST_PROCESSES) --dist loadscope --no-loadscope-reorder $(ARGS)
 
 test-fast: $(INSTALLED) ## Run quick tests: no Spark, Airflow, browser, Great Expectations, whole nights and long laws (ARGS=)
 	@$(PYTHON) -m pytest -n 2 -m "not spark and not dags and not quality and not ui and not slow" $(ARGS)

@@ -23,6 +23,7 @@ import yaml
 import zstandard
 from free_ports import free_ports
 from local_submit import ON_A_CLUSTER, local_submit
+from local_submit import job_server as job_server
 from starskip.run.night_runs import NIGHT_RUNS
 from starskip.run.stages import STAGE_NAMES
 
@@ -75,6 +76,7 @@ def seen(
     postgres_url: str,
     spark_cluster: Any,
     operation: SimpleNamespace,
+    job_server: Path,
     sample_lake: Path,
     sample_casts: dict[str, str],
     tmp_path_factory: pytest.TempPathFactory,
@@ -93,7 +95,7 @@ def seen(
     for each in (events, home, programs):
         each.mkdir()
     of_backfill = (f"--run-date={ON_CLUSTER}", "--tables=")
-    local_submit(programs / "spark-submit", ON_A_CLUSTER, of_backfill)
+    local_submit(programs / "spark-submit", job_server, ON_A_CLUSTER, of_backfill)
     (programs / "sitecustomize.py").write_text(_AT_START)
     (port,) = free_ports(1)
     caller = {

@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.quality]
 
 FILES, ROWS = 12, 400
 MODULES = [each.__name__ for each in (geospatial_functions, ip_networks)]
-SETTINGS = settings_with(max_skipping_size_ratio=1.0, min_gain_ratio=0.01, verified_instances=2)
+SETTINGS = settings_with(max_skipping_size_ratio=1.0, min_gain_ratio=0.01, verified_instances=1)
 
 
 def asked(number: int) -> dict[str, dict[str, Any]]:

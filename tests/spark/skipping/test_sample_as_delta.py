@@ -1,4 +1,7 @@
-"""The sample's lineitem as a Delta table: what a night advises of its log, beside Delta's statistics."""
+"""The sample's lineitem as a Delta table: what a night advises of its log, beside Delta's statistics.
+
+That what is advised is built and proved is shown by the whole night of tests/dags, over the same table.
+"""
 
 from __future__ import annotations
 
@@ -69,21 +72,6 @@ def test_what_delta_skips_by_itself_is_no_gain_of_an_index(
     assert told["total_bytes"] < 0.9 * without["total_bytes"]
     print("plain", sorted(of_plain), without["saving_ratio"], without["total_bytes"])
     print("delta", chosen, told["saving_ratio"], told["total_bytes"])
-
-    nights.build(night)
-    assert {
-        row["index"]: row["outcome"] for row in nights.rows_of("skipping_builds", night)
-    } == dict.fromkeys(chosen, "created")
-    nights.verify(night)
-    verdicts = [
-        row for row in nights.rows_of("skipping_verdicts", night) if row["verdict"] != "not_comparable"
-    ]
-    assert len(verdicts) > 5 and {row["verdict"] for row in verdicts} == {"equal"}
-    assert {row["files_total"] for row in verdicts} == {FILES}
-    read = [(row["plain_files_read"], row["skipping_files_read"]) for row in verdicts]
-    print(read)
-    assert all(with_indexes <= alone <= FILES for alone, with_indexes in read)
-    assert any(alone < FILES for alone, _ in read) and any(less < alone for alone, less in read)
 
 
 def _chosen(nights: SampleNights, night: Night) -> list[str]:

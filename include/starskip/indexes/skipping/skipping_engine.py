@@ -91,8 +91,8 @@ class SkippingEngine(Protocol):
         """
         ...
 
-    def fault(self, table: LakeTable, index: SkippingIndex) -> str | None:
-        """Return why the table cannot have the index, None if it can."""
+    def faults(self, table: LakeTable, indexes: Sequence[SkippingIndex]) -> Mapping[str, str]:
+        """Return why the table cannot have some of the indexes, by their specifications."""
         ...
 
     def matching_rows(

@@ -79,12 +79,13 @@ class _Counter:
         self._paths = encoded_paths
         self.files = len(encoded_paths)
         self.rows = np.zeros(self.files, np.int64)
+        self._optimized: dict[tuple[int, ...], DataFrame] = {}
 
     def count(self, texts: Mapping[int, str], matching: npt.NDArray[np.int64]) -> dict[int, str]:
         """Fill the rows of ``matching``; return the failed predicates with the reason."""
         width = max(1, min(_MOST_PREDICATES, _CELLS_OF_A_PASS // self.files))
         # Most failures occur in analysis, before anything is read.
-        faults = _faults(_cut(list(texts), width), lambda mine: self._planned(mine, texts))
+        faults = _faults(_cut(list(texts), width), lambda mine: self._optimize(mine, texts))
         sound = [number for number in texts if number not in faults]
         faults |= _faults(_cut(sound, width), lambda mine: self._pass(mine, texts, matching))
         if all(number in faults for number in texts):
@@ -94,12 +95,17 @@ class _Counter:
     def _planned(self, mine: Sequence[int], texts: Mapping[int, str]) -> DataFrame:
         path = file_path_of(self._frame)
         counts = [sql.expr(f"count_if({texts[number]})").alias(f"_{number}") for number in mine]
-        counted = self._frame.groupBy(path.alias(_PATH)).agg(sql.count(sql.lit(1)).alias(_ROWS), *counts)
+        return self._frame.groupBy(path.alias(_PATH)).agg(sql.count(sql.lit(1)).alias(_ROWS), *counts)
+
+    def _optimize(self, mine: Sequence[int], texts: Mapping[int, str]) -> None:
+        counted = self._planned(mine, texts)
         counted._jdf.queryExecution().optimizedPlan()
-        return counted
+        # Spark keeps the plan with the frame: most groups of predicates are asked as they stand here.
+        self._optimized[tuple(mine)] = counted
 
     def _pass(self, mine: Sequence[int], texts: Mapping[int, str], matching: npt.NDArray[np.int64]) -> None:
-        found = self._planned(mine, texts).toArrow()
+        optimized = self._optimized.pop(tuple(mine), None)
+        found = (self._planned(mine, texts) if optimized is None else optimized).toArrow()
         at = pc.index_in(found[_PATH].combine_chunks(), self._paths)
         if at.null_count:
             raise SourceError("rows came of files that were not listed; run this again", source="path")

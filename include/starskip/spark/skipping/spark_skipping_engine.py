@@ -101,17 +101,14 @@ class SparkSkipping:
             files = len(list_files(relation, anew=False).files.paths)
             return Refreshed(storage.place, version, files, 0, 0, 0, 0, in_full=False, indexes=())
 
-    def fault(self, table: LakeTable, index: SkippingIndex) -> str | None:
-        """See SkippingEngine.fault."""
+    def faults(self, table: LakeTable, indexes: Sequence[SkippingIndex]) -> Mapping[str, str]:
+        """See SkippingEngine.faults; the table is opened once, for which Spark may read a file's schema."""
+        if not indexes:
+            return {}
         with spark_failures(table.path):
             relation = self._relation(table)
-            try:
-                if isinstance(relation, LakeRelation):
-                    relation.named(index.specification)
-                resolved_index(index, relation)
-            except ConfigError as error:
-                return str(error)
-            return _ONE_FILE.format(path=relation.path) if _is_one_file(relation) else None
+            found = {index.specification: _fault(index, relation) for index in indexes}
+        return {specification: fault for specification, fault in found.items() if fault is not None}
 
     def matching_rows(
         self, table: LakeTable, predicates: Sequence[Expression], paths: pa.Array | None
@@ -142,6 +139,16 @@ class SparkSkipping:
         if snapshot is None:
             return table_relation(self.session, table.path, table.file_format, table.options)
         return lake_relation(self.session, snapshot, qualified(self.session, snapshot.location), None)
+
+
+def _fault(index: SkippingIndex, relation: TableRelation) -> str | None:
+    try:
+        if isinstance(relation, LakeRelation):
+            relation.named(index.specification)
+        resolved_index(index, relation)
+    except ConfigError as error:
+        return str(error)
+    return _ONE_FILE.format(path=relation.path) if _is_one_file(relation) else None
 
 
 _ONE_FILE = "{path} is one file, of which nothing can be left out: indexes are of a folder of files"

@@ -59,19 +59,26 @@ def skipping_candidates(
     facts = engine.column_facts(table, columns, _PROFILED_FILES)
     found = candidate_indexes(predicates, weights, facts, file_bytes=file_bytes, implications=implications())
     names = [*kept, *(each.specification for each in found[:MAX_CANDIDATES])]
-    indexes: list[SkippingIndex] = []
+    indexes: dict[str, SkippingIndex] = {}
     faults: dict[str, str] = {}
     for name in dict.fromkeys(names):
         try:
             index = serving_index(name, fitted)
-            fault = _unnamed(index, modules) or engine.fault(table, index)
         except ConfigError as error:
-            fault = str(error)
-        if fault is None:
-            indexes.append(index)
+            faults[name] = str(error)
+            continue
+        unnamed = _unnamed(index, modules)
+        if unnamed is None:
+            indexes[name] = index
         else:
-            faults[name] = fault
-    return Candidates(tuple(indexes), faults)
+            faults[name] = unnamed
+    of_table = engine.faults(table, list(indexes.values()))
+    faults |= {
+        name: of_table[index.specification]
+        for name, index in indexes.items()
+        if index.specification in of_table
+    }
+    return Candidates(tuple(index for name, index in indexes.items() if name not in faults), faults)
 
 
 def _unnamed(index: SkippingIndex, modules: Collection[str]) -> str | None:
