@@ -142,6 +142,7 @@ FOOTERS_ELSEWHERE = {
     "indexes/secondary/run_reader.py",
     "indexes/skipping/metadata/metadata_files.py",
     "indexes/star_tree/build/document_files.py",
+    "indexes/star_tree/build/tree_files.py",
     "indexes/star_tree/recommend/document_bytes.py",
     "indexes/star_tree/serving/document_reader.py",
     "spark/skipping/collect_tasks.py",

@@ -145,6 +145,14 @@ def test_a_night_advises_it_and_its_report_says_so(
         "log_paths": [str(NIGHT_LOG)],
         "segments_root": str(deep_store),
         "families": "partitions",
+        "settings": {
+            "scoring": {
+                "window_rows_per_table": 2_048,
+                "max_simulations_per_table": 300,
+                "max_sampled_segments": 2,
+            },
+            "star_tree": {"max_tree_size_ratio": 0.0001},  # hardly any is searched for
+        },
     }
     Path("night.yaml").write_text(json.dumps(night))
     for stage in STAGE_NAMES:

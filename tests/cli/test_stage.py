@@ -26,7 +26,9 @@ def config(tmp_path: Path, deep_store: Path, logs: Path) -> Path:
     path = tmp_path / "night.yaml"
     path.write_text(
         f"sources: {{log_paths: '{logs}/broker-{{run_date}}.log.gz', segments_root: {deep_store}}}\n"
-        "settings: {scoring: {window_rows_per_table: 2048, max_simulations_per_table: 300}}\n"
+        "settings:\n"
+        "  advice: {index_kinds: 'inverted,range,sorted,skipping'}\n"  # star-trees take long to choose
+        "  scoring: {window_rows_per_table: 2048, max_simulations_per_table: 300, max_sampled_segments: 2}\n"
         "store:\n  artefacts: store\n"
     )
     return path
@@ -84,12 +86,10 @@ def test_a_setting_of_the_environment_lies_between_file_and_arguments(
     call: Call, config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STARSKIP_ADVICE__MAX_INDEXES", "2")
-    arguments = ("stage", "all", "--config", config, *DATE, "--tables", "lineitem")
-    assert "select_indexes: tables 1, chosen indexes 2, " in call(*arguments).stdout
-    assert (
-        "select_indexes: tables 1, chosen indexes 1, "
-        in call(*arguments, "--set", "advice.max_indexes=1").stdout
-    )
+    arguments = ("--config", config, *DATE, "--tables", "lineitem")
+    assert "select_indexes: tables 1, chosen indexes 2, " in call("stage", "all", *arguments).stdout
+    again = call("stage", "select_indexes", *arguments, "--set", "advice.max_indexes=1")
+    assert again.stdout.startswith("select_indexes: tables 1, chosen indexes 1, ")
 
 
 def test_warnings_are_one_line_each(call: Call, config: Path, tmp_path: Path, deep_store: Path) -> None:

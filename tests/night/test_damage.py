@@ -6,7 +6,9 @@ import gzip
 import os
 import random
 import re
+import shutil
 import tarfile
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -76,20 +78,37 @@ DAMAGES = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
-def test_one_damaged_segment_is_named_and_the_rest_goes_on(
-    damage: Callable[[Path, Write], None], lab: Any, sound: Mapping[str, bytes], write_tar: Write
-) -> None:
-    path = lab.segments / "lineitem" / "lineitem_9.tar.gz"
-    path.write_bytes((lab.segments / "lineitem" / "lineitem_0.tar.gz").read_bytes())
-    damage(path, write_tar)
+@pytest.fixture(scope="module")
+def hurt(
+    make_lab: Callable[..., Any],
+    small_store: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    write_tar: Write,
+) -> Any:
+    """One night with a segment of lineitem for each damage: what is said of one stands in its own line."""
+    lab = make_lab(tmp_path_factory.mktemp("hurt") / "lab")
+    shutil.copytree(small_store, lab.root)
+    sound = lab.segments / "lineitem" / "lineitem_0.tar.gz"
+    for damage in DAMAGES:
+        path = sound.with_name(f"{damage.__name__}.tar.gz")
+        path.write_bytes(sound.read_bytes())
+        damage(path, write_tar)
     lab.run(stages=ADVICE_STAGES)
-    assert re.search(f"damaged segment .*lineitem_9.tar.gz: .*{DAMAGES[damage]}", lab.warnings)
-    assert "\x1b" not in lab.warnings
-    assert len(lab.warnings.splitlines()) == 1
-    assert lab.results["collect_segment_metadata"].counts["damaged_segments"] == 1
-    assert_other_table_is_unchanged(lab, sound)
-    assert not list(lab.root.parent.glob("x"))
+    return lab
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
+def test_a_damaged_segment_is_named(damage: Callable[[Path, Write], None], hurt: Any) -> None:
+    (said,) = [line for line in hurt.warnings.splitlines() if f"/{damage.__name__}.tar.gz" in line]
+    assert re.search(f"damaged segment .*/{damage.__name__}.tar.gz: .*{DAMAGES[damage]}", said)
+
+
+def test_beside_damaged_segments_the_rest_goes_on(hurt: Any, sound: Mapping[str, bytes]) -> None:
+    assert "\x1b" not in hurt.warnings
+    assert len(hurt.warnings.splitlines()) == len(DAMAGES)
+    assert hurt.results["collect_segment_metadata"].counts["damaged_segments"] == len(DAMAGES)
+    assert_other_table_is_unchanged(hurt, sound)
+    assert not list(hurt.root.parent.glob("x"))
 
 
 def test_the_report_names_the_damaged_segment(lab: Any) -> None:
@@ -144,30 +163,30 @@ def test_no_table_has_segments(lab: Any) -> None:
         lab.run()
 
 
-@pytest.mark.parametrize("version", ["v1", "v3"])
-def test_a_segment_of_ten_thousand_columns(
-    version: str,
-    lab: Any,
-    sound: Mapping[str, bytes],
-    write_tar: Write,
-    metadata: Callable[..., bytes],
-    log_line: Line,
+def test_segments_of_ten_thousand_columns(
+    lab: Any, sound: Mapping[str, bytes], write_tar: Write, metadata: Callable[..., bytes], log_line: Line
 ) -> None:
     columns = [f"c{number}" for number in range(10_000)]
-    folder = "s/v3" if version == "v3" else "s"
-    members = {f"{folder}/metadata.properties": metadata(columns, version)}
-    if version == "v3":
-        members[f"{folder}/index_map"] = "".join(
-            f"{name}.dictionary.startOffset = {8 * number}\n{name}.dictionary.size = 8\n"
-            for number, name in enumerate(columns)
-        ).encode()
-        members[f"{folder}/columns.psf"] = bytes.fromhex("deadbeefdeafbead") * 10_000
-    write_tar(lab.segments / "wide" / "wide_0.tar.gz", members)
-    lab.log(*[log_line("wide", f"SELECT COUNT(*) FROM wide WHERE {name} = 1") for name in columns[:50]])
-    night = lab.run(stages=STAGE_NAMES if version == "v3" else ADVICE_STAGES)
-    assert len(night.store.snapshot("table_facts", night.date_text).read_table(["wide"])) == 10_000
-    advice = night.store.snapshot("recommendations", night.date_text).parts()["wide"].properties
-    assert (advice["queries"], advice["unparsed"]) == (50, 0)
+    index_map = "".join(
+        f"{name}.dictionary.startOffset = {8 * number}\n{name}.dictionary.size = 8\n"
+        for number, name in enumerate(columns)
+    )
+    of_v3 = {
+        "s/v3/metadata.properties": metadata(columns, "v3"),
+        "s/v3/index_map": index_map.encode(),
+        "s/v3/columns.psf": bytes.fromhex("deadbeefdeafbead") * 10_000,
+    }
+    tables = {"wide_v1": {"s/metadata.properties": metadata(columns, "v1")}, "wide_v3": of_v3}
+    for table, members in tables.items():
+        write_tar(lab.segments / table / "wide_0.tar.gz", members)
+        asked = [f"SELECT COUNT(*) FROM {table} WHERE {name} = 1" for name in columns[:50]]
+        lab.log(*[log_line(table, query) for query in asked], name=f"{table}.log")
+    night = lab.run(stages=ADVICE_STAGES)
+    lab.run(lab.night(tables=frozenset({"wide_v3"})), STAGE_NAMES[-1:])
+    for table in tables:
+        assert len(night.store.snapshot("table_facts", night.date_text).read_table([table])) == 10_000, table
+        advice = night.store.snapshot("recommendations", night.date_text).parts()[table].properties
+        assert (advice["queries"], advice["unparsed"]) == (50, 0), table
     assert_other_table_is_unchanged(lab, sound)
 
 
@@ -200,16 +219,35 @@ LOGS: Mapping[str, tuple[bytes, str]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def beside_bad_logs(
+    make_lab: Callable[..., Any], small_store: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Any:
+    """One night with all of these files beside a good log: each is told of with its name."""
+    lab = make_lab(tmp_path_factory.mktemp("logs") / "lab")
+    shutil.copytree(small_store, lab.root)
+    for name, (content, _) in LOGS.items():
+        (lab.logs / name).write_bytes(content)
+    lab.run(stages=ADVICE_STAGES)
+    return lab
+
+
 @pytest.mark.parametrize("name", LOGS)
-def test_a_log_file_of_no_known_format(name: str, lab: Any, sound: Mapping[str, bytes]) -> None:
-    content, reason = LOGS[name]
-    (lab.logs / name).write_bytes(content)
-    night = lab.run(stages=ADVICE_STAGES)
-    assert f"1 log records rejected: {reason}" in lab.warnings
+def test_a_log_file_of_no_known_format_is_rejected(name: str, beside_bad_logs: Any) -> None:
+    night, reason = beside_bad_logs.night(), LOGS[name][1]
+    alike = sum(other == reason for _, other in LOGS.values())
+    assert f"{alike} log records rejected: {reason}" in beside_bad_logs.warnings
     kept = night.store.snapshot("rejected_records", night.date_text).read_table().to_pylist()
-    (rejected,) = (row for row in kept if row["kind"] == "rejected")
-    assert (rejected["source_file"], rejected["reason"]) == (str(lab.logs / name), reason)
-    assert lab.published("recommendations") == sound
+    path = str(beside_bad_logs.logs / name)
+    (rejected,) = (row for row in kept if row["kind"] == "rejected" and row["source_file"] == path)
+    assert rejected["reason"] == reason
+
+
+def test_log_files_of_no_known_format_change_no_advice(
+    beside_bad_logs: Any, sound: Mapping[str, bytes]
+) -> None:
+    assert len(beside_bad_logs.warnings.splitlines()) == len({reason for _, reason in LOGS.values()})
+    assert beside_bad_logs.published("recommendations") == sound
 
 
 def test_a_truncated_gzip_log_keeps_what_came_before(lab: Any) -> None:
@@ -279,16 +317,19 @@ def test_hostile_queries_are_set_aside_one_by_one(
     assert_other_table_is_unchanged(lab, sound)
 
 
-@pytest.mark.parametrize("entries", [-(10**6), 2**53 + 1, 9 * 10**18])
 def test_counters_that_nothing_can_have_counted_are_set_aside(
-    entries: int, lab: Any, log_line: Line, sound: Mapping[str, bytes]
+    lab: Any, log_line: Line, sound: Mapping[str, bytes]
 ) -> None:
     query = "SELECT COUNT(*) FROM lineitem WHERE l_suppkey = 1"
-    lab.log(*[log_line("lineitem", query, entries=entries)] * 3)
-    lab.run()
+    for entries in (-(10**6), 2**53 + 1, 9 * 10**18):
+        lab.log(*[log_line("lineitem", query, entries=entries)] * 3, name=f"{entries}.log")
+    night = lab.run()
     report = lab.report("lineitem")
     assert report["summary"]["queries"] == 896
-    assert report["data_quality"]["rejected"] == {"bad_counter": 3}
+    assert report["data_quality"]["rejected"] == {"bad_counter": 9}
+    kept = night.store.snapshot("rejected_records", night.date_text).read_table().to_pylist()
+    of_file = Counter(Path(row["source_file"]).stem for row in kept if row["kind"] == "rejected")
+    assert of_file == {"-1000000": 3, f"{2**53 + 1}": 3, f"{9 * 10**18}": 3}
     assert_other_table_is_unchanged(lab, sound)
 
 

@@ -36,10 +36,12 @@ def scored(tmp_path_factory: pytest.TempPathFactory, make_lab: Callable[..., Any
 
 
 def whole(lab: Any, **settings: Any) -> Any:
+    """Without star-trees, which take long to choose: test_tree_choice has both under one budget."""
+    small = {"window_rows_per_table": 2_048, "max_simulations_per_table": 300}
     return lab.night(
         log_paths=[str(SAMPLE / "logs" / "broker-2026-11-20.log.gz")],
         segments_root=str(SAMPLE / "segments"),
-        settings=settings_with(window_rows_per_table=2_048, max_simulations_per_table=300, **settings),
+        settings=settings_with(index_kinds="inverted,range,sorted", **small, **settings),
     )
 
 

@@ -8,16 +8,35 @@ import random
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 import starskip
+import starskip_children
 from settings_with import settings_document
 
 KILL_COUNT = int(os.environ.get("STARSKIP_KILL_COUNT", "6"))
 
 
-def _started(lab: Any) -> subprocess.Popen[bytes]:
+@pytest.fixture
+def children() -> Iterator[subprocess.Popen[str]]:
+    """A process that forks nights: to start an interpreter for each would cost more than the night."""
+    with subprocess.Popen(
+        [sys.executable, starskip_children.__file__],
+        env=os.environ | {"PYTHONPATH": str(Path(starskip.__file__).parents[1])},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        yield process
+
+
+def _exit_code(lab: Any, children: Any, killed_after_s: float | None = None) -> int:
+    """Run a night to its end, or kill it before; what it says of an error goes to stderr."""
     config = lab.root / "night.yaml"
     document = {
         "store": {"artefacts": "artefacts"},
@@ -25,13 +44,10 @@ def _started(lab: Any) -> subprocess.Popen[bytes]:
         "settings": settings_document(lab.settings),
     }
     config.write_text(json.dumps(document))
-    command = [sys.executable, "-c", "from starskip.cli.main import main; main()", "stage", "all"]
-    return subprocess.Popen(
-        [*command, "--config", str(config), "--run-date", "2026-11-20"],
-        env=os.environ | {"PYTHONPATH": str(Path(starskip.__file__).parents[1])},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
+    arguments = ["stage", "all", "--config", str(config), "--run-date", "2026-11-20"]
+    children.stdin.write(json.dumps([arguments, killed_after_s]) + "\n")
+    children.stdin.flush()
+    return int(children.stdout.readline())
 
 
 def _read_all(lab: Any) -> dict[str, dict[str, bytes]]:
@@ -42,25 +58,17 @@ def _read_all(lab: Any) -> dict[str, dict[str, bytes]]:
     }
 
 
-def test_killed_at_random_moments(lab: Any) -> None:
+def test_killed_at_random_moments(lab: Any, children: Any) -> None:
     start = time.monotonic()
-    process = _started(lab)
-    _, errors = process.communicate()
-    assert process.returncode == 0, errors
+    assert _exit_code(lab, children) == 0
     seconds = time.monotonic() - start
     first, moments, killed = _read_all(lab), random.Random(20261120), 0
     assert first.keys() >= {"table_facts", "queries", "latency_model", "votes", "recommendations", "reports"}
     for _ in range(KILL_COUNT):
-        process = _started(lab)
-        time.sleep(moments.uniform(0.3, 1.0) * seconds)
-        process.kill()
-        process.communicate()
-        killed += process.returncode < 0
+        killed += _exit_code(lab, children, moments.uniform(0.0, 1.0) * seconds) < 0
         seen = _read_all(lab)
         assert seen.keys() == first.keys()
         assert seen["recommendations"] == first["recommendations"]
-    process = _started(lab)
-    _, errors = process.communicate()
-    assert process.returncode == 0, errors
+    assert _exit_code(lab, children) == 0
     assert _read_all(lab)["recommendations"] == first["recommendations"]
     assert killed >= KILL_COUNT / 2

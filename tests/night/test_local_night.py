@@ -126,7 +126,7 @@ def test_a_night_of_some_tables_touches_their_parts_alone(lab: Any) -> None:
 
 
 def test_an_unknown_table_ends_the_night_by_name_and_nothing_is_lost(lab: Any) -> None:
-    lab.run(stages=STAGE_NAMES[:-1])
+    lab.run(stages=FIRST)
     before = lab.published("table_facts")
     with pytest.raises(SourceError, match=r"unknown table nope: .* has segments of airlineStats, lineitem"):
         lab.run(lab.night(tables=frozenset({"lineitem", "nope"})))

@@ -17,7 +17,10 @@ pytestmark = pytest.mark.quality
 
 SAMPLE = Path(__file__).parents[2] / "include" / "sample"
 DAY = SAMPLE / "logs" / "broker-2026-11-20.log.gz"
+SMALL = settings_with(window_rows_per_table=2_048, max_simulations_per_table=300, max_sampled_segments=2)
 ASKED = {"max_indexes": 3, "min_gain_ratio": 0.0}
+FEW_INSTANCES = {"instances_per_shape": 4}
+"""For tests that look at no saving: literals are drawn for each instance of a shape, up to forty times."""
 FULL = "pinot.broker.query.log.sqlRedaction to none"
 
 
@@ -29,7 +32,7 @@ def _great_expectations() -> None:
 @cache
 def tuned(log: Path, **settings: Any) -> TuneAnswer:
     """Tune for a log, which no test changes afterwards: once for all tests that ask for the same."""
-    given = settings_with(**{"window_rows_per_table": 8_192, "max_simulations_per_table": 800, **settings})
+    given = settings_with(SMALL, **settings)
     request = TuneRequest([str(log)], str(SAMPLE / "segments"), (), {}, families_named("inverted"), given)
     return tune_tables(request, lambda what, items: items)
 
@@ -62,7 +65,8 @@ def test_strategy_estimation_needs_no_literals_either(redacted: Path) -> None:
 
 @pytest.mark.parametrize("strategy", ["frequency", "parser"])
 def test_other_strategies_do_not_stumble(redacted: Path, strategy: str) -> None:
-    assert all(table.recommendation.chosen for table in tuned(redacted, strategy=strategy).tables)
+    answer = tuned(redacted, strategy=strategy, **FEW_INSTANCES)
+    assert all(table.recommendation.chosen for table in answer.tables)
 
 
 def test_a_log_without_any_text_has_no_advice_and_says_so(tmp_path: Path) -> None:
@@ -81,6 +85,7 @@ def failed_of_night(lab: Any, text: str) -> dict[str, list[str]]:
     for log in lab.logs.iterdir():
         log.unlink()
     lab.log(text)
+    lab.settings = settings_with(lab.settings, **FEW_INSTANCES)
     failed: dict[str, list[str]] = lab.run_with_gates()
     return failed
 

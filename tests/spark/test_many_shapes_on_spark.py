@@ -33,7 +33,9 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Night:
     found = Night(
         run_date=date(2026, 11, 20),
         store=ArtefactStore(storage_for(str(tmp_path_factory.mktemp("night")))),
-        settings=settings_with(max_shapes_per_table=4),
+        settings=settings_with(
+            max_shapes_per_table=4, window_rows_per_table=2_048, max_simulations_per_table=300
+        ),
         started_at=datetime(2026, 11, 21, 2, tzinfo=UTC),
         run_id="test",
         log_paths=[str(SAMPLE / "logs")],

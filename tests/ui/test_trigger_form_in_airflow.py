@@ -10,26 +10,18 @@ import pytest
 
 pytestmark = [pytest.mark.ui, pytest.mark.dags, pytest.mark.filterwarnings("default")]
 
-TIMEOUT_MS = 60_000
-"""For a shared machine; no time is asserted."""
-
 
 @pytest.fixture
-def form(page: Any, browser: Any, tmp_path: Path) -> Iterator[Any]:
+def form(page: Any, logged_in: Any, tmp_path: Path) -> Iterator[Any]:
     """The form of a person who has logged in and pressed Trigger."""
-    with browser.new_context(viewport={"width": 1440, "height": 1400}) as context:
-        context.set_default_timeout(TIMEOUT_MS)
-        tab = context.new_page()
-        tab.goto(f"{page.address}/")
-        tab.fill("input[name=username]", "admin")
-        tab.fill("input[name=password]", page.password)
-        tab.click("button[type=submit]")
-        tab.wait_for_url(f"{page.address}/")
-        tab.goto(f"{page.address}/dags/index_advisor_nightly")
-        tab.get_by_role("button", name="Trigger Dag").click()
-        tab.get_by_text("Trigger Dag - index_advisor_nightly").wait_for()
-        yield tab
-        tab.screenshot(path=tmp_path / "last.png")
+    tab = logged_in.new_page()
+    tab.set_viewport_size({"width": 1440, "height": 1400})
+    tab.goto(f"{page.address}/dags/index_advisor_nightly")
+    tab.get_by_role("button", name="Trigger Dag").click()
+    tab.get_by_text("Trigger Dag - index_advisor_nightly").wait_for()
+    yield tab
+    tab.screenshot(path=tmp_path / "last.png")
+    tab.close()
 
 
 def test_tables_are_chosen_and_a_number_out_of_bounds_is_one_clear_error(form: Any) -> None:

@@ -206,7 +206,8 @@ def test_the_law_finds_stripes_and_blocks_left_out(module: Any, file_format: str
     "plant", [_list_not_sorted, _end_too_early, _positions_shifted, _places_in_pages_shifted]
 )
 def test_the_law_finds_a_planted_fault(plant: Callable[[pytest.MonkeyPatch], None]) -> None:
-    for table in range(6):
+    # The first table shows each; where what is drawn has changed, one of the others does.
+    for table in range(4, 10):
         with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
             plant(patch)
             try:

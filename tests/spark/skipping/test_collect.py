@@ -305,7 +305,7 @@ def test_files_of_a_task_stay_together_before_spark_4_1(
     from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
 
     folder = tmp_path / "many"
-    spark.range(0, 200, 1, 200).selectExpr("id", "cast(id AS string) AS s").write.parquet(str(folder))
+    spark.range(0, 80, 1, 80).selectExpr("id", "cast(id AS string) AS s").write.parquet(str(folder))
     aged(folder)
     for each in (DataFrame, ClassicFrame):
         monkeypatch.delattr(each, "repartitionById")
@@ -314,4 +314,4 @@ def test_files_of_a_task_stay_together_before_spark_4_1(
     assert metadata is not None
     values = [each[0] for each in metadata.column("valuelist:s", "values").to_pylist()]
     assert values == [str(each) for each in metadata.column("minmax:id", "max").to_pylist()]
-    assert sorted(map(int, values)) == list(range(200))
+    assert sorted(map(int, values)) == list(range(80))

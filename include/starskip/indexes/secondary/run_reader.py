@@ -81,7 +81,8 @@ class RunReader:
         parquet = self._opened_blocks
         names = [name for name in parquet.schema_arrow.names if name != "bitmap"]
         try:
-            found = parquet.read(columns=names).combine_chunks()
+            # They are short, too, as blocks are (see ``block``).
+            found = parquet.read(columns=names, use_threads=False).combine_chunks()
         except _DAMAGE as error:
             raise _damaged(self.blocks) from error
         add_bytes_read(_stored(parquet.metadata, range(parquet.metadata.num_row_groups), names))
