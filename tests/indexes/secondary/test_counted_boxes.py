@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from skipping_tables import aged
 from starskip.indexes.secondary import IndexedTable, open_table
 from starskip.indexes.secondary.lifecycle import create_indexes
 
@@ -38,6 +39,7 @@ def table(rows: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> IndexedTa
     folder = tmp_path_factory.mktemp("dense")
     pages = {"row_group_size": 2_000, "data_page_size": 1 << 14, "write_page_index": True}
     pq.write_table(rows, folder / "a.parquet", **pages)
+    aged(folder)
     create_indexes(str(folder), ["rtree:x,y", "btree:kind"])
     return open_table(str(folder))
 
@@ -67,6 +69,7 @@ def test_each_candidate_is_told_once(table: IndexedTable) -> None:
 def test_two_lists_of_one_index_are_told_apart(tmp_path: Path) -> None:
     texts = [f"{'abc' * (n % 3 == 0)}{'xyz' * (n % 5 == 0)}-{n:04}" for n in range(600)]
     pq.write_table(pa.table({"t": texts}), tmp_path / "a.parquet", row_group_size=50)
+    aged(tmp_path)
     create_indexes(str(tmp_path), ["ngram:t"])
     plan = open_table(str(tmp_path)).explain("t LIKE '%abc%' AND t LIKE '%xyz%'")
     rows = [each.estimated_rows for each in plan.candidates if each.path == ("ngram:t",)]

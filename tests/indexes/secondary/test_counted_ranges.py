@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from skipping_tables import aged
 from starskip.indexes.secondary import IndexedTable, open_table
 from starskip.indexes.secondary.lifecycle import create_indexes
 from starskip.indexes.secondary.postings import PostingReader
@@ -31,6 +32,7 @@ def table(keys: np.ndarray, tmp_path_factory: pytest.TempPathFactory) -> Indexed
     folder = tmp_path_factory.mktemp("keys")
     for number, part in enumerate(np.array_split(keys, 3)):
         pq.write_table(pa.table({"k": part}), folder / f"{number}.parquet")
+    aged(folder)
     create_indexes(str(folder), ["btree:k"])
     opened = open_table(str(folder))
     for segment in opened.opened.now().segments:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from skipping_tables import aged
 from starskip.indexes.secondary import IndexedTable, open_table
 from starskip.indexes.secondary.access_paths import access_paths
 from starskip.indexes.secondary.lifecycle import create_indexes
@@ -39,6 +40,7 @@ def points() -> tuple[Values, Values]:
 def table(points: tuple[Values, Values], tmp_path_factory: pytest.TempPathFactory) -> IndexedTable:
     folder = tmp_path_factory.mktemp("points")
     pq.write_table(pa.table(dict(zip("xy", points, strict=True))), folder / "a.parquet")
+    aged(folder)
     create_indexes(str(folder), ["rtree:x,y"])
     return open_table(str(folder))
 

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from skipping_tables import aged
 from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.secondary import build_run, open_table, run_files
 from starskip.indexes.secondary.check_entries import check_entries
@@ -91,6 +92,7 @@ def folder(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.M
     keys = np.where(drawn.random(150_000) < 0.5, 777, drawn.integers(0, 2_000, 150_000))
     texts = pc.utf8_lpad(pc.cast(pa.array(keys), pa.string()), 6, "0")
     pq.write_table(pa.table({"k": keys, "t": texts}), tmp_path / "a.parquet")
+    aged(tmp_path)
     return tmp_path
 
 
