@@ -270,6 +270,7 @@ def values_of(declared: Declared) -> st.SearchStrategy[Any]:
 DRAWN = st.fixed_dictionaries({each.place: values_of(each) for each in DECLARED})
 
 
+@pytest.mark.slow
 @given(DRAWN)
 def test_settings_are_what_they_are_read_back_as_from_every_place(values: dict[str, Any]) -> None:
     settings = DEFAULTS.changed(values)

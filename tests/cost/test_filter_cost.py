@@ -28,6 +28,7 @@ def _beyond(cases: list[tuple[str, float, float]]) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_measured_predicates_of_lineitem(
     truth: Callable[[str], list[Case]], scanned: Callable[..., float]
 ) -> None:
@@ -48,6 +49,7 @@ def test_measured_predicates_of_lineitem(
     assert _beyond(cases) == []
 
 
+@pytest.mark.slow
 def test_measured_not_or_multi_value_raw_and_filter_clauses(
     truth: Callable[[str], list[Case]], scanned: Callable[..., float]
 ) -> None:

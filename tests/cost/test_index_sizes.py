@@ -60,6 +60,7 @@ def errors(table: str, sampled: Sequence[int], max_rows: int = 1 << 20) -> dict[
     return {index: abs(sizes[index] / real - 1) for index, real in real_sizes(table).items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", TABLES)
 def test_reading_every_segment_gives_the_real_sizes_to_the_byte(table: str) -> None:
     everything = range(len(segment_sizes(table)))

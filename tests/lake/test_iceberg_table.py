@@ -267,6 +267,7 @@ def test_damage_is_one_line(table: Table, damage: Callable[[Table], Any], told: 
     assert told in refusal(lambda: open_table(folder_of(table)))
 
 
+@pytest.mark.slow
 def test_a_file_that_is_cut_anywhere_is_named(table: Table) -> None:
     """pyiceberg's own decoder reads past the end, by chance into a whole copy that memory still holds."""
     folder = folder_of(table)

@@ -24,7 +24,10 @@ from starskip.lake.open_table import open_table
 from starskip.lake.table_snapshot import TableSnapshot
 
 # Nothing to delete, or to replace, is no failure of a random change.
-pytestmark = pytest.mark.filterwarnings("ignore:Delete operation did not match any records")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:Delete operation did not match any records"),
+]
 EXAMPLES = int(os.environ.get("STARSKIP_SNAPSHOT_EXAMPLES", "12"))
 LAW = settings(
     max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -161,6 +161,7 @@ EVIDENCE = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(EVIDENCE)
 def test_reading_what_was_written_is_the_identity(evidence: Evidence) -> None:

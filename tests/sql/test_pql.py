@@ -137,6 +137,7 @@ def test_a_text_in_sql_form_is_left_as_it_is(words):
     assert plain(sql_from_pql(once)) == plain(once)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize(
     "text",

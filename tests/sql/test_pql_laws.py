@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from starskip.sql.normalize_sql import normalize_sql
@@ -136,6 +137,7 @@ def statements(draw: st.DrawFn) -> tuple[str, str]:
     return text + draw(st.sampled_from(["", ";"])), " ".join(sql)
 
 
+@pytest.mark.slow
 @given(statement=statements())
 @example(
     statement=('select top 5 sum(c) from "t" where c="x"', "SELECT sum ( c ) FROM `t` WHERE c = 'x' LIMIT 5")

@@ -204,7 +204,7 @@ def s3_storage(fresh_s3_storage: Callable[[], Storage]) -> Storage:
     return fresh_s3_storage()
 
 
-@pytest.fixture(params=["local", "s3"])
+@pytest.fixture(params=["local", pytest.param("s3", marks=pytest.mark.slow)])
 def storage(request: pytest.FixtureRequest) -> Storage:
     chosen: Storage = request.getfixturevalue(f"{request.param}_storage")
     return chosen

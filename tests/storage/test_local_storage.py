@@ -12,7 +12,7 @@ from starskip.storage.local_storage import LocalStorage
 from starskip.storage.storage import PutVerdict
 
 
-@pytest.fixture(params=["local", "memory", "s3"])
+@pytest.fixture(params=["local", "memory", pytest.param("s3", marks=pytest.mark.slow)])
 def any_storage(request: pytest.FixtureRequest, support: SimpleNamespace) -> Any:
     if request.param == "memory":
         return support.MemoryStorage()

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starskip.storage.manifest import Part
@@ -59,6 +60,7 @@ def content_of(snapshot: Snapshot) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @given(operations)
 def test_store_equals_a_dictionary(support: SimpleNamespace, steps: list[Any]) -> None:

@@ -29,6 +29,8 @@ from starskip.storage.object_storage import ObjectStorage
 from starskip.storage.storage import PutVerdict, Storage
 from starskip.storage.storage_for import storage_for
 
+pytestmark = pytest.mark.slow
+
 
 @contextmanager
 def served(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:

@@ -65,6 +65,7 @@ def shapes_of(table: pa.Table) -> list[ShapeWorkload]:
     return list(workload_shapes(table))
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(data=st.data())
 def test_order_and_cuts_of_the_log_change_nothing(

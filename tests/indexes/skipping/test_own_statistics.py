@@ -110,6 +110,7 @@ def require_kept(path: str) -> tuple[int, int]:
     return left_out, asked
 
 
+@pytest.mark.slow
 @LAW
 @given(first=ROWS, changes=CHANGES)
 def test_an_iceberg_table(catalog: SqlCatalog, first: Any, changes: list[Any]) -> None:

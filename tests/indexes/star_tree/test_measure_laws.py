@@ -136,6 +136,7 @@ def order_key(value: Any) -> tuple[Any, ...]:
     return (value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value,)
 
 
+@pytest.mark.slow
 @settings(max_examples=CASES * 2)
 @given(columns(ORDERED))
 def test_least_and_greatest_values_of_any_type(column: Column) -> None:

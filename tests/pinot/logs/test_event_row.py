@@ -211,6 +211,7 @@ def test_day_of_events_without_a_time(tmp_path):
     assert read(nameless)[0]["logged_at"] is None
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("text", [b'{"a":', b"{", b'{"', b"[{", b" ", b",\n", b'\n{"a":1}', b'{"a":1},'])
 def test_a_hostile_megabyte_is_read(tmp_path, text):

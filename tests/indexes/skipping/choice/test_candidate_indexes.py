@@ -262,6 +262,7 @@ def test_names_that_need_quotes_have_them() -> None:
     assert "minmax:`a:b`.`c,d`" in specifications(call("LessThan", odd, 1))
 
 
+@pytest.mark.slow
 def test_deep_and_huge_predicates_end() -> None:
     deep: Expression = call("LessThan", TIME, 5)
     for number in range(20_000):

@@ -52,6 +52,7 @@ def test_hashes_that_do_not_fit_into_memory_are_all_there_once(batches: list[lis
     assert found.count() == len(wanted)
 
 
+@pytest.mark.slow
 def test_repeated_hashes_take_no_more_disk_than_the_set(monkeypatch: pytest.MonkeyPatch) -> None:
     most = Counter[str]()
     written = distinct_hashes._run
@@ -94,6 +95,7 @@ class _Watched(BytesIO):
         return super().write(content)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("held", [50, 1 << 20])
 def test_a_filter_is_the_same_whether_its_hashes_fit_into_memory(held: int) -> None:
     values = RANDOM.integers(-(2**63), 2**63 - 1, 4000)

@@ -173,6 +173,7 @@ def test_what_is_not_asked_again(expression: Expression, why: str) -> None:
     assert len(str(told.value)) < 300
 
 
+@pytest.mark.slow
 def test_depth_and_size_are_bounded() -> None:
     deep: Expression = equal(ID, big(1))
     for _ in range(MAX_DEPTH - 3):
