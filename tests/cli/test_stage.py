@@ -27,7 +27,6 @@ def config(tmp_path: Path, deep_store: Path, logs: Path) -> Path:
     path.write_text(
         f"sources: {{log_paths: '{logs}/broker-{{run_date}}.log.gz', segments_root: {deep_store}}}\n"
         "settings:\n"
-        "  advice: {index_kinds: 'inverted,range,sorted,skipping'}\n"  # star-trees take long to choose
         "  scoring: {window_rows_per_table: 2048, max_simulations_per_table: 300, max_sampled_segments: 2}\n"
         "store:\n  artefacts: store\n"
     )
