@@ -26,6 +26,7 @@ import pytest
 import yaml
 from free_ports import free_ports
 from hypothesis import HealthCheck, settings
+from no_power_cuts import no_power_cuts as no_power_cuts
 from obstore.store import S3Store
 from search_servers import elasticsearch as elasticsearch
 from search_servers import opensearch as opensearch
@@ -352,12 +353,7 @@ def _start(folder: Path, running: ExitStack) -> dict[str, int]:
     # Each of the four servers in it takes two ports, HTTP and gRPC.
     ports = dict(zip(_PORTS, free_ports(len(_PORTS)), strict=True))
     command = [str(WEED), "-logtostderr=true", "server", f"-dir={folder}", "-ip=127.0.0.1", "-filer", "-s3"]
-    command += [
-        "-ip.bind=127.0.0.1",
-        "-volume.max=40",
-        "-master.volumeSizeLimitMB=64",
-        "-s3.port.lance=0",
-    ]
+    command += ["-ip.bind=127.0.0.1", "-volume.max=40", "-master.volumeSizeLimitMB=64", "-s3.port.lance=0"]
     command += [f"-s3.config={folder / 'keys.json'}", "-s3.autoCreateBucket=false", "-s3.iam=false"]
     command += [f"-{name}={port}" for name, port in ports.items()]
     log = running.enter_context((folder / "server.log").open("wb"))

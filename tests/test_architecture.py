@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
 from pkgutil import resolve_name
@@ -49,6 +50,15 @@ REGISTER = PACKAGE / "run" / "stages.py"
 """Names the functions of the stages, which lie above it, for whoever runs them."""
 
 
+@cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """Return what tests look for in a file: imports, attributes and constants; whole trees would be large."""
+    kinds = (ast.Import, ast.ImportFrom, ast.Attribute, ast.Constant)
+    return tuple(
+        node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, kinds)
+    )
+
+
 def place_of(node: ast.AST) -> str:
     """Return ``package.module:name`` where a node is such a text, which is imported when it is asked for."""
     value = node.value if isinstance(node, ast.Constant) else None
@@ -66,7 +76,7 @@ def module_of(path: Path) -> str:
 
 def imports_of(path: Path) -> Iterator[str]:
     """Yield the modules that a file imports: at the top, in a function, for types, by ``indexes/lazy.py``."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -101,11 +111,7 @@ def test_no_import_points_upward() -> None:
 
 def test_what_is_imported_when_it_is_called_exists() -> None:
     places = {
-        place
-        for path in FILES
-        if path != REGISTER
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if (place := place_of(node))
+        place for path in FILES if path != REGISTER for node in nodes_of(path) if (place := place_of(node))
     }
     assert len(places) >= 11
     for place in places:
@@ -157,7 +163,7 @@ def test_footers_of_a_tables_files_are_read_in_one_part() -> None:
     calls = {
         (path.relative_to(PACKAGE).as_posix(), node.attr)
         for path in FILES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes_of(path)
         if isinstance(node, ast.Attribute)
         and node.attr in ("read_metadata", "ParquetFile")
         and isinstance(node.value, ast.Name)
@@ -187,7 +193,7 @@ def test_families_are_values_and_nobody_asks_for_their_names() -> None:
     named_families = {
         path.relative_to(PACKAGE).as_posix()
         for path in FILES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes_of(path)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in FAMILIES
     }
     outside = {path for path in named_families if not path.startswith(HOMES_OF_FAMILIES)}

@@ -20,12 +20,25 @@ SHAPES = ("s", "t", "u")
 MOST_INDEXES, MOST_ANSWERS = 2, 2
 
 
+# Made once: Hypothesis would check each anew in every draw, which took it as long as drawing.
+_MEMBERS = st.sets(st.sampled_from(INDEXES), min_size=1, max_size=2).map(sorted)
+_VOTES = st.integers(-40, 100).map(float)
+_SAVINGS = {
+    least: st.dictionaries(
+        st.sampled_from(SHAPES), st.integers(least, 150).map(float), min_size=1, max_size=3
+    )
+    for least in (-30, 1)
+}
+_SIZES = st.integers(0, 50).map(float)
+_RANKS = st.integers(0, 3).map(float)
+
+
 @st.composite
 def vote_lists(draw: st.DrawFn, shape: str, disjunct: int) -> VoteList:
     """One disjunct, some of whose sets may read more."""
-    members = sorted(draw(st.sets(st.sampled_from(INDEXES), min_size=1, max_size=2)))
+    members = draw(_MEMBERS)
     savings = {
-        frozenset(built): Saving(draw(st.integers(-40, 100).map(float)))
+        frozenset(built): Saving(draw(_VOTES))
         for count in range(1, len(members) + 1)
         for built in itertools.combinations(members, count)
     }
@@ -36,18 +49,15 @@ def vote_lists(draw: st.DrawFn, shape: str, disjunct: int) -> VoteList:
 def answers(draw: st.DrawFn, number: int) -> AnswerCandidate:
     """An answer of one to three shapes; an exclusive one may read more, too."""
     is_exclusive = draw(st.booleans())
-    least = -30 if is_exclusive else 1
-    saving = draw(
-        st.dictionaries(st.sampled_from(SHAPES), st.integers(least, 150).map(float), min_size=1, max_size=3)
-    )
+    saving = draw(_SAVINGS[-30 if is_exclusive else 1])
     family = "star_tree" if is_exclusive else "partition"
     return AnswerCandidate(
         Index(family, f"n{number}"),
         (f"n{number}",),
         saving,
-        size_bytes=float(draw(st.integers(0, 50))),
+        size_bytes=draw(_SIZES),
         is_exclusive=is_exclusive,
-        rank=float(draw(st.integers(0, 3))),
+        rank=draw(_RANKS),
     )
 
 

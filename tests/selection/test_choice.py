@@ -54,22 +54,27 @@ def enumerated_best(
 amounts = st.integers(-50, 200).map(float)
 
 
+# Strategies of all draws are made once: Hypothesis would check each anew in every draw.
+_MEMBERS = st.sets(st.sampled_from(STRUCTURES), min_size=1, max_size=3).map(sorted)
+_SETS = st.sets(st.integers(1, (1 << len(STRUCTURES)) - 1).map(subsets), min_size=1, max_size=5)
+
+
 @st.composite
 def complete_lists(draw: st.DrawFn, lowest: int = -50) -> VoteList:
     """Entries under all subsets of up to three indexes; an index may make a query read more."""
-    members = sorted(draw(st.sets(st.sampled_from(STRUCTURES), min_size=1, max_size=3)))
+    members = draw(_MEMBERS)
+    saving = st.integers(lowest, 200).map(float)
     savings = {}
     for bits in range(1, 1 << len(members)):
         chosen = frozenset(item for rank, item in enumerate(members) if bits >> rank & 1)
-        savings[chosen] = Saving(draw(st.integers(lowest, 200).map(float)))
+        savings[chosen] = Saving(draw(saving))
     return VoteList("t", "s", 0, savings, is_complete=True)
 
 
 @st.composite
 def incomplete_lists(draw: st.DrawFn) -> VoteList:
     """Some sets only; the best one that is built counts."""
-    sets = draw(st.sets(st.integers(1, (1 << len(STRUCTURES)) - 1).map(subsets), min_size=1, max_size=5))
-    ordered = sorted(sets, key=sorted)
+    ordered = sorted(draw(_SETS), key=sorted)
     return VoteList("t", "s", 0, {s: Saving(draw(amounts)) for s in ordered}, is_complete=False)
 
 

@@ -106,14 +106,20 @@ def test_a_tree_of_the_last_advice_stays_until_another_is_clearly_better() -> No
         assert trees_of(chosen) == (stays,)
 
 
+# Made once: Hypothesis would check each anew in every draw.
+_MEMBERS = st.sets(st.sampled_from(STRUCTURES), max_size=2).map(sorted)
+_AMOUNTS = st.integers(0, 100).map(float)
+_SAVINGS = st.dictionaries(st.sampled_from(SHAPES), st.integers(-20, 150).map(float), min_size=1)
+_SIZES = st.integers(1, 50).map(float)
+
+
 @st.composite
 def problems(draw: st.DrawFn) -> tuple[list[CandidateTree], list[VoteList], int, int | None]:
-    amounts = st.integers(0, 100).map(float)
     lists = []
     for shape in SHAPES:
-        members = sorted(draw(st.sets(st.sampled_from(STRUCTURES), max_size=2)))
+        members = draw(_MEMBERS)
         savings = {
-            frozenset(chosen): Saving(draw(amounts))
+            frozenset(chosen): Saving(draw(_AMOUNTS))
             for count in range(1, len(members) + 1)
             for chosen in itertools.combinations(members, count)
         }
@@ -122,8 +128,8 @@ def problems(draw: st.DrawFn) -> tuple[list[CandidateTree], list[VoteList], int,
     trees = [
         tree(
             f"d{number}",
-            draw(st.dictionaries(st.sampled_from(SHAPES), st.integers(-20, 150).map(float), min_size=1)),
-            size=float(draw(st.integers(1, 50))),
+            draw(_SAVINGS),
+            size=draw(_SIZES),
             documents=float(number),
         )
         for number in range(draw(st.integers(0, 3)))

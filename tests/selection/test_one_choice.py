@@ -32,11 +32,16 @@ MIN_GAIN, TOTAL = 0.02, 500.0
 COLUMN_SIZES = dict(zip(COLUMNS, (30, 20), strict=True))
 
 
+# Made once: Hypothesis would check each anew in every draw.
+_MEMBERS = st.sets(st.sampled_from(COLUMNS), min_size=1).map(sorted)
+_VOTES = st.integers(0, 100).map(float)
+
+
 @st.composite
 def vote_lists(draw: st.DrawFn, shape: str) -> VoteList:
-    members = sorted(draw(st.sets(st.sampled_from(COLUMNS), min_size=1)))
+    members = draw(_MEMBERS)
     savings = {
-        frozenset(built): Saving(draw(st.integers(0, 100).map(float)))
+        frozenset(built): Saving(draw(_VOTES))
         for count in range(1, len(members) + 1)
         for built in itertools.combinations(members, count)
     }

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from kept_java_names import keep_java_names
 from lake_formats import jars_behind_sparks, session_settings
 from pyspark.sql import SparkSession
 from short_lived_java import SHORT_LIVED_JAVA
@@ -26,6 +27,7 @@ def spark(warehouse: Path) -> Iterator[SparkSession]:
     environment.setenv("SPARK_LOCAL_IP", "127.0.0.1")
     environment.setenv("PYSPARK_PYTHON", sys.executable)
     environment.delenv("SPARK_HOME", raising=False)
+    keep_java_names(environment)
     # It reports its shutdown to a log that pytest has closed by then.
     logging.getLogger("py4j").setLevel(logging.ERROR)
     builder = SparkSession.builder.master("local[2]")
@@ -38,6 +40,9 @@ def spark(warehouse: Path) -> Iterator[SparkSession]:
         .config("spark.driver.maxResultSize", "16m")
         .config("spark.ui.enabled", "false")
         .config("spark.log.level", "ERROR")
+        # Two processors have few rows to group or sort; 200 parts would each be written and told of.
+        .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.ui.showConsoleProgress", "false")
         # Tests are short: the optimising compiler would cost more than it saves. Without it Java keeps room
         # for little compiled code, and once that is full everything is interpreted.
         .config(

@@ -7,6 +7,7 @@ place, only children ask the store.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import random
@@ -41,6 +42,8 @@ pa.set_io_thread_count(1)
 # A kill -9 leaves the page cache as it was, so that syncing would only cost time here; what it is for, a
 # power cut, no test of ours can make.
 os.fsync = lambda _: None
+# Each child would else visit, and so copy, all that was imported.
+gc.freeze()
 
 
 def store_at(place: str) -> ArtefactStore:

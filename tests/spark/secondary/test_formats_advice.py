@@ -44,13 +44,13 @@ class PairNights(SkippingNights):
     def lake(self) -> Path:
         return Path(self.place)
 
-    def append(self, file: int) -> None:
-        """Write a file: its ids are its own."""
-        word = f"lpad(string((id * 7 + {file}) % 50), 2, '0')"
+    def fill(self) -> None:
+        """Write the files: the ids of each are its own."""
+        word = f"lpad(string((id * 7 + id div {ROWS}) % 50), 2, '0')"
         self.spark.sql(
             f"INSERT INTO {self.name} SELECT id, (id * 7) % 50 AS customer, "
             f"concat('the word is w', {word}, 'x') AS note, repeat(sha2(string(id), 256), 2) AS payload "
-            f"FROM range({file * ROWS}, {file * ROWS + ROWS}, 1, 1)"
+            f"FROM range(0, {FILES * ROWS}, 1, {FILES})"
         )
 
     def at(self, through: tuple[str, ...]) -> Night:
@@ -70,8 +70,7 @@ def nights(
         f"CREATE TABLE {made.name} (id bigint, customer bigint, note string, payload string) "
         f"USING {request.param}"
     )
-    for file in range(FILES):
-        made.append(file)
+    made.fill()
     return made
 
 

@@ -97,10 +97,11 @@ def test_a_pair_of_indexes_is_chosen_that_leaves_alone_what_none_of_them_does(ni
     # What was predicted is what Spark leaves alone.
     metadata_changed()
     skipping.enable(nights.spark)
+    rows = nights.spark.read.parquet(str(nights.lake))
     read = 0
     for each in range(40):
         where = f"customer = {each} AND contains(note, 'w{(each + each % FILES) % 50:02}x')"
-        nights.spark.read.parquet(str(nights.lake)).where(where).collect()
+        rows.where(where).collect()
         read += skipping.last_query_stats(nights.spark)[0]["files_read"]
     skipping.disable(nights.spark)
     # A file that a candidate for skipping leaves alone, n-grams of notes among them, does not count, even if

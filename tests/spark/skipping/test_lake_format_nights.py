@@ -43,11 +43,11 @@ class FormatNights(SkippingNights):
     def lake(self) -> Path:
         return Path(self.place)
 
-    def append(self, file: int) -> None:
-        """Write a file: ids rise from file to file, customers are spread over all."""
+    def append(self, file: int, files: int = 1) -> None:
+        """Write ``files`` from one on: ids rise from file to file, customers are spread over all."""
         self.spark.sql(
             f"INSERT INTO {self.name} SELECT id, (id * 7919) % 20011 AS customer, concat('n', id % 9) "
-            f"AS note FROM range({file * 400}, {file * 400 + 400}, 1, 1)"
+            f"AS note FROM range({file * 400}, {(file + files) * 400}, 1, {files})"
         )
 
     def at(self, **changes: Any) -> Night:
@@ -67,8 +67,7 @@ def nights(
     made = FormatNights(tmp_path, spark, settings_with(max_skipping_size_ratio=0.9))
     made.name, made.place = new_table(request.param, tmp_path, warehouse)
     spark.sql(f"CREATE TABLE {made.name} (id bigint, customer bigint, note string) USING {request.param}")
-    for file in range(FILES):
-        made.append(file)
+    made.append(0, FILES)
     return made
 
 

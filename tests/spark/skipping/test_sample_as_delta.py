@@ -5,10 +5,12 @@ That what is advised is built and proved is shown by the whole night of tests/da
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import convert_to_deltalake
 from pyspark.sql import SparkSession
 from settings_with import settings_with
 from skipping_nights import SkippingNights
@@ -57,11 +59,18 @@ def test_the_table_is_delta_with_the_same_files_and_statistics(delta: str, sampl
 
 
 def test_what_delta_skips_by_itself_is_no_gain_of_an_index(
-    nights: SampleNights, delta: str, sample_lake: Path, tmp_path: Path
+    nights: SampleNights, sample_lake: Path, tmp_path: Path
 ) -> None:
-    plain = nights.of(str(sample_lake))
+    plain_files, delta = (tmp_path / each for each in ("plain", "delta"))
+    for folder in (plain_files, delta):
+        folder.mkdir()
+        # Each candidate is collected of each file, twice: every fourth spans the table's dates, too.
+        for file in sorted(sample_lake.iterdir())[::4]:
+            os.link(file, folder / file.name)
+    convert_to_deltalake(str(delta))
+    plain = nights.of(str(plain_files))
     of_plain, without = set(_chosen(nights, plain)), nights.told(plain)
-    night = nights.of(delta)
+    night = nights.of(str(delta))
     chosen, told = _chosen(nights, night), nights.told(night)
     refused = {row["index"]: row["reason"] for row in nights.rows_of("skipping_advice", night)}
     assert refused["minmax:l_shipdate"] == refused["minmax:l_orderkey"] == "covered_by_format"

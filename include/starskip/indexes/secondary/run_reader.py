@@ -347,12 +347,15 @@ class RunReader:
 
 def _stored(footer: Any, groups: Iterable[int], names: Sequence[str] | None = None) -> int:
     """Return the stored bytes of columns, by default all, in some row groups."""
-    columns = (footer.row_group(at).column(of) for at in groups for of in range(footer.num_columns))
-    return sum(
-        each.total_compressed_size
-        for each in columns
-        if names is None or each.path_in_schema.partition(".")[0] in names
-    )
+    schema = footer.schema
+    columns = [
+        of
+        for of in range(footer.num_columns)
+        if names is None or schema.column(of).path.partition(".")[0] in names
+    ]
+    # The footer makes an object of each row group and column that it is asked for.
+    in_groups = map(footer.row_group, groups)
+    return sum(group.column(of).total_compressed_size for group in in_groups for of in columns)
 
 
 def _damaged(file: DataFile) -> StorageError:

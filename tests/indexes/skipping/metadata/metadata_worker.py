@@ -5,6 +5,7 @@ A script of its own, so that it forks from a process without threads; only child
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import json
 import os
@@ -35,6 +36,7 @@ spec.loader.exec_module(lake)
 pa.set_cpu_count(1)
 pa.set_io_thread_count(1)
 os.fsync = lambda _: None  # a kill leaves the page cache as it was
+gc.freeze()  # each child would else visit, and so copy, all that was imported
 
 
 def answer_of(work: Callable[[], int]) -> int:

@@ -6,6 +6,7 @@ children read or build.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -29,6 +30,7 @@ from starskip.storage.local_storage import LocalStorage
 pa.set_cpu_count(1)
 pa.set_io_thread_count(1)
 os.fsync = lambda _: None  # a kill leaves the page cache as it was
+gc.freeze()  # each child would else visit, and so copy, all that was imported
 
 
 def order(source: str, leaf: int) -> TreeOrder:
