@@ -313,7 +313,7 @@ def _is_stale(
 
 
 def _logical(session: SparkSession, snapshot: TableSnapshot, path: str, columns: Sequence[LakeColumn]) -> Any:
-    jvm: Any = session._jvm
+    jvm = jvm_names(session.sparkContext._gateway)
     toolbox = JvmToolbox(session)
     package = getattr(jvm, DATASOURCES)
     top = [each for each in columns if len(each.path) == 1]

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from starskip.errors import NotPlainFiles, printable
 from starskip.lake.table_format import TableFormat, format_of
+from starskip.spark.skipping.jvm_toolbox import jvm_names
 
 
 def format_at(spark: SparkSession, path: str) -> TableFormat | None:
@@ -44,7 +45,7 @@ class _Folders:
 
     @classmethod
     def of(cls, spark: SparkSession, path: str) -> _Folders | None:
-        jvm: Any = spark.sparkContext._jvm
+        jvm = jvm_names(spark.sparkContext._gateway)
         paths = jvm.org.apache.hadoop.fs.Path
         configuration = spark._jsparkSession.sessionState().newHadoopConf()
         try:

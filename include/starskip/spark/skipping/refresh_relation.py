@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any
 from uuid import uuid4
 
 from pyspark.sql import SparkSession
@@ -26,6 +25,7 @@ from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.checked_indexes import checked_indexes
 from starskip.spark.skipping.failing_types import failing_types
+from starskip.spark.skipping.jvm_toolbox import jvm_names
 from starskip.spark.skipping.lake_reader import LakeReader
 from starskip.spark.skipping.lake_relation import LakeRelation
 from starskip.spark.skipping.relation_facts import metadata_root as configured_root
@@ -141,7 +141,7 @@ def location_of(spark: SparkSession, table_path: str, metadata_root: str | None)
 
 def qualified(spark: SparkSession, path: str) -> str:
     """Return a path fully qualified by Hadoop."""
-    jvm: Any = spark.sparkContext._jvm
+    jvm = jvm_names(spark.sparkContext._gateway)
     found = jvm.org.apache.hadoop.fs.Path(path)
     configuration = spark._jsparkSession.sessionState().newHadoopConf()
     text: str = found.getFileSystem(configuration).makeQualified(found).toString()

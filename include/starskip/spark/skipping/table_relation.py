@@ -18,7 +18,7 @@ from pyspark.sql.types import DataType, StructType
 from starskip.errors import SourceError
 from starskip.predicates.column_name import column_name, column_path
 from starskip.spark.skipping.failures import reason_of
-from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox, java_list
+from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox, java_list, jvm_names
 from starskip.spark.skipping.plain_files import require_plain_files
 from starskip.spark.skipping.read_signature import (
     CATALOGS_PARTITIONS,
@@ -130,7 +130,7 @@ class TableRelation:
         Of JSON with a column ``MALFORMED``, null in rows of lines that are JSON: of others it depends on the
         columns that are read what a row holds.
         """
-        jvm: Any = self.session._jvm
+        jvm = jvm_names(self.session.sparkContext._gateway)
         old = self.relation
         options = jvm.scala.jdk.javaapi.CollectionConverters.asJava(old.options())
         given = {each.getKey(): each.getValue() for each in java_list(options.entrySet())}
