@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,8 +85,7 @@ class StarTree:
 
 
 @pytest.fixture
-def star_tree(call: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StarTree:
-    monkeypatch.setattr(os, "fsync", lambda _: None)  # no power is cut here, and it is most of the time
+def star_tree(call: Callable[..., Result], tmp_path: Path) -> StarTree:
     return StarTree(call, tmp_path)
 
 

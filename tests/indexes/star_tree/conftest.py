@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -207,13 +206,9 @@ def nodes_of(tree: StarTree) -> dict[tuple[Any, ...], Node]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def scratch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Give the small files of tests a place; no power is cut in them, and syncing is most of what they do."""
-    patch = pytest.MonkeyPatch()
-    patch.setattr(os, "fsync", lambda _: None)
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Give the small files of tests a place."""
     SCRATCH[:] = [tmp_path_factory.mktemp("star_tree")]
-    yield
-    patch.undo()
 
 
 @pytest.fixture(scope="session")
