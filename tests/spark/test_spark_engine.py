@@ -7,7 +7,7 @@ import importlib
 import os
 import sys
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from zipimport import zipimporter
@@ -38,8 +38,8 @@ NUMBERS = pa.schema([("key", pa.string()), ("value", pa.int64()), ("partition", 
 
 def numbers(items: Iterable[int]) -> Iterator[pa.RecordBatch]:
     context = TaskContext.get()
-    assert context is not None
     for item in items:
+        assert context is not None
         row = {"key": "odd" if item % 2 else "even", "value": item, "partition": context.partitionId()}
         yield pa.RecordBatch.from_pylist([row], schema=NUMBERS)
 
@@ -61,8 +61,15 @@ def test_a_single_item_is_a_single_task(spark: SparkSession) -> None:
     assert rows.to_pylist() == [{"key": "odd", "value": 7, "partition": 0}]
 
 
-def test_no_items_are_no_rows(spark: SparkSession) -> None:
-    assert SparkEngine(spark).rows_of_items([], numbers, NUMBERS).gather("numbers", 100).num_rows == 0
+def test_no_items_are_no_rows_and_no_job(spark: SparkSession) -> None:
+    def jobs_of(items: Sequence[int]) -> int:
+        scheduler = spark.sparkContext._jsc.sc().dagScheduler()
+        before = scheduler.numTotalJobs()
+        rows = SparkEngine(spark).rows_of_items(items, numbers, NUMBERS).merge(["key"], sums, NUMBERS)
+        assert rows.gather("numbers", 100).num_rows == len(items)
+        return int(scheduler.numTotalJobs() - before)
+
+    assert (jobs_of([]), jobs_of([7]) > 0) == (0, True)
 
 
 def test_merge_sees_all_rows_of_a_key_together(spark: SparkSession) -> None:

@@ -14,7 +14,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from starskip.errors import CapExceeded
-from starskip.execution.engine import BatchMap
+from starskip.execution.engine import BatchMap, Rows
+from starskip.execution.local_engine import LocalEngine
 from starskip.spark.map_in_arrow import map_in_arrow
 from starskip.spark.skipping.spark_skipping_engine import SparkSkipping
 from starskip.spark.understood_failure import understood_failure
@@ -83,13 +84,15 @@ class SparkEngine:
         items: Sequence[Any],
         function: Callable[[Iterable[Any]], Iterator[pa.RecordBatch]],
         schema: pa.Schema,
-    ) -> SparkRows:
+    ) -> Rows:
         """See Engine.rows_of_items; items travel pickled, in the order given, cut evenly over the tasks."""
+        if not items:
+            # What the function returns for none is its own matter: no Python worker is started to ask it.
+            return LocalEngine().rows_of_items(items, function, schema)
         cores = self.session.sparkContext.defaultParallelism
-        tasks = max(1, min(len(items), cores * _TASKS_PER_CORE))
+        tasks = min(len(items), cores * _TASKS_PER_CORE)
         dumps: Callable[[Any], bytes] = cloudpickle.dumps
-        # Without items there is one task, too: what the function returns for none is its own matter.
-        pickled: Sequence[bytes | None] = [dumps(item) for item in items] or (None,)
+        pickled = [dumps(item) for item in items]
         cuts = [len(pickled) * task // tasks for task in range(tasks + 1)]
         slices = [pa.array(pickled[start:end], pa.binary()) for start, end in pairwise(cuts)]
         frame = self._one_task_a_chunk(pa.table([pa.chunked_array(slices)], _ITEM))
@@ -97,13 +100,13 @@ class SparkEngine:
         def unpickled(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             # The items were pickled by this engine on the driver, a moment ago.
             values = (value for batch in batches for value in batch.column(0).to_pylist())
-            return function(cloudpickle.loads(value) for value in values if value is not None)
+            return function(cloudpickle.loads(value) for value in values)
 
         return SparkRows(frame, _ITEM).map(unpickled, schema)
 
     def rows_of_snapshot(
         self, snapshot: Snapshot, tables: Collection[str], columns: Sequence[str] | None = None
-    ) -> SparkRows:
+    ) -> Rows:
         """See Engine.rows_of_snapshot; each file is read on an executor, as it is without Spark."""
         schema = snapshot.dataset(()).schema
         names = list(columns) if columns is not None else schema.names

@@ -37,7 +37,8 @@ for path in sys.argv[2:]:
     table = LakeTable(path)
     made = engine.refresh(table, [index_from_specification("bloom:id")], None)
     try:
-        found = engine.replay(table, asked, None)
+        with engine.replaying(table, None) as replay:
+            found = replay(asked)
         answer = [found.files_total, found.plain.files, found.skipping.files, found.skipping.rows]
         assert found.plain.digest == found.skipping.digest
     except StarskipError as error:

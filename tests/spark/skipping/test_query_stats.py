@@ -163,6 +163,7 @@ def test_the_self_test_is_no_query(
 
     monkeypatch.setattr(SkippingRule, "pruned", SkippingRule._applied)
     monkeypatch.setattr(SkippingRule, "_applied", lambda _self, plan: plan)
-    skipping.enable(spark)
+    session = spark.newSession()
+    skipping.enable(session)
     assert "skip(dataframe)" in caplog.text
-    assert skipping.last_query_stats(spark) == []
+    assert skipping.last_query_stats(session) == []

@@ -286,18 +286,24 @@ def test_another_spark_is_told_at_once(
 ) -> None:
     from starskip.spark.skipping.skipping_rule import SkippingRule
 
+    # A session is tested until its planning leaves files out, as that of the other tests does.
+    session = spark.newSession()
     with monkeypatch.context() as other:
         other.setattr(SkippingRule, "pruned", SkippingRule._applied)
         other.setattr(SkippingRule, "_applied", lambda _self, plan: plan)
-        skipping.enable(spark)
-        assert not skipping.is_enabled(spark)
+        skipping.enable(session)
+        assert not skipping.is_enabled(session)
         assert "skip(dataframe)" in caplog.text
-        whole = spark.read.parquet(path)
+        whole = session.read.parquet(path)
         assert len(skipping.skip(whole.where("id = 7")).inputFiles()) == 1
         other.setattr(SkippingRule, "pruned", lambda _self, plan: plan)
-        skipping.enable(spark)
+        skipping.enable(session)
     assert "not skipping, because RuntimeError" in caplog.text
-    assert not skipping.is_enabled(spark)
+    assert not skipping.is_enabled(session)
+    caplog.clear()
+    skipping.enable(session)
+    assert (skipping.is_enabled(session), caplog.text) == (True, "")
+    skipping.disable(session)
 
 
 def test_skip_without_enable(spark: SparkSession, path: str) -> None:

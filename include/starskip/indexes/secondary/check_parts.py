@@ -31,6 +31,7 @@ from starskip.indexes.secondary.entries import (
     file_of,
     serialised,
 )
+from starskip.indexes.secondary.merge_cuts import RunFiles
 from starskip.indexes.secondary.merge_segments import DisorderedKeys, MergePart
 from starskip.indexes.secondary.row_batches import row_batches
 from starskip.indexes.secondary.run_reader import RunReader
@@ -38,6 +39,7 @@ from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex, sec
 from starskip.indexes.secondary.table_schema import TableSchema, field_values
 from starskip.indexes.skipping.metadata.metadata_files import joined
 from starskip.predicates.ordered_values import equal, order_keys, valid_mask
+from starskip.storage.storage import Storage
 
 FAULTS = ("disordered_keys", "keys_out_of_bounds", "unlike_counts", "rows_without_entry", "entries_too_many")
 """Blocks with keys in no order, with keys or points outside their bounds, with counts, reach or bitmaps
@@ -94,7 +96,7 @@ class PartToCheck:
         counts = blocks.counts()
         counts["disordered_keys"] += disordered
         if index.kind_of_index is not Kind.RTREE and within.low is None:
-            readers = [run.reader(self.part.storage, blocks.key_type) for run in self.part.runs]
+            readers = (blocks.reader(self.part.storage, run) for run in self.part.runs)
             counts["disordered_keys"] += sum(map(disordered_blocks, readers))
         missing, strange = (0, 0) if sampled is None else sampled.faults()
         counts |= {"rows_without_entry": missing, "entries_too_many": twice + strange}
@@ -152,6 +154,10 @@ class _Blocks:
         of_run = self._faults.setdefault(reader.rows.name, {})
         if number not in of_run:
             of_run[number] = block_faults(self.index, reader, number, rows)
+
+    def reader(self, storage: Storage, run: RunFiles) -> RunReader:
+        """Return the reader that the run was read by, if some block of it was."""
+        return self._readers.get(run.rows.name) or run.reader(storage, self.key_type)
 
     def counts(self) -> dict[str, int]:
         found = [each for of_run in self._faults.values() for each in of_run.values()]

@@ -82,13 +82,13 @@ class MergePart:
         if not self.runs:
             return iter(())
         # Files of older segments had a narrower type.
-        schemas = [run.reader(self.storage).empty.schema for run in self.runs]
-        schema = pa.unify_schemas(schemas, promote_options="permissive")
+        readers = [run.reader(self.storage) for run in self.runs]
+        schema = pa.unify_schemas([reader.empty.schema for reader in readers], promote_options="permissive")
         is_points = self.index.kind_of_index is Kind.RTREE
         kind = None if is_points else schema.field("key").type
         streams = [
-            _Stream(run.reader(self.storage, kind), _places(self.storage, run), schema, self.within, seen)
-            for run in self.runs
+            _Stream(reader.typed(kind), _places(self.storage, run), schema, self.within, seen)
+            for reader, run in zip(readers, self.runs, strict=True)
         ]
         return _points(streams, self.within) if is_points else _merged(self.index, streams)
 

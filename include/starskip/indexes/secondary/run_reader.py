@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -30,6 +30,7 @@ BLOCKS = ColumnCache(1 << 30)
 """What this process has read of indexes."""
 _DAMAGE = (OSError, ValueError, LookupError, pa.ArrowException)
 _LISTS = ("entries", "address", "postings")
+_OF_ANY_TYPE = ("_opened", "_opened_blocks", "bounds")
 _ANY = np.iinfo(np.int64).max
 Mask = npt.NDArray[np.bool_]
 Coordinates = npt.NDArray[np.float64]
@@ -55,6 +56,12 @@ class RunReader:
     key_type: pa.DataType | None = None
     cache: ColumnCache = field(default=BLOCKS, repr=False)
     asked_points: set[int] = field(default_factory=set, repr=False, compare=False)
+
+    def typed(self, key_type: pa.DataType | None) -> RunReader:
+        """Return a reader of the run whose keys are compared as another type; what is open stays so."""
+        made = replace(self, key_type=key_type)
+        made.__dict__.update({name: self.__dict__[name] for name in _OF_ANY_TYPE if name in self.__dict__})
+        return made
 
     @cached_property
     def _opened(self) -> Any:

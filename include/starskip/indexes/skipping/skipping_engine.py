@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -105,18 +106,17 @@ class SkippingEngine(Protocol):
         """Return the values of about ``rows`` rows, spread over the table, by column."""
         ...
 
-    def replay(
-        self,
-        table: LakeTable,
-        predicate: Expression,
-        root: str | None,
-        settings: Settings | None = None,
-    ) -> Replay:
-        """Run the query of ``predicate`` without skipping, and with the metadata below ``root``.
+    def replaying(
+        self, table: LakeTable, root: str | None, settings: Settings | None = None
+    ) -> AbstractContextManager[Callable[[Expression], Replay]]:
+        """Return the context of a function that runs the query of a predicate both ways.
 
-        ``settings``: by which it is decided what indexes are read; those of the engine for None.
+        That is without skipping, and with the metadata below ``root``. ``settings``: by which it is decided
+        what indexes are read; those of the engine for None. The table is opened once for all queries, and
+        anew where files are gone.
 
-        Raises UnsupportedQuery for a predicate that cannot be run, because a function is unknown, say.
+        The function raises UnsupportedQuery for a predicate that cannot be run, because a function is
+        unknown, say, and TransientError if the table changes meanwhile.
         """
         ...
 

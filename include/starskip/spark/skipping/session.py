@@ -36,6 +36,7 @@ log = logging.getLogger("starskip.skipping")
 MODULES = "spark.starskip.skipping.modules"
 _RULE = "org.apache.spark.sql.catalyst.rules.Rule"
 _LISTENERS_MS = 10_000
+_SESSIONS_KEPT = 1000
 
 
 class _Skipping:
@@ -49,6 +50,8 @@ class _Skipping:
         self.rule = SkippingRule(self.toolbox, self.tables, secondary, self.reports.planned)
         self.reports.ended = self._ended
         self.registered = False
+        self.tested: set[str] = set()
+        """Sessions, by UUID, whose planning was found to leave files out."""
         self.keys: Mapping[str, KeySource] = {}
         self.switch(enabled=False)
 
@@ -118,7 +121,7 @@ def enable(
             skipping.register(spark)
             skipping.switch(enabled=True)
             skipping.reports.calling_thread()
-            check_rule(spark, skipping.tables)
+            _check_once(skipping, spark)
         except Exception as error:
             _give_up(spark, error)
 
@@ -250,6 +253,16 @@ def keep_overwritten(spark: SparkSession) -> None:
     skipping = _of_contexts.get(spark.sparkContext)
     if skipping is not None:
         skipping.rule.overwritten.keep_all()
+
+
+def _check_once(skipping: _Skipping, spark: SparkSession) -> None:
+    """Raise RuntimeError unless this session's planning leaves files out; it is tested until it does."""
+    session = str(spark._jsparkSession.sessionUUID())
+    if session not in skipping.tested:
+        check_rule(spark, skipping.tables)
+        if len(skipping.tested) >= _SESSIONS_KEPT:
+            skipping.tested.clear()
+        skipping.tested.add(session)
 
 
 def _of(spark: SparkSession) -> _Skipping:

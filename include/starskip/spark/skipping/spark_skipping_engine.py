@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -35,10 +36,10 @@ from starskip.spark.skipping.refresh_relation import (
     refresh_relation,
     require_one,
 )
-from starskip.spark.skipping.replay_query import replay_query
 from starskip.spark.skipping.sample_columns import column_facts, sample_values
 from starskip.spark.skipping.table_finder import metadata_changed
 from starskip.spark.skipping.table_relation import TableRelation, table_relation
+from starskip.spark.skipping.table_replays import TableReplays
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,16 +123,13 @@ class SparkSkipping:
         with spark_failures(table.path):
             return sample_values(self._relation(table), columns, rows)
 
-    def replay(
-        self,
-        table: LakeTable,
-        predicate: Expression,
-        root: str | None,
-        settings: Settings | None = None,
-    ) -> Replay:
-        """See SkippingEngine.replay."""
-        with spark_failures(table.path):
-            return replay_query(self.session, table, predicate, root, settings)
+    @contextmanager
+    def replaying(
+        self, table: LakeTable, root: str | None, settings: Settings | None = None
+    ) -> Iterator[Callable[[Expression], Replay]]:
+        """See SkippingEngine.replaying."""
+        with TableReplays(self.session, table, root, settings).enabled() as replays:
+            yield replays.replay
 
     def _relation(self, table: LakeTable) -> TableRelation:
         """Return the table's files, with the names that its columns have today."""

@@ -121,6 +121,28 @@ def test_a_query_reads_as_many_documents_as_of_the_built_tree(table: Any, data: 
     assert tree.documents_read(frozenset(masks) | grouped, masks) == found.documents
 
 
+@settings(max_examples=200)
+@given(tables(), st.booleans())
+def test_a_threshold_from_the_largest_leaf_on_gives_the_same_tree_and_one_below_another(
+    table: Any, as_pinot: bool
+) -> None:
+    rows, order, threshold, skipped = table
+    tree = simulated(rows, order, threshold, skipped, as_pinot=as_pinot)
+    largest = int(tree.largest_leaf())
+
+    def levels(threshold: int) -> list[Any]:
+        other = simulated(rows, order, threshold, skipped, as_pinot=as_pinot)
+        return [
+            (item.concrete, item.is_split.tolist(), item.has_star.tolist(), item.has_own.tolist())
+            for level in other.levels()
+            for item in level
+        ]
+
+    assert levels(threshold) == levels(max(largest, 1))
+    if largest > 1:
+        assert levels(threshold) != levels(largest - 1)
+
+
 def test_a_state_that_follows_from_the_city_adds_no_star_below_it() -> None:
     rows = [(city, city // 3, day) for city in range(9) for day in range(4)]
     after, before = (simulated(rows, order, 1, ()) for order in (("d0", "d1", "d2"), ("d1", "d0", "d2")))

@@ -123,5 +123,5 @@ def test_a_table_that_cannot_be_read(engine: SparkSkipping, tmp_path: Path) -> N
     table = LakeTable(str(tmp_path / "t"))
     with pytest.raises(SourceError, match=r"a\.parquet"):
         engine.matching_rows(table, [below(3), below(4)], None)
-    with pytest.raises(SourceError, match=r"a\.parquet"):
-        engine.replay(table, below(3), None)
+    with engine.replaying(table, None) as replay, pytest.raises(SourceError, match=r"a\.parquet"):
+        replay(below(3))

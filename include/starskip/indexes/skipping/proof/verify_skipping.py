@@ -17,9 +17,8 @@ from starskip.execution.engine import Engine
 from starskip.indexes.lake_builds import BY_HAND, KEPT
 from starskip.indexes.skipping.advice.lake_workload import LakeWorkload, lake_workload
 from starskip.indexes.skipping.artefacts import BUILDS, VERDICTS
-from starskip.indexes.skipping.skipping_engine import Replay, SkippingEngine, skipping_engine
+from starskip.indexes.skipping.skipping_engine import Replay, skipping_engine
 from starskip.indexes.skipping.workload.lake_queries import LakeQuery
-from starskip.lake.lake_table import LakeTable
 from starskip.predicates.expression import Expression
 from starskip.run.gate_verdicts import usable_tables
 from starskip.run.night import Night, StageResult
@@ -88,13 +87,14 @@ def _rows(
     serves = replays.serves(builds.parts([table])[table].properties)
     workload = lake_workload(night, table, snapshot_of)
     workload = replace(workload, queries=tuple(each for each in workload.queries if serves(each.predicate)))
-    for query, instance in _asked(workload, night.settings.building.verified_instances):
-        yield {
-            "table": table,
-            "shape_id": query.shape_id,
-            "instance": instance,
-            **_verdict(of_lake, lake, query, night),
-        }
+    with of_lake.replaying(lake, night.skipping_root, night.settings) as replay:
+        for query, instance in _asked(workload, night.settings.building.verified_instances):
+            yield {
+                "table": table,
+                "shape_id": query.shape_id,
+                "instance": instance,
+                **_verdict(replay, query),
+            }
 
 
 def _asked(workload: LakeWorkload, instances: int) -> Iterator[tuple[LakeQuery, int]]:
@@ -109,9 +109,9 @@ def _asked(workload: LakeWorkload, instances: int) -> Iterator[tuple[LakeQuery, 
             yield query, number
 
 
-def _verdict(engine: SkippingEngine, lake: LakeTable, query: LakeQuery, night: Night) -> dict[str, Any]:
+def _verdict(ask: Callable[[Expression], Replay], query: LakeQuery) -> dict[str, Any]:
     try:
-        replay = engine.replay(lake, query.predicate, night.skipping_root, night.settings)
+        replay = ask(query.predicate)
     except TransientError:
         raise
     except UnsupportedQuery as error:

@@ -39,7 +39,8 @@ def best_layout(
     def forecasts(order: tuple[str, ...]) -> list[TreeForecast]:
         made: list[TreeForecast] = []
         for most in MAX_LEAF_RECORDS:
-            made.append(forecaster.forecast(TreeLayout(order, most, skipped), shapes))
+            same = made[-1].with_threshold(most) if made else None
+            made.append(same or forecaster.forecast(TreeLayout(order, most, skipped), shapes))
             if made[-1].documents > most_documents:
                 # A smaller threshold splits more, never less.
                 break

@@ -112,6 +112,11 @@ class SimulatedTree:
         base = self.cuboids.combinations(self.layout.below(0)).total
         return TreeCounts(base, star, aggregated, nodes)
 
+    def largest_leaf(self) -> float:
+        """Return the documents of the largest leaf, 0 without one: a T from there on splits nothing more."""
+        found = (item.documents[item.exists & ~item.is_split] for level in self.levels() for item in level)
+        return max((float(documents.max()) for documents in found if len(documents)), default=0.0)
+
     def reading(self, scan: TreeScan) -> TreeReading:
         """Return what ``scan`` reads; its entries in filter are those of Pinot's StarTreeFilterOperator."""
         aggregated, leaves = self._reached(scan.used, scan.masks)

@@ -25,14 +25,22 @@ from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 class TreeForecast:
     """``documents`` of the tree, and what a shape's query reads of them; ``size_bytes`` once weighed.
 
-    ``entries_read``: what these documents cost a shape's query.
+    ``entries_read``: what these documents cost a shape's query. ``largest_leaf``: documents of the largest
+    leaf of the sample; with a T between these and the layout's the tree is the same.
     """
 
     layout: TreeLayout
     documents: float
     documents_read: Mapping[str, float]
     entries_read: Mapping[str, float]
+    largest_leaf: float
     size_bytes: float | None = None
+
+    def with_threshold(self, max_leaf_records: int) -> TreeForecast | None:
+        """Return the forecast with a smaller T if its tree is the same, else None."""
+        if self.largest_leaf > max_leaf_records:
+            return None
+        return replace(self, layout=replace(self.layout, max_leaf_records=max_leaf_records))
 
 
 class Forecaster:
@@ -71,6 +79,7 @@ class Forecaster:
             documents,
             {shape_id: reading.documents for shape_id, reading in readings.items()},
             {shape.shape_id: shape.entries_read(readings[shape.shape_id]) for shape in shapes},
+            max((tree.largest_leaf() for tree in trees), default=0.0),
         )
 
     def _reading(self, trees: Sequence[SimulatedTree], shape: AnswerableShape) -> TreeReading:

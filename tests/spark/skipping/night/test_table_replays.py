@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shutil import rmtree
 
 import pyarrow as pa
 import pytest
 from night_tables import FILES, S, below, call, indexes, literal
 from pyspark.sql import SparkSession
-from starskip.errors import UnsupportedQuery
+from starskip.errors import StarskipError, UnsupportedQuery
 from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
 from starskip.indexes.skipping.index_types.min_max import MinMaxClause
+from starskip.indexes.skipping.skipping_engine import Replay
 from starskip.lake.lake_table import LakeTable
 from starskip.predicates.expression import Column, Expression
 from starskip.spark import skipping
@@ -21,26 +23,33 @@ from starskip.spark.skipping.spark_skipping_engine import SparkSkipping
 pytestmark = pytest.mark.spark
 
 
+def replayed(engine: SparkSkipping, table: LakeTable, asked: Expression, root: str | None) -> Replay:
+    """Open a table for one query alone."""
+    with engine.replaying(table, root) as replay:
+        return replay(asked)
+
+
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 def test_a_query_with_skipping_and_without(
     engine: SparkSkipping, tables: dict[str, LakeTable], root: str, kind: str
 ) -> None:
     chosen, asked = tables[kind], below(150)
     engine.refresh(chosen, indexes("minmax:id"), root)
-    found = engine.replay(chosen, asked, root)
+    with engine.replaying(chosen, root) as replay:
+        found = replay(asked)
+        as_many = replay(call("And", below(300), call("Not", asked))).plain
     assert found.files_total == found.plain.files == FILES
     assert found.skipping.files == 2
     assert (found.plain.rows, found.plain.digest) == (found.skipping.rows, found.skipping.digest)
     assert found.plain.rows == 150
     assert found.plain.size_bytes > found.skipping.size_bytes > 0
     assert found.not_skipped_because == ()
-    as_many = engine.replay(chosen, call("And", below(300), call("Not", asked)), root).plain
     assert (as_many.rows, as_many.digest != found.plain.digest) == (150, True)
 
 
 def test_a_query_of_no_row_reads_nothing(engine: SparkSkipping, table: LakeTable, root: str) -> None:
     engine.refresh(table, indexes("minmax:id"), root)
-    found = engine.replay(table, below(-3), root)
+    found = replayed(engine, table, below(-3), root)
     assert (found.skipping.files, found.skipping.rows, found.plain.rows) == (0, 0, 0)
     assert found.plain.digest == found.skipping.digest
 
@@ -57,15 +66,39 @@ def test_metadata_that_skips_too_much_is_seen(
         return ~found if metadata.files == FILES else found
 
     monkeypatch.setattr(MinMaxClause, "may_match", wrong)
-    found = engine.replay(table, below(150), root)
+    found = replayed(engine, table, below(150), root)
     assert (found.plain.rows, found.skipping.rows) == (150, 0)
     assert found.plain.digest != found.skipping.digest
 
 
 def test_why_nothing_was_skipped_is_told(engine: SparkSkipping, table: LakeTable, root: str) -> None:
-    found = engine.replay(table, below(150), root)
+    found = replayed(engine, table, below(150), root)
     assert found.skipping.files == FILES
     assert any("no metadata" in reason for reason in found.not_skipped_because)
+
+
+def test_a_table_that_is_rewritten_between_two_queries_is_opened_anew(
+    spark: SparkSession, engine: SparkSkipping, tmp_path: Path, root: str
+) -> None:
+    written = LakeTable(str(tmp_path / "t"))
+    spark.range(0, 400, 1, 4).write.parquet(written.path)
+    with engine.replaying(written, root) as replay:
+        assert (replay(below(150)).plain.rows, replay(below(250)).files_total) == (150, 4)
+        spark.range(0, 100, 1, 2).write.mode("overwrite").parquet(written.path)
+        found = replay(below(150))
+        assert (found.plain.rows, found.skipping.rows, found.files_total) == (100, 100, 2)
+        rmtree(written.path)
+        with pytest.raises(StarskipError, match="does not exist"):
+            replay(below(150))
+
+
+def test_indexes_that_are_made_between_two_queries_are_used(
+    engine: SparkSkipping, table: LakeTable, root: str
+) -> None:
+    with engine.replaying(table, root) as replay:
+        assert replay(below(150)).skipping.files == FILES
+        engine.refresh(table, indexes("minmax:id"), root)
+        assert replay(below(150)).skipping.files == 2
 
 
 def test_what_was_enabled_before_is_enabled_after(
@@ -75,8 +108,8 @@ def test_what_was_enabled_before_is_enabled_after(
     skipping.enable(spark, root)
     spark.conf.set(ENABLED, "false")
     try:
-        assert engine.replay(table, below(150), str(tmp_path / "other")).skipping.files == FILES
-        assert engine.replay(table, below(150), root).skipping.files == 2
+        assert replayed(engine, table, below(150), str(tmp_path / "other")).skipping.files == FILES
+        assert replayed(engine, table, below(150), root).skipping.files == 2
         assert skipping.is_enabled(spark)
         assert spark.conf.get(ENABLED) == "false"
         spark.conf.unset(ENABLED)
@@ -101,5 +134,5 @@ def test_what_cannot_be_asked(
     engine: SparkSkipping, table: LakeTable, predicate: Expression, why: str
 ) -> None:
     with pytest.raises(UnsupportedQuery, match=why) as told:
-        engine.replay(table, predicate, None)
+        replayed(engine, table, predicate, None)
     assert "\n" not in str(told.value)
