@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from files_in_memory import pytest_configure as pytest_configure
 from free_ports import free_ports
 from hypothesis import HealthCheck, settings
 from no_power_cuts import no_power_cuts as no_power_cuts

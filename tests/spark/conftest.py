@@ -21,7 +21,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def spark(warehouse: Path) -> Iterator[SparkSession]:
+def spark(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     environment = pytest.MonkeyPatch()
     # A machine whose name does not resolve cannot start a driver otherwise.
     environment.setenv("SPARK_LOCAL_IP", "127.0.0.1")
@@ -38,6 +38,7 @@ def spark(warehouse: Path) -> Iterator[SparkSession]:
         # What nights run with: nothing that grows may pass through the driver.
         .config("spark.driver.memory", "1g")
         .config("spark.driver.maxResultSize", "16m")
+        .config("spark.local.dir", str(tmp_path_factory.mktemp("spark-local")))
         .config("spark.ui.enabled", "false")
         .config("spark.log.level", "ERROR")
         # Two processors have few rows to group or sort; 200 parts would each be written and told of.
