@@ -1,4 +1,4 @@
-"""Keep the folders of tests in memory, where Linux lends enough: tests make hundreds of thousands of small files.
+"""Keep the folders of tests in memory, where Linux lends enough: tests make very many small files.
 
 On a disk, what the kernel does for a file takes three times as long.
 """
