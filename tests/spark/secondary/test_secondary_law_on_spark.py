@@ -32,6 +32,7 @@ from starskip.spark.skipping.table_finder import metadata_changed
 CASES = int(os.environ.get("STARSKIP_SECONDARY_SPARK_CASES", "60"))
 SEED = int(os.environ.get("STARSKIP_SECONDARY_SPARK_SEED", random.SystemRandom().randrange(1 << 32)))
 OF_AN_EXAMPLE = 20
+TRIES = 5
 FAULTS_SEED = 5
 COSTS = (
     {"file_mib_ms": "1e9"},
@@ -89,9 +90,14 @@ def law(spark: SparkSession, folder: Path, cases: int, begin: int, file_format: 
 @pytest.mark.parametrize("file_format", ["parquet", "orc"])
 def test_no_row_is_missed(spark: SparkSession, tmp_path: Path, file_format: str) -> None:
     print(f"STARSKIP_SECONDARY_SPARK_SEED={SEED}")
-    seen = law(spark, tmp_path, CASES if file_format == "parquet" else -(-CASES // 3), SEED, file_format)
+    cases = CASES if file_format == "parquet" else -(-CASES // 3)
+    seen = Seen()
+    for begin in range(SEED, SEED + TRIES):
+        seen.add(law(spark, tmp_path / str(begin), cases, begin, file_format))
+        # A law by which no file is left alone says nothing: of one table that may be so by chance.
+        if seen.skipped > seen.files // 100:
+            break
     print(f"{seen.cases} predicates with {seen.rows} rows, {seen.skipped} of {seen.files} files left alone")
-    # A law by which no file is left alone says nothing.
     assert seen.skipped > seen.files // 100
 
 
