@@ -128,8 +128,10 @@ class SparkSkipping:
         self, table: LakeTable, root: str | None, settings: Settings | None = None
     ) -> Iterator[Callable[[Expression], Replay]]:
         """See SkippingEngine.replaying."""
-        with TableReplays(self.session, table, root, settings).enabled() as replays:
-            yield replays.replay
+        with spark_failures(table.path):
+            queries = TableReplays(self.session, table, root, settings)
+        with queries.enabled():
+            yield queries.replay
 
     def _relation(self, table: LakeTable) -> TableRelation:
         """Return the table's files, with the names that its columns have today."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
@@ -49,11 +49,11 @@ class TableReplays:
             self._session.conf.set(name, value)
 
     @contextmanager
-    def enabled(self) -> Iterator[Self]:
+    def enabled(self) -> Iterator[None]:
         """Enable skipping within the context: starting it and its test of itself cost more than a query."""
         self._session.conf.set(ENABLED, "true")
         with enabled_within(self._session, self._root) as self._is_enabled:
-            yield self
+            yield
 
     def replay(self, predicate: Expression) -> Replay:
         """Query whole rows.
