@@ -15,6 +15,7 @@ ARGS     ?=
 PORT     ?= 8080
 # Processes of the tests: one more than two cores, since some tests wait.
 TEST_PROCESSES ?= 3
+LAWS ?= 10
 
 # A hundred programs of a night and of the tests would each compile what they import.
 unexport PYTHONDONTWRITEBYTECODE
@@ -25,7 +26,7 @@ night ui: export SPARK_SUBMIT_OPTS := "-XX:SharedArchiveFile=$(CURDIR)/$(CLASSES
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup java night test test-fast test-matrix lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-tree-matching bench-selection bench-skipping bench-skipping-scale bench-skipping-stores bench-collecting bench-lake-formats bench-lake-listing bench-intersection requirements settings-page ui clean
+.PHONY: help setup java night test test-fast test-laws test-matrix lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-tree-matching bench-selection bench-skipping bench-skipping-scale bench-skipping-stores bench-collecting bench-lake-formats bench-lake-listing bench-intersection requirements settings-page ui clean
 
 help: ## Show what there is to call (this list)
 	@echo "Usage: make TARGET [NAME=VALUE ...]"
@@ -41,6 +42,9 @@ test: java $(INSTALLED) $(CLASSES) ## Run all tests (ARGS="tests/sql -k name" TE
 
 test-fast: $(INSTALLED) ## Run quick tests: no Spark, Airflow, browser, Great Expectations, whole nights and long laws (ARGS=)
 	@$(PYTHON) -m pytest -n 2 -m "not spark and not dags and not quality and not ui and not slow" $(ARGS)
+
+test-laws: java $(INSTALLED) $(CLASSES) ## Run the laws with LAWS times as many generated cases, another choice at each run (LAWS=10 ARGS="-k name")
+	@STARSKIP_LAWS=$(LAWS) $(PYTHON) -m pytest -n 2 --dist loadscope $$(grep -rl --include='test_*.py' 'law_cases(' tests) $(ARGS)
 
 test-matrix: java $(INSTALLED) ## Run the Spark tests on PySpark 4.1 and 4.2, and some on 4.0, in .matrix/VERSION (ARGS="--spark 4.2 tests/spark -k name")
 	@$(PYTHON) tests/support/spark_matrix.py $(ARGS)

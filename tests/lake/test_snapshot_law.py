@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 from changing_tables import OPERATIONS, ROWS, ChangingDelta, ChangingIceberg
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from law_cases import law_cases
 from pyiceberg.catalog.sql import SqlCatalog
 from starskip.errors import SourceError
 from starskip.lake import file_columns, iceberg_bounds, iceberg_manifests
@@ -28,7 +28,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore:Delete operation did not match any records"),
 ]
-EXAMPLES = int(os.environ.get("STARSKIP_SNAPSHOT_EXAMPLES", "12"))
+EXAMPLES = law_cases("STARSKIP_SNAPSHOT_EXAMPLES", 12)
 LAW = settings(
     max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

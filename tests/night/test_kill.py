@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 import starskip
 import starskip_children
+from law_cases import law_cases
 from settings_with import settings_document
 
-KILL_COUNT = int(os.environ.get("STARSKIP_KILL_COUNT", "6"))
+KILL_COUNT = law_cases("STARSKIP_KILL_COUNT", 6)
 
 
 @pytest.fixture

@@ -44,11 +44,14 @@ def spark(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         # Two processors have few rows to group or sort; 200 parts would each be written and told of.
         .config("spark.sql.shuffle.partitions", "4")
         .config("spark.ui.showConsoleProgress", "false")
+        # Queries of tests are alike, but a hundred others lie between two: more than Spark keeps classes of.
+        .config("spark.sql.codegen.cache.maxEntries", "2000")
         # Tests are short: the optimising compiler would cost more than it saves. Without it Java keeps room
         # for little compiled code, and once that is full everything is interpreted.
         .config(
             "spark.driver.extraJavaOptions",
-            f"{SHORT_LIVED_JAVA} -XX:ReservedCodeCacheSize=256m",
+            # Half of the heap for what is new: little of it stays.
+            f"{SHORT_LIVED_JAVA} -XX:ReservedCodeCacheSize=256m -Xmn500m",
         )
     )
     with pytest.MonkeyPatch.context() as of_java:

@@ -17,11 +17,12 @@ from typing import Any
 
 import pytest
 import starskip
+from law_cases import law_cases
 
 pytestmark = pytest.mark.slow
 
-KILL_COUNT = int(os.environ.get("STARSKIP_KILL_COUNT", "30"))
-S3_KILL_COUNT = int(os.environ.get("STARSKIP_S3_KILL_COUNT", "10"))
+KILL_COUNT = law_cases("STARSKIP_KILL_COUNT", 30)
+S3_KILL_COUNT = law_cases("STARSKIP_S3_KILL_COUNT", 10)
 RACE = os.environ.get("STARSKIP_RACE", "8x16")
 S3_RACE = os.environ.get("STARSKIP_S3_RACE", "16x4")
 

@@ -49,6 +49,29 @@ def test_between_whole_numbers(low: str | None, high: str | None, positions: lis
     assert INTS.between(low, high, low_inclusive=True, high_inclusive=True).tolist() == positions
 
 
+_EXTREMES = [-(2**63), -(2**63) + 1, -1, 0, 2**53 + 1, 2**63 - 2, 2**63 - 1]
+
+
+@pytest.mark.parametrize("values", [_EXTREMES, _EXTREMES[::-1]], ids=["ascending", "in another order"])
+@pytest.mark.parametrize(
+    "bound",
+    [
+        *("-1e20", "1e20", "-1e999999999", "1e999999999", "0.5", "-0.5", "9007199254740992.5"),
+        *("-9223372036854775808", "-9223372036854775808.5", "9223372036854775807", "9223372036854775806.5"),
+    ],
+)
+def test_bounds_of_whole_numbers_are_exact(values: list[int], bound: str) -> None:
+    positions = ValuePositions(pa.array(values, pa.int64()))
+    for compare, ends, inclusive in (
+        (operator.ge, (bound, None), True),
+        (operator.gt, (bound, None), False),
+        (operator.le, (None, bound), True),
+        (operator.lt, (None, bound), False),
+    ):
+        found = positions.between(*ends, low_inclusive=inclusive, high_inclusive=inclusive)
+        assert found.tolist() == [at for at, value in enumerate(values) if compare(value, Decimal(bound))]
+
+
 def test_bounds_may_be_exclusive() -> None:
     assert INTS.between("0", "7", low_inclusive=False, high_inclusive=False).tolist() == [2]
 
@@ -180,3 +203,36 @@ def test_no_literal_breaks_a_comparison(kind: str, literals: list[str]) -> None:
         values.regexp_like(literals[0]),
     ):
         assert found is None or set(found.tolist()) <= set(rows)
+
+
+_WHOLE = st.integers(-(2**63), 2**63 - 1)
+_ASCENDING = {
+    "int64": (pa.int64(), st.one_of(st.integers(-9, 9), _WHOLE)),
+    "int32": (pa.int32(), st.integers(-(2**31), 2**31 - 1)),
+    "string": (pa.string(), st.text(max_size=3)),
+    "timestamp": (pa.timestamp("ms"), st.one_of(st.integers(-9, 9), st.integers(-(10**13), 10**13))),
+}
+
+
+@pytest.mark.parametrize("kind", _ASCENDING)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), is_low_in=st.booleans(), is_high_in=st.booleans())
+def test_values_that_ascend_are_found_as_in_any_other_order(
+    kind: str, data: st.DataObject, is_low_in: bool, is_high_in: bool
+) -> None:
+    arrow_type, drawn = _ASCENDING[kind]
+    values = sorted(data.draw(st.sets(drawn, min_size=2, max_size=12)))
+    some = st.one_of(st.sampled_from(values), drawn, st.sampled_from(["0.5", "-3.5", "1e20", "-1e20"]))
+    literals = [f"'{each}" for each in data.draw(st.lists(some, min_size=1, max_size=20))]
+    low, high = (data.draw(st.sampled_from([None, *literals])) for _ in range(2))
+    rising = pa.array(values, pa.int64() if kind == "timestamp" else arrow_type).cast(arrow_type)
+    ends = {"low_inclusive": is_low_in, "high_inclusive": is_high_in}
+
+    def found(of: pa.Array) -> list[list[Any]]:
+        positions = ValuePositions(of)
+        return [
+            sorted(of.take(pa.array(some, pa.int64())).cast(rising.type).to_pylist())
+            for some in (positions.equal_to(literals), positions.between(low, high, **ends))
+        ]
+
+    assert found(rising) == found(rising[::-1])

@@ -20,13 +20,11 @@ from starskip.cost.expression_masks import expression_mask
 from starskip.cost.leaf_masks import (
     NULL_TESTS,
     ConstantFilter,
-    Literals,
     Mask,
     leaf_mask,
-    leaf_positions,
     scattered,
-    slots_of,
 )
+from starskip.cost.leaf_positions import LeafPositions, Literals, slots_of, texts_of
 from starskip.indexes.access_paths import AccessPaths
 from starskip.sql.predicate import (
     And,
@@ -92,11 +90,13 @@ BoundFilter = BoundLeaf | BoundAnd | BoundOr | BoundNot | ConstantFilter
 class FilterBinder:
     """Binds filters to one window; ``is_free(leaf)``: whether the order of the rows answers it.
 
-    Masks of leaves are kept by literal, since hot literals return in many queries.
+    Masks of leaves are kept by literal, since hot literals return in many queries. ``positions_of``: looks
+    literals up in the segment's values.
     """
 
     window: RowWindow
     is_free: Callable[[Leaf], bool]
+    positions_of: LeafPositions
     _masks: dict[tuple[tuple[Leaf, ...], tuple[tuple[str, ...], ...]], Mask | ConstantFilter]
     _counts: dict[str, Counts]
     _expressions: dict[tuple[Leaf, tuple[tuple[str, ...], ...]], Mask | None]
@@ -135,6 +135,12 @@ class FilterBinder:
             case Filtered(rows, child):
                 return _bound_within(bind(rows), bind(child, is_optimized=child == rows))
         return self._bind_range(predicate, literals, unknown_ratio)
+
+    def in_order_of(self, window: RowWindow, is_free: Callable[[Leaf], bool]) -> FilterBinder:
+        """Return a binder for the same rows in the order of ``window``; it shares what is the same there."""
+        if window is self.window:
+            return replace(self, is_free=is_free)
+        return FilterBinder(window, is_free, self.positions_of, {}, {}, {})
 
     def is_known(self, leaf: Leaf, literals: Literals) -> bool:
         """Return whether the rows that match ``leaf`` can be read off the window."""
@@ -191,11 +197,11 @@ class FilterBinder:
                 return self._computed(leaf, computed, is_free=is_free)
         if unknown_ratio is not None and not self.is_known(leaf, literals):
             return BoundLeaf(leaf, scattered(unknown_ratio, self.window.rows, leaf), None, is_free)
-        key = (leaves, tuple(tuple(literals[slot.position]) for each in leaves for slot in slots_of(each)))
+        key = (leaves, tuple(text for each in leaves for text in texts_of(each, literals)))
         if key not in self._masks:
             if len(self._masks) * self.window.rows > _MAX_KEPT_MASK_BYTES:
                 self._masks.clear()
-            self._masks[key] = leaf_mask(leaves, literals, self.window)
+            self._masks[key] = leaf_mask(leaves, literals, self.window, self.positions_of)
         found = self._masks[key]
         if isinstance(found, ConstantFilter):
             return found
@@ -225,7 +231,7 @@ class FilterBinder:
             return None
         if column.offsets is None or column.dictionary is None:
             return None
-        codes = leaf_positions(leaf, literals, column)
+        codes = self.positions_of(leaf, literals, column)
         return None if codes is None or not len(codes) else rescanned_rows(column, codes[0], codes[-1])
 
     def _value_counts(self, column: str) -> Counts | None:
@@ -240,7 +246,7 @@ class FilterBinder:
 
 def filter_binder(window: RowWindow, is_free: Callable[[Leaf], bool]) -> FilterBinder:
     """Return a binder for ``window`` with nothing kept yet."""
-    return FilterBinder(window, is_free, {}, {}, {})
+    return FilterBinder(window, is_free, LeafPositions(), {}, {}, {})
 
 
 def is_served_by_sorting(leaf: Leaf, sorted_columns: frozenset[str], rules: AccessPaths) -> bool:

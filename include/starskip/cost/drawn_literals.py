@@ -18,7 +18,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from starskip.cost.bound_filter import BoundFilter, FilterBinder
-from starskip.cost.leaf_masks import ConstantFilter, signed, slots_of
+from starskip.cost.leaf_masks import ConstantFilter
+from starskip.cost.leaf_positions import signed, slots_of
 from starskip.cost.observed_scan import ObservedScan
 from starskip.sql.predicate import EQUALITIES, And, Filtered, Leaf, Not, Operator, Or, Predicate, Slot, leaves
 from starskip.sql.redacted_text import is_redacted

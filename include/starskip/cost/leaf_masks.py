@@ -6,7 +6,7 @@ scanned (``isAlwaysFalse`` and ``isAlwaysTrue`` of Pinot's predicate evaluators,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import Enum
 from functools import reduce
 from zlib import crc32
@@ -14,13 +14,13 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from starskip.sql.predicate import NEGATIONS, Bound, Leaf, Operator, Slot
-from starskip.sql.redacted_text import is_redacted
+from starskip.cost.leaf_positions import LeafPositions, Literals
+from starskip.sql.predicate import NEGATIONS, Leaf, Operator
 from starskip.tables.row_window import ColumnWindow, RowWindow
-from starskip.tables.value_positions import Positions, ValuePositions
+from starskip.tables.value_order import distinct_values
+from starskip.tables.value_positions import Positions
 
 Mask = npt.NDArray[np.bool_]
-Literals = Sequence[Sequence[str]]
 
 _ASSUMED_RATIOS: Mapping[Operator, float] = {
     Operator.EQUAL: 0.1,
@@ -52,13 +52,9 @@ def assumed_ratio(operator: Operator) -> float:
     return _ASSUMED_RATIOS.get(operator, _ASSUMED_OTHER_RATIO)
 
 
-def slots_of(leaf: Leaf) -> tuple[Slot, ...]:
-    """Return all slots of a leaf: of its values, or of its bounds."""
-    bounds = tuple(b.slot for b in (leaf.low, leaf.high) if b is not None and b.slot is not None)
-    return leaf.slots + bounds
-
-
-def leaf_mask(leaves: tuple[Leaf, ...], literals: Literals, window: RowWindow) -> Mask | ConstantFilter:
+def leaf_mask(
+    leaves: tuple[Leaf, ...], literals: Literals, window: RowWindow, positions_of: LeafPositions
+) -> Mask | ConstantFilter:
     """Return the rows that satisfy all ``leaves``, predicates of one column."""
     leaf = leaves[0]
     column = window.columns.get(leaf.column)
@@ -69,9 +65,8 @@ def leaf_mask(leaves: tuple[Leaf, ...], literals: Literals, window: RowWindow) -
         return column.nulls if is_null else ~column.nulls
     if column is None:
         return _guessed(leaf, window.rows)
-    values = column.dictionary if column.dictionary is not None else column.values
-    distinct = len(values) if values is not None else 0
-    of_leaves = [leaf_positions(each, literals, column) for each in leaves]
+    distinct = len(distinct_values(column))
+    of_leaves = [positions_of(each, literals, column) for each in leaves]
     if any(each is None for each in of_leaves):
         return _guessed(leaf, window.rows)
     positions = reduce(np.intersect1d, (each for each in of_leaves if each is not None))
@@ -87,59 +82,6 @@ def leaf_mask(leaves: tuple[Leaf, ...], literals: Literals, window: RowWindow) -
         # Present in the segment but not among these rows: as frequent as an average value.
         mask = scattered(len(positions) / distinct, window.rows, leaf)
     return ~mask if negated else mask
-
-
-def leaf_positions(leaf: Leaf, literals: Literals, column: ColumnWindow) -> Positions | None:
-    """Return the codes of the column that satisfy ``leaf``, negations not turned round; None if not known."""
-    values = column.dictionary if column.dictionary is not None else column.values
-    assert values is not None
-    return _positions(leaf, literals, ValuePositions(values))
-
-
-def _positions(leaf: Leaf, literals: Literals, values: ValuePositions) -> Positions | None:
-    texts = [signed(text, slot) for slot in leaf.slots for text in literals[slot.position]]
-    texts.extend(leaf.constants)
-    if is_redacted(texts):
-        return None
-    match leaf.operator:
-        case Operator.EQUAL | Operator.NOT_EQUAL | Operator.IN | Operator.NOT_IN if texts:
-            return values.equal_to(texts)
-        case Operator.RANGE:
-            ends = bound_texts(leaf, literals)
-            if ends is None:
-                return None
-            low, high = ends
-            return values.between(
-                low,
-                high,
-                low_inclusive=bool(leaf.low and leaf.low.inclusive),
-                high_inclusive=bool(leaf.high and leaf.high.inclusive),
-            )
-        case Operator.LIKE if texts:
-            return values.like(texts[0])
-        case Operator.REGEXP_LIKE if texts:
-            return values.regexp_like(texts[0])
-    return None
-
-
-def bound_texts(leaf: Leaf, literals: Literals) -> tuple[str | None, str | None] | None:
-    """Return the literals of a range's ends, None for an open one; None where one is not known."""
-    low, high = _bound_text(leaf.low, literals), _bound_text(leaf.high, literals)
-    is_unknown = (leaf.low and low is None) or (leaf.high and high is None)
-    return None if is_unknown or is_redacted(filter(None, (low, high))) else (low, high)
-
-
-def _bound_text(bound: Bound | None, literals: Literals) -> str | None:
-    if bound is None or bound.slot is None:
-        return None
-    return signed(literals[bound.slot.position][0], bound.slot)
-
-
-def signed(text: str, slot: Slot) -> str:
-    """Return a literal as the minus before its slot, if there is one, makes it; twice is as never."""
-    if not slot.negative:
-        return text
-    return text[1:] if text.startswith("-") else "-" + text
 
 
 def _rows_with(column: ColumnWindow, positions: Positions, values: int) -> Mask:

@@ -27,8 +27,10 @@ from starskip.indexes.families import BUILT_IN, FamilyChoice
 from starskip.indexes.family import Family
 from starskip.indexes.index import Index, by_column, drop_of
 from starskip.pinot.segments.damaged_segment import DamagedSegment
+from starskip.pinot.segments.decompressed_stream import TarLimits
 from starskip.pinot.segments.segment_files import SegmentFile, list_segments
-from starskip.pinot.segments.segment_reader import read_row_window, read_segment_facts
+from starskip.pinot.segments.segment_layout import read_segment_layout
+from starskip.pinot.segments.segment_reader import read_row_window, segment_facts
 from starskip.pinot.target_version import REGEXP_DICTIONARY_VALUES
 from starskip.settings import Settings
 from starskip.sql.predicate import Leaf, leaves
@@ -247,8 +249,9 @@ def _estimate_sample(
     columns: Sequence[str],
     candidates: Candidates,
 ) -> pa.RecordBatch:
-    facts = read_segment_facts(sample.file, whole=False)
-    whole = read_row_window(sample.file, columns, max_rows=_MAX_READ_ROWS)
+    layout = read_segment_layout(sample.file, TarLimits(), whole=False)
+    facts = segment_facts(sample.file, layout)
+    whole = read_row_window(sample.file, columns, max_rows=_MAX_READ_ROWS, layout=layout)
     window = thin_window(whole, sample.rows)
     state = SegmentState(
         rules=plan.rules,

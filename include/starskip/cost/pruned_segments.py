@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from starskip.cost.leaf_masks import Literals, bound_texts, signed
+from starskip.cost.leaf_positions import Literals, bound_texts, signed
 from starskip.sql.predicate import And, Filtered, Leaf, Operator, Or, Predicate
 from starskip.tables.row_window import ColumnWindow, RowWindow
 from starskip.tables.value_positions import literal_value, ordered

@@ -14,9 +14,11 @@ from starskip.execution.engine import Engine
 from starskip.indexes.family import Family
 from starskip.pinot.index_sizes.index_format import IndexFormat, index_format
 from starskip.pinot.segments.damaged_segment import DamagedSegment
+from starskip.pinot.segments.decompressed_stream import TarLimits
 from starskip.pinot.segments.facts_table import facts_rows
 from starskip.pinot.segments.segment_files import SegmentFile
-from starskip.pinot.segments.segment_reader import read_row_window, read_segment_facts
+from starskip.pinot.segments.segment_layout import read_segment_layout
+from starskip.pinot.segments.segment_reader import read_row_window, segment_facts
 from starskip.settings import Settings
 from starskip.storage.schemas import INDEX_SIZES
 
@@ -67,10 +69,11 @@ def _sizes(
 def _of_segment(
     file: SegmentFile, columns: Sequence[str], index_format: IndexFormat, families: Sequence[Family]
 ) -> Iterator[pa.RecordBatch]:
-    facts = facts_rows(file, read_segment_facts(file, whole=False)).combine_chunks().to_batches()
+    layout = read_segment_layout(file, TarLimits(), whole=False)
+    facts = facts_rows(file, segment_facts(file, layout)).combine_chunks().to_batches()
     for first in range(0, len(columns), _COLUMNS_AT_ONCE):
         some = columns[first : first + _COLUMNS_AT_ONCE]
-        window = read_row_window(file, some, max_rows=_MAX_READ_ROWS)
+        window = read_row_window(file, some, max_rows=_MAX_READ_ROWS, layout=layout)
         for batch in facts:
             yield window_sizes(window, batch, index_format, families)
 

@@ -6,9 +6,9 @@ same instance are summed over segments (``merge_estimates``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from zlib import crc32
 
 import numpy as np
@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from starskip.cost.alternatives import Candidates, DisjunctAlternatives, disjunct_alternatives
 from starskip.cost.bound_filter import (
+    BoundFilter,
     FilterBinder,
     filter_binder,
     is_served_by_sorting,
@@ -27,7 +28,7 @@ from starskip.cost.observed_scan import observed_scan
 from starskip.cost.pruned_segments import is_pruned, segment_ends
 from starskip.indexes.access_paths import AccessPaths
 from starskip.indexes.index import Index, by_column
-from starskip.sql.predicate import And, Leaf, Slot, leaves
+from starskip.sql.predicate import And, Leaf, Predicate, Slot, leaves
 from starskip.sql.query_shape import DEFAULT_LIMIT, QueryShape, parsed_shape
 from starskip.storage.schemas import ESTIMATES
 from starskip.tables.row_window import RowWindow
@@ -112,18 +113,26 @@ def estimate_segment(
             for position, (literals, instance) in enumerate(workload.instances.items())
             if share is None or share.includes(position)
         }
-        pruned = {at for at, (literals, _) in asked.items() if is_pruned(shape.filter, literals, ends)}
-        for number, disjunct in enumerate(disjunct_alternatives(shape, candidates, state.rules)):
-            for position, (literals, instance) in asked.items():
-                if position in pruned:
-                    nothing = [0.0] * len(disjunct.alternatives)
-                    rows.append((window.table, workload.shape_id, number, position, nothing, simulated_ratio))
-                    continue
+        ways = orders.ways(disjunct_alternatives(shape, candidates, state.rules))
+        for position, (literals, instance) in asked.items():
+            if is_pruned(shape.filter, literals, ends):
+                entries = [[0.0] * len(places) for _, _, places in ways]
+            else:
                 unknown = _unknown_ratio(orders.today, shape, literals, instance, table_rows)
                 limit = _early_limit(shape, literals, instance)
-                entries = orders.entries(disjunct, literals, unknown, limit)
-                rows.append((window.table, workload.shape_id, number, position, entries, simulated_ratio))
+                entries = orders.entries(ways, literals, unknown, limit)
+            rows.extend(
+                (window.table, workload.shape_id, number, position, of_disjunct, simulated_ratio)
+                for number, of_disjunct in enumerate(entries)
+            )
     return _estimate_rows(rows).to_batches()[0] if rows else pa.RecordBatch.from_pylist([], ESTIMATES)
+
+
+_Ways = Sequence[tuple[Predicate, Mapping[object, tuple[str | None, Answers]], Sequence[object]]]
+"""Of each disjunct: the ways to read it, by sort order and what indexes answer, and that of each alternative.
+
+Sets of indexes that answer the same predicates read the same.
+"""
 
 
 class _SortOrders:
@@ -133,40 +142,49 @@ class _SortOrders:
         self.today = filter_binder(window, state.is_free)
         self._window = window
         self._state = state
-        self._sorted: dict[str, FilterBinder] = {}
-        self._answers: dict[frozenset[Index], Answers] = {}
+        self._binders: dict[str | None, FilterBinder] = {None: self.today}
 
-    def entries(
-        self, disjunct: DisjunctAlternatives, literals: Literals, unknown: float | None, limit: int | None
-    ) -> list[float]:
-        """Return the entries of the whole segment under each alternative of ``disjunct``."""
-        known: dict[object, float] = {}
-        asked = tuple(dict.fromkeys(leaves(disjunct.disjunct)))
-        bound = self.today.bind(disjunct.disjunct, literals, unknown)
+    def ways(self, disjuncts: Iterable[DisjunctAlternatives]) -> _Ways:
+        """Return the ways in which alternatives are read, for all queries of a shape."""
+        reorders = self._state.rules.reorders
         found = []
-        for alternative in disjunct.alternatives:
-            if alternative not in self._answers:
-                self._answers[alternative] = self._state.answers(alternative)
-            answers = self._answers[alternative]
-            order = next(
-                (item.column for item in alternative if self._state.rules.reorders(item.family)), None
-            )
-            # Sets of indexes that answer the same predicates read the same.
-            key = (order, *(answers(leaf) for leaf in asked))
-            if key not in known:
-                here = (
-                    bound if order is None else self._binder(order).bind(disjunct.disjunct, literals, unknown)
-                )
-                read = filter_entries(here, answers, limit)
-                known[key] = read.of_segment(self._window.rows, self._window.segment_rows, limit)
-            found.append(known[key])
+        for disjunct in disjuncts:
+            asked = tuple(dict.fromkeys(leaves(disjunct.disjunct)))
+            ways: dict[object, tuple[str | None, Answers]] = {}
+            places: list[object] = []
+            for alternative in disjunct.alternatives:
+                answers = cache(self._state.answers(alternative))
+                order = next((item.column for item in alternative if reorders(item.family)), None)
+                places.append((order, *map(answers, asked)))
+                ways.setdefault(places[-1], (order, answers))
+            found.append((disjunct.disjunct, ways, places))
         return found
 
-    def _binder(self, column: str) -> FilterBinder:
-        if column not in self._sorted:
-            state = self._state.sorted_by(column)
-            self._sorted[column] = filter_binder(sorted_window(self._window, column), state.is_free)
-        return self._sorted[column]
+    def entries(
+        self, ways: _Ways, literals: Literals, unknown: float | None, limit: int | None
+    ) -> list[list[float]]:
+        """Return the entries of the whole segment under each alternative of each disjunct."""
+        bound: dict[tuple[int, str | None], BoundFilter] = {}
+        known: dict[tuple[int, object], float] = {}
+        found = []
+        for disjunct, of_disjunct, places in ways:
+            here = id(disjunct)  # comes once with its indexes, once with sort orders
+            for place, (order, answers) in of_disjunct.items():
+                if (here, place) in known:
+                    continue
+                if (here, order) not in bound:
+                    bound[here, order] = self._binder(order).bind(disjunct, literals, unknown)
+                read = filter_entries(bound[here, order], answers, limit)
+                known[here, place] = read.of_segment(self._window.rows, self._window.segment_rows, limit)
+            found.append([known[here, place] for place in places])
+        return found
+
+    def _binder(self, order: str | None) -> FilterBinder:
+        if order not in self._binders:
+            assert order is not None
+            is_free = self._state.sorted_by(order).is_free
+            self._binders[order] = self.today.in_order_of(sorted_window(self._window, order), is_free)
+        return self._binders[order]
 
 
 def _early_limit(shape: QueryShape, literals: Literals, instance: Instance) -> int | None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,12 +18,17 @@ import pyarrow.compute as pc
 
 Positions = npt.NDArray[np.int64]
 
+_INT64_END = 1 << 63
 _DECIMAL_DIGITS = 76
+_MAX_BISECTED = 16
+"""Literals of a list that are found one by one; of more Arrow makes a hash table."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ValuePositions:
     """The distinct ``values`` of a column of one segment or window, in any order.
+
+    Whole numbers, instants and texts that ascend, as those of a dictionary do, are found by bisection.
 
     Literals are texts as a query holds them (see sql.normalize_sql): with a leading quote for
     strings. A literal that cannot be of the column's type matches nothing, as in the engine.
@@ -33,6 +41,8 @@ class ValuePositions:
         wanted = [v for v in (literal_value(text, self.values.type) for text in literals) if v is not None]
         if not wanted or not len(self.values):
             return np.empty(0, dtype=np.int64)
+        if self._ascending is not None and len(wanted) <= _MAX_BISECTED:
+            return self._places_of(wanted)
         sought = _array(wanted, self.values.type)
         mask = (
             pc.is_in(self.values, value_set=sought) if len(sought) > 1 else pc.equal(self.values, sought[0])
@@ -43,21 +53,64 @@ class ValuePositions:
         self, low: str | None, high: str | None, *, low_inclusive: bool, high_inclusive: bool
     ) -> Positions:
         """Return the positions of all values within the bounds; None leaves an end open."""
+        kind = self.values.type
+        low_bound, high_bound = (
+            None if text is None else literal_value(text, kind, exact=False) for text in (low, high)
+        )
+        if (low is not None and low_bound is None) or (high is not None and high_bound is None):
+            return np.empty(0, dtype=np.int64)
+        if pa.types.is_integer(kind):
+            low_bound, high_bound = _whole_ends(low_bound, high_bound, low_inclusive, high_inclusive)
+            low_inclusive = high_inclusive = True
+        if self._ascending is not None:
+            first = 0 if low_bound is None else self._count_below(low_bound, or_equal=not low_inclusive)
+            end = len(self.values)
+            if high_bound is not None:
+                end = self._count_below(high_bound, or_equal=high_inclusive)
+            return np.arange(first, end)
         mask = None
-        for text, inclusive, compare in (
-            (low, low_inclusive, (pc.greater_equal, pc.greater)),
-            (high, high_inclusive, (pc.less_equal, pc.less)),
+        for bound, inclusive, compare in (
+            (low_bound, low_inclusive, (pc.greater_equal, pc.greater)),
+            (high_bound, high_inclusive, (pc.less_equal, pc.less)),
         ):
-            if text is None:
-                continue
-            bound = literal_value(text, self.values.type, exact=False)
             if bound is None:
-                return np.empty(0, dtype=np.int64)
+                continue
             compared = compare[0 if inclusive else 1](
                 ordered(self.values), _ordered_scalar(bound, self.values.type)
             )
             mask = compared if mask is None else pc.and_(mask, compared)
         return np.arange(len(self.values)) if mask is None else _true_positions(mask)
+
+    @cached_property
+    def _ascending(self) -> npt.NDArray[np.int64] | pa.Array | None:
+        """The values as they are bisected; None where they do not ascend, or are of another type."""
+        kind = self.values.type
+        if self.values.null_count:
+            return None
+        if pa.types.is_signed_integer(kind) or pa.types.is_timestamp(kind):
+            numbers: npt.NDArray[np.int64] = self.values.cast(pa.int64()).to_numpy()
+            return numbers if bool((numbers[1:] > numbers[:-1]).all()) else None
+        if _is_text(kind) and pc.all(pc.less(self.values[:-1], self.values[1:]), min_count=0).as_py():
+            return self.values
+        return None
+
+    def _count_below(self, bound: Any, *, or_equal: bool) -> int:
+        """Return how many of the ascending values are less than ``bound``, ``or_equal`` at most it."""
+        if isinstance(self._ascending, np.ndarray):
+            return int(self._ascending.searchsorted(bound, "right" if or_equal else "left"))
+        assert self._ascending is not None
+        bisect = bisect_right if or_equal else bisect_left
+        return bisect(self._ascending, bound, key=_plain)
+
+    def _places_of(self, wanted: Sequence[Any]) -> Positions:
+        ascending = self._ascending
+        assert ascending is not None
+        if pa.types.is_timestamp(self.values.type):
+            wanted = _array(list(wanted), self.values.type).cast(pa.int64()).to_pylist()
+        places = sorted({self._count_below(each, or_equal=False) for each in wanted})
+        sought = set(wanted)
+        found = [at for at in places if at < len(ascending) and _plain(ascending[at]) in sought]
+        return np.array(found, dtype=np.int64)
 
     def like(self, pattern: str) -> Positions:
         """Return the positions of the text values that match a SQL LIKE pattern."""
@@ -76,6 +129,10 @@ class ValuePositions:
             return _true_positions(pc.match_substring_regex(self.values, pattern.removeprefix("'")))
         except pa.ArrowInvalid:
             return None
+
+
+def _plain(value: Any) -> Any:
+    return value.as_py() if isinstance(value, pa.Scalar) else value
 
 
 def literal_value(literal: str, kind: pa.DataType, *, exact: bool = True) -> Any:
@@ -106,7 +163,7 @@ def literal_value(literal: str, kind: pa.DataType, *, exact: bool = True) -> Any
     return None
 
 
-def _whole(text: str, kind: pa.DataType, *, exact: bool) -> int | float | None:
+def _whole(text: str, kind: pa.DataType, *, exact: bool) -> int | Decimal | None:
     number = Decimal(text)
     if not number.is_finite():
         return None
@@ -115,7 +172,24 @@ def _whole(text: str, kind: pa.DataType, *, exact: bool) -> int | float | None:
     if -limit <= number < limit and number == number.to_integral_value():
         return int(number)
     # A fraction or out of the type's range: equal to nothing, but still a bound.
-    return None if exact else float(number)
+    return None if exact else number
+
+
+def _whole_ends(
+    low: int | Decimal | None, high: int | Decimal | None, low_inclusive: bool, high_inclusive: bool
+) -> tuple[int | None, int | None]:
+    """Return the least and greatest whole number between bounds; low above high where there is none."""
+    # Clipped before they are made ints: 1e999999999 would fill the memory with digits.
+    low, high = (
+        None if bound is None else max(min(bound, _INT64_END), -_INT64_END - 1) for bound in (low, high)
+    )
+    if low is not None:
+        low = max(math.ceil(low) if low_inclusive else math.floor(low) + 1, -_INT64_END)
+    if high is not None:
+        high = min(math.floor(high) if high_inclusive else math.ceil(high) - 1, _INT64_END - 1)
+    if (low is not None and low >= _INT64_END) or (high is not None and high < -_INT64_END):
+        return 1, 0
+    return low, high
 
 
 def _decimal(text: str, kind: pa.DataType) -> Decimal | None:
@@ -151,9 +225,9 @@ def ordered(values: pa.Array) -> pa.Array:
 
 
 def _ordered_scalar(bound: Any, kind: pa.DataType) -> pa.Scalar:
-    if pa.types.is_timestamp(kind) or (pa.types.is_integer(kind) and isinstance(bound, int)):
+    if pa.types.is_timestamp(kind) or pa.types.is_integer(kind):
         return pa.scalar(bound, pa.int64())
-    if pa.types.is_integer(kind) or pa.types.is_decimal(kind):
+    if pa.types.is_decimal(kind):
         return pa.scalar(bound, pa.float64())
     return pa.scalar(bound, kind)
 

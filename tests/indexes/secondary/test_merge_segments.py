@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from counted_memory import counted_memory
+from law_cases import law_cases
 from secondary_tables import CLOCK, INDEXES, Random, RandomTable, random_table, small_blocks
 from starskip.errors import StorageError
 from starskip.indexes.secondary import (
@@ -40,7 +41,8 @@ from starskip.indexes.secondary.secondary_index import Kind, secondary_index
 
 pytestmark = pytest.mark.slow
 
-CASES = int(os.environ.get("STARSKIP_SECONDARY_MERGES", "20"))
+CASES = law_cases("STARSKIP_SECONDARY_MERGES", 10)
+SEED = int(os.environ["STARSKIP_SECONDARY_SEED"])
 
 
 def runs_of(folder: Path, specification: str) -> list[tuple[RunReader, list[str], set[int]]]:
@@ -80,8 +82,9 @@ def entries_by_key(folder: Path, specification: str) -> tuple[Counter[Any], set[
     return found, stopped
 
 
-@pytest.mark.parametrize("seed", range(CASES))
-def test_merged_runs_hold_the_live_entries_with_keys_in_order(tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize("number", range(CASES))
+def test_merged_runs_hold_the_live_entries_with_keys_in_order(tmp_path: Path, number: int) -> None:
+    seed = SEED + number
     with small_blocks(Random(seed)):
         table = random_table(tmp_path, seed)
         table.change()

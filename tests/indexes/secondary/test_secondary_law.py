@@ -1,6 +1,6 @@
 """Any subset and order of paths, and any tree of predicates, gives the rows of DuckDB's scan.
 
-Environment: STARSKIP_SECONDARY_CASES (200 conditions over random tables), each with several plans, and
+Environment: STARSKIP_SECONDARY_CASES (100 conditions over random tables), each with several plans, and
 STARSKIP_SECONDARY_SEED, what they are drawn by: another one each time, told at the end.
 """
 
@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
+from law_cases import law_cases
 from secondary_conditions import Truth, random_condition
 from secondary_tables import WITHOUT, Random, random_table, small_blocks
 from starskip.indexes.secondary import (
@@ -36,7 +37,7 @@ from starskip.lake.pieced_formats import PIECED_FORMATS
 
 pytestmark = pytest.mark.slow
 
-CASES = int(os.environ.get("STARSKIP_SECONDARY_CASES", "200"))
+CASES = law_cases("STARSKIP_SECONDARY_CASES", 100)
 CONDITIONS_A_TABLE = 10
 _FREE = SecondarySettings(
     request_ms=1.0,

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
+from law_cases import law_cases
 from secondary_conditions import Truth, random_condition
 from secondary_tables import CLOCK, Random, random_table, small_blocks
 from starskip.indexes.secondary import whole_files
@@ -151,7 +152,7 @@ def check(folder: Path, drawn: int, conditions: int) -> int:
 
 @seed(int(os.environ["STARSKIP_SECONDARY_SEED"]))
 @given(table=st.integers(0, 2**32))
-@settings(max_examples=max(1, int(os.environ.get("STARSKIP_SECONDARY_CASES", "200")) // 10))
+@settings(max_examples=max(1, law_cases("STARSKIP_SECONDARY_CASES", 100) // 10))
 def test_no_file_with_a_row_is_left_alone_whatever_lists_are_read(table: int) -> None:
     with TemporaryDirectory() as folder:
         check(Path(folder), table, 10)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from changing_tables import OPERATIONS, ROWS, ChangingDelta, ChangingIceberg
 from deltalake import write_deltalake
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from law_cases import law_cases
 from pyiceberg.catalog.sql import SqlCatalog
 from starskip.indexes.skipping.advice import own_statistics as module
 from starskip.indexes.skipping.advice.own_statistics import (
@@ -32,7 +32,7 @@ from starskip.lake.spark_types import spark_type
 from starskip.predicates.expression import Call, Column, Expression, Literal
 
 pytestmark = pytest.mark.filterwarnings("ignore:Delete operation did not match any records")
-EXAMPLES = int(os.environ.get("STARSKIP_SNAPSHOT_EXAMPLES", "12"))
+EXAMPLES = law_cases("STARSKIP_SNAPSHOT_EXAMPLES", 12)
 LAW = settings(
     max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

@@ -6,7 +6,6 @@ number of questions.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -15,13 +14,14 @@ import pytest
 from answers_law.cases import QUESTIONS_A_TABLE, Case, cases
 from answers_law.checking import built, check
 from hypothesis import HealthCheck, Phase, given, seed, settings
+from law_cases import law_cases
 from starskip.indexes.star_tree.serving import star_tree as star_tree_module
 from starskip.indexes.star_tree.serving import traverse as traverse_module
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 
 pytestmark = pytest.mark.slow
 
-CASES = int(os.environ.get("STARSKIP_LAW_CASES", "300"))
+CASES = law_cases("STARSKIP_LAW_CASES", 150)
 
 
 def law(seen: Counter[str]) -> Callable[..., None]:

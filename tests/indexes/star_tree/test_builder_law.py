@@ -1,12 +1,11 @@
 """The builder's documents and nodes are those of a recursive builder of plain Python, however work is cut.
 
-Environment: STARSKIP_STAR_TREE_CASES (80 random tables and configurations).
+Environment: STARSKIP_STAR_TREE_CASES (40 random tables and configurations).
 """
 
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -20,6 +19,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from law_cases import law_cases
 from starskip.errors import StorageError
 from starskip.indexes.star_tree.build import build_subtrees, node_arrays, node_tasks
 from starskip.indexes.star_tree.documents import Documents
@@ -28,7 +28,7 @@ from starskip.indexes.star_tree.measures.values_apart import ValuesApart, parted
 
 pytestmark = pytest.mark.slow
 
-CASES = int(os.environ.get("STARSKIP_STAR_TREE_CASES", "80"))
+CASES = law_cases("STARSKIP_STAR_TREE_CASES", 40)
 STAR = "the star"
 Prefix = tuple[Any, ...]
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import math
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -21,12 +20,13 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from law_cases import law_cases
 from starskip.errors import CapExceeded
 from starskip.indexes.star_tree.measure import Measure, MeasureKind
 from starskip.indexes.star_tree.measures import exact_sums, extremes
 from starskip.indexes.star_tree.measures.initial_measure import initial_measure, no_measure, stored_measure
 
-CASES = int(os.environ.get("STARSKIP_STAR_TREE_CASES", "80"))
+CASES = law_cases("STARSKIP_STAR_TREE_CASES", 80)
 
 
 def integers(bits: int, *, signed: bool = True) -> st.SearchStrategy[int]:

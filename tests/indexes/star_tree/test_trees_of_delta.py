@@ -14,6 +14,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from law_cases import law_cases
 from starskip.errors import SourceError, StaleTree
 from starskip.indexes.star_tree.build.publish_trees import Outcome, PublishedTrees, publish_trees
 from starskip.indexes.star_tree.build.source_table import source_table
@@ -26,6 +27,7 @@ from starskip.storage.storage_for import storage_for
 
 pytestmark = pytest.mark.slow
 
+CASES = law_cases("STARSKIP_STAR_TREE_CASES", 40) // 4
 NOW = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
 DUCKDB = duckdb.connect(config={"threads": 1})
 """Opening one takes longer than all answers for a version of a table."""
@@ -112,7 +114,7 @@ def publish(store: ArtefactStore, path: str, trees: Any, hours: int = 0, **order
     )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=CASES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(first=rows, later=st.lists(writes, max_size=5), partitions=st.sampled_from([[], ["k"], ["d", "k"]]))
 def test_whatever_is_written_trees_answer_as_a_scan_does(
     trees: Any, tmp_path: Path, first: list[Any], later: list[Any], partitions: list[str]

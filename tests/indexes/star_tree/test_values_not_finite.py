@@ -1,13 +1,12 @@
 """NaN, infinities, both zeros and nulls: every aggregate of a tree follows the rule of a scan.
 
-Environment: STARSKIP_STAR_TREE_CASES (80 random tables).
+Environment: STARSKIP_STAR_TREE_CASES (40 random tables).
 """
 
 from __future__ import annotations
 
 import base64
 import math
-import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -23,6 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from law_cases import law_cases
 from starskip.indexes.star_tree.build.publish_trees import publish_trees
 from starskip.indexes.star_tree.build.source_table import SourceTable, source_table
 from starskip.indexes.star_tree.build.tree_order import TreeOrder
@@ -40,7 +40,7 @@ from starskip.storage.artefact_store import CURRENT, ArtefactStore
 
 pytestmark = pytest.mark.slow
 
-CASES = int(os.environ.get("STARSKIP_STAR_TREE_CASES", "80"))
+CASES = law_cases("STARSKIP_STAR_TREE_CASES", 40)
 PAIRS = [
     f"{function}__{column}"
     for function in (

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from law_cases import law_cases
 from pyspark.sql import SparkSession
 from secondary_conditions import random_condition
 from secondary_tables import CLOCK, OPTIONS, WITHOUT, Random, RandomTable, indexes_of
@@ -21,7 +22,7 @@ from starskip.lake import csv_file, json_lines_file, text_blocks
 from starskip.spark.skipping.table_finder import metadata_changed
 from starskip.spark.spark_engine import SparkEngine
 
-CASES = int(os.environ.get("STARSKIP_SECONDARY_FORMATS", "30"))
+CASES = law_cases("STARSKIP_SECONDARY_FORMATS", 30)
 SEED = int(os.environ.get("STARSKIP_SECONDARY_FORMATS_SEED", Random().randrange(1 << 32)))
 OF_A_TABLE = 15
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900 + 10 * CASES)]

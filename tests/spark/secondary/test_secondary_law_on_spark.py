@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import Phase, given, seed, settings
 from hypothesis import strategies as st
+from law_cases import law_cases
 from pyroaring import BitMap64
 from pyspark.sql import DataFrame, SparkSession
 from skipping_on_spark.column_kinds import DERIVED
@@ -29,7 +30,7 @@ from starskip.indexes.secondary.postings import PostingReader
 from starskip.spark import skipping
 from starskip.spark.skipping.table_finder import metadata_changed
 
-CASES = int(os.environ.get("STARSKIP_SECONDARY_SPARK_CASES", "60"))
+CASES = law_cases("STARSKIP_SECONDARY_SPARK_CASES", 30)
 SEED = int(os.environ.get("STARSKIP_SECONDARY_SPARK_SEED", random.SystemRandom().randrange(1 << 32)))
 OF_AN_EXAMPLE = 20
 TRIES = 5

@@ -13,12 +13,13 @@ from pathlib import Path
 import pytest
 from hypothesis import Phase, given, seed, settings
 from hypothesis import strategies as st
+from law_cases import law_cases
 from pyspark.sql import DataFrame, SparkSession
 from skipping_on_spark.data_sets import Example, examples
 from skipping_on_spark.law_of_skipping import Seen, see
 from starskip.spark import skipping
 
-CASES = int(os.environ.get("STARSKIP_SKIPPING_KEY_CASES", "30"))
+CASES = law_cases("STARSKIP_SKIPPING_KEY_CASES", 30)
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900 + CASES)]
 
 SEED = int(os.environ.get("STARSKIP_SKIPPING_SEED", random.SystemRandom().randrange(1 << 32)))

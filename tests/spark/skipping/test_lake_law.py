@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -24,13 +23,14 @@ from lake_law.planted import (
     column_by_name,
     java_with,
 )
+from law_cases import law_cases
 from pyspark.sql import SparkSession
 from skipping_tables import settings_of
 from starskip.spark import skipping
 from starskip.spark.skipping import lake_reader
 from starskip.spark.skipping.lake_columns import ColumnTranslation
 
-CASES = int(os.environ.get("STARSKIP_LAKE_CASES", "16"))
+CASES = law_cases("STARSKIP_LAKE_CASES", 16)
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.table_formats,

@@ -16,6 +16,7 @@ from uuid import uuid4
 
 import pytest
 from click.testing import CliRunner
+from law_cases import law_cases
 from pyspark.sql import SparkSession
 from running_opensearch import RunningOpenSearch
 from skipping_on_spark.data_set import FORMATS
@@ -26,7 +27,7 @@ from starskip.indexes.skipping.metadata.opensearch import evaluation
 from starskip.spark import skipping
 from starskip.storage.opensearch import opensearch_client
 
-CASES = int(os.environ.get("STARSKIP_OPENSEARCH_CASES", "60"))
+CASES = law_cases("STARSKIP_OPENSEARCH_CASES", 60)
 SEED = int(os.environ.get("STARSKIP_SKIPPING_SEED", random.SystemRandom().randrange(1 << 32)))
 OF_AN_EXAMPLE = max(15, min(100, CASES // 40))
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900 + CASES)]

@@ -64,8 +64,8 @@ def test_what_delta_skips_by_itself_is_no_gain_of_an_index(
     plain_files, delta = (tmp_path / each for each in ("plain", "delta"))
     for folder in (plain_files, delta):
         folder.mkdir()
-        # Each candidate is collected of each file, twice: every fourth spans the table's dates, too.
-        for file in sorted(sample_lake.iterdir())[::4]:
+        # Each candidate is collected of each file, twice: every eighth spans the table's dates, too.
+        for file in sorted(sample_lake.iterdir())[::8]:
             os.link(file, folder / file.name)
     convert_to_deltalake(str(delta))
     plain = nights.of(str(plain_files))

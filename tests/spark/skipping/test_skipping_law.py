@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from law_cases import law_cases
 from pyspark.sql import SparkSession
 from skipping_on_spark.data_set import FORMATS
 from skipping_on_spark.drawn_examples import law
@@ -23,7 +24,7 @@ from starskip.indexes.skipping.index_types.null_count import NullClause
 from starskip.indexes.skipping.value_sets import ValueSetClause
 from starskip.predicates.comparison import Operator
 
-CASES = int(os.environ.get("STARSKIP_SKIPPING_CASES", "120"))
+CASES = law_cases("STARSKIP_SKIPPING_CASES", 120)
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900 + CASES)]
 
 SEED = int(os.environ.get("STARSKIP_SKIPPING_SEED", random.SystemRandom().randrange(1 << 32)))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from starskip.pinot.segments.decompressed_stream import TarLimits
 from starskip.pinot.segments.segment_files import SegmentFile
-from starskip.pinot.segments.segment_layout import read_segment_layout
+from starskip.pinot.segments.segment_layout import SegmentLayout, read_segment_layout
 from starskip.pinot.segments.window_reader import read_window
 from starskip.tables.row_window import RowWindow
 from starskip.tables.segment_facts import SegmentFacts
@@ -23,7 +23,11 @@ def read_segment_facts(
     Raises DamagedSegment. By default the tar is read to its end, so that damage anywhere is found;
     ``whole=False`` stops at the metadata of a v3 segment.
     """
-    layout = read_segment_layout(file, limits or TarLimits(), whole=whole)
+    return segment_facts(file, read_segment_layout(file, limits or TarLimits(), whole=whole))
+
+
+def segment_facts(file: SegmentFile, layout: SegmentLayout) -> SegmentFacts:
+    """Return the facts of a segment whose layout was read."""
     metadata = layout.metadata
     columns = tuple(
         replace(column, index_bytes=layout.index_bytes.get(column.name, {})) for column in metadata.columns
@@ -39,14 +43,15 @@ def read_row_window(
     first_row: int = 0,
     max_column_bytes: int = MAX_COLUMN_BYTES,
     limits: TarLimits | None = None,
+    layout: SegmentLayout | None = None,
 ) -> RowWindow:
     """Return rows ``first_row`` to ``first_row + max_rows`` (clipped to the segment) of ``columns``.
 
     A column that is missing, of an encoding not read, or needs more than ``max_column_bytes``
     stands in ``unreadable`` with the reason. Raises DamagedSegment. The tar is decompressed up to
-    its metadata, then once up to the last byte that a column needs.
+    its metadata, if its ``layout`` was not read before, then once up to the last byte that a column needs.
     """
     limits = limits or TarLimits()
-    layout = read_segment_layout(file, limits, whole=False)
+    layout = layout or read_segment_layout(file, limits, whole=False)
     rows = range(layout.metadata.rows)[max(first_row, 0) :][: max(max_rows, 0)]
     return read_window(file, layout, tuple(dict.fromkeys(columns)), rows, max_column_bytes, limits)

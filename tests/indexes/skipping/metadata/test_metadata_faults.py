@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import starskip
 from failing_store import FailingStore
+from law_cases import law_cases
 from starskip.errors import StorageError
 from starskip.indexes.skipping.metadata.change_indexes import change_indexes
 from starskip.indexes.skipping.metadata.open_metadata import existing_metadata, read_metadata
@@ -27,8 +28,8 @@ pytestmark = pytest.mark.slow
 
 CALLS = ("put_if_absent", "read", "delete", "objects_below", "folders_in", "arrow_filesystem")
 WRITERS = int(os.environ.get("STARSKIP_SKIPPING_WRITERS", "4"))
-COMMITS = int(os.environ.get("STARSKIP_SKIPPING_COMMITS", "6"))
-KILLS = int(os.environ.get("STARSKIP_SKIPPING_KILLS", "25"))
+COMMITS = law_cases("STARSKIP_SKIPPING_COMMITS", 6)
+KILLS = law_cases("STARSKIP_SKIPPING_KILLS", 25)
 
 
 def steps(lake: Any) -> dict[str, Callable[[Any, Any], Any]]:

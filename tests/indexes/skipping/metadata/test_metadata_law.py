@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -10,13 +9,14 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from law_cases import law_cases
 from starskip.indexes.skipping.metadata.change_indexes import change_indexes
 from starskip.indexes.skipping.metadata.open_metadata import existing_metadata, read_metadata
 from starskip.indexes.skipping.metadata.optimize import optimize_metadata
 from starskip.indexes.skipping.metadata.vacuum_metadata import vacuum_metadata
 from starskip.storage.local_storage import LocalStorage
 
-HISTORIES = int(os.environ.get("STARSKIP_SKIPPING_CASES", "60"))
+HISTORIES = law_cases("STARSKIP_SKIPPING_CASES", 60)
 
 paths = st.sampled_from([f"file:/t/{name}" for name in "abcdefgh"])
 steps = st.one_of(

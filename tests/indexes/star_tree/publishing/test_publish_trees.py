@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from law_cases import law_cases
 from starskip.errors import StaleTree, StarskipError, StorageError
 from starskip.indexes.star_tree.build import publish_trees as publishing
 from starskip.indexes.star_tree.build.document_files import read_documents
@@ -26,7 +26,7 @@ from starskip.storage.artefact_store import CURRENT, ArtefactStore
 
 pytestmark = pytest.mark.slow
 
-GROWTHS = int(os.environ.get("STARSKIP_STAR_TREE_CASES", "80")) // 8
+GROWTHS = law_cases("STARSKIP_STAR_TREE_CASES", 40) // 8
 
 
 def test_trees_of_the_same_files_and_configurations_stay_as_they_are(table: Any) -> None:

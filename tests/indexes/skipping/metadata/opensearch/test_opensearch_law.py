@@ -5,7 +5,6 @@ STARSKIP_OPENSEARCH_CASES is how many predicates in all.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any
@@ -15,6 +14,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from law_cases import law_cases
 from opensearch_tables import fresh_storage, written
 from running_opensearch import RunningOpenSearch
 from skipping_law.files_metadata import Collected, Files, collected
@@ -28,7 +28,7 @@ from starskip.indexes.skipping.registry import index_from_specification
 from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.predicates.expression import Call, Expression
 
-CASES = int(os.environ.get("STARSKIP_OPENSEARCH_CASES", "130"))
+CASES = law_cases("STARSKIP_OPENSEARCH_CASES", 130)
 OF_AN_EXAMPLE = 20
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900 + CASES)]
 _OF_TEXTS = ("prefix:c:2", "suffix:c:2")

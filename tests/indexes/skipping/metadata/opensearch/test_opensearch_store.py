@@ -20,6 +20,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from law_cases import law_cases
 from nginx_in_front import PASSWORD, USER, nginx_in_front
 from opensearch_tables import fresh_storage
 from patiently import patiently
@@ -39,7 +40,7 @@ from starskip.storage.opensearch.opensearch_storage import OpenSearchStorage
 from starskip.storage.storage import PutVerdict
 from starskip.storage.store_clock import PROBES, store_clock
 
-COMMITS = int(os.environ.get("STARSKIP_OPENSEARCH_COMMITS", "4"))
+COMMITS = law_cases("STARSKIP_OPENSEARCH_COMMITS", 4)
 WRITERS, COMMITS_OF_EACH = 16, 2
 SEED = int(os.environ.get("STARSKIP_OPENSEARCH_SEED", random.SystemRandom().randrange(1 << 32)))
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900 + 30 * COMMITS)]
