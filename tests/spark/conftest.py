@@ -50,7 +50,7 @@ def spark(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         # for little compiled code, and once that is full everything is interpreted.
         .config(
             "spark.driver.extraJavaOptions",
-            # Half of the heap for what is new: little of it stays.
+            # Half of the heap is for what is new: little of it stays.
             f"{SHORT_LIVED_JAVA} -XX:ReservedCodeCacheSize=256m -Xmn500m",
         )
     )
