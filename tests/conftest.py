@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import random
 import subprocess
@@ -27,6 +26,7 @@ import pytest
 import yaml
 from files_in_memory import pytest_configure as pytest_configure
 from free_ports import free_ports
+from garbage_of_tests import pytest_runtestloop as pytest_runtestloop
 from hypothesis import HealthCheck, settings
 from no_power_cuts import no_power_cuts as no_power_cuts
 from obstore.store import S3Store
@@ -113,7 +113,6 @@ def pytest_collection_finish() -> None:
     """Airflow takes its home from the environment when it is first imported: fixtures set that, later."""
     if "airflow" in sys.modules:
         raise pytest.UsageError("a test module imports Airflow, with the caller's home: import it in a test")
-    gc.freeze()  # eight thousand tests stay, and need not be looked through for garbage again and again
 
 
 WEED = Path(sys.executable).with_name("weed")

@@ -20,6 +20,7 @@ from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.predicate import Leaf, leaves
 from starskip.sql.query_shape import query_shape
 from starskip.tables.row_window import RowWindow
+from starskip.tables.sorted_window import sorted_window
 
 Windows = Callable[..., RowWindow]
 
@@ -129,6 +130,30 @@ def test_kept_masks_do_not_fill_the_memory(window_of: Windows, monkeypatch: pyte
     for number in range(50):
         assert matching(binder, f"n = {number}") == [number]
     assert len(binder._masks) <= 6
+
+
+def test_kept_positions_do_not_fill_the_memory(window_of: Windows, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("starskip.cost.leaf_positions._MAX_KEPT_BYTES", 5_000)
+    binder = filter_binder(window_of(n=list(range(1_000))), lambda leaf: False)
+    for number in range(50):
+        assert matching(binder, f"n < {200 + number}") == list(range(200 + number))
+    kept = [found.nbytes for found in binder.positions_of._found.values() if found is not None]
+    assert 0 < sum(kept) <= 5_000 + max(kept)
+
+
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 5), st.sampled_from("abc")), min_size=1, max_size=30),
+    where=st.sampled_from(["n = 3", "n < 4 and s = 'a'", "n in (1, 2, 9)", "not n > 2 or s <> 'b'", "x = 1"]),
+    order=st.sampled_from(["n", "s", "none"]),
+)
+def test_what_orders_share_changes_nothing(
+    window_of: Windows, rows: list[tuple[int, str]], where: str, order: str
+) -> None:
+    today = filter_binder(window_of(n=[n for n, _ in rows], s=[s for _, s in rows]), lambda leaf: False)
+    matching(today, where)
+    window = sorted_window(today.window, order)
+    shared = today.in_order_of(window, lambda leaf: False)
+    assert matching(shared, where) == matching(filter_binder(window, lambda leaf: False), where)
 
 
 @pytest.mark.parametrize(
