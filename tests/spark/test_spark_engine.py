@@ -203,11 +203,12 @@ def _around_a_task(items: Iterable[int]) -> Iterator[pa.RecordBatch]:
 
 
 def test_pyspark_reads_no_zip_and_collects_no_module_around_a_task(spark: SparkSession) -> None:
+    frozen = gc.get_freeze_count()
     found = SparkEngine(spark).rows_of_items(range(4), _around_a_task, NUMBERS).gather("facts", 100)
     assert set(found["key"].to_pylist()) == {"0 zips, 0 jars, modules frozen: True"}
     # Not this process, which imports and collects as before.
     assert os.getpid() not in found["value"].to_pylist()
-    assert gc.get_freeze_count() == 0
+    assert gc.get_freeze_count() <= frozen
 
 
 def test_what_was_forgotten_is_found_again_where_it_is_imported(

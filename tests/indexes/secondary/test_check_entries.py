@@ -29,7 +29,7 @@ from starskip.indexes.secondary.table_state import table_state
 
 pytestmark = pytest.mark.slow
 
-CASES = law_cases("STARSKIP_SECONDARY_CHECKS", 3)
+CASES = law_cases("STARSKIP_SECONDARY_CHECKS", 2)
 SEED = int(os.environ["STARSKIP_SECONDARY_SEED"])
 KINDS = {"btree": "btree:n", "rtree": "rtree:lat,lng", "ngram": "ngram:s"}
 
