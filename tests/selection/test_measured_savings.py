@@ -59,7 +59,7 @@ def _shapes(truth: dict[str, Any]) -> list[ShapeWorkload]:
 
 def _votes(truth: dict[str, Any], shapes: list[ShapeWorkload]) -> list[VoteList]:
     files = list_segments(SEGMENTS, [truth["table"]])
-    facts = [read_segment_facts(file, whole=False) for file in files]
+    facts = [read_segment_facts(file) for file in files]
     rows = sum(segment.rows for segment in facts)
     asked = {leaf.column for shape in shapes for leaf in leaves(parsed_shape(shape.skeleton).filter)} - {""}
     candidates = by_column({_structure(name) for subset in truth["subsets"] for name in subset["columns"]})

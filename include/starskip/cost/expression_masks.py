@@ -7,7 +7,6 @@ has no mask, and the share of rows is estimated elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -17,6 +16,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from starskip.cost.leaf_positions import Literals
 from starskip.errors import UnsupportedQuery
 from starskip.indexes.star_tree.query.scalar_functions import known_functions
 from starskip.indexes.star_tree.query.typed_literals import with_typed_literals
@@ -26,7 +26,6 @@ from starskip.sql.predicate import Leaf
 from starskip.tables.row_window import ColumnWindow, RowWindow
 
 Mask = npt.NDArray[np.bool_]
-Literals = Sequence[Sequence[str]]
 
 
 def expression_mask(leaf: Leaf, literals: Literals, window: RowWindow) -> Mask | None:

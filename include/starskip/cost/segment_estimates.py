@@ -116,7 +116,7 @@ def estimate_segment(
         ways = orders.ways(disjunct_alternatives(shape, candidates, state.rules))
         for position, (literals, instance) in asked.items():
             if is_pruned(shape.filter, literals, ends):
-                entries = [[0.0] * len(places) for _, _, places in ways]
+                entries = [[0.0] * len(each.of_alternatives) for each in ways]
             else:
                 unknown = _unknown_ratio(orders.today, shape, literals, instance, table_rows)
                 limit = _early_limit(shape, literals, instance)
@@ -128,11 +128,16 @@ def estimate_segment(
     return _estimate_rows(rows).to_batches()[0] if rows else pa.RecordBatch.from_pylist([], ESTIMATES)
 
 
-_Ways = Sequence[tuple[Predicate, Mapping[object, tuple[str | None, Answers]], Sequence[object]]]
-"""Of each disjunct: the ways to read it, by sort order and what indexes answer, and that of each alternative.
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    """Ways to read a disjunct, by what tells them apart: a sort order, and what indexes answer in it.
 
-Sets of indexes that answer the same predicates read the same.
-"""
+    ``of_alternatives``: the way of each alternative, which sets of indexes share that answer the same.
+    """
+
+    disjunct: Predicate
+    ways: Mapping[object, tuple[str | None, Answers]]
+    of_alternatives: Sequence[object]
 
 
 class _SortOrders:
@@ -144,39 +149,40 @@ class _SortOrders:
         self._state = state
         self._binders: dict[str | None, FilterBinder] = {None: self.today}
 
-    def ways(self, disjuncts: Iterable[DisjunctAlternatives]) -> _Ways:
-        """Return the ways in which alternatives are read, for all queries of a shape."""
+    def ways(self, disjuncts: Iterable[DisjunctAlternatives]) -> list[_Ways]:
+        """Return the ways to read each disjunct, for all queries of a shape."""
         reorders = self._state.rules.reorders
         found = []
         for disjunct in disjuncts:
             asked = tuple(dict.fromkeys(leaves(disjunct.disjunct)))
             ways: dict[object, tuple[str | None, Answers]] = {}
-            places: list[object] = []
+            of_alternatives: list[object] = []
             for alternative in disjunct.alternatives:
                 answers = cache(self._state.answers(alternative))
                 order = next((item.column for item in alternative if reorders(item.family)), None)
-                places.append((order, *map(answers, asked)))
-                ways.setdefault(places[-1], (order, answers))
-            found.append((disjunct.disjunct, ways, places))
+                way = (order, *map(answers, asked))
+                ways.setdefault(way, (order, answers))
+                of_alternatives.append(way)
+            found.append(_Ways(disjunct.disjunct, ways, of_alternatives))
         return found
 
     def entries(
-        self, ways: _Ways, literals: Literals, unknown: float | None, limit: int | None
+        self, ways: Sequence[_Ways], literals: Literals, unknown: float | None, limit: int | None
     ) -> list[list[float]]:
         """Return the entries of the whole segment under each alternative of each disjunct."""
         bound: dict[tuple[int, str | None], BoundFilter] = {}
         known: dict[tuple[int, object], float] = {}
         found = []
-        for disjunct, of_disjunct, places in ways:
-            here = id(disjunct)  # comes once with its indexes, once with sort orders
-            for place, (order, answers) in of_disjunct.items():
-                if (here, place) in known:
+        for each in ways:
+            here = id(each.disjunct)  # comes once with its indexes, once with sort orders
+            for way, (order, answers) in each.ways.items():
+                if (here, way) in known:
                     continue
                 if (here, order) not in bound:
-                    bound[here, order] = self._binder(order).bind(disjunct, literals, unknown)
+                    bound[here, order] = self._binder(order).bind(each.disjunct, literals, unknown)
                 read = filter_entries(bound[here, order], answers, limit)
-                known[here, place] = read.of_segment(self._window.rows, self._window.segment_rows, limit)
-            found.append([known[here, place] for place in places])
+                known[here, way] = read.of_segment(self._window.rows, self._window.segment_rows, limit)
+            found.append([known[here, way] for way in each.of_alternatives])
         return found
 
     def _binder(self, order: str | None) -> FilterBinder:

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from starskip.pinot.segments.decompressed_stream import TarLimits
 from starskip.pinot.segments.segment_files import SegmentFile
-from starskip.pinot.segments.segment_reader import read_row_window, read_segment_facts
+from starskip.pinot.segments.segment_layout import read_segment_layout
+from starskip.pinot.segments.segment_reader import read_row_window, read_segment_facts, segment_facts
 from starskip.tables.row_window import ColumnWindow, RowWindow
 from starskip.tables.segment_facts import ColumnFacts
 
@@ -200,7 +202,8 @@ def test_unknown_columns_and_columns_over_the_budget_are_named(segment_files: Fi
 
 def test_facts_alone_can_stop_at_the_metadata(segment_files: Files) -> None:
     file = segment_files["tiny_lz4"]
-    assert read_segment_facts(file, whole=False) == read_segment_facts(file)
+    layout = read_segment_layout(file, TarLimits(), whole=False)
+    assert segment_facts(file, layout) == read_segment_facts(file)
 
 
 def test_same_window_whatever_the_order_of_the_columns(segment_files: Files, source_rows: Rows) -> None:

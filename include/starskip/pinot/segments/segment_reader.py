@@ -15,15 +15,12 @@ from starskip.tables.segment_facts import SegmentFacts
 MAX_COLUMN_BYTES = 64 << 20
 
 
-def read_segment_facts(
-    file: SegmentFile, *, limits: TarLimits | None = None, whole: bool = True
-) -> SegmentFacts:
+def read_segment_facts(file: SegmentFile, *, limits: TarLimits | None = None) -> SegmentFacts:
     """Return the facts of the segment's metadata, with the index sizes found in it.
 
-    Raises DamagedSegment. By default the tar is read to its end, so that damage anywhere is found;
-    ``whole=False`` stops at the metadata of a v3 segment.
+    Raises DamagedSegment. The tar is read to its end, so that damage anywhere is found.
     """
-    return segment_facts(file, read_segment_layout(file, limits or TarLimits(), whole=whole))
+    return segment_facts(file, read_segment_layout(file, limits or TarLimits(), whole=True))
 
 
 def segment_facts(file: SegmentFile, layout: SegmentLayout) -> SegmentFacts:
