@@ -33,6 +33,7 @@ from obstore.store import S3Store
 from search_servers import elasticsearch as elasticsearch
 from search_servers import opensearch as opensearch
 from search_servers import search_server as search_server
+from short_lived_java import pytest_sessionstart as pytest_sessionstart
 from spark_first import pytest_runtest_logstart as pytest_runtest_logstart
 from starskip.lake.lake_table import LakeTable
 from starskip.run.night import Night

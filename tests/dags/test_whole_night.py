@@ -24,7 +24,6 @@ import pytest
 from lake_formats import jars_behind_sparks, session_settings
 from local_submit import ON_A_CLUSTER, local_submit
 from local_submit import job_server as job_server
-from short_lived_java import SHORT_LIVED_JAVA
 from starskip.run.stages import STAGE_NAMES
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part
@@ -55,7 +54,6 @@ class House:
             **os.environ,
             **jars_behind_sparks(),
             "STARSKIP_CONFIG": str(self.folder / "night.yaml"),
-            "JAVA_TOOL_OPTIONS": SHORT_LIVED_JAVA,
         }
         if set(on_spark) != set(STAGE_NAMES):
             programs = self.folder / "bin"

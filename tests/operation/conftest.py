@@ -367,7 +367,6 @@ def operation() -> SimpleNamespace:
     return SimpleNamespace(
         BIN=BIN,
         CHECKOUT=CHECKOUT,
-        SHORT_LIVED_JAVA={"JAVA_TOOL_OPTIONS": SHORT_LIVED_JAVA},
         health_command=health_command,
         make_house=make_house,
         postgres_session=postgres_session,

@@ -127,7 +127,6 @@ def seen(
         "AIRFLOW__SCHEDULER__USE_JOB_SCHEDULE": "False",
         # The DAG file does not change while it runs.
         "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "3600",
-        **operation.SHORT_LIVED_JAVA,
     }
     environment["PATH"] = f"{programs}:{environment['PATH']}"
     environment["PYTHONPATH"] = f"{programs}:{environment.get('PYTHONPATH', '')}".rstrip(":")

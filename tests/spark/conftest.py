@@ -11,7 +11,6 @@ import pytest
 from kept_java_names import keep_java_names
 from lake_formats import jars_behind_sparks, session_settings
 from pyspark.sql import SparkSession
-from short_lived_java import SHORT_LIVED_JAVA
 
 
 @pytest.fixture(scope="session")
@@ -46,13 +45,9 @@ def spark(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         .config("spark.ui.showConsoleProgress", "false")
         # Queries of tests are alike, but a hundred others lie between two: more than Spark keeps classes of.
         .config("spark.sql.codegen.cache.maxEntries", "2000")
-        # Tests are short: the optimising compiler would cost more than it saves. Without it Java keeps room
-        # for little compiled code, and once that is full everything is interpreted.
-        .config(
-            "spark.driver.extraJavaOptions",
-            # Half of the heap is for what is new: little of it stays.
-            f"{SHORT_LIVED_JAVA} -XX:ReservedCodeCacheSize=256m -Xmn500m",
-        )
+        # Without the optimising compiler (short_lived_java.py) Java keeps room for little compiled code, and
+        # once that is full everything is interpreted. Half of the heap is for what is new: little of it stays.
+        .config("spark.driver.extraJavaOptions", "-XX:ReservedCodeCacheSize=256m -Xmn500m")
     )
     with pytest.MonkeyPatch.context() as of_java:
         for name, value in jars_behind_sparks().items():

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from short_lived_java import SHORT_LIVED_JAVA
 
 pytestmark = pytest.mark.spark
 
@@ -25,7 +24,6 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProces
         **os.environ,
         "PYSPARK_SUBMIT_ARGS": f"{options} --conf spark.ui.enabled=false pyspark-shell",
         "SPARK_LOCAL_IP": "127.0.0.1",
-        "JAVA_TOOL_OPTIONS": SHORT_LIVED_JAVA,
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
     }
     script = Path(__file__).parent / "failing_stages.py"

@@ -14,7 +14,6 @@ from typing import Any
 import obstore
 import pytest
 import starskip
-from short_lived_java import SHORT_LIVED_JAVA
 from starskip.execution.local_engine import LocalEngine
 from starskip.night.collect_segment_metadata import collect_segment_metadata
 from starskip.run.night import Night
@@ -38,7 +37,6 @@ def job(config: str, run_date: str, environment: dict[str, str]) -> subprocess.C
             "PYTHONPATH": str(Path(starskip.__file__).parents[1]),
             "PYSPARK_PYTHON": sys.executable,
             "SPARK_LOCAL_IP": "127.0.0.1",
-            "JAVA_TOOL_OPTIONS": SHORT_LIVED_JAVA,
             "PYSPARK_SUBMIT_ARGS": "--master local[2] --conf spark.ui.enabled=false pyspark-shell",
         },
         capture_output=True,

@@ -1,7 +1,8 @@
-"""Options of Java for programs of tests that live for seconds."""
+"""Options of Java for programs of tests that live for seconds: each Spark that a test submits has them."""
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -20,3 +21,8 @@ SHORT_LIVED_JAVA = (
     "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC" + _COMPILED_SOON + (_ARCHIVE if _CLASSES.exists() else "")
 )
 """They end before the optimising compiler would have paid for itself; the simple one soon has."""
+
+
+def pytest_sessionstart() -> None:
+    """Have Spark's launcher give them to every driver; of JAVA_TOOL_OPTIONS Java would print a line."""
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", SHORT_LIVED_JAVA)

@@ -23,7 +23,6 @@ APPLICATION = """
 import json, sys
 from pathlib import Path
 from pyspark.sql import SparkSession
-from short_lived_java import SHORT_LIVED_JAVA
 from skipping_tables import aged
 from starskip.spark import skipping
 
@@ -33,7 +32,6 @@ spark = (
     .config("spark.jars.packages", package)
     .config("spark.jars.excludes", excluded)
     .config("spark.driver.memory", "1g")
-    .config("spark.driver.extraJavaOptions", SHORT_LIVED_JAVA)
     .config("spark.sql.session.timeZone", "America/New_York")
     .config("spark.sql.warehouse.dir", folder + "/warehouse")
     .config("spark.ui.enabled", "false")

@@ -22,7 +22,6 @@ APPLICATION = r'''
 import base64, json, logging, sys, zipfile
 from pathlib import Path
 from pyspark.sql import SparkSession
-from short_lived_java import SHORT_LIVED_JAVA
 from skipping_tables import aged
 from starskip.spark import skipping
 from starskip.storage.local_storage import LocalStorage
@@ -52,7 +51,6 @@ public class KeyService implements org.apache.parquet.crypto.keytools.KmsClient 
 spark = (
     SparkSession.builder.master("local[2]")
     .config("spark.driver.memory", "1g")
-    .config("spark.driver.extraJavaOptions", SHORT_LIVED_JAVA)
     .config("spark.ui.enabled", "false")
     .config("spark.io.encryption.enabled", "true")
     .config("spark.local.dir", str(folder / "local"))

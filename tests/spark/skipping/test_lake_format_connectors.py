@@ -27,13 +27,11 @@ from starskip.predicates.expression import Call, Column, Literal
 from starskip.spark.spark_engine import SparkEngine
 
 builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-if sys.argv[1]:
-    builder = builder.config("spark.driver.extraClassPath", sys.argv[1])
 session = builder.config("spark.log.level", "ERROR").getOrCreate()
 engine = SparkEngine(session).skipping
 asked = Call("EqualTo", (Column(("id",), "bigint"), Literal(pa.scalar(4))))
 told = []
-for path in sys.argv[2:]:
+for path in sys.argv[1:]:
     table = LakeTable(path)
     made = engine.refresh(table, [index_from_specification("bloom:id")], None)
     try:
@@ -70,8 +68,10 @@ def told(class_path: str, tables: list[str]) -> list[Any]:
         "PYTHONPATH": os.pathsep.join(sys.path),
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
+        # Behind Spark's own, as in ``jars_behind_sparks``.
+        "SPARK_DIST_CLASSPATH": class_path,
     }
-    run = [sys.executable, "-c", PROGRAM, class_path, *tables]
+    run = [sys.executable, "-c", PROGRAM, *tables]
     done = subprocess.run(run, check=True, capture_output=True, text=True, env=environment)
     found: list[Any] = json.loads(done.stdout.splitlines()[-1])
     return found

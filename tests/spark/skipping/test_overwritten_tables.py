@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 import starskip
 from pyspark.sql import SparkSession
-from short_lived_java import SHORT_LIVED_JAVA
 from skipping_tables import aged
 from starskip.spark import skipping
 
@@ -133,7 +132,6 @@ def test_a_program_that_ends_behind_its_write(spark: SparkSession, table_of: Tab
             "PYTHONPATH": str(Path(starskip.__file__).parents[1]),
             "PYSPARK_PYTHON": sys.executable,
             "SPARK_LOCAL_IP": "127.0.0.1",
-            "JAVA_TOOL_OPTIONS": SHORT_LIVED_JAVA,
         },
         capture_output=True,
         text=True,

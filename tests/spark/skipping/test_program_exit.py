@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import starskip
-from short_lived_java import SHORT_LIVED_JAVA
 
 pytestmark = pytest.mark.spark
 
@@ -41,7 +40,7 @@ def test_nothing_is_told_at_the_end(tmp_path: Path, how: str, ends: str) -> None
     pq.write_table(pa.table({"id": range(20)}), path / "part-0.parquet")
     script = tmp_path / "program.py"
     script.write_text(PROGRAM)
-    options = ["--driver-memory", "1g", "--driver-java-options", SHORT_LIVED_JAVA]
+    options = ["--driver-memory", "1g"]
     submit = [Path(sys.executable).with_name("spark-submit"), *options]
     done = subprocess.run(
         [*([sys.executable] if how == "python" else submit), script, path, ends],

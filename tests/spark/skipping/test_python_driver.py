@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 import starskip
 from pyspark.sql import SparkSession
-from short_lived_java import SHORT_LIVED_JAVA
 
 pytestmark = pytest.mark.spark
 
@@ -36,7 +35,6 @@ def submit(folder: Path, *arguments: str, **settings: str) -> list[object]:
         "spark.pyspark.driver.python": str(driver),
         "spark.ui.enabled": "false",
         "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": SHORT_LIVED_JAVA,
         **settings,
     }
     confs = [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]

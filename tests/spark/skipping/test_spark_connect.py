@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import starskip
-from short_lived_java import SHORT_LIVED_JAVA
 
 pytestmark = pytest.mark.spark
 
@@ -86,7 +85,6 @@ def told_by(program: str, folder: Path, *arguments: str) -> Any:
             "PYTHONPATH": str(Path(starskip.__file__).parents[1]),
             "PYSPARK_PYTHON": sys.executable,
             "SPARK_LOCAL_IP": "127.0.0.1",
-            "JAVA_TOOL_OPTIONS": SHORT_LIVED_JAVA,
         },
         capture_output=True,
         text=True,
