@@ -88,7 +88,10 @@ def imports_of(path: Path) -> Iterator[str]:
             yield place.partition(":")[0]
 
 
-IMPORTS = [(path, module) for path in FILES for module in imports_of(path)]
+@cache
+def imports() -> tuple[tuple[Path, str], ...]:
+    """Return files with the modules that they import; when a test asks, not for whoever collects tests."""
+    return tuple((path, module) for path in FILES for module in imports_of(path))
 
 
 def named(path: Path, module: str) -> str:
@@ -103,7 +106,7 @@ def test_every_part_has_its_layer() -> None:
 def test_no_import_points_upward() -> None:
     upward = [
         named(path, module)
-        for path, module in IMPORTS
+        for path, module in imports()
         if module.startswith("starskip.") and LEVEL[part_of(module)] > LEVEL.get(part_of(module_of(path)), -1)
     ]
     assert upward == []
@@ -121,7 +124,7 @@ def test_what_is_imported_when_it_is_called_exists() -> None:
 def test_engines_never_import_one_another() -> None:
     across = [
         named(path, module)
-        for path, module in IMPORTS
+        for path, module in imports()
         if module.startswith("starskip.")
         and {part_of(module), part_of(module_of(path))} <= ENGINES
         and part_of(module) != part_of(module_of(path))
@@ -132,14 +135,14 @@ def test_engines_never_import_one_another() -> None:
 def test_each_engine_is_imported_in_its_home_only() -> None:
     strays = [
         named(path, module)
-        for path, module in IMPORTS
+        for path, module in imports()
         if (home := HOMES.get(module.split(".")[0])) and part_of(module_of(path)) != home
     ]
     assert strays == []
 
 
 def test_duckdb_has_one_home() -> None:
-    homes = {module_of(path) for path, module in IMPORTS if module.split(".")[0] == "duckdb"}
+    homes = {module_of(path) for path, module in imports() if module.split(".")[0] == "duckdb"}
     assert homes == {"starskip.indexes.star_tree.sandboxed_duckdb"}
 
 
@@ -229,7 +232,7 @@ def test_no_other_module_uses_a_single_family() -> None:
     homes = {"indexes", "cli", "spark"}
     users = {
         path.relative_to(PACKAGE).as_posix()
-        for path, module in IMPORTS
+        for path, module in imports()
         if FOLDERS_OF_FAMILIES.match(module) and part_of(module_of(path)) not in homes
     }
     assert users == set(USE_A_FAMILY), "name what is new as a hook of Family; take off what is gone"
@@ -245,7 +248,7 @@ def test_no_template_outside_of_the_families_asks_for_their_names() -> None:
 
 def test_nothing_reads_what_lies_outside_of_the_package() -> None:
     outside = {"include", "tests", "dags", "plugins", "spark_jobs", "benchmarks"}
-    assert [named(path, module) for path, module in IMPORTS if module.split(".")[0] in outside] == []
+    assert [named(path, module) for path, module in imports() if module.split(".")[0] in outside] == []
 
 
 def test_every_library_is_declared() -> None:
