@@ -301,6 +301,19 @@ def test_no_file_names_a_path_of_one_machine() -> None:
     assert [module_of(path) for path in FILES if rooted.search(path.read_text(encoding="utf-8"))] == []
 
 
+def test_no_pattern_repeats_a_group_possessively() -> None:
+    """Python before 3.11.5, as in Debian 12, loses its place in ``(?:a|b)*+``, not in ``(?>(?:a|b)*)``."""
+    repeated = re.compile(r"\)(?:[*+?]|\{[\d,]+\})\+")
+    texts = {
+        (module_of(path), node.value if isinstance(node.value, str) else node.value.decode("latin-1"))
+        for path in FILES
+        for node in nodes_of(path)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
+    }
+    assert len(texts) > 1_000
+    assert {place for place, text in texts if repeated.search(text)} == set()
+
+
 @pytest.mark.parametrize("folder", ["utils", "helpers", "common", "base", "manager", "core"])
 def test_no_module_is_called(folder: str) -> None:
     assert [path.name for path in PACKAGE.rglob("*") if path.stem == folder] == []

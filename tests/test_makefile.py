@@ -98,6 +98,13 @@ def test_a_python_of_another_release_is_named_with_how_to_get_the_right_one(tmp_
     assert ran.returncode != 0
     assert ran.stderr.startswith("Starskip needs Python 3.11, and found Python 3.9.2")
     assert not (tmp_path / ".venv").exists()
+    (commands / "chosen").write_text("#!/bin/sh\necho Python 3.12.1\nexit 1\n")
+    (commands / "chosen").chmod(0o755)
+    path = {"PATH": str(commands), "JAVA_HOME": ""}
+    ran = make("-C", str(tmp_path), "setup", PYTHON311=str(commands / "chosen"), **path)
+    assert "and found Python 3.12.1" in ran.stderr
+    (commands / "python3").unlink()
+    assert "and found none" in make("-C", str(tmp_path), "setup", **path).stderr
 
 
 def test_what_programs_import_is_compiled_once_whatever_the_caller_has_set(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def spark(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         # Queries of tests are alike, but a hundred others lie between two: more than Spark keeps classes of.
         .config("spark.sql.codegen.cache.maxEntries", "2000")
         # Without the optimising compiler (short_lived_java.py) Java keeps room for little compiled code, and
-        # once that is full everything is interpreted. Half of the heap is for what is new: little of it stays.
+        # once that is full all is interpreted. Half of the heap is for what is new: little of it stays.
         .config("spark.driver.extraJavaOptions", "-XX:ReservedCodeCacheSize=256m -Xmn500m")
     )
     with pytest.MonkeyPatch.context() as of_java:

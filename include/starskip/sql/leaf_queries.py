@@ -24,7 +24,7 @@ from starskip.sql.query_shape import aggregates
 MAX_SCANS = 64
 """CTEs that name CTEs twice double the scans with each."""
 
-_PLACEHOLDER = re.compile(r'"(?:[^"]++|"")*+"|:p(\d++)')
+_PLACEHOLDER = re.compile(r'"(?>(?:[^"]++|"")*)"|:p(\d++)')
 
 ColumnSource = Callable[[str], frozenset[str] | None]
 """Gives the columns of a table by its name, or None where they are not known."""

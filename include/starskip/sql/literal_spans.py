@@ -8,16 +8,16 @@ from itertools import product
 
 MAX_READ = 100_000
 
-_COMMENT = r"(?P<comment>--[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z))"
-_NUMBER = r"(?P<literal>(?<!\w)\.?\d(?:[eE][+-](?=\d)|[\w.])*+)"
+_COMMENT = r"(?P<comment>--[^\n]*+|/\*(?>(?:[^*]++|\*(?!/))*)(?:\*/|\Z))"
+_NUMBER = r"(?P<literal>(?<!\w)\.?\d(?>(?:[eE][+-](?=\d)|[\w.])*))"
 
 
 def _quoted(quote: str, backslash_escapes: bool) -> str:
     plain = rf"[^{quote}\\]++|\\.?" if backslash_escapes else rf"[^{quote}]++"
-    return rf"{quote}(?:{plain}|{quote}{quote})*+(?:{quote}|\Z)"
+    return rf"{quote}(?>(?:{plain}|{quote}{quote})*)(?:{quote}|\Z)"
 
 
-_DOLLARS = r"(?P<literal_in_dollars>\$(?P<tag>\w*+)\$(?:[^$]++|\$(?!(?P=tag)\$))*+(?:\$(?P=tag)\$|\Z))"
+_DOLLARS = r"(?P<literal_in_dollars>\$(?P<tag>\w*+)\$(?>(?:[^$]++|\$(?!(?P=tag)\$))*)(?:\$(?P=tag)\$|\Z))"
 
 
 def _pieces(backslash_escapes: bool, dollar_quotes: bool, quoted_names: bool) -> re.Pattern[str]:

@@ -7,7 +7,7 @@ import re
 MAX_NESTING = 60
 """The parser is recursive: deeper text would exhaust the stack, and no index is advised by it."""
 
-_NOTS = re.compile(r"(?:\bnot\s+){4,}+", re.IGNORECASE)
+_NOTS = re.compile(r"(?>(?:\bnot\s+){4,})", re.IGNORECASE)
 
 
 def nesting(skeleton: str) -> int:

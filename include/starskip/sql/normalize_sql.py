@@ -22,20 +22,20 @@ One that the broker did not log is REDACTED (sql.redacted_text).
 """
 
 # Possessive quantifiers keep hostile text linear: an unterminated quote or comment runs to the end once.
-_COMMENT = r"(?P<comment> --[^\n]*+ | /\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z) )"
-_STRING = r"(?P<string> '(?:[^']++|'')*+(?:'|\Z) )"
+_COMMENT = r"(?P<comment> --[^\n]*+ | /\*(?>(?:[^*]++|\*(?!/))*)(?:\*/|\Z) )"
+_STRING = r"(?P<string> '(?>(?:[^']++|'')*)(?:'|\Z) )"
 _CALLED = r"(?P<called> `\w++`(?=\s*+\() )"
-_NAME = r'(?P<name> "(?:[^"]++|"")*+(?:"|\Z) | `[^`]*+(?:`|\Z) )'
+_NAME = r'(?P<name> "(?>(?:[^"]++|"")*)(?:"|\Z) | `[^`]*+(?:`|\Z) )'
 _REDACTED = r"(?P<redacted> \? )"
-_NUMBER = r"(?P<number> (?<![\w$.]) (?:\d++(?:\.\d*+)?+|\.\d++) (?:[eE][+-]?\d++)?+ (?![\w$]) )"
+_NUMBER = r"(?P<number> (?<![\w$.]) (?:\d++(?>\.\d*+|)|\.\d++) (?>[eE][+-]?\d++|) (?![\w$]) )"
 _PIECE = re.compile(rf"{_COMMENT} | {_STRING} | {_CALLED} | {_NAME} | {_REDACTED} | {_NUMBER}", re.VERBOSE)
 COMMENT_OR_LITERAL = re.compile(rf"{_COMMENT} | {_STRING} | {_REDACTED} | {_NUMBER}", re.VERBOSE)
 """Pattern that is cut out of a text without quoted names."""
 
-_LIST = re.compile(rf"\(\s*-?\s*{SLOT}(?:\s*,\s*-?\s*{SLOT})*+\s*\)")
+_LIST = re.compile(rf"\(\s*-?\s*{SLOT}(?>(?:\s*,\s*-?\s*{SLOT})*)\s*\)")
 _IN = re.compile(r"\bIN\s*$", re.IGNORECASE)
-_SET = re.compile(rf"(?:SET [\w.]+ ?= ?-?(?:{SLOT}|[\w.]+) ?; ?)++", re.IGNORECASE)
-_OPTION = re.compile(r"(?:\boption ?\([^()]*+\) ?)++;?$", re.IGNORECASE)
+_SET = re.compile(rf"(?>(?:SET [\w.]+ ?= ?-?(?:{SLOT}|[\w.]+) ?; ?)+)", re.IGNORECASE)
+_OPTION = re.compile(r"(?>(?:\boption ?\([^()]*+\) ?)+);?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ import re
 READ_CHARACTERS = 100_000
 """A FROM further behind is not looked for."""
 
-_NAME = r'(?:"(?:[^"]++|"")*+"|`[^`]*+`|[\w$-]++)'
+_NAME = r'(?:"(?>(?:[^"]++|"")*)"|`[^`]*+`|[\w$-]++)'
 _TOKEN = re.compile(
     rf"""
-    (?P<comment> --[^\n]*+ | /\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z) )
-  | (?P<string> '(?:[^']++|'')*+(?:'|\Z) )
+    (?P<comment> --[^\n]*+ | /\*(?>(?:[^*]++|\*(?!/))*)(?:\*/|\Z) )
+  | (?P<string> '(?>(?:[^']++|'')*)(?:'|\Z) )
   | (?P<bracket> [()] )
-  | (?P<name> {_NAME}(?:\.{_NAME})*+ )
+  | (?P<name> {_NAME}(?>(?:\.{_NAME})*) )
     """,
     re.VERBOSE,
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from starskip.pinot.logs.line_template import FREE_TEXT, TABLE, LineFormat, message_pattern
 
-_OTHER_FIELDS = rb"(?:(?!query[=:])[A-Za-z]++(?:\([A-Za-z/]*+\))?+[=:]" + FREE_TEXT + rb",)*?"
+_OTHER_FIELDS = rb"(?:(?!query[=:])[A-Za-z]++(?>\([A-Za-z/]*+\)|)[=:]" + FREE_TEXT + rb",)*?"
 
 
 def _skip_to(name: bytes) -> bytes:
@@ -45,19 +45,19 @@ LATER_RELEASE = LineFormat(
         + _integer("entries_scanned_in_filter")
         + b"/"
         + _integer("entries_scanned_post_filter")
-        + b",(?:"
+        + b",(?>"
         + _skip_to(rb"segments\([A-Za-z/]*+\):")
         + _integer("segments_queried")
         + b"/"
         + _integer("segments_processed")
         + b"/"
         + _integer("segments_matched")
-        + rb"(?:/-?\d++)*+,)?+(?:"
+        + rb"(?>(?:/-?\d++)*),|)(?>"
         + _skip_to(b"groupLimitReached=")
-        + rb"(?P<group_limit_reached>\w*+),)?+(?:"
+        + rb"(?P<group_limit_reached>\w*+),|)(?>"
         + _skip_to(b"exceptions=")
         + _integer("exceptions")
-        + b",)?+"
+        + b",|)"
         + _skip_to(b"query=")
         + b"(?P<query_text>.*)"
     ),

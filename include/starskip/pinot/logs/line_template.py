@@ -26,7 +26,7 @@ COUNTERS = (
 
 # A comma inside a value (serverStats is full of them) differs from one that ends it by what follows:
 # `,name=`, `, name:` or `,name(part/part):`.
-FREE_TEXT = rb"[^,]*+(?:,(?!\s?[A-Za-z]++(?:\([A-Za-z/]*+\))?+[=:])[^,]*+)*+"
+FREE_TEXT = rb"[^,]*+(?>(?:,(?!\s?[A-Za-z]++(?>\([A-Za-z/]*+\)|)[=:])[^,]*+)*)"
 
 TABLE = rb"\[?+(?P<table>(?<=\[)[^\[\]\n]++(?=\])|(?<!\[)[^,\[\]\n]++)\]?+"
 """One table, or in brackets the set of those that a multi-stage query reads: `[a]`, `[a, b]`."""

@@ -127,7 +127,7 @@ OTHER_MESSAGES = (
         ),
         pattern=message_pattern(
             rb"requestId=(?P<request_id>-?\d{1,19}+),table="
-            rb"(?:\[\]|\[[^\],]*+(?:,[^\],]*+)++\](?!(?:(?!,query=).)*,entries=-?\d)),.*"
+            rb"(?:\[\]|\[[^\],]*+(?>(?:,[^\],]*+)+)\](?!(?:(?!,query=).)*,entries=-?\d)),.*"
         ),
         opening=rb"requestId=(?:-?\d{1,19}+),table=",
         reason="multi_stage",

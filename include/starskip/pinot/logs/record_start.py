@@ -15,27 +15,27 @@ CONTAINER = rb"[\w.-]{1,80}+ {0,40}+\| ?"
 """The name that Docker Compose puts before every physical line, continuation lines too."""
 
 _LEVEL = rb"(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b"
-_TIME = rb"\[?\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9}+)?+(?:Z|[+-]\d\d:?\d\d)?+\]?"
+_TIME = rb"\[?\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d(?>[.,]\d{1,9}+|)(?>Z|[+-]\d\d:?\d\d|)\]?"
 _CAPTURED_TIME = (
-    rb"\[?(?P<logged_at>\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,3}+)?+)"
-    rb"\d{0,6}+(?P<utc_offset>Z|[+-]\d\d:?\d\d)?+\]?"
+    rb"\[?(?P<logged_at>\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d(?>[.,]\d{1,3}+|))"
+    rb"\d{0,6}+(?>(?P<utc_offset>Z|[+-]\d\d:?\d\d)|)\]?"
 )
-_TOKEN = rb"\[[^\]\n]{0,300}+\]|" + _LEVEL + rb"|[\w$]++(?:\.[\w$]++)++(?::\d++)?+|-(?= )"
+_TOKEN = rb"\[[^\]\n]{0,300}+\]|" + _LEVEL + rb"|[\w$]++(?>(?:\.[\w$]++)+)(?>:\d++|)|-(?= )"
 
-START_OF_LINE = rb"(?:\xef\xbb\xbf)?+(?:" + CONTAINER + rb")?+"
+START_OF_LINE = rb"(?>\xef\xbb\xbf|)(?>" + CONTAINER + rb"|)"
 """A byte order mark and a container's name, both optional."""
 
 TIMED_START = START_OF_LINE + _TIME
 """Begins a record whatever follows it. A line of SQL that begins with a time is taken for one, too."""
 
-BARE_START = START_OF_LINE + rb"(?:" + _LEVEL + rb" )?+"
+BARE_START = START_OF_LINE + rb"(?>" + _LEVEL + rb" |)"
 """Begins a record when the opening of a known message follows it (people paste lines without a prefix)."""
 
 MAX_START_BYTES = 512
 """No start, with the opening of its message, is longer than this."""
 
 PREFIX = re.compile(
-    START_OF_LINE + rb"(?:" + _CAPTURED_TIME + rb")?+(?P<logger>(?: *+(?:" + _TOKEN + rb"))*+):?+ *+"
+    START_OF_LINE + rb"(?>" + _CAPTURED_TIME + rb"|)(?P<logger>(?>(?: *+(?:" + _TOKEN + rb"))*)):?+ *+"
 )
 """Everything up to the message: ``logged_at``, ``utc_offset``, and in ``logger`` level, class and thread.
 
@@ -43,7 +43,7 @@ It matches any record, if only with nothing. What it takes it keeps: no message 
 """
 
 _OPENINGS = b"|".join(dict.fromkeys(form.opening for form in FORMATS))
-_EVENT = rb'(?:\xef\xbb\xbf)?+[ \t]{0,40}+(?:[\[,]\s{0,40}+)?+\{\s{0,40}+"[^"\\\n]{1,100}+"\s{0,8}+:'
+_EVENT = rb'(?>\xef\xbb\xbf|)[ \t]{0,40}+(?>[\[,]\s{0,40}+|)\{\s{0,40}+"[^"\\\n]{1,100}+"\s{0,8}+:'
 _START = TIMED_START + b"|" + BARE_START + b"(?:" + _OPENINGS + b")|" + _EVENT
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 

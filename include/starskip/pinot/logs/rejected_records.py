@@ -20,7 +20,7 @@ _COUNTERS = re.compile(
     rb"(?:^|, ?)(requestId|timeMs|docs|entries|exceptions|segments\([A-Za-z/]*+\)|"
     rb"total[A-Z]\w*+|num[A-Z]\w*+)[=:] ?([^, ]*+)"
 )
-_WHOLE_NUMBERS = re.compile(rb"-?\d++(?:/-?\d++)*+\Z")
+_WHOLE_NUMBERS = re.compile(rb"-?\d++(?>(?:/-?\d++)*)\Z")
 _NEEDED = {b"timeMs", b"docs", b"entries"}
 _BRACKETS = b" \t\r\n[],"
 """The bytes of an array of JSON events beside the events."""
