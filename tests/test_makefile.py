@@ -16,7 +16,8 @@ TARGETS = re.findall(r"^([a-z-]+):", (CHECKOUT / "Makefile").read_text(encoding=
 
 def make(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     # What make hands to its children would change what a make below it does.
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    handed = ("MAKE", "MFLAGS", "PYTHON311")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(handed)}
     program = shutil.which("make")
     assert program is not None
     return subprocess.run(
