@@ -21,7 +21,8 @@ Literal = str
 One that the broker did not log is REDACTED (sql.redacted_text).
 """
 
-# Possessive quantifiers keep hostile text linear: an unterminated quote or comment runs to the end once.
+# Possessive quantifiers and atomic groups keep hostile text linear: an unterminated quote or comment runs
+# to the end once.
 _COMMENT = r"(?P<comment> --[^\n]*+ | /\*(?>(?:[^*]++|\*(?!/))*)(?:\*/|\Z) )"
 _STRING = r"(?P<string> '(?>(?:[^']++|'')*)(?:'|\Z) )"
 _CALLED = r"(?P<called> `\w++`(?=\s*+\() )"
