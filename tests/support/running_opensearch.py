@@ -127,6 +127,8 @@ class RunningOpenSearch:
         """Have it hold its connections and answer nothing."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
+        # Its other threads run on, and may answer, until each has met the signal.
+        os.waitid(os.P_PID, self._process.pid, os.WSTOPPED)
 
     def go_on(self) -> None:
         """End a pause."""
