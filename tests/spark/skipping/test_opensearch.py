@@ -112,6 +112,7 @@ def test_a_server_that_does_not_answer(
 ) -> None:
     """The plain query runs, with one warning; the server is waited for once, for less than two seconds."""
     caplog.set_level(logging.INFO)
+    monkeypatch.setattr(opensearch_client, "_ASIDE_S", 600.0)
     with settings_of(spark, {_ROOT: opensearch.url("paused")}):
         skipping.create(spark, table, ["minmax:id"])
         skipping.enable(spark)
