@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import settings
 from starskip.cost.bound_filter import FilterBinder, filter_binder, is_served_by_sorting
 from starskip.cost.filter_cost import filter_cost
 from starskip.indexes.access_paths import AccessPaths
@@ -20,10 +19,6 @@ from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.predicate import Leaf
 from starskip.sql.query_shape import query_shape
 from starskip.tables.row_window import ColumnWindow, RowWindow
-
-# The first call of a library function loads it; no test judges time.
-settings.register_profile("no_deadline", deadline=None)
-settings.load_profile("no_deadline")
 
 TRUTH = Path(__file__).parents[1] / "data" / "truth"
 SAMPLE = Path(__file__).parents[2] / "include" / "sample" / "segments"

@@ -6,13 +6,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import settings
 from starskip.latency.pooled_bins import pool_latencies
 from starskip.storage.schemas import LATENCY_BINS
-
-# The first call of a library function loads it; no test judges time.
-settings.register_profile("no_deadline", deadline=None)
-settings.load_profile("no_deadline")
 
 
 @pytest.fixture(scope="session")

@@ -92,7 +92,7 @@ def trees(spark: Any, folder: Path) -> Any:
         "SELECT country, SUM(price), COUNT(*), AVG(price) FROM sales GROUP BY country",
         "SELECT SUM(price) AS total FROM sales WHERE country = 'se' AND day >= '2022-01-20'",
         "SELECT date_trunc('month', day) AS m, COUNT(*) FROM sales WHERE country IS NULL GROUP BY 1",
-        "SELECT country, COUNT(*) AS n FROM sales GROUP BY country HAVING COUNT(*) > 60 ORDER BY n LIMIT 1",
+        "SELECT country, COUNT(*) AS n FROM sales GROUP BY 1 HAVING COUNT(*) > 60 ORDER BY n, 1 LIMIT 1",
     ],
 )
 def test_a_tree_answers_as_spark_does(trees: Any, spark: Any, folder: Path, query: str) -> None:

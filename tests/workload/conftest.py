@@ -6,11 +6,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import settings
-
-# The parser's first call loads it; no test judges time.
-settings.register_profile("no_deadline", deadline=None)
-settings.load_profile("no_deadline")
 
 DATA = Path(__file__).parents[1] / "data"
 

@@ -9,12 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
 from starskip.pinot.segments.segment_files import SegmentFile, list_segments
-
-# The first call of a codec loads it; no test judges time.
-settings.register_profile("no_deadline", deadline=None)
-settings.load_profile("no_deadline")
 
 DATA = Path(__file__).parents[2] / "data" / "segments"
 

@@ -82,7 +82,7 @@ def test_whoever_lacks_a_key_skips_by_the_other_indexes(
             assert len(told) == 1 and "bloom:email, valuelist:email" in told[0]
             rows, stats = read(spark, people, by_both)
         assert (rows, stats["files_read"], stats["skipped_by"]) == ([77], 3, {"minmax:ts": 2})
-        assert len([record for record in caplog.records if why in record.message]) == 1
+        assert len([record for record in caplog.records if why in record.getMessage()]) == 1
     # A key file that is none is said, and counts as a missing one.
     caplog.clear()
     skipping.enable(spark, keys={"pii": keys["pii"] + ".not"})

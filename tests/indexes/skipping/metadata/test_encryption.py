@@ -105,7 +105,7 @@ def test_a_refresh_without_a_key_leaves_its_index_alone(
     for keyring in (NONE, WRONG):
         with caplog.at_level(logging.WARNING):
             done = refreshed(table, storage, keyring)
-        told = [record.message for record in caplog.records if "pii" in record.message]
+        told = [record.getMessage() for record in caplog.records if "pii" in record.getMessage()]
         assert len(told) == 1 and "left as it is" in told[0] and "minmax:y" in told[0]
         assert done.indexes == ("minmax:x",)
         caplog.clear()
@@ -138,7 +138,7 @@ def test_locked_names_of_files_stop_a_refresh_and_no_reader(
     table.files["file:/t/new"] = lake.File((7, 9))
     done = refreshed(table, storage, KEYS)
     assert (done.version, done.collected_files, table.read) == (1, 0, [])
-    assert [record.message for record in caplog.records if "listing is missing" in record.message]
+    assert [record.getMessage() for record in caplog.records if "listing is missing" in record.getMessage()]
     described = describe_metadata(existing_metadata(storage, keyring=KEYS), "there")
     assert (described["rows"], described["files_bytes"], described["files"]) == (None, None, 4)
     assert (described["listing_key"], described["missing_keys"]) == ("listing", ["listing"])
