@@ -361,6 +361,7 @@ def test_a_plan_does_not_wait_for_a_server_that_does_not_answer(
         opensearch_client._unreachable.clear()
     assert len(asked) == 1, "it is not asked again at once"
     assert asked[0] < 2
+    monkeypatch.setattr(opensearch_client, "_SOON_S", 30.0)
     assert lake.known(hasty) == lake.expected(table.files, "x")
 
 
