@@ -127,8 +127,9 @@ class RunningOpenSearch:
         """Have it hold its connections and answer nothing."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
-        # Its other threads run on, and may answer, until each has met the signal.
-        os.waitid(os.P_PID, self._process.pid, os.WSTOPPED)
+        # Its other threads run on, and may answer, until each has met the signal. The kernel's word of that
+        # is left there, for a second pause.
+        os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WNOWAIT)
 
     def go_on(self) -> None:
         """End a pause."""

@@ -343,13 +343,13 @@ def test_a_plan_does_not_wait_for_a_server_that_does_not_answer(
     table.refresh(storage, "x")
     hasty = fresh_storage(opensearch, storage.url.table, patience_s=0)
     asked: list[float] = []
-    once = opensearch_client.OpenSearchClient._once
+    once = OpenSearchClient._once
 
     def counted(*arguments: Any) -> Any:
         asked.append(arguments[-1])
         return once(*arguments)
 
-    monkeypatch.setattr(opensearch_client.OpenSearchClient, "_once", counted)
+    monkeypatch.setattr(OpenSearchClient, "_once", counted)
     monkeypatch.setattr(opensearch_client, "_ASIDE_S", 600.0)
     opensearch.pause()
     try:
