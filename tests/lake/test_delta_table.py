@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import string
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -212,15 +213,47 @@ def test_formats_that_are_not_there(tmp_path: Path) -> None:
     assert "plain files have no version 3" in refusal(lambda: open_table(path, version=3))
 
 
-def test_a_folder_whose_name_the_library_takes_for_another(tmp_path: Path) -> None:
-    for name in ("50% é", "a%20b"):
-        write_deltalake(str(tmp_path / "t"), ROWS)
-        (tmp_path / "t").rename(tmp_path / name)
-    assert rows_of(open_table(str(tmp_path / "50% é"))) == [1, 2, 3]
-    (tmp_path / "link").symlink_to(tmp_path / "a%20b")
-    for name in ("a%20b", "link"):
-        text = refusal(lambda n=name: open_table(str(tmp_path / n)))  # type: ignore[misc]
-        assert f"{name}: its path holds % and two digits of base 16" in text
+@pytest.mark.parametrize(
+    ("name", "taken_for", "what"),
+    [
+        ("a%20b", "a b", "% and two digits of base 16"),
+        ("a\\b", "a/b", "a backslash"),
+        ("a\\..\\b", "b", "a backslash"),
+    ],
+)
+def test_a_folder_whose_name_the_library_takes_for_another(
+    tmp_path: Path, name: str, taken_for: str, what: str
+) -> None:
+    write_deltalake(str(tmp_path / "t"), ROWS)
+    (tmp_path / "t").rename(tmp_path / name)
+    # What it is taken for is there, too, and has other rows.
+    write_deltalake(str(tmp_path / taken_for), ROWS.slice(0, 1))
+    (tmp_path / "link").symlink_to(tmp_path / name)
+    for given in (name, "link", f"{name}/"):
+        assert f"its path holds {what}" in refusal(lambda n=given: open_table(f"{tmp_path}/{n}"))  # type: ignore[misc]
+
+
+ODD_NAMES = (
+    *(each for each in string.punctuation if each not in "/\\"),
+    "50% é",
+    "a b ",
+    "日本",
+    "%",
+    "%zz",
+    "s3:x",
+    "..a",
+)
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_a_folder_with_an_odd_name(tmp_path: Path, name: str) -> None:
+    write_deltalake(str(tmp_path / "t"), ROWS)
+    for made in (f"p{name}q", name):
+        if made == ".":
+            continue
+        (tmp_path / "t").rename(tmp_path / made)
+        assert rows_of(open_table(str(tmp_path / made))) == [1, 2, 3]
+        (tmp_path / made).rename(tmp_path / "t")
 
 
 @pytest.mark.parametrize("name", ["a", "col-1"])

@@ -28,7 +28,7 @@ LOG_FOLDER = "_delta_log"
 VECTORS = "deletionVectors"
 _OWN_NAME = "col-"
 """The beginning of the names that Delta gives columns in files where it matches them by ids."""
-_ESCAPED = re.compile("%[0-9A-Fa-f]{2}")
+_MISREAD = re.compile(r"%[0-9A-Fa-f]{2}|\\")
 CARRIED_FEATURES = frozenset(
     {"timestampNtz", "v2Checkpoint", "vacuumProtocolCheck", VECTORS, "columnMapping"}
 )
@@ -94,11 +94,13 @@ def _opened(path: str, version: int | None) -> DeltaTable:
     _require_log(path)
     url = object_url(path)
     place = str(local_path(path).absolute()) if url is None else str(url)
-    if url is None and _ESCAPED.search(str(local_path(path).resolve())):
-        # deltalake looks for the files of "a%20b" in "a b", also behind a link.
+    # deltalake looks for the files of "a%20b" in "a b", and for those of "a\b" in "a/b", also behind a link.
+    misread = _MISREAD.search(str(local_path(path).resolve()) if url is None else path.replace("%", ""))
+    if misread is not None:
+        what = "a backslash" if misread[0] == "\\" else "% and two digits of base 16"
         raise SourceError(
-            f"{path}: its path holds % and two digits of base 16, which deltalake takes for another "
-            "character: give the folder of this Delta table another name",
+            f"{path}: its path holds {what}, which deltalake takes for another character: give the folder of "
+            "this Delta table another name",
             source=path,
         )
     options = None if url is None else client_options(url.scheme)

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 ENTRIES_AT_ONCE = 8_192
 SPEC, PARTITION = "spec_id", "partition."
 """Columns beside those of ``table_snapshot.FILES``: the number of a file's spec; values by field id."""
+ADDED_BELOW = 1 << 40
+"""As a time in milliseconds it lies before 2005: who takes it for one finds the file old."""
 _DELETED, _ADDED = 2, 1
 _UNREADABLE = (ValueError, TypeError, ArithmeticError, pa.ArrowException)
 _DATA_FILE, _PARTITION = 2, 102
@@ -66,11 +68,14 @@ _BOUNDS = {110: "nulls", 137: "nans", 125: "lower", 128: "upper"}
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A live file of a manifest: its fields by the names that were asked for, with what it inherits."""
+    """A live file of a manifest: its fields by the names that were asked for, with what it inherits.
+
+    ``added``: the number of the commit that added the file, see ``_added``.
+    """
 
     file: dict[str, Any]
     sequence: int
-    file_sequence: int
+    added: int
     spec_id: int
     partition: tuple[Any, ...]
 
@@ -167,7 +172,7 @@ def _live(
             yield Entry(
                 file,
                 _inherited(sequence, manifest.sequence_number, inherits),
-                _inherited(file_sequence, manifest.sequence_number, inherits),
+                _added(_inherited(file_sequence, manifest.sequence_number, inherits), manifest),
                 manifest.partition_spec_id,
                 split_by,
             )
@@ -192,6 +197,15 @@ def _inherited(own: int | None, of_manifest: int | None, inherits: bool) -> int:
     if not inherits:
         raise ValueError("an entry that is not new has no sequence number")
     return int(of_manifest or 0)
+
+
+def _added(file_sequence: int, manifest: ManifestFile) -> int:
+    """Return the number of the commit that added a file, below ``ADDED_BELOW``, as IcebergFiles.java does.
+
+    Format version 1 has no sequence numbers. There it is the id of the snapshot that wrote the manifest,
+    which changes when manifests are merged.
+    """
+    return (file_sequence or manifest.added_snapshot_id or 0) % ADDED_BELOW
 
 
 def _projected(schema: Schema, wanted: Mapping[int, str]) -> tuple[StructReader, StructType]:
@@ -274,8 +288,8 @@ def _piece(
         found: dict[str, Any] = {
             "path": plain_paths(locations),
             "size_bytes": pa.array(each("size_bytes"), pa.int64()),
-            # A path is written once: this tells a file from one of the same name in a table made anew.
-            "etag": pa.array([f"iceberg:{entry.file_sequence}" for entry in entries], pa.string()),
+            # A file may be written again in its place, and added again.
+            "etag": pa.array([f"iceberg:{entry.added}" for entry in entries], pa.string()),
             "rows": pa.array(each("rows"), pa.int64()),
             "deletes": pa.array([deletes.of(entry) for entry in entries], pa.list_(pa.int32())),
             "file_format": pa.array([str(value).lower() for value in each("file_format")], pa.string()),

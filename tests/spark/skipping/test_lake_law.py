@@ -27,7 +27,7 @@ from law_cases import law_cases
 from pyspark.sql import SparkSession
 from skipping_tables import settings_of
 from starskip.spark import skipping
-from starskip.spark.skipping import lake_reader
+from starskip.spark.skipping import lake_reader, lake_relation
 from starskip.spark.skipping.lake_columns import ColumnTranslation
 
 CASES = law_cases("STARSKIP_LAKE_CASES", 16)
@@ -75,11 +75,14 @@ def test_rows_are_those_without_skipping(
         one = run_law(table, _OF_A_TABLE, _EACH)
         found.predicates += one.predicates
         found.skipped += one.skipped
+        found.secondary += one.secondary
+        found.by_index += one.by_index
 
     law()
     assert found.predicates >= CASES
     print(
-        f"{table_format}: {found.predicates} predicates, {found.skipped} files left out beside the format's"
+        f"{table_format}: {found.predicates} predicates, {found.skipped} files left out beside the format's; "
+        f"{found.secondary} queries by secondary indexes, {found.by_index} of them not by a scan"
     )
 
 
@@ -130,6 +133,22 @@ def test_planted_faults_are_noticed(
     compare_asked(table, table.name, asked, Checked())
     monkeypatch.setattr(ColumnTranslation, "_column", column_by_name)
     assert broken()
+
+
+def test_a_schema_that_is_pruned_by_spark_is_noticed(
+    law_on: SparkSession, tmp_path: Path, warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = table_of("iceberg", law_on, tmp_path, warehouse, 0)
+    table.create()
+    table.sql(f"ALTER TABLE {table.name} RENAME COLUMN n TO `x y`")
+    asked = [f"`x y`.`in ner`.s LIKE 'k{number}%'" for number in range(2, 9)]
+    skipping.create(law_on, table.path, ["prefix:`x y`.`in ner`.s:2"])
+    compare_asked(table, table.name, asked, Checked())
+    planted = {**lake_relation._OF_ICEBERG, "spark.sql.optimizer.nestedSchemaPruning.enabled": "true"}
+    monkeypatch.setattr(lake_relation, "_OF_ICEBERG", planted)
+    skipping.refresh(law_on, table.path, full=True)
+    with pytest.raises(LawBroken):
+        compare_asked(table, table.name, asked, Checked())
 
 
 @pytest.mark.parametrize("table_format", ["delta", "iceberg"])

@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
 ROWS = 12
-_KINDS = {"string": "string", "int": "int", "bigint": "bigint"}
+NAMES = ("u", "v", "w", "x y", "ä", "a-b", "a.b", "1a", "a%", "日本", "$c")
+"""Of some of these Iceberg writes others into files; Delta does so of all that are renamed."""
+FIELDS = ("s", "x", "x y", "ö", "f-1")
+_KINDS = (
+    "string",
+    "int",
+    "bigint",
+    "struct<s: string, x: int>",
+    "struct<`x y`: struct<s: string>, x: bigint>",
+)
+_COLUMNS = (
+    "id bigint, u string, v int, p string, "
+    "n struct<s: string, x: int, `in ner`: struct<s: string, `x y`: int>>"
+)
+_LIMITED = re.compile(r"(?:var)?char\((\d+)\)")
 LONG = "é" * 33
 """Begins texts of which the logs of both formats have bounds that are cut."""
 PARTITIONS = ("a b", "é/x", "c=1%")
@@ -26,16 +47,18 @@ class ChangingTable:
     path: str
     history: list[str] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
     made: int = 0
     next_id: int = 0
+    kinds: ClassVar[tuple[str, ...]] = _KINDS
 
     def sql(self, text: str) -> Any:
         self.log.append(text)
         return self.spark.sql(text)
 
-    def columns(self) -> list[tuple[str, str]]:
-        """Return names and types of the table's columns."""
-        return self.spark.sql(f"SELECT * FROM {self.name}").dtypes
+    def columns(self) -> StructType:
+        """Return the table's columns."""
+        return self.spark.sql(f"SELECT * FROM {self.name}").schema
 
     # -- rows
 
@@ -43,24 +66,30 @@ class ChangingTable:
         """Return a query of new rows in the order of the table's columns, in one file."""
         start, self.next_id = self.next_id, self.next_id + count
         salt = self.random.randrange(1000)
-        values = ", ".join(f"{self._value(name, kind, salt)} AS `{name}`" for name, kind in self.columns())
+        told = self.spark.sql(f"DESCRIBE {self.name}").collect()
+        # Also of what the columns are within structs, whose texts are short.
+        limited = {row[0]: _LIMITED.fullmatch(row[1]) is not None for row in told}
+        values = ", ".join(
+            f"{self._value(each, salt, is_short=limited.get(each.name, False))} AS {quoted(each.name)}"
+            for each in self.columns()
+        )
         return f"SELECT {values} FROM range({start}, {start + count}, 1, 1)"
 
-    def _value(self, name: str, kind: str, salt: int) -> str:
+    def _value(self, column: StructField, salt: int, above: str = "", *, is_short: bool = True) -> str:
+        name, kind = f"{above}{column.name}", column.dataType
         if name == "id":
             return "id"
         drawn = f"pmod(hash(id, {salt}, '{len(name)}'), {self.random.choice((2, 7, 30))})"
         if name == "p":
             return f"element_at(array({', '.join(map(repr, PARTITIONS))}), 1 + pmod(hash(id div 6), 3))"
-        if kind == "string":
-            begin = self.random.choice(("k", "k", "k", f"{LONG}k"))
-            return f"nullif(concat('{begin}', {drawn}), 'k1')"
-        if kind.startswith("struct"):
-            inner = kind.removeprefix("struct<").removesuffix(">").split(",")
-            parts = (each.split(":") for each in inner)
-            fields = ", ".join(f"'{part}', {self._value(f'n.{part}', of, salt)}" for part, of in parts)
-            return f"named_struct({fields})"
-        return f"cast(nullif({drawn}, 1) AS {kind})"
+        if isinstance(kind, StringType):
+            begin = "k" if is_short else self.random.choice(("k", "k", "k", f"{LONG}k"))
+            return f"nullif(concat('{begin}', {drawn}, '{self.random.choice(('', '', ' '))}'), 'k1')"
+        if isinstance(kind, StructType):
+            fields = ", ".join(f"'{each.name}', {self._value(each, salt, f'{name}.')}" for each in kind)
+            made = f"named_struct({fields})"
+            return f"if({drawn} = 0, NULL, {made})" if self.random.random() < 0.2 else made
+        return f"cast(nullif({drawn}, 1) AS {kind.simpleString()})"
 
     # -- operations that both formats have
 
@@ -77,7 +106,7 @@ class ChangingTable:
         shifted = (
             f"SELECT * EXCEPT (id), if(id % 2 = 0, id, id - {self.next_id - near}) AS id FROM ({source})"
         )
-        names = ", ".join(f"s.`{name}`" for name, _ in self.columns())
+        names = ", ".join(f"s.{quoted(name)}" for name in self.columns().names)
         self.sql(
             f"MERGE INTO {self.name} t USING (SELECT {names} FROM ({shifted}) s) s ON t.id = s.id "
             f"WHEN MATCHED AND s.id % 3 = 0 THEN DELETE WHEN MATCHED THEN UPDATE SET * "
@@ -85,47 +114,81 @@ class ChangingTable:
         )
 
     def update(self) -> None:
-        texts = [name for name, kind in self.columns() if kind == "string" and name != "p"]
-        if texts:
-            name = self.random.choice(texts)
-            self.sql(f"UPDATE {self.name} SET `{name}` = 'k{self.random.randrange(30)}' WHERE {self._some()}")
+        if texts := self._texts():
+            name = quoted(self.random.choice(texts))
+            self.sql(f"UPDATE {self.name} SET {name} = 'k{self.random.randrange(30)}' WHERE {self._some()}")
 
     def delete(self) -> None:
         self.sql(f"DELETE FROM {self.name} WHERE {self._some()}")
 
     def add_column(self) -> None:
-        kind = self.random.choice(tuple(_KINDS))
-        names = {name for name, _ in self.columns()}
-        free = [name for name in ("u", "v", "w", "x y", "ä") if name not in names]
-        if free:
-            self.sql(f"ALTER TABLE {self.name} ADD COLUMNS (`{self.random.choice(free)}` {kind})")
-            self.append()
+        self._add(self._free(NAMES))
+        self.append()
+
+    def _add(self, name: str) -> None:
+        kind = self.random.choice(self.kinds)
+        self.sql(f"ALTER TABLE {self.name} ADD COLUMNS ({quoted(name)} {kind})")
 
     def rename_column(self) -> None:
-        changing = self._changing()
-        if changing:
-            self.made += 1
-            old = self.random.choice(changing)
-            names = {name for name, _ in self.columns()}
-            new = self.random.choice([n for n in ("u", "v", "w", "x y", f"r{self.made}") if n not in names])
-            self.sql(f"ALTER TABLE {self.name} RENAME COLUMN `{old}` TO `{new}`")
+        if changing := self._changing():
+            self._rename(self.random.choice(changing), self._free(NAMES))
 
-    def rename_field(self) -> None:
-        fields = dict(self.columns()).get("n", "").removeprefix("struct<").removesuffix(">")
-        names = [each.partition(":")[0] for each in fields.split(",") if each]
-        if names:
-            self.made += 1
-            old = self.random.choice(names)
-            new = self.random.choice([n for n in ("s", "x", f"f{self.made}") if n not in names])
-            self.sql(f"ALTER TABLE {self.name} RENAME COLUMN n.`{old}` TO `{new}`")
-
-    def drop_column(self) -> None:
+    def swap_columns(self) -> None:
+        """Give two columns one another's names."""
         changing = self._changing()
         if len(changing) > 1:
-            self.sql(f"ALTER TABLE {self.name} DROP COLUMNS (`{self.random.choice(changing)}`)")
+            one, other = self.random.sample(changing, 2)
+            between = self._free(())
+            for old, new in ((one, between), (other, one), (between, other)):
+                self._rename(old, new)
+
+    def rename_field(self) -> None:
+        if fields := list(fields_of_structs(self.columns())):
+            *above, old = self.random.choice(fields)
+            near = [each[-1] for each in fields if each[:-1] == tuple(above)]
+            path = ".".join(map(quoted, (*above, old)))
+            new = quoted(self._free(FIELDS, near))
+            self.sql(f"ALTER TABLE {self.name} RENAME COLUMN {path} TO {new}")
+
+    def add_field(self) -> None:
+        if fields := list(fields_of_structs(self.columns())):
+            above = self.random.choice(fields)[:-1]
+            near = [each[-1] for each in fields if each[:-1] == above]
+            path = ".".join(map(quoted, (*above, self._free(FIELDS, near))))
+            self.sql(f"ALTER TABLE {self.name} ADD COLUMNS ({path} {self.random.choice(('string', 'int'))})")
+            self.append()
+
+    def drop_field(self) -> None:
+        fields = list(fields_of_structs(self.columns()))
+        some = [each for each in fields if sum(other[:-1] == each[:-1] for other in fields) > 1]
+        if some:
+            path = ".".join(map(quoted, self.random.choice(some)))
+            self.sql(f"ALTER TABLE {self.name} DROP COLUMNS ({path})")
+
+    def drop_column(self) -> None:
+        """Drop a column; in half of the cases another one has its name then."""
+        changing = self._changing()
+        if len(changing) > 1:
+            name = self.random.choice(changing)
+            self.sql(f"ALTER TABLE {self.name} DROP COLUMNS ({quoted(name)})")
+            if self.random.random() < 0.5:
+                self._add(name)
+                self.append()
+
+    def _rename(self, old: str, new: str) -> None:
+        self.sql(f"ALTER TABLE {self.name} RENAME COLUMN {quoted(old)} TO {quoted(new)}")
+
+    def _free(self, names: Sequence[str], near: Sequence[str] | None = None) -> str:
+        """Return a name that no column has, or no field ``near``."""
+        self.made += 1
+        taken = self.columns().names if near is None else near
+        return self.random.choice([each for each in (*names, f"r{self.made}") if each not in taken])
 
     def _changing(self) -> list[str]:
-        return [name for name, kind in self.columns() if name not in ("id", "p", "n")]
+        return [name for name in self.columns().names if name not in ("id", "p")]
+
+    def _texts(self) -> list[str]:
+        return [each.name for each in self.columns() if each.dataType == StringType() and each.name != "p"]
 
     def _some(self) -> str:
         low = self.random.randrange(max(self.next_id, 1))
@@ -140,22 +203,35 @@ class ChangingTable:
         return (
             *(self.append, self.append, self.overwrite, self.merge, self.update, self.delete, self.delete),
             *(self.add_column, self.rename_column, self.rename_column, self.rename_field, self.drop_column),
+            *(self.swap_columns, self.add_field, self.drop_field),
         )
 
     def change(self) -> None:
-        """Do one operation."""
-        self.random.choice(self.operations())()
+        """Do one operation; a format fails at some with odd names, and the table is as far as it came."""
+        operation = self.random.choice(self.operations())
+        try:
+            operation()
+        except (Py4JError, PySparkException) as error:
+            self.log.append(f"-- failed: {str(error).splitlines()[0][:200]}")
+            self.failed.append(operation.__name__)
         self.remember()
 
 
 class DeltaTable(ChangingTable):
     """With column mapping; deletion vectors in two of three tables."""
 
+    kinds: ClassVar[tuple[str, ...]] = (*_KINDS, "char(5)", "varchar(4)", "struct<c: char(4), s: varchar(4)>")
+
+    def append_unpadded(self) -> None:
+        """Write texts as they are, where a table by SQL fills those of CHAR with spaces."""
+        self.log.append("-- by a DataFrame")
+        self.spark.sql(self.rows()).write.format("delta").mode("append").save(self.path)
+
     def create(self) -> None:
         by = self.random.choice(("", "PARTITIONED BY (p)"))
         vectors = str(self.random.random() < 0.7).lower()
         self.sql(
-            f"CREATE TABLE {self.name} (id bigint, u string, v int, n struct<s: string, x: int>, p string) "
+            f"CREATE TABLE {self.name} ({_COLUMNS}, c char(5), d varchar(4)) "
             f"USING delta {by} TBLPROPERTIES ('delta.columnMapping.mode' = 'name', "
             f"'delta.enableDeletionVectors' = '{vectors}')"
         )
@@ -185,13 +261,14 @@ class DeltaTable(ChangingTable):
             self.sql(f"RESTORE TABLE {self.name} TO VERSION AS OF {version}")
 
     def replace_partition(self) -> None:
-        names = ", ".join("'a b' AS p" if name == "p" else f"`{name}`" for name, _ in self.columns())
+        names = ", ".join("'a b' AS p" if name == "p" else quoted(name) for name in self.columns().names)
         self.sql(f"INSERT INTO {self.name} REPLACE WHERE p = 'a b' SELECT {names} FROM ({self.rows(3)})")
 
     def operations(self) -> Sequence[Callable[[], None]]:
         return (
             *super().operations(),
             *(self.optimize, self.purge, self.vacuum, self.restore, self.restore, self.replace_partition),
+            *(self.append_unpadded, self.append_unpadded),
         )
 
 
@@ -204,7 +281,7 @@ class IcebergTable(ChangingTable):
         mode = self.random.choice(("merge-on-read", "merge-on-read", "copy-on-write"))
         modes = ", ".join(f"'write.{each}.mode' = '{mode}'" for each in ("delete", "update", "merge"))
         self.sql(
-            f"CREATE TABLE {self.name} (id bigint, u string, v int, n struct<s: string, x: int>, p string) "
+            f"CREATE TABLE {self.name} ({_COLUMNS}) "
             f"USING iceberg {by} TBLPROPERTIES ('format-version' = '{version}', {modes})"
         )
         self.is_whole = by == ""
@@ -266,14 +343,33 @@ class IcebergTable(ChangingTable):
         self.append()
 
     def widen(self) -> None:
-        for name, kind in self.columns():
-            if kind == "int" and name != "n":
-                self.sql(f"ALTER TABLE {self.name} ALTER COLUMN `{name}` TYPE bigint")
+        for each in self.columns():
+            if each.dataType == IntegerType():
+                self.sql(f"ALTER TABLE {self.name} ALTER COLUMN {quoted(each.name)} TYPE bigint")
                 return
+
+    def exchange(self) -> None:
+        """Write one of the table's files again in its place, with other rows, and register it again."""
+        # A file that was added by reference has the names of the table's columns.
+        self.made += 1
+        folder = Path(self.path).parent / f"added-{Path(self.path).name}"
+        file = folder / "a.parquet"
+        if file.exists():
+            self.sql(f"DELETE FROM {self.name} WHERE id < 0")
+        folder.mkdir(exist_ok=True)
+        start = -4 * self.random.randrange(1, 3)
+        rows = pa.table(
+            {"id": pa.array(range(start, start + 4), pa.int64()), "u": [f"k{self.random.randrange(10)}"] * 4}
+        )
+        pq.write_table(rows, file, compression="none", use_dictionary=False)
+        self.log.append(f"-- {file.stat().st_size} bytes of {rows.to_pydict()}")
+        # Older snapshots have the file, too, and other rows than they had.
+        self.history.clear()
+        self.sql(f"CALL ice.system.add_files(table => '{self.call}', source_table => '`parquet`.`{folder}`')")
 
     def delete_equal(self) -> None:
         """Delete by an equality delete file, which Spark does not write: by Iceberg's own classes."""
-        texts = [name for name, kind in self.columns() if kind == "string" and name != "p"]
+        texts = self._texts()
         if not (self.is_whole and texts):
             return
         name, value = self.random.choice(texts), f"k{self.random.randrange(12)}"
@@ -311,4 +407,20 @@ class IcebergTable(ChangingTable):
                 self.write_branch,
             ),
             *(self.evolve_partitions, self.widen, self.delete_equal, self.delete_equal),
+            *((self.exchange, self.exchange) if self.is_whole else ()),
         )
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL has it."""
+    return f"`{name.replace('`', '``')}`"
+
+
+def fields_of_structs(schema: StructType, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the paths of all fields of structs."""
+    for each in schema:
+        path = (*above, each.name)
+        if above:
+            yield path
+        if isinstance(each.dataType, StructType):
+            yield from fields_of_structs(each.dataType, path)

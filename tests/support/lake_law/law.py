@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from random import Random
+from typing import Any
 
 from lake_law.changing_table import LONG, PARTITIONS, ChangingTable
 from py4j.protocol import Py4JError
@@ -12,7 +15,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import DataType, StringType, StructType
 from skipping_tables import settings_of
-from starskip.errors import ConfigError, StarskipError
+from starskip.errors import ConfigError, NotPlainFiles, SourceError, StarskipError, UnsupportedQuery
+from starskip.indexes.secondary import open_table
+from starskip.indexes.secondary.lifecycle import create_indexes, delete_indexes, vacuum_indexes
 from starskip.spark import skipping
 
 _FAILURES = (Py4JError, PySparkException)
@@ -38,6 +43,8 @@ class Checked:
 
     predicates: int = 0
     skipped: int = 0
+    secondary: int = 0
+    by_index: int = 0
 
 
 def run_law(table: ChangingTable, predicates: int, each: int) -> Checked:
@@ -64,6 +71,58 @@ def _run(table: ChangingTable, predicates: int, each: int, found: Checked) -> No
             skipping.optimize(table.spark, table.path)
         place = table.name if random.random() < 0.6 or not table.history else random.choice(table.history)
         compare(table, place, each, found)
+        if random.random() < 0.5:
+            compare_secondary(table, each, found)
+
+
+def compare_secondary(table: ChangingTable, count: int, found: Checked) -> None:
+    """Compare rows, with all their values, of queries by secondary indexes; not where rows were deleted."""
+    spark = table.spark
+    names = leaves(spark.sql(f"SELECT * FROM {table.name}").schema)
+    name, kind = table.random.choice([each for each in names if each[0] != "p"])
+    kinds = ("btree:{}", "ngram:{}", "ngram:{}:2") if isinstance(kind, StringType) else ("btree:{}",)
+    specification = table.random.choice(kinds).format(name)
+    table.log.append(f"-- secondary {specification}")
+    try:
+        create_indexes(table.path, [specification])
+    except NotPlainFiles as error:
+        assert "were deleted" in str(error), error
+        return
+    except SourceError as error:
+        # An index is of a column that is gone, or has another name.
+        assert "refresh with --full" in str(error), error
+        table.log.append("-- deleted, and made anew")
+        delete_indexes(table.path, None)
+        vacuum_indexes(table.path, grace=timedelta(0))
+        create_indexes(table.path, [specification])
+    asked = [predicate(table.random, [*names, (name, kind), (name, kind)]) for _ in range(count)]
+    columns = ", ".join(f"({text}) AS `asked {at}`" for at, text in enumerate(asked))
+    whole = [
+        row.asDict(recursive=True) for row in spark.sql(f"SELECT *, {columns} FROM {table.name}").collect()
+    ]
+    answers = [[row.pop(f"asked {at}") for at in range(count)] for row in whole]
+    opened = open_table(table.path)
+    for at, text in enumerate(asked):
+        wanted = [row for row, holds in zip(whole, answers, strict=True) if holds[at]]
+        for path in ((), ("scan",), (specification,)):
+            try:
+                answer = opened.answer(text, path=path)
+            except (UnsupportedQuery, ConfigError) as error:
+                assert isinstance(error, UnsupportedQuery) or "serves no predicate" in str(error), error
+                continue
+            found.secondary += 1
+            found.by_index += answer.stats["path"] not in ([], ["scan"])
+            if sorted(map(_text, wanted)) != sorted(map(_text, answer.rows.to_pylist())):
+                told = "\n".join(
+                    [*table.log, f"-- asked of {table.name} by secondary indexes, {path}: {text}"]
+                )
+                raise LawBroken(
+                    f"{len(wanted)} rows in Spark, {answer.count} by indexes, or others, after\n{told}"
+                )
+
+
+def _text(row: dict[str, Any]) -> str:
+    return json.dumps(row, sort_keys=True)
 
 
 def refresh_all(table: ChangingTable) -> None:
@@ -120,7 +179,9 @@ def predicate(random: Random, names: Sequence[tuple[str, DataType]], depth: int 
             (
                 *(f"{name} = '{one}'", f"{name} = '{one}'", f"{name} IN ('{one}', '{other}')"),
                 *(f"{name} LIKE '{one[:2]}%'", f"{name} LIKE '%{one[-1]}'", f"{name} LIKE '%{one}%'"),
-                *(f"{name} IS NULL", f"{name} <> '{one}'", f"{name} > '{one}'"),
+                *(f"{name} IS NULL", f"{name} <> '{one}'", f"{name} > '{one}'", f"{name} = '{one} '"),
+                *(f"contains({name}, '{one[1:]}')", f"endswith({name}, '{one[-1]}')", f"{name} <= '{one} '"),
+                *(f"levenshtein({name}, '{one}') <= 1", f"{name} IN ('{one}  ', '{other}')"),
             )
         )
     number, other_number = random.randrange(32), random.randrange(32)

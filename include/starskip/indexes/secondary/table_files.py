@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +20,7 @@ from starskip.lake.table_snapshot import TableSnapshot
 from starskip.storage.files.object_url import object_url
 
 _NS_PER_MS = 1_000_000
-_DELTA_TIME = "delta:"
+_OF_LOGS = re.compile("(?:delta|iceberg):([0-9]*)")
 
 
 def listed_table(
@@ -64,7 +65,8 @@ def hadoop_path(path: str) -> str:
 def table_files(snapshot: TableSnapshot) -> TableFiles:
     """Return the files of a snapshot by Hadoop's paths, in the order of the snapshot.
 
-    Of an object its ETag stands in for its time, and of a versioned table's file the time that its log has.
+    Of an object its ETag stands in for its time, of a Delta table's file the time that its log has, and of an
+    Iceberg table's file the number of the commit that added it.
     """
     files = snapshot.files
     modified = [
@@ -79,7 +81,8 @@ def table_files(snapshot: TableSnapshot) -> TableFiles:
 def _stand_in(etag: str | None) -> int:
     if etag is None:
         return 0
-    if etag.startswith(_DELTA_TIME):
-        return int(etag.removeprefix(_DELTA_TIME) or 0)
+    of_log = _OF_LOGS.fullmatch(etag)
+    if of_log is not None:
+        return int(of_log[1] or 0)
     # Below 2**40 ms, a time of 2004: it never counts as young.
     return xxhash.xxh3_64_intdigest(etag.encode()) >> 24

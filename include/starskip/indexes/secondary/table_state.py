@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -9,6 +10,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 import pyarrow as pa
 
+from starskip.errors import printable
 from starskip.indexes.secondary.access_paths import PathMapping, access_paths
 from starskip.indexes.secondary.column_ids import is_of_same_columns
 from starskip.indexes.secondary.cost import Stride, TableLayout
@@ -38,6 +40,7 @@ from starskip.predicates.column_name import column_name
 from starskip.predicates.expression import Expression
 from starskip.predicates.ordered_values import valid_mask
 
+log = logging.getLogger("starskip.secondary")
 _CONDITIONS = 256
 """Texts of conditions that are kept with their paths, of whose ranges the entries are counted once."""
 
@@ -146,6 +149,8 @@ class OpenedTable:
             if max(chain.listed(), default=None) == self._metadata.version:
                 return self._metadata
         self._metadata = existing_indexes(self.path, self.metadata_root)
+        if self._metadata.why_outdated is not None:
+            log.warning("%s; until then all files are scanned", printable(self._metadata.why_outdated, 400))
         return self._metadata
 
 

@@ -5,6 +5,7 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.ArrayList;
 import java.util.BitSet;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -15,6 +16,7 @@ import org.apache.iceberg.BatchScan;
 import org.apache.iceberg.ContentFile;
 import org.apache.iceberg.ContentScanTask;
 import org.apache.iceberg.FileFormat;
+import org.apache.iceberg.ManifestFile;
 import org.apache.iceberg.Schema;
 import org.apache.iceberg.SchemaParser;
 import org.apache.iceberg.Snapshot;
@@ -33,11 +35,13 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
  * reflection.
  */
 public final class IcebergFiles {
+    private static final long ADDED_BELOW = 1L << 40;
     private final DataSourceV2ScanRelation of;
     private final Object scan;
     private final List tasks;
     private final BitSet specs = new BitSet();
     private int[] positions;
+    private Map writers;
 
     /** given: a DataSourceV2ScanRelation, or the scan of a plan that has run. */
     public IcebergFiles(Object given) throws Exception {
@@ -55,7 +59,7 @@ public final class IcebergFiles {
     public scala.collection.Iterable facts() throws Exception {
         Snapshot snapshot = snapshot();
         boolean isKnown = isOfFiles() && snapshot != null && snapshot.summary() != null;
-        Map summary = isKnown ? snapshot.summary() : new java.util.HashMap();
+        Map summary = isKnown ? snapshot.summary() : new HashMap();
         List found = new ArrayList();
         found.add(((Table) value("table")).location());
         found.add(SchemaParser.toJson(schema(snapshot)));
@@ -136,6 +140,7 @@ public final class IcebergFiles {
             ContentFile file = file(at);
             specs.set(file.specId());
             identity[0] = file.fileSizeInBytes();
+            identity[1] = added(file);
             positions[at] = file.format() == FileFormat.PARQUET
                 ? known.applyAsInt(file.location(), identity)
                 : -1;
@@ -144,6 +149,28 @@ public final class IcebergFiles {
             }
         }
         return Answers.packed(bits);
+    }
+
+    /** The number of the commit that added a file, as iceberg_manifests.py has it; -1 if it is not told. */
+    private long added(ContentFile file) throws Exception {
+        Long number = file.fileSequenceNumber();
+        if (number != null && number.longValue() == 0) {
+            number = (Long) writers().get(file.manifestLocation());
+        }
+        return number == null ? -1 : number.longValue() & (ADDED_BELOW - 1);
+    }
+
+    /** The ids of the snapshots that wrote the manifests of data files, by the places of these. */
+    private Map writers() throws Exception {
+        if (writers == null) {
+            writers = new HashMap();
+            List manifests = snapshot().dataManifests(((Table) value("table")).io());
+            for (int at = 0; at < manifests.size(); at++) {
+                ManifestFile manifest = (ManifestFile) manifests.get(at);
+                writers.put(manifest.path(), manifest.snapshotId());
+            }
+        }
+        return writers;
     }
 
     /** The relation with a copy of the scan without known files whose bits are not set; the scan itself stays. */

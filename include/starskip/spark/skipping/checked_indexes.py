@@ -8,6 +8,8 @@ from starskip.errors import ConfigError, StarskipError
 from starskip.indexes.skipping.failing_indexes import reason_of_failure
 from starskip.indexes.skipping.registry import index_from_specification
 from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.predicates.column_name import column_name, column_path
+from starskip.spark.skipping.signature_comparison import structs_by_ids
 from starskip.spark.skipping.table_relation import TableRelation
 
 
@@ -82,4 +84,12 @@ def resolved_index(index: SkippingIndex, relation: TableRelation) -> SkippingInd
             setting="index",
         )
     index.check(types)
+    by_ids = structs_by_ids(relation.read_signature)
+    for path in map(column_path, index.columns):
+        if len(path) > 1 and path[0] in by_ids:
+            raise ConfigError(
+                f"{specification}: Spark finds {path[0]} by its field id, and what it reads of the field "
+                f"{column_name(path)} depends on the columns of a query: no index can be of it",
+                setting="index",
+            )
     return index

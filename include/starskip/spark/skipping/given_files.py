@@ -15,15 +15,18 @@ from starskip.spark.skipping.compile_java import new_java
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
 from starskip.spark.skipping.known_files import packed_texts
 
-_DELTA = "delta:"
 _SCHEME = re.compile(r"s3[an]?://")
 
 
 def given_index(toolbox: JvmToolbox, session: SparkSession, path: str, snapshot: TableSnapshot) -> Any:
-    """Return an InMemoryFileIndex of a snapshot's Parquet files; ``path``: its folder as Hadoop writes it."""
+    """Return an InMemoryFileIndex of a snapshot's Parquet files; ``path``: its folder as Hadoop writes it.
+
+    Their times are those of Delta's log, and for Iceberg the numbers of the commits that added them.
+    """
     files = snapshot.files.filter(pc.equal(snapshot.files["file_format"], "parquet"))
     sizes = files["size_bytes"].to_numpy(zero_copy_only=False)
-    numbers = np.concatenate([sizes, _modified_ms(files, snapshot.table_format)]).astype("<i8")
+    times = pc.replace_substring_regex(files["etag"], "^(delta|iceberg):", "").cast(pa.int64())
+    numbers = np.concatenate([sizes, times.to_numpy(zero_copy_only=False)]).astype("<i8")
     made = new_java(
         toolbox.gateway,
         "GivenFiles",
@@ -33,14 +36,6 @@ def given_index(toolbox: JvmToolbox, session: SparkSession, path: str, snapshot:
         bytearray(numbers.tobytes()),
     )
     return made.index()
-
-
-def _modified_ms(files: pa.Table, table_format: str) -> Any:
-    """Return the times that a table's log has of its files, 0 where it has none."""
-    if table_format != "delta":
-        return np.zeros(len(files), np.int64)
-    times = pc.replace_substring_regex(files["etag"], f"^{_DELTA}", "")
-    return times.cast(pa.int64()).to_numpy(zero_copy_only=False)
 
 
 def hadoop_paths(files: pa.Table, table: str) -> pa.Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -120,6 +120,7 @@ def find_indexes(
         if found or not secondary:
             reasons += missing_indexes(relation.report.path, found, warnings)
         found = [table for table in found if table.unlocked.locked_listing is None]
+        found, secondary = (up_to_date(each, reasons, warnings) for each in (found, secondary))
         if found or secondary:
             _take_compatible(relation, found, secondary)
     except Exception as error:
@@ -146,6 +147,15 @@ def missing_indexes(path: str, found: Sequence[TableMetadata], warnings: RuleWar
         if not (table.indexes or table.not_understood or table.unlocked.locked):
             reasons.append(f"all indexes of {table.source.path} are deleted: restore them, or create others")
     return reasons
+
+
+def up_to_date(
+    tables: Iterable[TableMetadata], reasons: list[str], warnings: RuleWarnings
+) -> list[TableMetadata]:
+    """Return the tables whose indexes can be believed; why not, of the others, goes into ``reasons``."""
+    whys = [(table, table.why_outdated) for table in tables]
+    reasons += [warnings.told(why) for _, why in whys if why is not None]
+    return [table for table, why in whys if why is None]
 
 
 def _take_compatible(

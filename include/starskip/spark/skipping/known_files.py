@@ -32,19 +32,15 @@ class KnownFiles:
         self._lock = threading.Lock()
         self._made: OrderedDict[_Key, tuple[int, Any]] = OrderedDict()
 
-    def of(self, metadata: TableMetadata, *, has_times: bool = True) -> Any:
-        """Return the starskip.KnownFiles of the JVM for a version of metadata.
-
-        ``has_times``: whether the table's log has the times of its files, which Iceberg's has not.
-        """
+    def of(self, metadata: TableMetadata) -> Any:
+        """Return the starskip.KnownFiles of the JVM for a version of metadata."""
         key = metadata.storage.place, metadata.version, metadata.identity
         with self._lock:
             found = self._made.get(key)
             if found is not None:
                 self._made.move_to_end(key)
                 return found[1]
-        times = metadata.modified_ms if has_times else np.zeros(metadata.files, np.int64)
-        numbers = np.concatenate([metadata.sizes, times]).astype("<i8")
+        numbers = np.concatenate([metadata.sizes, metadata.modified_ms]).astype("<i8")
         made = new_java(
             self._toolbox.gateway,
             "KnownFiles",

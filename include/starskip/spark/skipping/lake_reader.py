@@ -29,7 +29,7 @@ from starskip.storage.staged_write import StagedWrite
 _AT_ONCE = 50_000
 """Files whose bounds are put together at once."""
 _ALWAYS_MS = 1 << 62
-"""A file of these formats is never written again, so that its time says nothing of its age."""
+"""A log has other times, or commits, of a file that was written again: all are old enough to be trusted."""
 
 
 class LakeReader(SparkReader):

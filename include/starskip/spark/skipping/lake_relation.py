@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +54,9 @@ _OF_ICEBERG = {
     "spark.sql.parquet.int96TimestampConversion": "false",
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    # It forgets the field id of the column that a field is in: the file is asked for the column by the name
+    # that it has now. What is read of structs is cut to what indexes are of by ``of_indexes``.
+    "spark.sql.optimizer.nestedSchemaPruning.enabled": "false",
 }
 """Iceberg's reader knows no other way, whatever the session says."""
 
@@ -88,8 +91,16 @@ class LakeRelation(TableRelation):
         """See TableRelation."""
         return False
 
+    def of_indexes(self, indexes: Iterable[SkippingIndex]) -> LakeRelation:
+        """Return the relation of the columns, and fields of structs, that indexes are of."""
+        paths = {column_path(name) for index in indexes for name in index.columns}
+        kept = tuple(each for each in self.columns if any(_is_along(each.name, path) for path in paths))
+        return replace(self, columns=kept)
+
     def rows(self, file_index: Any, schema: Any = None) -> DataFrame:
         """Return all rows of the files of ``file_index``, those that were deleted from the table too."""
+        if schema is None:
+            schema = _to_java(self.session, _stored_schema(self.columns, self.snapshot.table_format))
         rows = TableRelation.rows(self, file_index, schema)
         if self.snapshot.table_format == "iceberg":
             return rows
@@ -119,10 +130,9 @@ class LakeRelation(TableRelation):
         return reduce(DataFrame.unionByName, parts)
 
     def _rows_by_names(self, file_index: Any, names: Any, whole: Sequence[LakeColumn]) -> DataFrame:
-        types = jvm_names(self.session.sparkContext._gateway).org.apache.spark.sql.types
-        by_id = StructType.fromJson(json.loads(self.relation.dataSchema().json()))
+        by_id = _stored_schema(self.columns, self.snapshot.table_format)
         schema = schema_by_names(by_id, [each.of for each in whole], names)
-        rows = self.rows(file_index, types.DataType.fromJson(schema.json()))
+        rows = self.rows(file_index, _to_java(self.session, schema))
         return rows.select(
             *(self._renamed(each, field.name) for each, field in zip(whole, schema, strict=True))
         )
@@ -316,19 +326,33 @@ def _logical(session: SparkSession, snapshot: TableSnapshot, path: str, columns:
     jvm = jvm_names(session.sparkContext._gateway)
     toolbox = JvmToolbox(session)
     package = getattr(jvm, DATASOURCES)
-    top = [each for each in columns if len(each.path) == 1]
-    schema = StructType([_stored_field(each, columns, snapshot.table_format) for each in top])
-    types = jvm.org.apache.spark.sql.types
     relation = package.HadoopFsRelation(
         given_index(toolbox, session, path, snapshot),
-        types.StructType(),
-        types.DataType.fromJson(schema.json()),
+        jvm.org.apache.spark.sql.types.StructType(),
+        _to_java(session, _stored_schema(columns, snapshot.table_format)),
         jvm.scala.Option.empty(),
         package.parquet.ParquetFileFormat(),
         jvm.org.apache.spark.api.python.PythonUtils.toScalaMap({}),
         session._jsparkSession,
     )
     return getattr(getattr(package, "LogicalRelation$"), "MODULE$").apply(relation, False)
+
+
+def _stored_schema(columns: Sequence[LakeColumn], table_format: str) -> StructType:
+    """Return columns as files have them."""
+    top = [each for each in columns if len(each.path) == 1]
+    return StructType([_stored_field(each, columns, table_format) for each in top])
+
+
+def _to_java(session: SparkSession, schema: StructType) -> Any:
+    types = jvm_names(session.sparkContext._gateway).org.apache.spark.sql.types
+    return types.DataType.fromJson(schema.json())
+
+
+def _is_along(one: Path, other: Path) -> bool:
+    """Return whether a path leads to another one, or on from it."""
+    shorter = min(len(one), len(other))
+    return one[:shorter] == other[:shorter]
 
 
 def _stored_field(column: LakeColumn, columns: Sequence[LakeColumn], table_format: str) -> StructField:

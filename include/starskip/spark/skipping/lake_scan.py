@@ -1,7 +1,7 @@
 """Scans of Delta and Iceberg tables in a plan, with the metadata that says which files may be left out.
 
-The format has chosen files by its own statistics and partitions before. Its files are never written again, so
-that a path and a size tell a file, and what is not known of is read.
+The format has chosen files by its own statistics and partitions before. A file is told by its path, its size,
+and the time or the commit that the log has of it; what is not known of is read.
 """
 
 from __future__ import annotations
@@ -20,7 +20,12 @@ from starskip.indexes.skipping.file_metadata import Mask
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.spark.skipping.compile_java import new_java
 from starskip.spark.skipping.failures import error_summary
-from starskip.spark.skipping.indexed_relation import CompatibleIndexes, compatible_indexes, missing_indexes
+from starskip.spark.skipping.indexed_relation import (
+    CompatibleIndexes,
+    compatible_indexes,
+    missing_indexes,
+    up_to_date,
+)
 from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
 from starskip.spark.skipping.known_files import unpacked_mask
 from starskip.spark.skipping.lake_columns import Path, identities
@@ -201,6 +206,7 @@ class LakeScans:
             if found or not secondary:
                 reasons += missing_indexes(scan.report.path, found, self._warnings)
             usable = [each for each in found if each.unlocked.locked_listing is None and each.indexes]
+            usable, secondary = (up_to_date(each, reasons, self._warnings) for each in (usable, secondary))
             if not usable and not secondary:
                 return False
             if scan.java is None:

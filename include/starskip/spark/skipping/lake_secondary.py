@@ -1,6 +1,6 @@
 """The files of a scan of a Delta or Iceberg table that hold survivors of its secondary indexes.
 
-A file is written once, so that a path tells it in the metadata of both families of indexes.
+Both families of indexes know a file by its path, its size, and the time or the commit that the log has of it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from starskip.indexes.secondary.indexed_segments import known_schema
 from starskip.indexes.secondary.surviving_files import surviving_files
 from starskip.indexes.secondary.whole_files import WholeFiles
 from starskip.indexes.skipping.file_metadata import Mask
-from starskip.indexes.skipping.metadata.match_paths import match_paths
+from starskip.indexes.skipping.metadata.match_paths import match_paths, same_files
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.predicates.column_name import column_name
 from starskip.predicates.expression import Expression
@@ -90,4 +90,4 @@ def mask_over(mask: Mask, of: TableMetadata, over: TableMetadata) -> Mask:
 @lru_cache(maxsize=_TABLES_KEPT)
 def positions_over(of: TableMetadata, over: TableMetadata) -> npt.NDArray[np.int64]:
     """Return the row that each file of the metadata ``over`` has in ``of``, -1 where it has none."""
-    return match_paths(over.paths, of.paths)
+    return same_files(match_paths(over.paths, of.paths), over, of)

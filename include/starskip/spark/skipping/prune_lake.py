@@ -70,7 +70,7 @@ class LakePruner:
         table, mask = judged[0]
         for other, of_other in judged[1:]:
             mask = mask & mask_over(of_other, other, table)
-        listing = scan.found(self._known_to_java(scan, table), table)
+        listing = scan.found(self._known.of(table), table)
         positions = listing.positions(table)
         for each in found:
             if each.mask is not None:
@@ -110,13 +110,10 @@ class LakePruner:
         self, scan: LakeScan, leaf: Node, own: _Judged | None, table: TableMetadata
     ) -> WholeFiles:
         """Return how Spark reads the files of a table's metadata that nothing else has left out."""
-        to_read = scan.listed(self._known_to_java(scan, table), table)
+        to_read = scan.listed(self._known.of(table), table)
         if own is not None and own.mask is not None:
             to_read &= mask_over(own.mask, own.table, table)
         return WholeFiles(to_read, scan.facts.open_bytes or _OPEN_BYTES, read_ratio(leaf))
-
-    def _known_to_java(self, scan: LakeScan, table: TableMetadata) -> Any:
-        return self._known.of(table, has_times=scan.table_format == "delta")
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ class KnownFiles:
     columns: dict[tuple[str, str], pa.Array] = field(default_factory=dict)
     not_understood: Mapping[str, str] = field(default_factory=dict)
     unlocked: Unlocked = NOTHING_ENCRYPTED
+    why_outdated: str | None = None
 
     @property
     def files(self) -> int:

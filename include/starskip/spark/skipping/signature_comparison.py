@@ -14,6 +14,7 @@ from starskip.spark.skipping.read_signature import (
     POSITIONAL,
     USERS,
     ZONE_OF_JVM,
+    has_field_ids,
 )
 from starskip.spark.skipping.relation_facts import OF_USERS_TYPES
 
@@ -88,6 +89,20 @@ def times_of_other_zones(found: Mapping[str, str]) -> frozenset[str]:
         return frozenset()
     fields = json.loads(found["schema"])["fields"]
     return frozenset(each["name"] for each in fields if '"timestamp"' in json.dumps(each))
+
+
+def structs_by_ids(found: Mapping[str, str]) -> frozenset[str]:
+    """Return the columns of structs that are found in files by their field ids.
+
+    What a field of theirs holds depends on the columns that a query reads. If it needs single fields alone,
+    Spark forgets the id of the column, and looks for its name.
+    """
+    if found.get(FIELD_IDS_SETTING) != "true":
+        return frozenset()
+    fields = json.loads(found["schema"])["fields"]
+    return frozenset(
+        each["name"] for each in fields if isinstance(each["type"], dict) and has_field_ids(json.dumps(each))
+    )
 
 
 def dependent_rows(found: Mapping[str, str]) -> str | None:

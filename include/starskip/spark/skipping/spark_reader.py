@@ -70,7 +70,9 @@ class SparkReader:
                 self._require_readable(order, encoded, at[sorted(found.unread)])
                 return found.collection
         try:
-            return collect(order, encoded, self._relation.rows_of(listed, read), aside)
+            return collect(
+                order, encoded, self._relation.of_indexes(order.indexes).rows_of(listed, read), aside
+            )
         except DamagedFiles as error:
             # Spark stops at the first damaged file: finding others by their footers saves passes.
             _require_sound(paths, damaged_by_footers(order, encoded, self._relation, aside), error.reasons)

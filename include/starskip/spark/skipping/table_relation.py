@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -32,6 +32,7 @@ from starskip.spark.skipping.relation_facts import folders_name_partitions, smal
 
 if TYPE_CHECKING:
     from starskip.indexes.skipping.file_metadata import Mask
+    from starskip.indexes.skipping.skipping_index import SkippingIndex
     from starskip.spark.skipping.list_files import ListedTable
 
 _SURE_OF_ALL_ROWS = {
@@ -122,6 +123,10 @@ class TableRelation:
             path.append(chosen[0])
             fields = fields[chosen[0]].dataType  # type: ignore[index]
         return column_name(tuple(path))
+
+    def of_indexes(self, indexes: Iterable[SkippingIndex]) -> TableRelation:  # noqa: ARG002
+        """Return the relation as what indexes are of is read; Spark itself reads no more of plain files."""
+        return self
 
     def rows(self, file_index: Any, schema: Any = None) -> DataFrame:
         """Return the rows of the files of ``file_index``, all of them or an error.

@@ -12,7 +12,8 @@ def describe_metadata(metadata: TableMetadata, location: str) -> dict[str, Any]:
 
     ``files_known`` of an index: the number of files that it covers. ``fault``: why its type is unavailable
     here, None if it is available. ``key``: the name of the key of its metadata. ``files_bytes`` and
-    ``files_trusted`` are None where the names of files are encrypted by a key that is missing.
+    ``files_trusted`` are None where the names of files are encrypted by a key that is missing. ``outdated``:
+    why nothing of it is used until it is refreshed, None if it is used.
     """
     segments = metadata.segments
     understood = {index.specification for index in (*metadata.indexes, *metadata.locked_indexes)}
@@ -44,6 +45,7 @@ def describe_metadata(metadata: TableMetadata, location: str) -> dict[str, Any]:
             file.size_bytes for segment in segments.values() for file in segment.to_part().files
         ),
         "listing_key": metadata.state.keys.listing,
+        "outdated": metadata.why_outdated,
         "missing_keys": [each.name for each in metadata.unlocked.locked],
         "indexes": indexes,
     }

@@ -85,7 +85,9 @@ def plan_refresh(
     before = metadata.state.keys if metadata else TableKeys()
     keys = before if keys is None else keys
     is_other = metadata is not None and (
-        metadata.source.generation != source.generation or keys.listing != before.listing
+        metadata.why_outdated is not None
+        or metadata.source.generation != source.generation
+        or keys.listing != before.listing
     )
     renews = in_full and not is_other and metadata is not None and bool(metadata.locked_indexes)
     in_full = is_other or (in_full and not renews)

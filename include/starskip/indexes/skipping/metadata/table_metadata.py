@@ -88,6 +88,16 @@ class TableMetadata:
         """The current segments, in the order of their rows."""
         return self.state.current
 
+    @property
+    def why_outdated(self) -> str | None:
+        """Why nothing is known of any file though there is metadata of some; None if that is not so."""
+        if self.segments or not self.state.segments:
+            return None
+        return (
+            f"the indexes of {self.source.path} were collected by an earlier version of Starskip, and may be "
+            "wrong: refresh them"
+        )
+
     @cached_property
     def live(self) -> Mapping[str, Positions | None]:
         """The live positions by segment, None if all are live."""

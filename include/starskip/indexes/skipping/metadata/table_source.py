@@ -8,6 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+_COLLECTED_AS = 2
+"""Counts the ways in which values are collected. What was collected in an older way may be wrong: no query
+believes it, and the next refresh collects it anew."""
+
 
 @dataclass(frozen=True, slots=True)
 class TableSource:
@@ -25,8 +29,10 @@ class TableSource:
 
     @property
     def generation(self) -> str:
-        """A digest that differs for every other path, format or read signature."""
-        text = json.dumps([self.path, self.file_format, dict(self.read_signature)], sort_keys=True)
+        """A digest that differs for every other path, format, read signature or way of collecting."""
+        text = json.dumps(
+            [self.path, self.file_format, dict(self.read_signature), _COLLECTED_AS], sort_keys=True
+        )
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
     def to_document(self) -> dict[str, Any]:

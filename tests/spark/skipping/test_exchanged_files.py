@@ -1,0 +1,71 @@
+"""Files of Iceberg tables that are written again in their place with as many bytes, and registered again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from lake_formats import new_table
+from pyspark.sql import SparkSession
+from skipping_tables import settings_of
+from starskip.indexes.secondary import open_table
+from starskip.indexes.secondary.lifecycle import create_indexes, refresh_indexes
+from starskip.spark import skipping
+
+pytestmark = [pytest.mark.spark, pytest.mark.table_formats]
+
+
+def write(file: Path, value: str) -> int:
+    """Write four rows of one value; return the bytes, which are the same for values of one length."""
+    rows = pa.table({"id": pa.array(range(4), pa.int64()), "u": [value] * 4})
+    pq.write_table(rows, file, compression="none", use_dictionary=False, write_statistics=False)
+    return file.stat().st_size
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_no_index_of_the_former_file_is_asked(
+    skipping_on: SparkSession, tmp_path: Path, warehouse: Path, version: int
+) -> None:
+    spark = skipping_on
+    name, place = new_table("iceberg", tmp_path, warehouse)
+    added = tmp_path / "added"
+    added.mkdir()
+    spark.sql(
+        f"CREATE TABLE {name} (id bigint, u string) USING iceberg "
+        f"TBLPROPERTIES ('format-version' = '{version}')"
+    )
+    spark.sql(f"INSERT INTO {name} VALUES (9, 'other')")
+
+    def register() -> None:
+        spark.sql(
+            f"CALL ice.system.add_files(table => '{name.removeprefix('ice.')}', "
+            f"source_table => '`parquet`.`{added}`')"
+        )
+
+    def found(value: str, read: int) -> None:
+        query = f"SELECT id FROM {name} WHERE u = '{value}'"
+        # Of secondary indexes, too, the rows do not depend on what they cost.
+        with settings_of(spark, {"spark.starskip.secondary.file_mib_ms": "1000"}):
+            assert len(spark.sql(query).collect()) == 4
+        (stats,) = skipping.last_query_stats(spark)
+        assert stats["files_read"] == read, stats
+        assert open_table(place).query(f"u = '{value}'", ["id"]).num_rows == 4
+
+    size = write(added / "a.parquet", "first")
+    register()
+    skipping.create(spark, place, ["valuelist:u"])
+    create_indexes(place, ["btree:u"])
+    found("first", 1)
+    spark.sql(f"DELETE FROM {name} WHERE u = 'first'")
+    assert write(added / "a.parquet", "again") == size
+    register()
+    found("again", 1)
+    # One family knows the new file, the other one the former.
+    skipping.refresh(spark, place)
+    found("again", 1)
+    refresh_indexes(place)
+    found("again", 1)
+    skipping.delete(spark, place)
+    found("again", 1)
