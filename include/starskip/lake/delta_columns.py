@@ -5,13 +5,16 @@ The log keeps bounds by the names that columns have in files. Delta's protocol, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from starskip.errors import printable
 from starskip.lake.snapshot_columns import SnapshotColumn, with_fields_of_structs
+from starskip.lake.spark_types import TYPE_TEXT, char_lengths_of_text
 
 _ID, _NAME = "delta.columnMapping.id", "delta.columnMapping.physicalName"
 _MILLISECOND_US = 1_000
@@ -23,9 +26,27 @@ def delta_columns(fields: Iterable[Any], schema: pa.Schema) -> Iterator[Snapshot
     """Yield the columns, and fields of structs at any depth; ``fields``: those of deltalake's schema.
 
     Where ids are matched (mode "id"), files have the same names, too, as long as they are Delta's own.
+    Raises ValueError for a column whose text of its type is of another type.
     """
     pairs = zip(fields, schema, strict=True)
-    yield from with_fields_of_structs(_column(field, of_arrow.type, (), ()) for field, of_arrow in pairs)
+    yield from with_fields_of_structs(_whole_column(field, of_arrow.type) for field, of_arrow in pairs)
+
+
+def _whole_column(field: Any, kind: pa.DataType) -> SnapshotColumn:
+    column = _column(field, kind, (), ())
+    text = field.metadata.get(TYPE_TEXT, "")
+    try:
+        lengths = char_lengths_of_text(text, kind, column.path)
+    except ValueError:
+        # Fields that were added before others: Spark then gives fields the values of others.
+        told = f"column {printable(column.name)} is no longer {printable(text)}, as it says"
+        raise ValueError(told) from None
+    return _with_lengths(column, lengths) if lengths else column
+
+
+def _with_lengths(column: SnapshotColumn, lengths: Mapping[tuple[str, ...], int]) -> SnapshotColumn:
+    children = tuple(_with_lengths(each, lengths) for each in column.children)
+    return replace(column, children=children, char_length=lengths.get(column.path))
 
 
 def _column(

@@ -6,6 +6,7 @@ The one place that opens files for their footers; bounds of columns are made of 
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from starskip.errors import SourceError, SourceOutage, first_line
+from starskip.lake.spark_types import TYPE_TEXT
 from starskip.storage.files.bytes_read import add_bytes_read, sharing_count
 from starskip.storage.files.object_reader import ObjectReader
 from starskip.storage.files.object_url import local_path, object_url
@@ -26,6 +28,7 @@ _REQUESTS = 8
 _FOOTERS_PER_TASK = 256
 _FEW_FOOTERS = 512
 """More of them are read by tasks, where there are any."""
+_ROW_METADATA = b"org.apache.spark.sql.parquet.row.metadata"
 _MAGIC = (b"PAR1", b"PARE")
 _END_BYTES = 8
 """The length of the footer, and the magic number."""
@@ -37,7 +40,7 @@ _LEAST_BYTES = 12
 
 @dataclass(frozen=True, slots=True)
 class ParquetFooter:
-    """A file's columns, without metadata, and the rows of its row groups."""
+    """A file's columns and the rows of its row groups; ``schema`` is that of ``file_schema``."""
 
     schema: pa.Schema
     row_group_rows: tuple[int, ...]
@@ -127,9 +130,25 @@ def _parquet_footer(path: str) -> ParquetFooter:
     try:
         footer = open_footer(path)
         rows = tuple(footer.row_group(group).num_rows for group in range(footer.num_row_groups))
-        return ParquetFooter(footer.schema.to_arrow_schema().remove_metadata(), rows)
+        return ParquetFooter(file_schema(footer), rows)
     except (OSError, pa.ArrowException) as error:
         raise SourceError(f"{path}: cannot be read ({first_line(error)})", source=path) from error
+
+
+def file_schema(footer: Any) -> pa.Schema:
+    """Return a file's columns, of metadata those alone by which Spark fills values of CHAR(n).
+
+    Spark writes a table's whole types beside the columns of a Delta table, and heeds them where it reads such
+    files as plain ones.
+    """
+    schema = footer.schema.to_arrow_schema().remove_metadata()
+    told = (footer.metadata or {}).get(_ROW_METADATA, b"")
+    if TYPE_TEXT.encode() not in told:
+        return schema
+    texts = {each["name"]: each["metadata"].get(TYPE_TEXT) for each in json.loads(told)["fields"]}
+    return pa.schema(
+        [each.with_metadata({TYPE_TEXT: text} if (text := texts.get(each.name)) else None) for each in schema]
+    )
 
 
 def _together(footers: list[ParquetFooter]) -> list[ParquetFooter]:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from starskip.lake.hybrid_calendar import HybridCalendar, hybrid_calendar
 from starskip.lake.parquet_thrift import decoded, page_locations
 from starskip.storage.files.byte_ranges import Range, read_ranges
 from starskip.storage.files.bytes_read import add_bytes_read
@@ -46,6 +47,7 @@ class PageKind:
     """Describes what pages of several files must share to be read as those of one column.
 
     ``element``: of the format's schema; ``arrow_schema``: Arrow's own form of it, where files have one.
+    ``calendar``: that of dates and times which is not today's.
     """
 
     element: Any
@@ -53,6 +55,7 @@ class PageKind:
     type: pa.DataType
     version: int
     created_by: bytes | None
+    calendar: HybridCalendar | None = None
 
     def is_like(self, other: PageKind) -> bool:
         """Return whether pages of both can be read together."""
@@ -63,6 +66,7 @@ class PageKind:
             and self.type.equals(other.type)
             and (self.arrow_schema is None) == (other.arrow_schema is None)
             and (self.version, self.created_by) == (other.version, other.created_by)
+            and self.calendar == other.calendar
         )
 
 
@@ -142,13 +146,16 @@ class PagedFile:
         lengths = [len(each.offsets) for each in pages]
         abouts = [each.chunk.meta_data for each in pages]
         # Arrow's own types, such as those of a dictionary, stand in its own form of the schema.
-        told = any(each.key == _ARROW_SCHEMA for each in self._format.key_value_metadata or ())
+        metadata = {each.key: each.value for each in self._format.key_value_metadata or ()}
+        kind_of_values = self.schema.field(name).type
+        is_of_days = pa.types.is_date(kind_of_values) or pa.types.is_timestamp(kind_of_values)
         kind = PageKind(
             leaf_elements(self._format.schema)[self.leaves[name]],
-            pa.schema([self.schema.field(name)]) if told else None,
-            self.schema.field(name).type,
+            pa.schema([self.schema.field(name)]) if _ARROW_SCHEMA in metadata else None,
+            kind_of_values,
             self._format.version,
             self._format.created_by,
+            hybrid_calendar(metadata) if is_of_days else None,
         )
         return FilePages(
             self.path,

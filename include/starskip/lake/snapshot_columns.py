@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -17,7 +17,8 @@ class SnapshotColumn:
     ``field_id``: the id that it has in files, None where names alone count. ``stored``: its path of names in
     files, empty where ids count, as for Iceberg. ``names``: those that it may have in a file without ids
     (Iceberg's name mapping). ``has_default``: files without it do not have nulls in it. ``children``: the
-    fields of a struct, the element of a list, key and value of a map.
+    fields of a struct, the element of a list, key and value of a map. ``char_length``: n of CHAR(n), to which
+    Spark pads a value that it reads.
     """
 
     path: tuple[str, ...]
@@ -27,6 +28,7 @@ class SnapshotColumn:
     has_default: bool = False
     names: tuple[str, ...] = ()
     children: tuple[SnapshotColumn, ...] = field(default=(), repr=False)
+    char_length: int | None = None
 
     @property
     def name(self) -> str:
@@ -37,6 +39,11 @@ class SnapshotColumn:
     def identity(self) -> str:
         """The text that tells the column whatever it is called: its name in files, or its id."""
         return column_name(self.stored) if self.stored else f"#{self.field_id}"
+
+    @property
+    def reading(self) -> str:
+        """The text that tells the column, and how the values of it and of its fields are padded."""
+        return " ".join([self.identity, *map(str, char_lengths([self]).values())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +68,13 @@ def with_fields_of_structs(columns: Iterable[SnapshotColumn]) -> Iterator[Snapsh
         yield column
         if pa.types.is_struct(column.kind):
             yield from with_fields_of_structs(column.children)
+
+
+def char_lengths(columns: Iterable[SnapshotColumn]) -> Mapping[tuple[str, ...], int]:
+    """Return n of each CHAR(n), by its path, in which lists have "element", maps "key" and "value"."""
+    found: dict[tuple[str, ...], int] = {}
+    for column in columns:
+        if column.char_length is not None:
+            found[column.path] = column.char_length
+        found.update(char_lengths(column.children))
+    return found

@@ -17,10 +17,12 @@ first n characters of L, unless the rules above hold; for <> nothing follows unl
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
 
+from starskip.predicates.column_name import column_name
 from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet
 
 PADDED = "ReadSidePadding"
@@ -80,6 +82,25 @@ def of_padded_text(node: Expression) -> Expression | None:
     if name in ("EqualTo", "EqualNullSafe", "In"):
         return filled.or_longer(_one_of(filled.column, texts), texts)
     return _compared(name, filled, texts[0])
+
+
+def over_padded(node: Expression, lengths: Mapping[str, int]) -> Expression:
+    """Return a condition on columns whose values were padded to some lengths before, by the columns' names.
+
+    A column that is padded to its length is the column itself. One that is not has other values, and becomes
+    unknown, but whether it is null is known.
+    """
+    if isinstance(node, Column):
+        return Call("Unknown") if column_name(node.path) in lengths else node
+    if not isinstance(node, Call):
+        return node
+    if node.name in ("IsNull", "IsNotNull") and isinstance(node.left, Column):
+        return node
+    if node.name == PADDED and isinstance(node.left, Column) and isinstance(node.right, Literal):
+        length = lengths.get(column_name(node.left.path))
+        if length is not None and length == node.right.python:
+            return node.left
+    return Call(node.name, tuple(over_padded(each, lengths) for each in node.arguments))
 
 
 def _texts(given: Expression) -> list[str] | None:

@@ -7,10 +7,14 @@ from collections.abc import Iterable, Mapping
 
 from starskip.errors import SourceError, printable
 from starskip.indexes.secondary.secondary_index import SecondaryIndex
+from starskip.lake.snapshot_columns import char_lengths
 from starskip.lake.table_snapshot import TableSnapshot
+from starskip.predicates.column_name import column_name
 
 COLUMN_IDS = "column_ids"
 """Option of a table source: JSON of what tells each column in files, by its name when indexes were made."""
+CHAR_LENGTHS = "char_lengths"
+"""Another: JSON of n of each column of CHAR(n), whose keys are padded to it, by its name then."""
 
 
 def column_ids(snapshot: TableSnapshot) -> str | None:
@@ -20,11 +24,28 @@ def column_ids(snapshot: TableSnapshot) -> str | None:
     return json.dumps({column.name: column.identity for column in snapshot.columns}, sort_keys=True)
 
 
+def lengths_text(lengths: Mapping[tuple[str, ...], int]) -> str | None:
+    """Return the text of ``CHAR_LENGTHS`` for a table's columns, None if it has no such column."""
+    found = {column_name(path): length for path, length in lengths.items()}
+    return json.dumps(found, sort_keys=True) if found else None
+
+
+def known_lengths(options: Mapping[str, str]) -> Mapping[str, int]:
+    """Return the lengths that keys of indexes of a table source are padded to, by columns' names."""
+    found: Mapping[str, int] = json.loads(options.get(CHAR_LENGTHS, "{}"))
+    return found
+
+
 def is_of_same_columns(index: SecondaryIndex, options: Mapping[str, str], snapshot: TableSnapshot) -> bool:
     """Return whether an index of a table source with those options is of columns that have their names still.
 
-    A column may have been renamed, and another one have its name since.
+    A column may have been renamed, and another one have its name since. One that was CHAR(n) has shorter
+    values now.
     """
+    lengths = known_lengths(options)
+    lengths_now = json.loads(lengths_text(char_lengths(snapshot.columns)) or "{}")
+    if snapshot.columns and any(lengths.get(name) != lengths_now.get(name) for name in index.columns):
+        return False
     former, now = json.loads(options.get(COLUMN_IDS, "{}")), column_ids(snapshot)
     told = {} if now is None else json.loads(now)
     return all(former.get(name) in (None, told.get(name)) for name in index.columns)
@@ -38,6 +59,6 @@ def require_same_columns(
         if not is_of_same_columns(index, options, snapshot):
             raise SourceError(
                 f"{snapshot.path}: {printable(index.specification)} was made of a column that has another "
-                "name now, or is gone: refresh with --full, or delete the index",
+                "name or type now, or is gone: refresh with --full, or delete the index",
                 source=snapshot.path,
             )

@@ -15,6 +15,7 @@ import pyarrow as pa
 from starskip.errors import SourceError, first_line
 from starskip.lake.data_pieces import PiecedFile, UnlikeSpark
 from starskip.lake.file_columns import stored_names, with_names_of_today
+from starskip.lake.hybrid_calendar import in_todays_calendar
 from starskip.lake.parquet_footers import open_footer
 from starskip.lake.parquet_pages import PagedFile, paged_file
 from starskip.lake.pieced_formats import pieced_file
@@ -47,6 +48,11 @@ class DataFileOfTable:
         """Return whether it is read from its beginning in pieces: it is no Parquet file."""
         return self.file_format != PARQUET
 
+    @property
+    def is_of_iceberg(self) -> bool:
+        """Return whether Iceberg's reader reads it, which takes days and times as they are in any file."""
+        return any(not each.stored for each in self.columns)
+
     def footer(self) -> Any:
         """Return the footer of a Parquet file, kept for those of last queries. Raises SourceError."""
         if self.size_bytes == 0:
@@ -54,13 +60,15 @@ class DataFileOfTable:
         return _footer(self.path, self.size_bytes, self.modified_ms)
 
     def of_today(self, found: pa.Table) -> pa.Table:
-        """Return columns of a Parquet file with the names that they have in the table, in structs, too.
+        """Return columns of a Parquet file, in structs, too, by the table's names and in today's calendar.
 
-        Raises SourceError for one that has others within lists or maps.
+        Raises SourceError for one with other names within lists or maps, or times that Spark alone converts.
         """
-        if not self.columns:
-            return found
         with reading(self.path):
+            if not self.is_of_iceberg:
+                found = in_todays_calendar(found, self.footer())
+            if not self.columns:
+                return found
             schema = self.footer().schema.to_arrow_schema()
         return with_names_of_today(found, schema, self.columns, self.path)
 

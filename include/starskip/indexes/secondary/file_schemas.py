@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from starskip.errors import SourceError, SourceOutage
 from starskip.indexes.secondary.data_file import DataFileOfTable, reading
-from starskip.lake.parquet_footers import Damaged, NoRows, RunTasks, each_footer, parquet_footers
+from starskip.lake.parquet_footers import Damaged, NoRows, RunTasks, each_footer, file_schema, parquet_footers
 from starskip.lake.pieced_formats import TEXT_FORMATS
 
 _FILES_PER_TASK = 256
@@ -72,7 +72,7 @@ def _of_parquet(paths: Sequence[str], run_tasks: RunTasks | None) -> Iterator[tu
         sound = [(footer, path) for footer, path in told if not isinstance(footer, without)]
         if not sound:
             raise
-        yield from [(footer.schema.to_arrow_schema().remove_metadata(), path) for footer, path in sound]
+        yield from [(file_schema(footer), path) for footer, path in sound]
 
 
 def _tasks(files: Sequence[DataFileOfTable]) -> Iterator[list[DataFileOfTable]]:

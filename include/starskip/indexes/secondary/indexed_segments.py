@@ -13,7 +13,7 @@ from starskip.indexes.secondary.postings import IndexedSegment
 from starskip.indexes.secondary.run_files import paired
 from starskip.indexes.secondary.run_reader import RunReader
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
-from starskip.indexes.secondary.table_schema import TableSchema, partition_scalar, schema_of_text
+from starskip.indexes.secondary.table_schema import TableSchema, schema_of_text
 from starskip.indexes.secondary.table_to_index import SCHEMA
 from starskip.indexes.skipping.metadata.metadata_files import read_columns
 from starskip.indexes.skipping.metadata.segment import Segment
@@ -99,7 +99,8 @@ def _partition_zones(
     """Return the zones of a partition column: one a file, from the least to the greatest of one value."""
     kind = schema.columns.field(column).type
     values = [
-        partition_scalar(dict(file.partition if file else ()).get(column), kind) for file in files.values()
+        schema.partition_value(column, dict(file.partition if file else ()).get(column))
+        for file in files.values()
     ]
     key = pa.array([value.as_py() for value in values], kind)
     positions = list(files)

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.indexes.secondary.table_schema import map_entries
+from starskip.lake.nested_values import map_entries
 
 _PLACES = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from starskip.indexes.secondary.cost import MOST_OF_A_CHUNK
 from starskip.indexes.secondary.data_file import DAMAGE, DataFileOfTable, reading
-from starskip.indexes.secondary.table_schema import TableSchema, conformed, partition_scalar
+from starskip.indexes.secondary.table_schema import TableSchema, conformed
 from starskip.lake.page_reading import read_pages
 from starskip.lake.parquet_pages import FilePages, Numbers
 from starskip.storage.files.object_reader import ObjectReader
@@ -26,6 +26,8 @@ ROWS_AT_ONCE = 1 << 20
 """Rows of neighbouring row groups that are read in one request."""
 _BYTES_AT_ONCE = 64 << 20
 """Stored bytes of pages that are decoded together."""
+_INT96 = 3
+"""Parquet's physical type of times in 96 bits."""
 _SHORT_VALUE_BYTES = 3
 """A column of texts with no more bytes a value, stored, has most of them as numbers of a dictionary."""
 
@@ -116,7 +118,7 @@ def as_table_has(
     columns = []
     for name in names:
         if name in partition:
-            value = partition_scalar(partition[name], schema.columns.field(name).type)
+            value = schema.partition_value(name, partition[name])
             columns.append(pa.chunked_array([pa.repeat(value, rows)]))
         else:
             columns.append(table[name])
@@ -221,10 +223,10 @@ def _of_pages(
     found = []
     for some in _at_once(chosen):
         try:
-            values, size = read_pages([(each.column, each.pages) for each in some])
+            values, size = _values(parts[0].file, some, name)
         except DAMAGE:
             # Only by itself a file shows whether it is the one that cannot be read.
-            values, size = _one_by_one([part.file for part in parts], chosen, some)
+            values, size = _one_by_one([part.file for part in parts], chosen, some, name)
         counts.pages += sum(len(each.pages) for each in some)
         counts.bytes += size
         places, before = [], 0
@@ -237,15 +239,24 @@ def _of_pages(
     return pa.chunked_array([chunk for each in found for chunk in each.chunks], found[0].type)
 
 
+def _values(file: DataFileOfTable, some: Sequence[_Chosen], name: str) -> tuple[pa.ChunkedArray, int]:
+    """Return the values of pages of files like ``file``, in today's calendar, and the bytes read for them."""
+    values, size = read_pages([(each.column, each.pages) for each in some])
+    kind = some[0].column.kind
+    if kind.calendar is not None and not file.is_of_iceberg:
+        values = kind.calendar.of_today(values, name, [kind.element.type == _INT96])
+    return values, size
+
+
 def _one_by_one(
-    files: Sequence[DataFileOfTable], chosen: Sequence[_Chosen], some: Sequence[_Chosen]
+    files: Sequence[DataFileOfTable], chosen: Sequence[_Chosen], some: Sequence[_Chosen], name: str
 ) -> tuple[pa.ChunkedArray, int]:
     wanted = {id(each) for each in some}
     found, sizes = [], 0
     for file, each in zip(files, chosen, strict=True):
         if id(each) in wanted:
             with reading(file.path):
-                values, size = read_pages([(each.column, each.pages)])
+                values, size = _values(file, [each], name)
             found += values.chunks
             sizes += size
     return pa.chunked_array(found, some[0].column.kind.type), sizes

@@ -59,6 +59,8 @@ def _values(node: Expression, rows: pa.Table) -> pa.Array:
         return field_values(rows, node.path)
     if isinstance(node, Call) and node.name == "Levenshtein":
         return _distances(node, rows)
+    if isinstance(node, Call) and node.name == "StringRPad":
+        return _of_length(node, rows)
     if isinstance(node, Call) and node.name == DISTANCE:
         lat, lng, valid = _point(node, rows)
         shape = shape_of(node.left.python if isinstance(node.left, Literal) else None)
@@ -122,6 +124,12 @@ def _distances(call: Call, rows: pa.Table) -> pa.Array:
     if call.right.python is None:
         return pa.nulls(len(values), pa.int32())
     return edit_distances(values, call.right.python)
+
+
+def _of_length(call: Call, rows: pa.Table) -> pa.Array:
+    """Return texts of so many characters: shorter ones are filled up, longer ones cut."""
+    length, fill = (each.python for each in call.arguments[1:] if isinstance(each, Literal))
+    return pc.utf8_slice_codeunits(pc.utf8_rpad(_values(call.left, rows), length, fill), 0, length)
 
 
 def _contains(call: Call, rows: pa.Table) -> pa.Array:

@@ -22,6 +22,7 @@ from starskip.indexes.secondary.access_paths import (
     access_paths,
     path_indexes,
 )
+from starskip.indexes.secondary.column_ids import known_lengths
 from starskip.indexes.secondary.entries import addresses_in, file_of
 from starskip.indexes.secondary.indexed_segments import known_schema, known_segments
 from starskip.indexes.secondary.postings import PostingReader, Rows
@@ -33,6 +34,7 @@ from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.predicates.column_name import column_name
 from starskip.predicates.expression import Call, Expression
 from starskip.predicates.ordered_values import Mask
+from starskip.predicates.padded_texts import over_padded
 
 _reading = RLock()
 """Runs are read by one thread at a time: several may plan queries of one table."""
@@ -107,7 +109,9 @@ def surviving_files(
         # Spark takes a column for another one whose name differs in its case.
         alike = Counter(column_name(path).lower() for path in types)
         types = {path: kind for path, kind in types.items() if alike[column_name(path).lower()] == 1}
-        condition = Call("And", tuple(sure_predicates(each, types) for each in conditions))
+        lengths = known_lengths(metadata.source.options)
+        padded = (over_padded(each, lengths) for each in conditions)
+        condition = Call("And", tuple(sure_predicates(each, types) for each in padded))
         paths = served_paths(condition, indexes)
         times = files().times(metadata, settings) if paths and files is not None else None
         reader = PostingReader(segments)

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import field as with_default
 from datetime import date
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.errors import SourceError, first_line, printable
 from starskip.lake.inferred_types import settled, unsettled
-from starskip.lake.spark_types import spark_type
+from starskip.lake.nested_values import list_offsets, map_entries, with_padding
+from starskip.lake.snapshot_columns import char_lengths
+from starskip.lake.spark_types import char_lengths_of_fields, spark_type
 from starskip.lake.table_snapshot import TableSnapshot
-from starskip.predicates.column_name import column_name
+from starskip.predicates.column_name import column_name, column_path
 
 _LONGEST_INT = 2**31
 _LISTS = (
@@ -33,10 +35,15 @@ _UNSIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.in
 
 @dataclass(frozen=True, slots=True)
 class TableSchema:
-    """``columns``: of the files and of the partition, in their order; ``partition``: names of the latter."""
+    """``columns``: of the files and of the partition, in their order; ``partition``: names of the latter.
+
+    ``chars``: n of each column of CHAR(n), at any depth, by its path; its values are padded where they are
+    read.
+    """
 
     columns: pa.Schema
     partition: tuple[str, ...]
+    chars: Mapping[tuple[str, ...], int] = with_default(default_factory=dict, hash=False)
 
     def types(self) -> Mapping[tuple[str, ...], pa.DataType]:
         """Return the Arrow types of columns and of fields of structs, by path."""
@@ -46,6 +53,11 @@ class TableSchema:
         """Return the same by dotted name."""
         return {column_name(path): kind for path, kind in self.types().items()}
 
+    def partition_value(self, name: str, text: str | None) -> pa.Scalar:
+        """Return a partition's value."""
+        value = pa.scalar(text, pa.string()).cast(self.columns.field(name).type)
+        return pc.utf8_rpad(value, self.chars[name,]) if (name,) in self.chars else value
+
     def to_text(self) -> str:
         """Return the schema of the files as text, for ``options`` of a table source."""
         fields = [each for each in self.columns if each.name not in self.partition]
@@ -53,13 +65,17 @@ class TableSchema:
 
 
 def table_schema(
-    snapshot: TableSnapshot, known: str | None, of_files: Callable[[], Mapping[pa.Schema, str]]
+    snapshot: TableSnapshot,
+    known: str | None,
+    of_files: Callable[[], Mapping[pa.Schema, str]],
+    lengths: Mapping[str, int] | None = None,
 ) -> TableSchema:
     """Return the schema of a table: that of its log, else ``known`` with those ``of_files``.
 
     ``known``: what ``to_text`` gave when the indexes were made; None means that ``of_files`` is of all files.
-    ``of_files``: schemas, each with the path of a file that has it. Raises SourceError naming the first file
-    whose columns have no common type with those before it.
+    ``of_files``: schemas, each with the path of a file that has it. ``lengths``: of columns of CHAR(n) of
+    plain files when the indexes were made; before, the first file tells, as it tells Spark. Raises
+    SourceError naming the first file whose columns have no common type with those before it.
     """
     found: dict[pa.Schema, str] = {}
     if snapshot.schema is not None:
@@ -85,7 +101,14 @@ def table_schema(
         kind = together.field(at).type if snapshot.schema is not None and at >= 0 else None
         field = pa.field(name, kind or _partition_type(partition_values(snapshot, name)))
         together = together.append(field) if at < 0 else together.set(at, field)
-    return TableSchema(together, snapshot.partition_columns)
+    if snapshot.schema is not None:
+        chars = char_lengths(snapshot.columns)
+    elif known is not None:
+        chars = {column_path(name): length for name, length in (lengths or {}).items()}
+    else:
+        first = next(iter(found), pa.schema([]))
+        chars = char_lengths_of_fields(each for each in first if each.name not in snapshot.partition_columns)
+    return TableSchema(together, snapshot.partition_columns, chars)
 
 
 def _unified_file_by_file(snapshot: TableSnapshot, schemas: Mapping[pa.Schema, str]) -> pa.Schema:
@@ -188,7 +211,7 @@ def conformed(table: pa.Table, schema: TableSchema, names: Sequence[str], rows: 
     for name in names:
         kind = schema.columns.field(name).type
         if name in table.column_names:
-            columns.append(cast_column(table[name], kind))
+            columns.append(with_padding(cast_column(table[name], kind), name, schema.chars))
         else:
             columns.append(pa.chunked_array([pa.nulls(rows, kind)]))
     return pa.table(columns, schema=pa.schema([schema.columns.field(name) for name in names]))
@@ -220,32 +243,14 @@ def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
         entries = map_entries(array)
         keys, items = entries.flatten().flatten()
         keys, items = _cast(keys, kind.key_type), _cast(items, kind.item_type)
-        return pa.MapArray.from_arrays(_offsets(entries), keys, items, type=kind)
+        return pa.MapArray.from_arrays(list_offsets(entries), keys, items, type=kind)
     if pa.types.is_list(kind) and any(is_of(array.type) for is_of in _LISTS):
-        return pa.ListArray.from_arrays(_offsets(array), _cast(array.flatten(), kind.value_type), type=kind)
+        inner = _cast(array.flatten(), kind.value_type)
+        return pa.ListArray.from_arrays(list_offsets(array), inner, type=kind)
     if pa.types.is_timestamp(array.type) and array.type.unit == "ns":
         zone = array.type.tz
         array = pc.floor_temporal(array, unit="microsecond").cast(pa.timestamp("us", zone), safe=False)
     return array.cast(kind)
-
-
-def map_entries(maps: pa.Array) -> pa.Array:
-    """Return maps as lists of structs of a key and a value."""
-    key = pa.field("key", maps.type.key_type, nullable=False)
-    return maps.cast(pa.list_(pa.struct([key, pa.field("value", maps.type.item_type)])))
-
-
-def _offsets(lists: pa.Array) -> pa.Array:
-    """Return where each list begins in what ``flatten`` gives, null for a null list."""
-    lengths = np.asarray(pc.list_value_length(lists).fill_null(0).to_numpy(zero_copy_only=False))
-    ends = np.concatenate([[0], np.cumsum(lengths)])
-    is_null = np.append(lists.is_null().to_numpy(zero_copy_only=False), False)
-    return pa.array(ends.astype(np.int64), mask=is_null).cast(pa.int32())
-
-
-def partition_scalar(text: str | None, kind: pa.DataType) -> pa.Scalar:
-    """Return a partition's value."""
-    return pa.scalar(text, pa.string()).cast(kind)
 
 
 def field_values(table: pa.Table, path: tuple[str, ...]) -> pa.Array:

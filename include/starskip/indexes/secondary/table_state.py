@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from starskip.errors import printable
 from starskip.indexes.secondary.access_paths import PathMapping, access_paths
-from starskip.indexes.secondary.column_ids import is_of_same_columns
+from starskip.indexes.secondary.column_ids import is_of_same_columns, known_lengths
 from starskip.indexes.secondary.cost import Stride, TableLayout
 from starskip.indexes.secondary.data_file import PARQUET, DataFileOfTable
 from starskip.indexes.secondary.file_schemas import file_schemas
@@ -162,7 +162,8 @@ def table_state(metadata: TableMetadata, snapshot: TableSnapshot) -> TableState:
     at = same_files(match_paths(listing.paths, metadata.paths), listing, metadata)
     known = known_files(listing, metadata)
     beside = tuple(by_path[paths[number]] for number in np.flatnonzero(~known).tolist())
-    schema = table_schema(snapshot, metadata.source.options[SCHEMA], lambda: file_schemas(beside))
+    options = metadata.source.options
+    schema = table_schema(snapshot, options[SCHEMA], lambda: file_schemas(beside), known_lengths(options))
     listed_at = np.full(metadata.files, -1, np.int64)
     listed_at[at[known]] = np.flatnonzero(known)
     segments: dict[str, Segment] = dict(metadata.segments)

@@ -17,7 +17,13 @@ from starskip.execution.engine import Engine
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.secondary.collect_entries import FileToIndex, TaskFiles, collect_entries
-from starskip.indexes.secondary.column_ids import COLUMN_IDS, column_ids
+from starskip.indexes.secondary.column_ids import (
+    CHAR_LENGTHS,
+    COLUMN_IDS,
+    column_ids,
+    known_lengths,
+    lengths_text,
+)
 from starskip.indexes.secondary.data_file import DataFileOfTable
 from starskip.indexes.secondary.file_schemas import file_schemas
 from starskip.indexes.secondary.secondary_index import SecondaryIndex
@@ -93,7 +99,8 @@ class TableToIndex:
             files = list(files_of_snapshot(self.snapshot, self.options).values())
             chosen = [file for file, is_unread in zip(files, unread.tolist(), strict=True) if is_unread]
             run_tasks = EngineTasks(self.engine).run_tasks
-            self._schema = table_schema(self.snapshot, text, lambda: file_schemas(chosen, run_tasks))
+            lengths = None if self.known is None else known_lengths(self.known.source.options)
+            self._schema = table_schema(self.snapshot, text, lambda: file_schemas(chosen, run_tasks), lengths)
         return self._schema
 
     @property
@@ -102,6 +109,8 @@ class TableToIndex:
         options = {SCHEMA: self.schema.to_text()}
         ids = column_ids(self.snapshot)
         options |= {} if ids is None else {COLUMN_IDS: ids}
+        lengths = lengths_text(self.schema.chars)
+        options |= {} if lengths is None else {CHAR_LENGTHS: lengths}
         options |= {} if self.file_format is None else {FORMAT: self.file_format}
         options |= {} if self.primary is None else {PRIMARY: self.primary}
         options |= {READER: json.dumps(dict(self.options), sort_keys=True)} if self.options else {}

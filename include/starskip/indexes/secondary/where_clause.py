@@ -15,7 +15,7 @@ from sqlglot import exp, parse_one, tokenize
 from sqlglot.errors import SqlglotError
 
 from starskip.errors import ConfigError, first_line, printable
-from starskip.indexes.secondary.literal_values import literal_value, refused
+from starskip.indexes.secondary.literal_values import Value, literal_value, refused
 from starskip.indexes.secondary.spatial_functions import spatial_call
 from starskip.indexes.secondary.table_schema import TableSchema
 from starskip.indexes.secondary.typed_comparison import typed_comparison, typed_membership
@@ -81,6 +81,7 @@ class _Binder:
 
     def __init__(self, schema: TableSchema) -> None:
         self._types = schema.types()
+        self._chars = schema.chars
         self._small: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
         for path in self._types:
             self._small.setdefault(tuple(part.lower() for part in path), []).append(path)
@@ -133,7 +134,8 @@ class _Binder:
             return Literal(pa.scalar(None, pa.bool_()))
         return Literal(pa.scalar(bool(node.this)))
 
-    def comparison(self, node: exp.Expression) -> Expression:
+    def comparison(self, node: exp.Expression, *, pads: bool = True) -> Expression:
+        """Return a comparison; ``pads``: whether Spark makes the sides as long as a column of CHAR(n)."""
         opposite = _OPPOSITES.get(type(node))
         negated = opposite is not None
         name, mirrored = _COMPARISONS[opposite or type(node)]
@@ -145,8 +147,28 @@ class _Binder:
         if _path(left) is None and _path(right) is not None:
             left, right, name = right, left, mirrored
         column = self.column(left)
-        found = typed_comparison(name, column, self.type_of(column), literal_value(right))
+        value = literal_value(right)
+        left_side, (value,) = self._padded(column, [value]) if pads else (column, [value])
+        found = typed_comparison(name, column, self.type_of(column), value)
+        found = _with_value(found, left_side)
         return Call("Not", (found,)) if negated else found
+
+    def _padded(self, column: Column, values: list[Value]) -> tuple[Column | Call, list[Value]]:
+        """Return a column and the literals that it is compared with, of CHAR(n) as Spark pads them.
+
+        It pads literals to n. It also pads the column, and cuts it, to the length of a longer literal. Fields
+        of structs and an IN with null are left as they are, and so is BETWEEN.
+        """
+        length = self._chars.get(column.path) if len(column.path) == 1 else None
+        texts = [each for each in values if isinstance(each, str)]
+        if length is None or len(texts) < len(values):
+            return column, values
+        longest = max(length, *map(len, texts), 0)
+        padded: list[Value] = [each.ljust(longest) for each in texts]
+        if longest == length:
+            return column, padded
+        arguments = (column, Literal(pa.scalar(longest, pa.int32())), Literal(pa.scalar(" ")))
+        return Call("StringRPad", arguments), padded
 
     def _distance(
         self, name: str, mirrored: str, left: exp.Expression, right: exp.Expression
@@ -182,14 +204,15 @@ class _Binder:
             raise refused("BETWEEN SYMMETRIC is not evaluated here")
         low = exp.GTE(this=node.this, expression=node.args["low"])
         high = exp.LTE(this=node.this, expression=node.args["high"])
-        return Call("And", (self.comparison(low), self.comparison(high)))
+        return Call("And", (self.comparison(low, pads=False), self.comparison(high, pads=False)))
 
     def membership(self, node: exp.Expression) -> Expression:
         if node.args.get("query") or node.args.get("unnest"):
             raise refused("IN of a query is not evaluated here")
         column = self.column(_bare(node.this))
         values = [literal_value(_bare(each)) for each in node.expressions]
-        return typed_membership(column, self.type_of(column), values)
+        left_side, values = self._padded(column, values)
+        return _with_value(typed_membership(column, self.type_of(column), values), left_side)
 
     def null_test(self, node: exp.Expression) -> Expression:
         if isinstance(node.expression, exp.Null):
@@ -266,7 +289,7 @@ def _compared(function: str, name: str, value: Call, other: exp.Expression, kind
     return _with_value(found, value)
 
 
-def _with_value(found: Expression, value: Call) -> Expression:
+def _with_value(found: Expression, value: Column | Call) -> Expression:
     if isinstance(found, Column):
         return value
     if isinstance(found, Call):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+import pyarrow as pa
 from sqlglot import exp
 
 from starskip.errors import UnsupportedQuery
@@ -24,6 +25,7 @@ from starskip.indexes.star_tree.query.query_table import require_meant, single_t
 from starskip.indexes.star_tree.query.rewrite_select import resolve_aliases
 from starskip.indexes.star_tree.query.scalar_functions import known_functions
 from starskip.indexes.star_tree.query.sql_select import bounded_depth, select_tokens, sql_select
+from starskip.indexes.star_tree.query.typed_literals import with_padded_literals
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +46,22 @@ class AggregationQuery:
 
 @bounded_depth()
 def aggregation_query(
-    sql: str, dialect: str = "pinot", columns: Collection[str] | None = None, *, answers_to: str | None = None
+    sql: str,
+    dialect: str = "pinot",
+    columns: Collection[str] | None = None,
+    *,
+    answers_to: str | None = None,
+    schema: pa.Schema | None = None,
 ) -> AggregationQuery:
     """Parse ``sql`` in the dialect "pinot" or "spark".
 
     With ``columns``, those of the table, names are found whatever their case and spelt as the table spells
     them. ``answers_to``: the only table that may stand in FROM; None for any. A ``?`` may stand for a
-    literal, as in the shapes of a log. Raises UnsupportedQuery, whose reason is one of sql_select's,
-    "unknown_column", "another_table", or why no star-tree can answer: "several_tables", "subquery", "window",
-    "filter_clause", "function", "distinct", "expression", "argument", "several_columns",
+    literal, as in the shapes of a log. ``schema``: tells which columns are CHAR(n).
+
+    Raises UnsupportedQuery, whose reason is one of sql_select's, "unknown_column", "another_table", or why no
+    star-tree can answer: "several_tables", "subquery", "window", "filter_clause", "function", "distinct",
+    "expression", "argument", "several_columns",
     "aggregate_in_filter", "grouping", "not_grouped", "not_an_aggregation", "sample", "ordinal".
     """
     select = sql_select(sql, dialect)
@@ -63,6 +72,7 @@ def aggregation_query(
     bound_columns(select, table, columns)
     names = answer_names(select, select_tokens(sql, dialect), sql, dialect)
     resolve_aliases(select, columns)
+    select = select if schema is None else with_padded_literals(select, schema)
     where = select.args.get("where")
     groups = group_expressions(select)
     if not groups and not any(is_aggregate(node) for node in select.walk()):

@@ -54,6 +54,7 @@ class TableTrees:
     given its name, to which alone the trees then answer. ``counts_nan``: whether sketches of quantiles count
     NaN, as they do since they follow one rule with scans. ``asked_format`` and ``asked_version``: what
     ``lake.open_table`` was given. ``column_ids``: what tells columns of a versioned table, by names.
+    ``reads_hybrid``: whether days of files in the calendar of Spark 2 were read as Spark reads them.
     """
 
     source_path: str
@@ -68,10 +69,18 @@ class TableTrees:
     asked_format: str | None = None
     asked_version: int | None = None
     column_ids: Mapping[str, str] = field(default_factory=dict)
+    reads_hybrid: bool = True
 
     def lacks_nan(self, column: str) -> bool:
         """Return whether sketches of that column's quantiles may have left out values that are there."""
         return not self.counts_nan and pa.types.is_floating(self.schema.field(column).type)
+
+    @property
+    def may_have_other_days(self) -> bool:
+        """Return whether dates and times of old files may be others than Spark's."""
+        kinds = (each.type for each in self.schema)
+        has_times = any(pa.types.is_date(kind) or pa.types.is_timestamp(kind) for kind in kinds)
+        return has_times and self.file_format == "parquet" and not self.reads_hybrid
 
     def to_properties(self) -> dict[str, Any]:
         """Return the properties of the published part."""
@@ -89,6 +98,7 @@ class TableTrees:
             "asked_format": self.asked_format,
             "asked_version": self.asked_version,
             "column_ids": dict(self.column_ids),
+            "reads_hybrid": self.reads_hybrid,
         }
 
     @classmethod
@@ -109,4 +119,5 @@ class TableTrees:
             asked_format=properties.get("asked_format"),
             asked_version=properties.get("asked_version"),
             column_ids=properties.get("column_ids", {}),
+            reads_hybrid=properties.get("reads_hybrid", False),
         )

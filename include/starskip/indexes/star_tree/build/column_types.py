@@ -13,10 +13,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 _TIMESTAMP = re.compile(r"timestamp\[(s|ms|us|ns)(?:, ?(?:tz ?= ?)?([^\],]{1,60}))?\]")
+_CHAR = b"starskip.char"
 _UNITS = ("ns", "us", "ms", "s")
 _UNIT_NAMES = {"us": "microsecond", "ms": "millisecond", "s": "second"}
 _OFFSET = re.compile(r"[+-]\d\d:?\d\d")
 _DECIMAL = re.compile(r"decimal(?:128)?\((\d{1,2}), ?(\d{1,2})\)")
+
+
+def char_field(field: pa.Field, length: int | None) -> pa.Field:
+    """Return the field of a column of texts that tells its length, None for no CHAR(n)."""
+    is_char = length is not None and pa.types.is_string(field.type)
+    return field.with_metadata({_CHAR: str(length)} if is_char else None)
+
+
+def char_length(field: pa.Field) -> int | None:
+    """Return n of a column of CHAR(n), whose values have been padded; None for others."""
+    found = (field.metadata or {}).get(_CHAR)
+    return None if found is None else int(found)
 
 
 def plain_type(arrow_type: pa.DataType) -> pa.DataType:

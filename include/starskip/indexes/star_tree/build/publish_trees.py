@@ -11,6 +11,7 @@ from functools import partial
 from starskip.errors import DamagedManifest
 from starskip.indexes.star_tree.build.build_tree import DOCUMENTS_PER_TASK, RunTasks
 from starskip.indexes.star_tree.build.build_trees import ROWS_PER_TASK, FormerTrees, build_trees
+from starskip.indexes.star_tree.build.column_types import char_length
 from starskip.indexes.star_tree.build.damaged_files import damaged_files
 from starskip.indexes.star_tree.build.file_digests import digests_by_tasks
 from starskip.indexes.star_tree.build.published_trees import PublishedPart, data_folder, published_part
@@ -144,10 +145,14 @@ class _Work:
             self.source.schema,
         ):
             return None, "the table lies elsewhere or has other types"
+        if list(map(char_length, trees.schema)) != list(map(char_length, self.source.schema)):
+            return None, "its texts were padded otherwise"
         if has_other_columns(trees.column_ids, self.source.column_ids):
             return None, "columns were renamed or made anew"
         if _lacks_nan(trees):
             return None, "it was built when percentiles left NaN out"
+        if trees.may_have_other_days:
+            return None, "it was built when old dates were read otherwise than Spark reads them"
         if before.recorded is None:
             return None, "its list of files is gone or damaged"
         # As they were listed for the build, so that it is of the files that this names.

@@ -139,7 +139,7 @@ def source_changes(
     try:
         found = open_table(path, file_format, version, look_above=False)
         listed = [*found.identities()]
-        told = {each.path[0]: each.identity for each in found.columns if len(each.path) == 1}
+        told = {each.path[0]: each.reading for each in found.columns if len(each.path) == 1}
     except MissingSource:
         listed, told = [], {}
     if told and has_other_columns(column_ids, told):

@@ -6,15 +6,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from starskip.errors import SourceError, first_line
-from starskip.indexes.star_tree.build.column_types import fits, in_unit_of, named_type, plain_type
+from starskip.indexes.star_tree.build.column_types import (
+    char_field,
+    char_length,
+    fits,
+    in_unit_of,
+    named_type,
+    plain_type,
+)
 from starskip.indexes.star_tree.build.csv_tables import csv_tables, csv_types
+from starskip.lake.data_pieces import UnlikeSpark
 from starskip.lake.file_columns import stored_names
+from starskip.lake.hybrid_calendar import hybrid_calendar, in_todays_calendar
 from starskip.lake.open_table import open_table
 from starskip.lake.parquet_footers import RunTasks, parquet_footers
-from starskip.lake.snapshot_columns import SnapshotColumn
+from starskip.lake.snapshot_columns import SnapshotColumn, char_lengths
+from starskip.lake.spark_types import char_lengths_of_fields
 from starskip.lake.table_snapshot import TableSnapshot
 from starskip.storage.files.file_identity import FileIdentity
 from starskip.storage.files.open_file import open_file
@@ -76,7 +87,7 @@ class SourceTable:
     @property
     def column_ids(self) -> Mapping[str, str]:
         """Return what tells a versioned table's columns, by name; a rename leaves it as it is."""
-        return {each.path[0]: each.identity for each in self.columns}
+        return {each.path[0]: each.reading for each in self.columns}
 
     def chunks(self, rows_per_chunk: int) -> list[SourceChunk]:
         """Return pieces of about that many rows; a row group, or a CSV file, is not cut."""
@@ -107,6 +118,8 @@ class SourceTable:
             stored = [name for name in columns if name not in chunk.file.partition]
             for table in read(chunk, stored):
                 yield self._typed(table, chunk.file, columns)
+        except UnlikeSpark as error:
+            raise SourceError(f"{path}: is not read as Spark reads it: {error}", source=path) from error
         except (OSError, pa.ArrowException) as error:
             raise _unreadable(path, error) from error
 
@@ -122,6 +135,11 @@ class SourceTable:
             # Spark writes the times of Delta tables as INT96, whose nanoseconds end in the year 2262.
             unit = "us" if self.is_versioned else None
             parquet = pq.ParquetFile(file, pre_buffer=True, coerce_int96_timestamp_unit=unit)
+            # Iceberg's reader takes days and times as they are in any file.
+            is_of_spark = all(each.stored for each in self.columns)
+            if is_of_spark and unit is None and hybrid_calendar(parquet.metadata.metadata) is not None:
+                # Nanoseconds begin in 1677, and the dates that differ end before.
+                parquet = pq.ParquetFile(file, metadata=parquet.metadata, coerce_int96_timestamp_unit="us")
             names = self._names(parquet.schema_arrow, path)
             missing = [name for name in columns if names.get(name) is None]
             if missing and not self.is_versioned:
@@ -131,6 +149,8 @@ class SourceTable:
             stored = [name for name in columns if name not in missing]
             named = {names[name] or name: name for name in stored}
             for found in _batches_of(parquet, chunk, list(named)):
+                if is_of_spark:
+                    found = in_todays_calendar(found, parquet.metadata)
                 table = found.rename_columns([named[each] for each in found.column_names])
                 for name in missing:
                     nulls = pa.nulls(table.num_rows, self.schema.field(name).type)
@@ -147,19 +167,21 @@ class SourceTable:
         arrays = []
         for name in columns:
             wanted = self.schema.field(name).type
+            length = char_length(self.schema.field(name))
             is_told = name in file.partition
             column = _repeated(file.partition[name], table.num_rows) if is_told else table.column(name)
             if self.is_versioned and pa.types.is_timestamp(wanted):
                 column = _in_zone_of(column, wanted)
             if column.type == wanted:
-                arrays.append(column)
+                arrays.append(column if length is None else pc.utf8_rpad(column, length))
                 continue
             try:
                 if not (is_told or name in self.casts or fits(column.type, wanted)):
                     raise pa.ArrowTypeError("cast it, or write the file anew")
                 # Whoever asks for coarser times does not want the digits behind; of others none may be lost.
                 column = in_unit_of(column, wanted) if name in self.casts else column
-                arrays.append(column.cast(wanted))
+                column = column.cast(wanted)
+                arrays.append(column if length is None else pc.utf8_rpad(column, length))
             except pa.ArrowException as error:
                 raise SourceError(
                     f"{file.identity.path}: column {name}: is {column.type} and does not fit {wanted}, as it "
@@ -212,7 +234,12 @@ def source_table(
         first = files[0].identity.path
         raise SourceError(f"{first}: column {twice} is there twice; give each its own name", source=first)
     wanted = {name: _cast_type(schema, name, text, path) for name, text in (casts or {}).items()}
-    fields = [field.with_type(wanted.get(field.name, plain_type(field.type))) for field in schema]
+    columns = tuple(each for each in snapshot.columns if len(each.path) == 1)
+    chars = char_lengths(columns) if columns else char_lengths_of_fields(schema)
+    fields = [
+        char_field(field.with_type(wanted.get(field.name, plain_type(field.type))), chars.get((field.name,)))
+        for field in schema
+    ]
     return SourceTable(
         path,
         snapshot.file_format,
@@ -222,7 +249,7 @@ def source_table(
         snapshot.version,
         file_format,
         version,
-        tuple(each for each in snapshot.columns if len(each.path) == 1),
+        columns,
     )
 
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date, datetime
+from typing import TypeVar
 
 import pyarrow as pa
 from sqlglot import exp
 
 from starskip.errors import UnsupportedQuery, printable
+from starskip.indexes.star_tree.build.column_types import char_length
 from starskip.indexes.star_tree.query.nanoseconds import (
     COMPARISONS,
     SIDES,
@@ -24,6 +26,7 @@ from starskip.indexes.star_tree.query.nanoseconds import (
     with_nanoseconds,
 )
 
+_Expr = TypeVar("_Expr", bound=exp.Expr)
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -47,6 +50,33 @@ def with_typed_literals(expression: exp.Expr, types: Mapping[str, pa.DataType]) 
         if isinstance(node, exp.In) and node.expressions:
             node.set("expressions", [_typed_item(item, arrow_type, column.name) for item in node.expressions])
     return with_nanoseconds(copied, types)
+
+
+def with_padded_literals(expression: _Expr, schema: pa.Schema) -> _Expr:
+    """Return a copy of ``expression`` with literals padded to n where a column of CHAR(n) is compared.
+
+    So Spark pads them, but for those of BETWEEN and of an IN with null. Raises UnsupportedQuery for a longer
+    one, for which Spark changes the column.
+    """
+    lengths = {each.name: length for each in schema if (length := char_length(each)) is not None}
+    copied = expression.copy()
+    if not lengths:
+        return copied
+    for node in list(copied.find_all(*COMPARISONS, exp.In)):
+        sides = [bare(side) for key in SIDES if isinstance(side := node.args.get(key), exp.Expr)]
+        column = next((each for each in sides if isinstance(each, exp.Column)), None)
+        listed = [bare(each) for each in node.expressions]
+        if column is None or any(isinstance(each, exp.Null) for each in listed):
+            continue
+        length = lengths.get(column.name)
+        if length is None:
+            continue
+        for literal in (*sides, *listed):
+            if isinstance(literal, exp.Literal) and literal.is_string:
+                if len(literal.name) > length:
+                    raise _wrong(literal, f"char({length})", column.name, f"a text of {length} characters")
+                literal.set("this", literal.name.ljust(length))
+    return copied
 
 
 def _typed_item(item: exp.Expr, arrow_type: pa.DataType, column: str) -> exp.Expr:
@@ -91,7 +121,7 @@ def _cast(moment: date | datetime, text: str, arrow_type: pa.DataType) -> exp.Ex
     return exp.cast(exp.Literal.string(utc.isoformat(sep=" ")), "timestamptz" if zoned else "timestamp")
 
 
-def _wrong(literal: exp.Expr, arrow_type: pa.DataType, column: str, wanted: str) -> UnsupportedQuery:
+def _wrong(literal: exp.Expr, arrow_type: pa.DataType | str, column: str, wanted: str) -> UnsupportedQuery:
     return UnsupportedQuery(
         f"{printable(column, 60)} is of type {arrow_type}: compare it with {wanted}, not with "
         f"{printable(literal.sql(), 60)}",

@@ -20,7 +20,7 @@ from starskip.indexes.star_tree.query.query_table import rename_table
 from starskip.indexes.star_tree.query.rewrite_select import make_exact
 from starskip.indexes.star_tree.query.scalar_functions import known_functions
 from starskip.indexes.star_tree.query.sql_select import bounded_depth, select_tokens, sql_select
-from starskip.indexes.star_tree.query.typed_literals import with_typed_literals
+from starskip.indexes.star_tree.query.typed_literals import with_padded_literals, with_typed_literals
 from starskip.indexes.star_tree.sandboxed_duckdb import locked_database
 from starskip.indexes.star_tree.serving.finished_answer import with_one_zero
 
@@ -47,6 +47,7 @@ def answer_from_files(
     types = {field.name: field.type for field in source.schema}
     columns = _columns(select, types)
     make_exact(select, [name for name, type_ in types.items() if pa.types.is_integer(type_)])
+    select = with_padded_literals(select, source.schema)
     rows = _Rows(source, columns)
     database = locked_database(threads=None)
     try:

@@ -125,7 +125,8 @@ def _from_tree(trees: TreeSet, sql: str, dialect: str, most_documents: int | Non
 def _plan(trees: TreeSet, sql: str, dialect: str) -> _Plan:
     columns = trees.published.schema.names
     try:
-        query = aggregation_query(sql, dialect, columns, answers_to=trees.answers_to)
+        schema = trees.published.schema
+        query = aggregation_query(sql, dialect, columns, answers_to=trees.answers_to, schema=schema)
     except UnsupportedQuery as error:
         if error.reason in WRONG_QUERIES:
             raise

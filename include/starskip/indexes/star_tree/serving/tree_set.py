@@ -126,6 +126,12 @@ class TreeSet:
         if self._checked_at is None:  # asked of each folder above, which an object store is slow to answer
             refuse_format(path, format_above(path))
         published = self.published
+        if published.may_have_other_days:
+            raise StaleTree(
+                f"{path}: the star-tree was built when dates of old files were read otherwise than Spark "
+                "reads them; refresh the tree (starskip star-tree refresh) and ask again",
+                source=path,
+            )
         changes = source_changes(
             path,
             self.recorded,

@@ -1,0 +1,368 @@
+"""Secondary indexes and star-trees of Delta tables with CHAR(n): Spark's rows and values, by any writer.
+
+STARSKIP_CHAR_SECONDARY_CASES is how many predicates of generated values are asked,
+STARSKIP_CHAR_SECONDARY_SEED where the drawing begins.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import deltalake
+import pyarrow as pa
+import pytest
+from law_cases import law_cases
+from pyspark.sql import SparkSession
+from skipping_tables import aged, settings_of
+from starskip.errors import SourceError, StaleTree, UnsupportedQuery
+from starskip.execution.engine_tasks import EngineTasks
+from starskip.execution.local_engine import LocalEngine
+from starskip.indexes.secondary import open_table, table_schema
+from starskip.indexes.secondary.lifecycle import create_indexes, refresh_indexes
+from starskip.indexes.star_tree.build.publish_trees import publish_trees
+from starskip.indexes.star_tree.build.tree_order import TreeOrder
+from starskip.indexes.star_tree.serving.answer_sql import answer_sql
+from starskip.indexes.star_tree.serving.tree_set import open_trees
+from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
+from starskip.spark import skipping
+from starskip.spark.skipping.table_finder import metadata_changed
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.storage_for import storage_for
+
+pytestmark = [pytest.mark.spark, pytest.mark.table_formats, pytest.mark.timeout(900)]
+
+CASES = law_cases("STARSKIP_CHAR_SECONDARY_CASES", 60)
+SEED = int(os.environ.get("STARSKIP_CHAR_SECONDARY_SEED", random.SystemRandom().randrange(1 << 32)))
+PADDING = "spark.sql.readSideCharPadding"
+PLAIN = (
+    "id bigint, c string, v string, s struct<c: string, v: string>, l array<string>, m map<string, string>, "
+    "t struct<i: int, s: struct<c: string>>, p string"
+)
+COLUMNS = (
+    "id bigint, c char(5), v varchar(5), s struct<c: char(3), v: varchar(2)>, l array<char(3)>, "
+    "m map<char(2), char(3)>, t struct<i: int, s: struct<c: char(4)>>, p char(3)"
+)
+NAMES = ["id", "c", "v", "s", "l", "m", "t", "p"]
+ROWS = pa.schema(
+    [
+        ("id", pa.int64()),
+        ("c", pa.string()),
+        ("v", pa.string()),
+        ("s", pa.struct([("c", pa.string()), ("v", pa.string())])),
+        ("l", pa.list_(pa.string())),
+        ("m", pa.map_(pa.string(), pa.string())),
+        ("t", pa.struct([("i", pa.int32()), ("s", pa.struct([("c", pa.string())]))])),
+        ("p", pa.string()),
+    ]
+)
+PARTS = ("", " ", "a", "a ", " a", "b", "ab", "é", "😀", "\t", "~", "\x01")
+INDEXES = ("btree:id", "btree:c", "ngram:c", "btree:v", "btree:s.c", "ngram:s.c", "btree:t.s.c")
+
+
+def some_text(draw: random.Random, longest: int) -> str | None:
+    found = "".join(draw.choice(PARTS) for _ in range(draw.randrange(5)))[:longest]
+    return draw.choice([None, "a", "a ", *[found] * 4])
+
+
+def row(draw: random.Random, number: int, longer: int = 0) -> dict[str, Any]:
+    """A row; ``longer``: by how much a text may be longer than its column."""
+
+    def of(length: int) -> str | None:
+        return some_text(draw, length + longer)
+
+    return {
+        "id": number,
+        "c": of(5),
+        "v": of(5),
+        "s": draw.choice([None, {"c": of(3), "v": of(2)}]),
+        "l": draw.choice([None, [], [of(3), of(3)]]),
+        "m": draw.choice([None, {}, {"a": of(3), "b ": of(3)}]),
+        "t": draw.choice([None, {"i": number, "s": None}, {"i": 1, "s": {"c": of(4)}}]),
+        "p": draw.choice(["a", "b  ", None]),
+    }
+
+
+def new_table(spark: SparkSession, path: str, draw: random.Random) -> str:
+    """A table of rows that Spark has written, and of longer ones that another writer has added."""
+    name = f"delta.`{path}`"
+    by = draw.choice(["", " PARTITIONED BY (p)"])
+    mapping = draw.choice(["", " TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"])
+    spark.sql(f"CREATE TABLE {name} ({COLUMNS}) USING delta{by}{mapping}")
+    own = spark.createDataFrame([row(draw, number) for number in range(30)], PLAIN)
+    own.repartition(2).write.format("delta").mode("append").save(path)
+    if not mapping:  # which deltalake does not write
+        others = [row(draw, number, draw.choice([0, 3])) for number in range(30, 50)]
+        for each in others:
+            each["m"] = None if each["m"] is None else list(each["m"].items())
+        deltalake.write_deltalake(path, pa.Table.from_pylist(others, ROWS), mode="append")
+    return name
+
+
+def literal(draw: random.Random, longest: int = 7) -> str:
+    found = some_text(draw, longest)
+    return "NULL" if found is None else "'" + found + "'"
+
+
+def predicate(draw: random.Random) -> str:
+    column = draw.choice(["c", "c", "c", "s.c", "t.s.c", "v", "s.v", "p"])
+    sign = draw.choice(["=", "<=>", "<", "<=", ">", ">=", "<>"])
+    one, other = literal(draw), literal(draw)
+    listed = ", ".join(literal(draw) for _ in range(draw.randrange(1, 4)))
+    pattern = draw.choice(["{}%", "%{}", "{}", "%{}%", "{}_", "_{}%"]).format(some_text(draw, 3) or "")
+    made = draw.choice(
+        [
+            f"{column} {sign} {one}",
+            f"{column} {sign} {one}",
+            f"{one} {sign} {column}",
+            f"{column} IN ({listed})",
+            f"{column} IN ({listed})",
+            f"{column} BETWEEN {one} AND {other}",
+            f"{column} LIKE '{pattern}'",
+            f"contains({column}, {one})",
+            f"startswith({column}, {one})",
+            f"endswith({column}, {one})",
+            f"levenshtein({column}, {one}) {draw.choice(['<', '<=', '=', '>'])} {draw.randrange(5)}",
+            f"{column} IS {draw.choice(['', 'NOT '])}NULL",
+        ]
+    )
+    return draw.choice([made, made, f"NOT ({made})", f"id > {draw.randrange(40)} AND {made}"])
+
+
+def spark_rows(spark: SparkSession, name: str, where: str) -> list[dict[str, Any]]:
+    found = [
+        each.asDict(recursive=True) for each in spark.sql(f"SELECT * FROM {name} WHERE {where}").collect()
+    ]
+    return in_order(found)
+
+
+def in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows sorted by id, each with its map as a dict."""
+    maps = [{**each, "m": None if each["m"] is None else dict(each["m"])} for each in rows]
+    return sorted(maps, key=lambda each: each["id"])
+
+
+def law(spark: SparkSession, folder: Path, cases: int, begin: int) -> int:
+    """Raise AssertionError at the first predicate that has other rows or values; return the rows of all."""
+    rows = 0
+    for number in range(-(-cases // 20)):
+        draw = random.Random(begin + number)
+        path = str(folder / f"t{number}")
+        name = new_table(spark, path, draw)
+        create_indexes(path, draw.sample(INDEXES, draw.randrange(1, len(INDEXES))))
+        table = open_table(path)
+        for _ in range(20):
+            where = predicate(draw)
+            wanted = spark_rows(spark, name, where)
+            rows += len(wanted)
+            for by in ((), ("scan",)):
+                found = table.query(where, NAMES, path=by).to_pylist()
+                assert in_order(found) == wanted, (begin, where, by)
+            assert table.query(f"({where}) AND c IS NOT NULL", ["c"]).num_rows == sum(
+                each["c"] is not None for each in wanted
+            ), (begin, where)
+    return rows
+
+
+def test_queries_have_the_rows_and_values_of_spark(spark: SparkSession, tmp_path: Path) -> None:
+    print(f"STARSKIP_CHAR_SECONDARY_SEED={SEED}")
+    assert law(spark, tmp_path, CASES, SEED) > CASES
+
+
+@pytest.mark.parametrize("fault", ["values", "literals"])
+def test_a_planted_fault_is_found(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    if fault == "values":
+        monkeypatch.setattr(table_schema, "with_padding", lambda column, *_: column)
+    else:
+        monkeypatch.setattr("starskip.indexes.secondary.where_clause._Binder._padded", lambda *of: of[1:])
+    with pytest.raises(AssertionError):
+        law(spark, tmp_path, 100, 7)
+
+
+@pytest.fixture
+def skipping_on(spark: SparkSession) -> Iterator[SparkSession]:
+    skipping.enable(spark)
+    yield spark
+    skipping.disable(spark)
+
+
+def small_table(spark: SparkSession, path: str) -> str:
+    """A table of six files, the first of them with a value in CHAR(5) that is shorter."""
+    name = f"delta.`{path}`"
+    spark.sql(f"CREATE TABLE {name} (id bigint, c char(5), m bigint) USING delta")
+    for number, each in enumerate(("'a'", "'abcde'", "''", "NULL", "' a'", "'b'")):
+        spark.sql(f"INSERT INTO {name} VALUES ({number}, {each}, 1)")
+    return name
+
+
+CONDITIONS = (
+    "c = 'a'",
+    "c = 'a    '",
+    "c = 'a      '",
+    "c IN ('a', 'b')",
+    "c IN ('a', NULL)",
+    "c LIKE 'a'",
+    "c LIKE 'a%'",
+    "c LIKE '% '",
+    "c < 'a!'",
+    "c BETWEEN 'a' AND 'a  '",
+    "contains(c, 'a ')",
+    "endswith(c, 'b')",
+    "levenshtein(c, 'a') <= 1",
+    "c IS NULL",
+    "c = 'b' OR c = 'a'",
+)
+
+
+@pytest.mark.parametrize("is_padded", [True, False])
+def test_spark_loses_no_row_by_indexes_of_padded_values(
+    skipping_on: SparkSession, tmp_path: Path, is_padded: bool
+) -> None:
+    spark, path = skipping_on, str(tmp_path / "t")
+    with settings_of(spark, {PADDING: str(is_padded).lower(), "spark.starskip.secondary.file_mib_ms": "1e9"}):
+        name = small_table(spark, path)
+        wanted = {each: spark.sql(f"SELECT id FROM {name} WHERE {each}").collect() for each in CONDITIONS}
+        create_indexes(path, ["btree:c", "ngram:c"])
+        metadata_changed()
+        left_out = 0
+        for each in CONDITIONS:
+            found = spark.sql(f"SELECT id FROM {name} WHERE {each}").collect()
+            assert sorted(found) == sorted(wanted[each]), each
+            by = skipping.last_query_stats(spark)[0]["skipped_by"]
+            left_out += sum(count for index, count in by.items() if "btree" in index or "ngram" in index)
+            # How a value is padded says nothing of which are null.
+            assert is_padded or each == "c IS NULL" or not any("c" in index for index in by), (each, by)
+        assert left_out > 0 or not is_padded
+
+
+def test_a_column_that_is_char_no_longer_has_other_values_than_its_index(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "t")
+    name = small_table(spark, path)
+    create_indexes(path, ["btree:c"])
+    table = open_table(path)
+    assert table.query("c = 'a'", ["c"]).to_pylist() == [{"c": "a    "}]
+    spark.sql(f"ALTER TABLE {name} CHANGE COLUMN c c STRING")
+    for where in ("c = 'a'", "c = 'a    '", "c LIKE 'a'"):
+        wanted = [each.asDict() for each in spark.sql(f"SELECT c FROM {name} WHERE {where}").collect()]
+        assert table.query(where, ["c"]).to_pylist() == wanted, where
+    with pytest.raises(SourceError, match=r"btree:c was made of a column that has another name or type now"):
+        refresh_indexes(path)
+    refresh_indexes(path, in_full=True)
+    assert table.query("c = 'a'", ["c"]).to_pylist() == [{"c": "a"}]
+    assert table.explain("c = 'a'", ["c"]).chosen == ("btree:c",)
+
+
+def test_a_struct_whose_type_is_told_otherwise_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    # Spark gives its fields the values of others.
+    path = str(tmp_path / "t")
+    name = f"delta.`{path}`"
+    spark.sql(f"CREATE TABLE {name} (id bigint, s struct<c: char(3)>) USING delta")
+    spark.sql(f"INSERT INTO {name} SELECT 1, named_struct('c', 'x')")
+    spark.sql(f"ALTER TABLE {name} ADD COLUMNS (s.z int FIRST)")
+    with pytest.raises(SourceError, match=r"column s is no longer struct<c:char\(3\)>, as it says"):
+        create_indexes(path, ["btree:id"])
+
+
+def test_star_trees_group_and_compare_padded_values(spark: SparkSession, tmp_path: Path) -> None:
+    path, store = str(tmp_path / "t"), ArtefactStore(storage_for(str(tmp_path / "trees")))
+    name = small_table(spark, path)
+
+    def publish() -> None:
+        config = StarTreeConfig.from_document(
+            {"dimensionsSplitOrder": ["c"], "functionColumnPairs": ["COUNT__*", "SUM__m"]}
+        )
+        publish_trees(
+            EngineTasks(LocalEngine()).run_tasks,
+            store,
+            TreeOrder("t", path, (config,), {}),
+            now=datetime.now(UTC),
+            created_by="test",
+        )
+
+    publish()
+    for sql in (
+        "SELECT c, COUNT(*) AS n, SUM(m) AS s FROM t GROUP BY c",
+        "SELECT SUM(m) AS s FROM t WHERE c = 'a'",
+        "SELECT SUM(m) AS s FROM t WHERE c IN ('a', 'b ') OR c > 'a'",
+        "SELECT COUNT(*) AS n FROM t WHERE c IN ('a', NULL)",
+        "SELECT COUNT(*) AS n FROM t WHERE c BETWEEN 'a' AND 'a   '",
+        "SELECT COUNT(*) AS n FROM t WHERE c LIKE 'a'",
+        "SELECT c, COUNT(*) AS n FROM t GROUP BY c HAVING c = 'a' OR c = 'b '",
+        "SELECT c = 'a' AS is_a, COUNT(*) AS n FROM t GROUP BY c = 'a'",
+        "SELECT c, COUNT(DISTINCT id) AS n FROM t WHERE c <> 'a' GROUP BY c",
+    ):
+        wanted = [each.asDict() for each in spark.sql(sql.replace("FROM t", f"FROM {name}")).collect()]
+        answer = answer_sql(open_trees(store), sql, "spark")
+        assert answer.star_tree == ("id" not in sql)
+        assert sorted(answer.table.to_pylist(), key=str) == sorted(wanted, key=str), sql
+    with pytest.raises(
+        UnsupportedQuery, match=r"c is of type char\(5\): compare it with a text of 5 characters"
+    ):
+        answer_sql(open_trees(store), "SELECT SUM(m) AS s FROM t WHERE c = 'abcdef'", "spark")
+    spark.sql(f"ALTER TABLE {name} CHANGE COLUMN c c STRING")
+    with pytest.raises(StaleTree):
+        answer_sql(open_trees(store), "SELECT c, SUM(m) AS s FROM t GROUP BY c", "spark")
+    publish()
+    found = answer_sql(open_trees(store), "SELECT c, SUM(m) AS s FROM t GROUP BY c", "spark").table
+    assert {"a", "b"} < {*found["c"].to_pylist()}
+
+
+@pytest.mark.parametrize("is_padded", [True, False])
+def test_files_of_a_delta_table_that_are_read_as_plain_ones_have_the_values_of_spark(
+    spark: SparkSession, tmp_path: Path, is_padded: bool
+) -> None:
+    # Their footers tell the types, and Spark heeds them, but for partition columns.
+    path, plain = tmp_path / "t", str(tmp_path / "plain")
+    spark.sql(
+        f"CREATE TABLE delta.`{path}` (id bigint, c char(5), s struct<c: char(3)>, p char(3)) USING delta "
+        "PARTITIONED BY (p)"
+    )
+    for number, each in enumerate(("a", "abcde", "b")):
+        spark.sql(
+            f"INSERT INTO delta.`{path}` SELECT {number}, '{each}', named_struct('c', 'x'), 'p{number % 2}'"
+        )
+    shutil.copytree(path, plain, ignore=shutil.ignore_patterns("_delta_log"))
+    aged(Path(plain))
+    create_indexes(plain, ["btree:c", "ngram:s.c"])
+    table = open_table(plain)
+    frame = spark.read.parquet(plain)
+    wheres = ("c = 'a'", "c LIKE 'a'", "c >= 'a '", "s.c = 'x'", "s.c = 'x  '", "p = 'p0'", "c IN ('b', 'a')")
+    settings = {PADDING: str(is_padded).lower(), "spark.starskip.secondary.file_mib_ms": "1e9"}
+    for where in wheres:
+        wanted = [each.asDict(recursive=True) for each in frame.where(where).orderBy("id").collect()]
+        for by in ((), ("scan",)):
+            found = table.query(where, ["id", "c", "s", "p"], path=by).to_pylist()
+            assert sorted(found, key=lambda each: each["id"]) == wanted, (where, by)
+
+    def ids(where: str) -> list[Any]:
+        return sorted(spark.read.parquet(plain).where(where).select("id").collect())
+
+    with settings_of(spark, settings):
+        wanted_ids = {each: ids(each) for each in wheres}
+        skipping.enable(spark)
+        try:
+            metadata_changed()
+            assert {each: ids(each) for each in wheres} == wanted_ids
+        finally:
+            skipping.disable(spark)
+    store = ArtefactStore(storage_for(str(tmp_path / "trees")))
+    config = StarTreeConfig.from_document({"dimensionsSplitOrder": ["c"], "functionColumnPairs": ["SUM__id"]})
+    publish_trees(
+        EngineTasks(LocalEngine()).run_tasks,
+        store,
+        TreeOrder("t", plain, (config,), {}),
+        now=datetime.now(UTC),
+        created_by="test",
+    )
+    answer = answer_sql(open_trees(store), "SELECT c, SUM(id) AS n FROM t WHERE c <> 'b' GROUP BY c", "spark")
+    assert answer.star_tree
+    assert sorted(answer.table["c"].to_pylist()) == ["a    ", "abcde"]
